@@ -1,0 +1,80 @@
+//! A commit: everything that becomes durable together, or not at all.
+
+use smallvec::SmallVec;
+
+use prom_types::{EpochMs, Offset};
+
+use crate::{CursorChange, CursorName, DocumentWrite, EncodedEvent, LogName, LogOptions};
+
+/// Events of any logs, cursor changes, documents: all of it or nothing.
+///
+/// Refused as a whole when one precondition fails: an older epoch ([`CursorChange`]), a document
+/// that is not as expected, an event without a key on a compacted log.
+#[derive(Debug, Default)]
+pub struct Commit {
+    pub appends: SmallVec<[Append; 1]>,
+    pub cursors: Vec<(CursorName, CursorChange)>,
+    pub documents: Vec<DocumentWrite>,
+    /// Logs made or changed by this commit. A log that is only appended to needs no mention.
+    pub logs: Vec<(LogName, LogOptions)>,
+}
+
+/// One event for one log.
+#[derive(Debug)]
+pub struct Append {
+    pub log: LogName,
+    pub event: EncodedEvent,
+    pub dedupe: Dedupe,
+}
+
+/// How hard to look for an earlier event of the same id in the same log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dedupe {
+    /// The hub just made the id: there is none.
+    Fresh,
+    /// Within the dedupe window ([`prom_types::limits::DEDUPE_WINDOW_MS`], by `stored_ts`).
+    Window,
+    /// As `Window`, and among events that were appended with `Exact` for as long as they are retained.
+    Exact,
+}
+
+impl Commit {
+    pub fn append(log: LogName, event: EncodedEvent, dedupe: Dedupe) -> Self {
+        let mut commit = Self::default();
+        commit.appends.push(Append { log, event, dedupe });
+        commit
+    }
+
+    pub fn document(write: DocumentWrite) -> Self {
+        Self {
+            documents: vec![write],
+            ..Self::default()
+        }
+    }
+
+    pub fn cursor(name: CursorName, change: CursorChange) -> Self {
+        Self {
+            cursors: vec![(name, change)],
+            ..Self::default()
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.appends.is_empty() && self.cursors.is_empty() && self.documents.is_empty() && self.logs.is_empty()
+    }
+}
+
+/// What became of a commit: one entry per append, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Committed {
+    pub stored: SmallVec<[Stored; 1]>,
+}
+
+/// Where an event is, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    pub offset: Offset,
+    pub stored_ts: EpochMs,
+    /// The id was there before; this is where.
+    pub duplicate: bool,
+}

@@ -1,0 +1,107 @@
+//! What can go wrong in a store, each variant saying what the caller can do.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use prom_types::Offset;
+
+use crate::{CursorName, LogName};
+
+/// Why a commit did not happen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// Somebody took the cursor over. Stop dispatching it.
+    #[error("cursor {cursor} is at epoch {current}, not {given}: somebody else took it over")]
+    Fenced {
+        cursor: CursorName,
+        given: u64,
+        current: u64,
+    },
+    /// Read the document again and decide anew.
+    #[error("document {collection}/{key} is at revision {current}, another was expected")]
+    Conflict {
+        collection: String,
+        key: String,
+        current: u64,
+    },
+    /// Give the event a key; compaction keeps the latest event of each.
+    #[error("{log} is compacted and takes no event without a key")]
+    KeyRequired { log: LogName },
+    /// Make room; cursors and reads go on meanwhile. Nothing was stored.
+    #[error("no room for new events: {reason}")]
+    Full { reason: String },
+    /// The storage failed. `outcome` says whether the commit may be there all the same.
+    #[error("the commit failed: {reason} ({outcome})")]
+    Failed { reason: String, outcome: Outcome },
+    #[error("the store is closed")]
+    Closed,
+}
+
+/// What is known about a commit that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It will never be seen.
+    NotStored,
+    /// It may turn up after a restart. Publishing again with the same id is safe.
+    Unknown,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotStored => "nothing was stored",
+            Self::Unknown => "it may have been stored; send it again with the same id",
+        })
+    }
+}
+
+/// Why a read, an opening or a maintenance call did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has it. Stop that one, or use another directory.
+    #[error("{path} is in use by {holder}; stop it or choose another directory", path = .path.display())]
+    InUse { path: PathBuf, holder: String },
+    /// Written by a newer version of this software, or not ours at all.
+    #[error("{path} has format {found}, this version reads {supported}; use the version that wrote it", path = .path.display())]
+    Format {
+        path: PathBuf,
+        found: String,
+        supported: String,
+    },
+    /// Bytes that were written and acknowledged are not what they were. The rest stays readable.
+    #[error(transparent)]
+    Damaged(#[from] Damage),
+    #[error("{doing} {path}: {source}", path = .path.display())]
+    Io {
+        doing: &'static str,
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{log} keeps no latest event per key; turn compaction on for the topic")]
+    NotCompacted { log: LogName },
+    #[error("documents: {reason}")]
+    Documents { reason: String },
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    #[error("the store is closed")]
+    Closed,
+}
+
+/// A place where the storage no longer holds what was written there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("damage in {file} at byte {position}: {reason}{}; the rest is readable, `prom fsck` lists all damage", offsets(.lost))]
+pub struct Damage {
+    pub file: PathBuf,
+    pub position: u64,
+    pub reason: String,
+    /// Offsets that cannot be read, where that is known.
+    pub lost: Option<std::ops::Range<Offset>>,
+}
+
+fn offsets(lost: &Option<std::ops::Range<Offset>>) -> String {
+    match lost {
+        Some(range) => format!(" (offsets {} to {})", range.start, range.end.saturating_sub(1)),
+        None => String::new(),
+    }
+}

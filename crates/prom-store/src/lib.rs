@@ -1,0 +1,40 @@
+//! What every store offers, and the proof that it does.
+//!
+//! A store keeps three things: **logs** (the events of one partition of one topic, by offset),
+//! **cursors** (what a group has settled in a log) and **documents** (everything else, in named
+//! collections). Whatever must be durable together goes in as one [`Commit`].
+//!
+//! ```text
+//!   Commit { appends, cursors, documents } ──▶ Store::commit ──▶ durable, all of it or nothing
+//!                                                   │
+//!                        readers are woken ◀────────┘
+//! ```
+//!
+//! Backends: [`memory`] here, `prom-store-embedded`, `prom-store-mongo`. All pass [`contract`].
+
+pub mod clock;
+pub mod commit;
+pub mod contract;
+pub mod cursor;
+pub mod document;
+mod error;
+pub mod lease;
+pub mod log;
+pub mod memory;
+mod pending;
+pub mod ranges;
+pub mod record;
+mod store;
+
+pub use clock::{Clock, SystemClock};
+pub use commit::{Append, Commit, Committed, Dedupe, Stored};
+pub use cursor::{CursorChange, CursorName, CursorState, Cursors, Failures};
+pub use document::{Document, DocumentWrite, Documents, Expect};
+pub use error::{CommitError, Damage, Outcome, StoreError};
+pub use lease::{Lease, Leases};
+pub use log::{Bounds, CompactReport, Find, HeadWatch, LogInfo, LogName, LogOptions, Logs, ReadBatch, ReadLimit};
+pub use memory::MemoryStore;
+pub use pending::{PendingCommit, Reply};
+pub use ranges::RangeSet;
+pub use record::{EncodedEvent, Record};
+pub use store::Store;

@@ -1,0 +1,167 @@
+//! Logs: the events of one partition of one topic, in offset order.
+//!
+//! ```text
+//!        start                                   next
+//!          │                                      │
+//!   ░░░░░░ 7  8  9  ·  11 12  ·  ·  15 16 17 18 19
+//!   trimmed          holes left by compaction      the next append
+//! ```
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use prom_types::{EpochMs, EventId, Offset, TopicName};
+use tokio::sync::watch;
+
+use crate::{Damage, Record, StoreError};
+
+/// One partition of one topic.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LogName {
+    pub topic: TopicName,
+    pub partition: u32,
+}
+
+impl LogName {
+    pub fn new(topic: TopicName, partition: u32) -> Self {
+        Self { topic, partition }
+    }
+}
+
+impl fmt::Display for LogName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.topic, self.partition)
+    }
+}
+
+impl fmt::Debug for LogName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What a log is told about itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogOptions {
+    /// Every event has a key; the latest of each can be looked up and survives compaction.
+    pub compacted: bool,
+}
+
+/// Where a log begins and ends. `start == next` means it is empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The first offset that may still be there.
+    pub start: Offset,
+    /// The offset that the next append gets.
+    pub next: Offset,
+}
+
+/// A log in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogInfo {
+    pub log: LogName,
+    pub options: LogOptions,
+    pub bounds: Bounds,
+    /// Bytes that its events take, as far as the store knows without looking.
+    pub bytes: u64,
+    pub last_stored_ts: EpochMs,
+}
+
+/// When a read stops. At least one event is returned if there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadLimit {
+    pub events: usize,
+    pub bytes: usize,
+}
+
+impl Default for ReadLimit {
+    fn default() -> Self {
+        Self {
+            events: 4096,
+            bytes: 1024 * 1024,
+        }
+    }
+}
+
+/// What a read found.
+#[derive(Debug, Clone, Default)]
+pub struct ReadBatch {
+    /// In offset order; offsets may have holes.
+    pub records: Vec<Record>,
+    /// Where to go on. Everything from the asked offset up to here that is not in `records` does
+    /// not exist (any more). Equal to `bounds.next` at the end of the log.
+    pub next: Offset,
+    pub bounds: Bounds,
+    /// Offsets before `next` that exist and cannot be read.
+    pub damage: Option<Damage>,
+}
+
+/// What to look for in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Find {
+    /// The first event with `stored_ts` at or after this.
+    StoredAt(EpochMs),
+    /// The event with this id.
+    Id(EventId),
+    /// The first offset from which on at most this many bytes of events remain, as finely as the
+    /// store can tell without reading them.
+    RemainingBytes(u64),
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CompactReport {
+    pub events_before: u64,
+    pub events_after: u64,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+}
+
+/// Tells a reader that a log's bounds moved, without polling.
+#[derive(Debug, Clone)]
+pub struct HeadWatch(watch::Receiver<Bounds>);
+
+impl HeadWatch {
+    pub fn new(receiver: watch::Receiver<Bounds>) -> Self {
+        Self(receiver)
+    }
+
+    pub fn bounds(&mut self) -> Bounds {
+        *self.0.borrow_and_update()
+    }
+
+    /// Ready when the bounds moved since `bounds` was last called; `Closed` when the store closed.
+    pub async fn changed(&mut self) -> Result<(), StoreError> {
+        self.0.changed().await.map_err(|_| StoreError::Closed)
+    }
+}
+
+/// Reading and tending logs. A log that was never appended to is an empty one.
+#[async_trait]
+pub trait Logs: Send + Sync {
+    /// Events at or after `from`. Below `start` it begins at `start`; beyond `next` it is empty.
+    async fn read(&self, log: &LogName, from: Offset, limit: ReadLimit) -> Result<ReadBatch, StoreError>;
+
+    async fn bounds(&self, log: &LogName) -> Result<Bounds, StoreError>;
+
+    /// For waiting on new events. The log need not exist yet.
+    fn watch(&self, log: &LogName) -> HeadWatch;
+
+    /// The offset of what is looked for; `None` if there is no such event.
+    async fn find(&self, log: &LogName, what: Find) -> Result<Option<Offset>, StoreError>;
+
+    /// The latest event of each key, `None` where there is none or it is a tombstone.
+    /// Only for compacted logs; scans nothing.
+    async fn latest_by_key(&self, log: &LogName, keys: &[&str]) -> Result<Vec<Option<Record>>, StoreError>;
+
+    /// Forgets everything before `before`. The start moves at once and durably; space follows.
+    async fn trim(&self, log: &LogName, before: Offset) -> Result<Bounds, StoreError>;
+
+    /// Drops events of a compacted log that a later one of the same key replaced, and tombstones
+    /// that were first cleaned more than `tombstone_grace` ago. The newest events stay untouched.
+    async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError>;
+
+    /// All logs, by name.
+    async fn logs(&self) -> Result<Vec<LogInfo>, StoreError>;
+}

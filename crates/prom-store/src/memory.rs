@@ -1,0 +1,4 @@
+//! The memory store.
+
+/// placeholder
+pub struct MemoryStore;

@@ -1,0 +1,24 @@
+//! The store as the engine holds it: `Arc<dyn Store>`, one virtual call per batch.
+
+use async_trait::async_trait;
+use prom_types::Durability;
+
+use crate::{Commit, Cursors, Documents, Leases, Logs, PendingCommit, StoreError};
+
+/// A place where events, cursors and documents are kept.
+///
+/// `commit` is the only way in. It returns at once; the future it gives is ready when the commit is
+/// as durable as [`Store::durability`] says, or has been refused. Commits that wait together are
+/// made durable together. Dropping the future does not withdraw the commit.
+///
+/// Order: the appends of two commits handed over one after the other by the same caller get
+/// offsets in that order.
+#[async_trait]
+pub trait Store: Logs + Cursors + Documents + Leases + Send + Sync + 'static {
+    fn commit(&self, commit: Commit) -> PendingCommit;
+
+    fn durability(&self) -> Durability;
+
+    /// Finishes what is under way and lets go of the storage. Later calls answer `Closed`.
+    async fn close(&self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,83 @@
+//! The event: as a publisher hands it over, and as a reader gets it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Invalid;
+use crate::{EpochMs, EventId, Headers, Json, Offset, TopicName, limits};
+
+/// What a publisher hands over. Only topic and payload are required.
+#[derive(Debug, Clone)]
+pub struct NewEvent {
+    pub topic: TopicName,
+    pub payload: Json,
+    /// Made by the hub when absent. Repeating one within the dedupe window stores nothing.
+    pub id: Option<EventId>,
+    /// The id is unique for as long as the event is retained, not only within the window.
+    pub exact: bool,
+    /// When it happened, by the publisher's clock; decides nothing.
+    pub ts: Option<EpochMs>,
+    pub key: Option<String>,
+    pub headers: Headers,
+    pub tags: Vec<String>,
+    pub caused_by: Vec<EventId>,
+    pub sid: Option<String>,
+    /// A partition chosen by hand; else the key decides, else the id.
+    pub partition: Option<u32>,
+}
+
+impl NewEvent {
+    pub fn new(topic: TopicName, payload: impl Into<Json>) -> Self {
+        Self {
+            topic,
+            payload: payload.into(),
+            id: None,
+            exact: false,
+            ts: None,
+            key: None,
+            headers: Headers::default(),
+            tags: Vec::new(),
+            caused_by: Vec::new(),
+            sid: None,
+            partition: None,
+        }
+    }
+
+    /// Sizes of everything that has a limit and is not already right by type.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let within = |what, size, limit| match size > limit {
+            true => Err(Invalid::TooLarge { what, size, limit }),
+            false => Ok(()),
+        };
+        within("payload", self.payload.as_bytes().len(), limits::PAYLOAD_BYTES)?;
+        within("key", self.key.as_ref().map_or(0, String::len), limits::KEY_BYTES)?;
+        within("sid", self.sid.as_ref().map_or(0, String::len), limits::SID_BYTES)?;
+        within("number of tags", self.tags.len(), limits::TAGS)?;
+        within("number of causes", self.caused_by.len(), limits::CAUSED_BY)?;
+        for tag in &self.tags {
+            within("tag", tag.len(), limits::TAG_BYTES)?;
+        }
+        Ok(())
+    }
+}
+
+/// A stored event, whole and owned: what `prom sub` prints and an export holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub id: EventId,
+    pub ts: EpochMs,
+    pub stored_ts: EpochMs,
+    pub topic: TopicName,
+    pub partition: u32,
+    pub offset: Offset,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
+    #[serde(default, skip_serializing_if = "Headers::is_empty")]
+    pub headers: Headers,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caused_by: Vec<EventId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    pub payload: Json,
+}

@@ -1,0 +1,151 @@
+//! A piece of JSON text, checked once and then carried as bytes.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::Invalid;
+use crate::limits;
+
+/// Valid JSON text. Cloning costs a reference count.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json(Bytes);
+
+impl Json {
+    pub const NULL: Json = Json(Bytes::from_static(b"null"));
+
+    /// Checks text that came from outside: syntax and depth.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Self, Invalid> {
+        let text = text.into();
+        let raw: &RawValue = serde_json::from_slice(&text).map_err(|error| Invalid::Json {
+            what: "payload",
+            reason: error.to_string(),
+        })?;
+        check_depth(raw.get())?;
+        Ok(Self(text.slice_ref(raw.get().as_bytes())))
+    }
+
+    /// Takes over text that is already known to be valid JSON (it was checked, or comes from our own log).
+    pub fn trusted(text: Bytes) -> Self {
+        Self(text)
+    }
+
+    pub fn from_value(value: &impl Serialize) -> Result<Self, Invalid> {
+        let text = serde_json::to_vec(value).map_err(|error| Invalid::Json {
+            what: "payload",
+            reason: error.to_string(),
+        })?;
+        let json = Self(text.into());
+        check_depth(json.as_str())?;
+        Ok(json)
+    }
+
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.0)
+    }
+
+    /// A `null` payload deletes its key.
+    pub fn is_null(&self) -> bool {
+        &*self.0 == b"null"
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or("null")
+    }
+
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+}
+
+/// Counts brackets outside strings; the text is already known to be valid.
+fn check_depth(text: &str) -> Result<(), Invalid> {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
+    for byte in text.bytes() {
+        match (in_string, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (true, b'"') => in_string = false,
+            (true, _) => {}
+            (false, b'"') => in_string = true,
+            (false, b'{' | b'[') => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            (false, b'}' | b']') => depth -= 1,
+            _ => {}
+        }
+    }
+    match deepest > limits::JSON_DEPTH {
+        true => Err(Invalid::TooLarge {
+            what: "nesting depth of the payload",
+            size: deepest,
+            limit: limits::JSON_DEPTH,
+        }),
+        false => Ok(()),
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        check_depth(raw.get()).map_err(serde::de::Error::custom)?;
+        Ok(Self(Bytes::from(String::from(Box::<str>::from(raw)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_checked_and_trimmed() {
+        assert_eq!(Json::parse(" {\"a\": 1}\n").unwrap().as_str(), "{\"a\": 1}");
+        assert!(Json::parse(" null ").unwrap().is_null());
+        for bad in ["", "{", "{\"a\":}", "nul", "1 2", "\"\u{1}\"", "NaN"] {
+            assert!(Json::parse(bad.to_owned()).is_err(), "{bad:?} passed");
+        }
+        assert!(Json::parse(&b"\"\xff\""[..]).is_err());
+    }
+
+    #[test]
+    fn depth_is_limited_and_brackets_in_strings_do_not_count() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(Json::parse(nested(limits::JSON_DEPTH)).is_ok());
+        assert!(Json::parse(nested(limits::JSON_DEPTH + 1)).is_err());
+        assert!(Json::parse(nested(200_000)).is_err());
+        assert!(Json::parse(format!("\"{}\\\"[\"", "[".repeat(500))).is_ok());
+    }
+}

@@ -1,0 +1,119 @@
+//! Topic patterns: `*` is exactly one segment, `**` zero or more, anywhere.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Invalid, excerpt};
+use crate::topic::is_reserved;
+use crate::{TopicName, limits};
+
+/// A topic name or a pattern over topic names.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TopicPattern(Arc<str>);
+
+impl TopicPattern {
+    pub fn parse(pattern: &str) -> Result<Self, Invalid> {
+        if pattern.len() > limits::TOPIC_BYTES + limits::HUB_PREFIX_BYTES {
+            return Err(Invalid::TooLarge {
+                what: "topic pattern",
+                size: pattern.len(),
+                limit: limits::TOPIC_BYTES + limits::HUB_PREFIX_BYTES,
+            });
+        }
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let valid = |segment: &str| match segment {
+            "*" | "**" => true,
+            name => !name.is_empty() && name.bytes().all(plain),
+        };
+        match pattern.split('.').all(valid) {
+            true => Ok(Self(pattern.into())),
+            false => Err(Invalid::Pattern {
+                pattern: excerpt(pattern),
+                reason: "it has an empty segment or one with other characters than a-z and 0-9",
+            }),
+        }
+    }
+
+    /// The one topic this names, if it has no wildcard.
+    pub fn as_topic(&self) -> Option<TopicName> {
+        match self.0.contains('*') {
+            true => None,
+            false => TopicName::parse(&self.0).ok(),
+        }
+    }
+
+    /// A pattern that begins with a wildcard does not reach into `dlq.` and `system.`.
+    pub fn matches(&self, topic: &str) -> bool {
+        if self.0.starts_with('*') && is_reserved(topic) {
+            return false;
+        }
+        matches_segments(&self.0, topic)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Walks both by segments. On a mismatch the most recent `**` takes one more segment; an earlier
+/// `**` never needs to, because whatever it could absorb the later one can absorb as well.
+fn matches_segments(pattern: &str, topic: &str) -> bool {
+    let pattern: Vec<&str> = pattern.split('.').collect();
+    let topic: Vec<&str> = topic.split('.').collect();
+    let (mut p, mut t) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while t < topic.len() {
+        match pattern.get(p) {
+            Some(&"**") => {
+                p += 1;
+                retry = Some((p, t));
+            }
+            Some(&segment) if segment == "*" || segment == topic[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match retry {
+                Some((after, taken)) => {
+                    p = after;
+                    t = taken + 1;
+                    retry = Some((after, taken + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&segment| segment == "**")
+}
+
+impl fmt::Display for TopicPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for TopicPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl From<TopicName> for TopicPattern {
+    fn from(topic: TopicName) -> Self {
+        Self(topic.as_str().into())
+    }
+}
+
+impl Serialize for TopicPattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for TopicPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let pattern = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&pattern).map_err(serde::de::Error::custom)
+    }
+}
