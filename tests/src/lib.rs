@@ -1,1 +1,1 @@
-//! placeholder
+//! Nothing but a home for the integration tests and the child process they kill.

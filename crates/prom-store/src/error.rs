@@ -30,6 +30,9 @@ pub enum CommitError {
     /// Make room; cursors and reads go on meanwhile. Nothing was stored.
     #[error("no room for new events: {reason}")]
     Full { reason: String },
+    /// Too much waits already. Wait for answers before sending more. Nothing was stored.
+    #[error("too many commits wait; wait for answers before sending more")]
+    Overloaded,
     /// The storage failed. `outcome` says whether the commit may be there all the same.
     #[error("the commit failed: {reason} ({outcome})")]
     Failed { reason: String, outcome: Outcome },

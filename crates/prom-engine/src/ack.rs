@@ -1,0 +1,127 @@
+//! Settling an event for good. The answer means: as durable as a publish.
+//!
+//! The request leaves when the future is made, unless the dispatcher's mailbox is full; awaiting it
+//! waits for the durable settlement. Many acks that arrive together become durable together.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use smallvec::{SmallVec, smallvec};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::oneshot;
+
+use prom_store::CursorName;
+use prom_types::Offset;
+
+use crate::deliver::{Delivery, Ticket};
+use crate::dispatch::task::{Reply, Request};
+use crate::dispatch::{LeaseId, SubscriberId};
+use crate::event::Origin;
+use crate::Error;
+
+/// Leases of one subscriber with one dispatcher.
+pub(crate) type Leases = SmallVec<[(Offset, LeaseId); 1]>;
+
+impl Delivery {
+    /// Settles the event. Of one that is settled already it is fine; of a lease that ended otherwise
+    /// it is [`Error::NotLeased`].
+    pub fn ack(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.ticket().ack()
+    }
+}
+
+impl Ticket {
+    /// As [`Delivery::ack`].
+    pub fn ack(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let leases: Leases = smallvec![(self.offset, self.lease)];
+        ack_leases(self.origin.clone(), self.subscriber, leases)
+    }
+}
+
+/// Settles many deliveries with one message and one answer per partition. The first error is
+/// returned; whatever it does not name is settled.
+pub fn ack_all(
+    deliveries: impl IntoIterator<Item = Delivery>,
+) -> impl Future<Output = Result<(), Error>> + Send + use<impl IntoIterator<Item = Delivery>> {
+    let tickets = deliveries.into_iter().map(|delivery| delivery.ticket());
+    let sent: Vec<_> = by_dispatcher(tickets).into_iter().map(|one| ack_leases(one.origin, one.subscriber, one.leases)).collect();
+    async move { join_all(sent).await.into_iter().collect() }
+}
+
+/// Tickets that go to one dispatcher.
+pub(crate) struct Together {
+    pub origin: Arc<Origin>,
+    pub subscriber: SubscriberId,
+    pub leases: Leases,
+}
+
+/// Sorts tickets by where they go. Few dispatchers, long runs of the same: the last is looked at first.
+pub(crate) fn by_dispatcher(tickets: impl Iterator<Item = Ticket>) -> Vec<Together> {
+    let mut sorted: Vec<Together> = Vec::new();
+    for ticket in tickets {
+        let same = |one: &&mut Together| Arc::ptr_eq(&one.origin, &ticket.origin) && one.subscriber == ticket.subscriber;
+        match sorted.iter_mut().rev().find(same) {
+            Some(one) => one.leases.push((ticket.offset, ticket.lease)),
+            None => sorted.push(Together {
+                leases: smallvec![(ticket.offset, ticket.lease)],
+                origin: ticket.origin,
+                subscriber: ticket.subscriber,
+            }),
+        }
+    }
+    sorted
+}
+
+fn ack_leases(
+    origin: Arc<Origin>,
+    subscriber: SubscriberId,
+    leases: Leases,
+) -> impl Future<Output = Result<(), Error>> + Send {
+    let offsets = leases.iter().map(|(offset, _)| *offset).collect();
+    settle(origin, offsets, |reply| Request::Ack {
+        subscriber,
+        leases,
+        reply: Some(reply),
+    })
+}
+
+/// Sends a request now if the mailbox has room, and waits for its answer.
+pub(crate) fn settle(
+    origin: Arc<Origin>,
+    offsets: SmallVec<[Offset; 1]>,
+    request: impl FnOnce(Reply) -> Request,
+) -> impl Future<Output = Result<(), Error>> + Send {
+    let (reply, answer) = oneshot::channel();
+    let sent = match &origin.port {
+        Some(port) => port.mailbox.try_send(request(reply)),
+        None => Ok(()),
+    };
+    async move {
+        let delivered = match (sent, &origin.port) {
+            (Err(TrySendError::Full(request)), Some(port)) => port.mailbox.send(request).await.is_ok(),
+            (sent, _) => sent.is_ok(),
+        };
+        if delivered && let Ok(result) = answer.await {
+            return result;
+        }
+        dispatcher_ended(&origin, &offsets).await
+    }
+}
+
+/// The dispatcher has retired, and with it every lease. What is settled all the same is fine.
+async fn dispatcher_ended(origin: &Origin, offsets: &[Offset]) -> Result<(), Error> {
+    let mut open = offsets.to_vec();
+    if let Some(port) = &origin.port {
+        let name = CursorName::new(origin.log.clone(), port.group.clone());
+        if let Some(cursor) = port.store.cursor(&name).await? {
+            open.retain(|offset| !cursor.is_settled(*offset));
+        }
+    }
+    match open.is_empty() {
+        true => Ok(()),
+        false => Err(Error::NotLeased {
+            topic: origin.log.topic.clone(),
+            offsets: open,
+        }),
+    }
+}

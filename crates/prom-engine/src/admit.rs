@@ -1,0 +1,137 @@
+//! Admission: everything a publish must pass before it is handed to the store.
+//!
+//! Nothing here waits. What comes out is encoded, has its id and its partition, and breaks no rule.
+//! What is refused has left no trace: a topic is made up only for an event that passed every check.
+
+use std::sync::Arc;
+
+use prom_store::{Append, Dedupe, EncodedEvent};
+use prom_types::{EventId, Invalid, NewEvent, TopicName, limits, partition_of};
+
+use crate::Error;
+use crate::bus::{Core, NewTopics};
+use crate::topic::{Topic, TopicSettings};
+
+/// Where a publish goes.
+pub(crate) enum Place {
+    Known(Arc<Topic>),
+    /// Not there yet; may be made with these settings.
+    New(TopicSettings),
+}
+
+/// An event that may be stored.
+pub(crate) struct Admitted {
+    pub topic: Arc<Topic>,
+    pub append: Append,
+    pub id: EventId,
+}
+
+impl Place {
+    pub fn name(&self) -> &TopicName {
+        &self.settings().name
+    }
+
+    fn settings(&self) -> &TopicSettings {
+        match self {
+            Self::Known(topic) => &topic.settings,
+            Self::New(settings) => settings,
+        }
+    }
+}
+
+impl Core {
+    /// The place of a caller's publish. One look-up in the usual case.
+    pub fn place_for_publish(&self, name: &str) -> Result<Place, Error> {
+        self.check_open()?;
+        if let Some(topic) = self.topics.get(name) {
+            return Ok(Place::Known(topic));
+        }
+        let topic = TopicName::parse(name)?;
+        match self.options.new_topics {
+            NewTopics::Create { .. } => Ok(Place::New(self.settings_of_new(topic))),
+            NewTopics::Refuse => Err(Error::UnknownTopic { topic }),
+        }
+    }
+
+    /// Every rule for what a caller publishes.
+    pub fn check(&self, place: &Place, event: &NewEvent) -> Result<(), Error> {
+        let settings = place.settings();
+        if settings.name.is_reserved() {
+            let name = settings.name.to_string();
+            return Err(Invalid::ReservedTopic { name }.into());
+        }
+        event.check()?;
+        if event.key.is_none() && settings.compaction.is_some() {
+            let topic = settings.name.clone();
+            return Err(Error::KeyRequired { topic });
+        }
+        match event.partition {
+            Some(chosen) if chosen >= settings.partitions => Err(no_such_partition(settings, chosen)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Admits an event that passed [`Core::check`].
+    pub fn admit(&self, place: Place, event: &NewEvent) -> Result<Admitted, Error> {
+        let topic = match place {
+            Place::Known(topic) => topic,
+            Place::New(settings) => self.topics.get_or_propose(settings),
+        };
+        self.encode(topic, event)
+    }
+
+    /// Admits what the hub itself writes: to its own topics, in sizes that follow from checked events.
+    pub fn admit_own(&self, topic: TopicName, event: &NewEvent) -> Result<Admitted, Error> {
+        let place = match self.topics.get(&topic) {
+            Some(topic) => Place::Known(topic),
+            None => Place::New(self.settings_of_new(topic)),
+        };
+        self.admit(place, event)
+    }
+
+    fn encode(&self, topic: Arc<Topic>, event: &NewEvent) -> Result<Admitted, Error> {
+        let now = self.clock.now_ms();
+        let (id, dedupe) = match (event.id, event.exact) {
+            (None, _) => (self.ids.make(now), Dedupe::Fresh),
+            (Some(id), false) => (id, Dedupe::Window),
+            (Some(id), true) => (id, Dedupe::Exact),
+        };
+        let partition = partition_for(&topic.settings, event, id);
+        let Some(log) = topic.log(partition).cloned() else {
+            return Err(no_such_partition(&topic.settings, partition));
+        };
+        let event = EncodedEvent::encode(event, id, event.ts.unwrap_or(now))?;
+        Ok(Admitted {
+            append: Append { log, event, dedupe },
+            topic,
+            id,
+        })
+    }
+}
+
+/// Chosen by hand, else by the key, else by the id.
+fn partition_for(settings: &TopicSettings, event: &NewEvent, id: EventId) -> u32 {
+    match (event.partition, settings.partitions, &event.key) {
+        (Some(chosen), ..) => chosen,
+        (None, 1, _) => 0,
+        (None, partitions, Some(key)) => partition_of(key, partitions),
+        (None, partitions, None) => partition_of(&id.to_string(), partitions),
+    }
+}
+
+fn no_such_partition(settings: &TopicSettings, partition: u32) -> Error {
+    Error::Invalid(Invalid::Partition {
+        partition,
+        partitions: settings.partitions,
+    })
+}
+
+/// A batch is held in memory whole, so it has a size.
+pub(crate) fn check_batch(events: usize, bytes: usize) -> Result<(), Invalid> {
+    let within = |what, size, limit| match size > limit {
+        true => Err(Invalid::TooLarge { what, size, limit }),
+        false => Ok(()),
+    };
+    within("number of events in the batch", events, limits::BATCH_EVENTS)?;
+    within("size of the batch", bytes, limits::BATCH_BYTES)
+}

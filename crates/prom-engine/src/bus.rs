@@ -1,0 +1,200 @@
+//! The bus: what an application holds. Its verbs live in the files named after them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prom_store::{Clock, Store, SystemClock};
+use prom_types::{IdMaker, TopicName};
+use tokio::sync::watch;
+
+use crate::group::Groups;
+use crate::subscribe::Followers;
+use crate::topic::{Retention, TopicSettings, Topics};
+use crate::{Error, limits, maintain};
+
+/// A durable event bus over a store. Cloning costs a reference count.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), prom_engine::Error> {
+/// use std::sync::Arc;
+/// use prom_engine::{Bus, BusOptions, Position};
+/// use prom_store::{MemoryStore, SystemClock};
+/// use serde_json::json;
+///
+/// let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+/// let bus = Bus::start(store, BusOptions::default()).await?;
+/// bus.publish("orders.placed", json!({"id": 7})).key("7").await?;
+///
+/// let mut orders = bus.subscribe("orders.*", "billing").from(Position::Earliest).start().await?;
+/// let delivery = orders.next().await.expect("the bus is open");
+/// assert_eq!(delivery.payload::<serde_json::Value>()?["id"], 7);
+/// delivery.ack().await?;
+/// bus.shutdown().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Bus {
+    handle: Arc<Handle>,
+}
+
+/// How a bus behaves. The defaults suit an application of its own.
+#[derive(Clone)]
+pub struct BusOptions {
+    /// Where the time comes from; give the store the same one.
+    pub clock: Arc<dyn Clock>,
+    /// What a topic is like that is made by its first publish.
+    pub new_topics: NewTopics,
+    /// Between two passes of retention, compaction and expiry; `None` leaves them to the caller.
+    pub maintenance_interval: Option<Duration>,
+    /// How long a shutdown waits for handlers.
+    pub drain_timeout: Duration,
+}
+
+/// Whether publishing may make a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewTopics {
+    /// Made on first publish, with these settings.
+    Create { partitions: u32, retention: Retention },
+    /// Only topics that were created can be published to.
+    Refuse,
+}
+
+impl Default for BusOptions {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock::new()),
+            new_topics: NewTopics::Create {
+                partitions: 1,
+                retention: Retention::default(),
+            },
+            maintenance_interval: Some(limits::MAINTENANCE_INTERVAL),
+            drain_timeout: limits::DRAIN_TIMEOUT,
+        }
+    }
+}
+
+/// Ends the tasks when the last bus and the last subscription are gone.
+struct Handle {
+    core: Arc<Core>,
+}
+
+/// What the bus and its tasks share.
+pub(crate) struct Core {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: IdMaker,
+    pub topics: Topics,
+    pub groups: Groups,
+    pub followers: Followers,
+    pub options: BusOptions,
+    pub maintenance: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    next_subscriber: AtomicU64,
+    open: AtomicBool,
+    phase: watch::Sender<Phase>,
+}
+
+/// How far a shutdown has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Open,
+    /// Nothing new is handed out; handlers finish.
+    Draining,
+    /// Tasks make durable what they have and end.
+    Stopped,
+}
+
+impl Bus {
+    /// Starts a bus on an open store.
+    pub async fn start(store: Arc<dyn Store>, options: BusOptions) -> Result<Self, Error> {
+        let topics = Topics::load(&*store).await?;
+        let core = Arc::new(Core {
+            clock: options.clock.clone(),
+            ids: IdMaker::new(),
+            topics,
+            groups: Groups::default(),
+            followers: Followers::default(),
+            maintenance: Mutex::new(None),
+            next_subscriber: AtomicU64::new(1),
+            open: AtomicBool::new(true),
+            phase: watch::Sender::new(Phase::Open),
+            options,
+            store,
+        });
+        tokio::spawn(crate::subscribe::follow_new_topics(core.clone()));
+        if let Some(interval) = core.options.maintenance_interval {
+            *core.maintenance.lock() = Some(tokio::spawn(maintain::run(core.clone(), interval)));
+        }
+        Ok(Self {
+            handle: Arc::new(Handle { core }),
+        })
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.handle.core
+    }
+
+    /// The store below, for what the bus has no verb for.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.handle.core.store
+    }
+}
+
+impl Core {
+    /// Cheap enough for every publish.
+    pub fn check_open(&self) -> Result<(), Error> {
+        match self.open.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => Err(Error::Closed),
+        }
+    }
+
+    pub fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    pub fn watch_phase(&self) -> watch::Receiver<Phase> {
+        self.phase.subscribe()
+    }
+
+    /// Moves the shutdown on; never back. Returns the phase before.
+    pub fn enter(&self, phase: Phase) -> Phase {
+        self.open.store(false, Ordering::Relaxed);
+        let mut before = Phase::Open;
+        self.phase.send_modify(|current| {
+            before = *current;
+            *current = before.max(phase);
+        });
+        before
+    }
+
+    pub fn next_subscriber(&self) -> u64 {
+        self.next_subscriber.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The settings of a topic that the hub itself or a first publish makes.
+    pub fn settings_of_new(&self, name: TopicName) -> TopicSettings {
+        let settings = TopicSettings::named(name);
+        match self.options.new_topics {
+            NewTopics::Create { partitions, retention } if !settings.name.is_reserved() => TopicSettings {
+                partitions,
+                retention,
+                ..settings
+            },
+            _ if crate::audit::is_audit(&settings.name) => settings.retain_for(limits::AUDIT_AGE),
+            _ => settings,
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.core.enter(Phase::Stopped);
+        if let Some(maintenance) = self.core.maintenance.lock().take() {
+            maintenance.abort();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A delivery: an event lent to one subscriber, to be settled before its deadline.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_store::{Clock, Record, Store};
+use prom_types::{GroupName, Offset};
+use tokio::sync::mpsc;
+
+use crate::StoredEvent;
+use crate::dispatch::task::Request;
+use crate::dispatch::{LeaseId, Leased, SubscriberId};
+use crate::event::Origin;
+
+/// An event with its lease. It reads like the [`StoredEvent`] it holds; [`Delivery::ack`],
+/// [`Delivery::nack`] and [`Delivery::modack`] settle or extend it.
+///
+/// Dropping it settles nothing: the lease runs out and counts as a failed attempt.
+#[derive(Debug)]
+pub struct Delivery {
+    event: StoredEvent,
+    subscriber: SubscriberId,
+    lease: LeaseId,
+    attempt: u32,
+    /// On the bus's monotonic clock.
+    deadline: Duration,
+}
+
+/// The right to settle one delivery, without the event itself. Cloning costs a reference count.
+#[derive(Clone)]
+pub struct Ticket {
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) subscriber: SubscriberId,
+    pub(crate) offset: Offset,
+    pub(crate) lease: LeaseId,
+}
+
+/// The way back to the dispatcher that lent an event.
+pub(crate) struct Port {
+    pub mailbox: mpsc::Sender<Request>,
+    pub group: GroupName,
+    pub max_attempts: u32,
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Delivery {
+    pub(crate) fn new(origin: Arc<Origin>, record: Record, subscriber: SubscriberId, leased: Leased) -> Self {
+        Self {
+            event: StoredEvent::new(origin, record),
+            subscriber,
+            lease: leased.lease,
+            attempt: leased.attempt,
+            deadline: leased.deadline,
+        }
+    }
+
+    /// 1 at the first delivery, one more after each failed attempt.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// The attempt after which the event goes to the dead letters.
+    pub fn max_attempts(&self) -> u32 {
+        self.port().map_or(0, |port| port.max_attempts)
+    }
+
+    /// What is left of the lease.
+    pub fn ack_deadline(&self) -> Duration {
+        let now = self.port().map_or(Duration::MAX, |port| port.clock.monotonic());
+        self.deadline.saturating_sub(now)
+    }
+
+    /// The event alone; the lease stays where it is.
+    pub fn event(&self) -> &StoredEvent {
+        &self.event
+    }
+
+    /// For settling it somewhere else.
+    pub fn ticket(&self) -> Ticket {
+        Ticket {
+            origin: self.event.origin.clone(),
+            subscriber: self.subscriber,
+            offset: self.event.offset(),
+            lease: self.lease,
+        }
+    }
+
+    pub(crate) fn has_expired(&self, now: Duration) -> bool {
+        self.deadline <= now
+    }
+
+    /// The lease was renewed while the delivery waited.
+    pub(crate) fn extended_to(&mut self, deadline: Duration) {
+        self.deadline = deadline;
+    }
+
+    fn port(&self) -> Option<&Port> {
+        self.event.origin.port.as_ref()
+    }
+}
+
+impl Deref for Delivery {
+    type Target = StoredEvent;
+
+    fn deref(&self) -> &StoredEvent {
+        &self.event
+    }
+}
+
+impl std::fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ticket({}@{} lease {})", self.origin.log, self.offset, self.lease)
+    }
+}

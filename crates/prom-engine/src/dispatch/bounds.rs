@@ -1,0 +1,34 @@
+//! The log moved: events were appended, or retention took the oldest.
+
+use prom_store::Bounds;
+
+use super::Dispatcher;
+use super::unsettled::State;
+
+impl Dispatcher {
+    /// Learns the log's bounds. A start beyond the floor settles everything before it. A lease on
+    /// such an event goes on to its end, because its holder's window is still taken; however it
+    /// ends, it changes nothing.
+    pub fn bounds_moved(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        let (floor, start) = (self.progress.floor(), bounds.start);
+        if start <= floor {
+            return;
+        }
+        self.settle(floor..start);
+
+        let mut unblocked = Vec::new();
+        while let Some(fresh) = self.ready.pop_front_if(|fresh| fresh.offset < start) {
+            unblocked.push(fresh.key);
+        }
+        for offset in self.unsettled.offsets_where(|offset, _| offset < start) {
+            unblocked.push(match self.unsettled.get(offset).map(|event| event.state) {
+                Some(State::Leased(_)) => self.unsettled.take_key(offset),
+                _ => self.unsettled.take(offset).and_then(|event| event.key),
+            });
+        }
+        self.keys.forget_before(start);
+        unblocked.into_iter().for_each(|key| self.unblock(key));
+        self.skip_what_is_settled();
+    }
+}

@@ -1,0 +1,84 @@
+//! Events at their limit, on the way to the dead letters.
+//!
+//! Such an event is not handed out any more, and is not settled before its letter is written: if
+//! that fails it stays, and is tried again after a backoff.
+
+use std::time::Duration;
+
+use prom_types::Offset;
+
+use super::Dispatcher;
+use super::unsettled::{DeadLetter, State, Unsettled};
+
+/// A dead letter to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dead {
+    pub offset: Offset,
+    pub attempts: u32,
+    pub returns: u32,
+    pub reason: Option<String>,
+}
+
+impl Dispatcher {
+    /// Dead letters to be written now, by offset. Each must be answered with
+    /// [`Self::dead_letter_written`] or [`Self::dead_letter_failed`].
+    pub fn take_dead(&mut self) -> Vec<Dead> {
+        let mut dead = Vec::new();
+        while let Some(offset) = self.unsettled.first_dead_queued() {
+            let Some(event) = self.unsettled.take(offset) else {
+                break;
+            };
+            let failed_writes = failed_writes(&event);
+            let state = State::Dead(DeadLetter::Taken { failed_writes });
+            self.unsettled.put(offset, Unsettled { state, ..event });
+            let failures = self.failures.get(&offset).cloned().unwrap_or_default();
+            dead.push(Dead {
+                offset,
+                attempts: failures.attempts,
+                returns: failures.returns,
+                reason: failures.reason,
+            });
+        }
+        dead
+    }
+
+    /// The letter is durable, and so is the settlement, which was in the same commit: it is not in
+    /// [`Self::take_changes`] again.
+    pub fn dead_letter_written(&mut self, offset: Offset) {
+        if let Some(event) = self.take_taken(offset) {
+            self.forget_failures(offset..offset + 1);
+            self.progress.settle(offset..offset + 1);
+            self.unblock(event.key);
+        }
+    }
+
+    /// The letter could not be written.
+    pub fn dead_letter_failed(&mut self, now: Duration, offset: Offset) {
+        if let Some(event) = self.take_taken(offset) {
+            let failed_writes = failed_writes(&event).saturating_add(1);
+            let wait = self.options.backoff.wait(failed_writes, &mut self.jitter);
+            let until = now.saturating_add(wait);
+            let state = State::Dead(DeadLetter::Failing { failed_writes, until });
+            self.unsettled.put(offset, Unsettled { state, ..event });
+        }
+    }
+
+    /// Retention or a reset may have been faster than the letter: then there is nothing to answer.
+    fn take_taken(&mut self, offset: Offset) -> Option<Unsettled> {
+        match self.unsettled.get(offset)?.state {
+            State::Dead(DeadLetter::Taken { .. }) => self.unsettled.take(offset),
+            _ => None,
+        }
+    }
+}
+
+fn failed_writes(event: &Unsettled) -> u32 {
+    match event.state {
+        State::Dead(
+            DeadLetter::Queued { failed_writes }
+            | DeadLetter::Taken { failed_writes }
+            | DeadLetter::Failing { failed_writes, .. },
+        ) => failed_writes,
+        _ => 0,
+    }
+}

@@ -1,0 +1,75 @@
+//! Handing out: an event is lent to one subscriber until it is settled or the deadline comes.
+
+use std::time::Duration;
+
+use prom_types::Offset;
+
+use super::unsettled::{Lease, State, Unsettled};
+use super::{Dispatcher, SubscriberId};
+
+/// Fencing token of one lease; never used twice by a dispatcher.
+pub type LeaseId = u64;
+
+/// An event that was handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leased {
+    pub offset: Offset,
+    pub lease: LeaseId,
+    /// One more than the failures before.
+    pub attempt: u32,
+    pub deadline: Duration,
+}
+
+impl Dispatcher {
+    /// Appends up to `room` events for this subscriber: first what is due (again, or because its
+    /// key is free now), then fresh ones, each by offset. Nobody gets anything while paused.
+    pub fn lease(&mut self, now: Duration, subscriber: SubscriberId, room: usize, out: &mut Vec<Leased>) {
+        let Some(ack_timeout) = self
+            .subscribers
+            .running_one(subscriber)
+            .map(|running| running.ack_timeout)
+        else {
+            return;
+        };
+        let deadline = now.saturating_add(ack_timeout);
+        for _ in 0..room {
+            let Some((offset, key)) = self.next_event() else {
+                return;
+            };
+            let id = self.next_lease;
+            self.next_lease += 1;
+            let lease = Lease {
+                id,
+                subscriber,
+                deadline,
+            };
+            let state = State::Leased(lease);
+            self.unsettled.put(offset, Unsettled { key, state });
+            out.push(Leased {
+                offset,
+                lease: id,
+                attempt: self.failed_attempts(offset).saturating_add(1),
+                deadline,
+            });
+        }
+    }
+
+    /// Too many failed events are waiting for more to be risked.
+    pub(super) fn too_many_waiting(&self) -> bool {
+        self.unsettled.waiting() + self.unsettled.dead() >= self.options.limits.waiting
+    }
+
+    fn next_event(&mut self) -> Option<(Offset, Option<u64>)> {
+        if let Some(offset) = self.unsettled.first_due() {
+            return self.unsettled.take(offset).map(|event| (offset, event.key));
+        }
+        if self.too_many_waiting() {
+            return None;
+        }
+        self.ready.pop_front().map(|fresh| (fresh.offset, fresh.key))
+    }
+
+    fn failed_attempts(&self, offset: Offset) -> u32 {
+        self.failures.get(&offset).map_or(0, |failures| failures.attempts)
+    }
+}

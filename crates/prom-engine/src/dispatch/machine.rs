@@ -1,0 +1,160 @@
+//! The dispatcher's state, and the steps that several verbs share: settling, failing, placing.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::time::Duration;
+
+use prom_store::{Bounds, CursorState, Failures};
+use prom_types::Offset;
+
+use super::backoff::Jitter;
+use super::changes::PendingChanges;
+use super::key_order::KeyOrder;
+use super::lease::LeaseId;
+use super::options::{DispatchOptions, REASON_BYTES, RETURNS_PER_ATTEMPT};
+use super::progress::Progress;
+use super::subscriber::Subscribers;
+use super::unsettled::{DeadLetter, State, Unsettled, UnsettledEvents};
+
+/// Hands one group the events of one partition. See the [module](super) for the picture.
+#[derive(Debug)]
+pub struct Dispatcher {
+    pub(super) options: DispatchOptions,
+    pub(super) bounds: Bounds,
+    pub(super) progress: Progress,
+    /// Everything before it has been seen; what is unsettled of it is in one of the next three.
+    pub(super) scan_next: Offset,
+    /// Never handed out by this dispatcher, in offset order.
+    pub(super) ready: VecDeque<Fresh>,
+    pub(super) unsettled: UnsettledEvents,
+    pub(super) keys: KeyOrder,
+    /// Ranges that were settled before this dispatcher began and are not scanned yet.
+    pub(super) settled_ahead: VecDeque<Range<Offset>>,
+    /// Of unsettled events that failed, or were given back.
+    pub(super) failures: BTreeMap<Offset, Failures>,
+    pub(super) changes: PendingChanges,
+    pub(super) subscribers: Subscribers,
+    pub(super) next_lease: LeaseId,
+    pub(super) jitter: Jitter,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fresh {
+    pub offset: Offset,
+    pub key: Option<u64>,
+}
+
+impl Dispatcher {
+    /// Goes on from a stored cursor. `seed` drives the jitter of backoffs and nothing else.
+    pub fn new(options: DispatchOptions, cursor: CursorState, bounds: Bounds, seed: u64) -> Self {
+        let progress = Progress::new(cursor.floor, cursor.above.clone());
+        let mut failures = cursor.failures;
+        failures.retain(|&offset, _| !progress.is_settled(offset));
+        let mut dispatcher = Self {
+            options: DispatchOptions {
+                max_attempts: options.max_attempts.max(1),
+                limits: options.limits.at_least_one(),
+                ..options
+            },
+            bounds,
+            scan_next: progress.floor(),
+            progress,
+            ready: VecDeque::new(),
+            unsettled: UnsettledEvents::default(),
+            keys: KeyOrder::default(),
+            settled_ahead: cursor.above.iter().collect(),
+            failures,
+            changes: PendingChanges::default(),
+            subscribers: Subscribers::default(),
+            next_lease: 1,
+            jitter: Jitter::new(seed),
+        };
+        dispatcher.bounds_moved(bounds);
+        dispatcher.skip_what_is_settled();
+        dispatcher
+    }
+
+    /// The first unsettled offset. The stored cursor follows it through [`Self::take_changes`].
+    pub fn floor(&self) -> Offset {
+        self.progress.floor()
+    }
+
+    /// The event of this offset is done with; the next one of its key may go.
+    pub(super) fn settle_event(&mut self, offset: Offset, key: Option<u64>) {
+        self.settle(offset..offset + 1);
+        self.unblock(key);
+    }
+
+    pub(super) fn settle(&mut self, range: Range<Offset>) {
+        if range.is_empty() {
+            return;
+        }
+        self.forget_failures(range.clone());
+        self.progress.settle(range.clone());
+        self.changes.settle(range);
+    }
+
+    pub(super) fn forget_failures(&mut self, range: Range<Offset>) {
+        while let Some((&offset, _)) = self.failures.range(range.clone()).next() {
+            self.failures.remove(&offset);
+            self.changes.forget_failure(offset);
+        }
+    }
+
+    /// The head of `key` is settled: hands the turn to the next event of that key.
+    pub(super) fn unblock(&mut self, key: Option<u64>) {
+        let Some(next) = key.and_then(|key| self.keys.head_settled(key)) else {
+            return;
+        };
+        // Not to `ready`, which is in offset order: this one is older than what waits there.
+        let state = match self.is_at_limit(next) {
+            true => State::Dead(DeadLetter::Queued { failed_writes: 0 }),
+            false => State::Due,
+        };
+        self.unsettled.put(next, Unsettled { key, state });
+    }
+
+    /// Whether an event has come back as often as it may.
+    pub(super) fn is_at_limit(&self, offset: Offset) -> bool {
+        let Some(failures) = self.failures.get(&offset) else {
+            return false;
+        };
+        let max_attempts = self.options.max_attempts;
+        failures.attempts >= max_attempts || failures.returns >= max_attempts.saturating_mul(RETURNS_PER_ATTEMPT)
+    }
+
+    /// Counts a failed attempt of an event that was just taken from its holder, and lets it wait:
+    /// as long as asked, else for its backoff; or, at the limit, for its dead letter.
+    pub(super) fn fail(
+        &mut self,
+        now: Duration,
+        offset: Offset,
+        key: Option<u64>,
+        reason: Option<String>,
+        delay: Option<Duration>,
+    ) {
+        let failures = self.failures.entry(offset).or_default();
+        failures.attempts = failures.attempts.saturating_add(1);
+        if let Some(reason) = reason {
+            failures.reason = Some(cut_short(reason));
+        }
+        let attempts = failures.attempts;
+        self.changes.fail(offset);
+        let state = if self.is_at_limit(offset) {
+            State::Dead(DeadLetter::Queued { failed_writes: 0 })
+        } else {
+            match delay.unwrap_or_else(|| self.options.backoff.wait(attempts, &mut self.jitter)) {
+                Duration::ZERO => State::Due,
+                wait => State::Waiting {
+                    until: now.saturating_add(wait),
+                },
+            }
+        };
+        self.unsettled.put(offset, Unsettled { key, state });
+    }
+}
+
+fn cut_short(mut reason: String) -> String {
+    reason.truncate(reason.floor_char_boundary(REASON_BYTES));
+    reason
+}

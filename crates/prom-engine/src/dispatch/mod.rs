@@ -1,0 +1,55 @@
+//! Handing a group the events of one partition: who gets which event, until when, and what then.
+//!
+//! ```text
+//!            ┌──────────────▶ waiting ─────▶ due ──┐   nack, expiry: a failed attempt
+//!            │                                     ▼
+//!  scan ──▶ ready ──lease──▶ leased ──ack──▶ settled ──▶ the floor moves
+//!    │        ▲                 │               ▲
+//!    └▶ blocked (its key)       └──▶ dead ──────┘        at the limit: written, then settled
+//! ```
+//!
+//! [`Dispatcher`] is a plain state machine. It knows offsets and hashes of keys, never events; time
+//! is handed in; the same inputs give the same outputs. One verb, one file.
+//!
+//! Promises: an event has at most one live lease; the floor never passes an unsettled event; what
+//! was not acked comes again until it is settled or its dead letter is written; memory is bounded
+//! by the limits and the windows of the subscribers, whatever the backlog.
+
+mod machine;
+mod options;
+
+mod ack;
+mod bounds;
+mod changes;
+mod dead;
+mod expire;
+mod lease;
+mod leave;
+mod modack;
+mod nack;
+mod reset;
+mod scan;
+mod status;
+mod subscriber;
+mod vanish;
+
+mod backoff;
+mod deadlines;
+mod key_order;
+mod progress;
+mod unsettled;
+
+#[cfg(test)]
+mod promises;
+
+pub use ack::{NotLeased, Settled};
+pub use backoff::Backoff;
+pub use changes::Changes;
+pub use dead::Dead;
+pub use lease::{LeaseId, Leased};
+pub use leave::Leaving;
+pub use machine::Dispatcher;
+pub use options::{DispatchLimits, DispatchOptions, Order};
+pub use scan::{Scan, Seen};
+pub use status::{Holdup, Limit, Oldest, Status};
+pub use subscriber::SubscriberId;

@@ -1,0 +1,79 @@
+//! What a dispatcher is told about its group, and the bounds that keep its memory finite.
+
+use super::Backoff;
+
+/// In which order a group wants its events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By offset as far as nothing fails; a failed event comes again later.
+    #[default]
+    None,
+    /// No event of a key is handed out while an earlier one of that key is unsettled.
+    Key,
+}
+
+/// What holds for the whole group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DispatchOptions {
+    pub order: Order,
+    /// Failed attempts after which an event goes to the dead letters; at least one.
+    pub max_attempts: u32,
+    pub backoff: Backoff,
+    pub limits: DispatchLimits,
+}
+
+impl Default for DispatchOptions {
+    fn default() -> Self {
+        Self {
+            order: Order::None,
+            max_attempts: 5,
+            backoff: Backoff::default(),
+            limits: DispatchLimits::default(),
+        }
+    }
+}
+
+/// How many returns (connections that ended under an event) make poison, per permitted attempt.
+pub(super) const RETURNS_PER_ATTEMPT: u32 = 4;
+
+/// A reason is for people; what is longer than this many bytes is cut.
+pub(super) const REASON_BYTES: usize = 1024;
+
+/// Bounds on what a dispatcher remembers. Reaching one stops fresh events, never redeliveries,
+/// so that it can always be left again; [`super::Status::limit`] names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DispatchLimits {
+    /// Settled ranges beyond the floor. Each is stored with the cursor. Past it nothing more is
+    /// scanned; what was scanned before is still handed out.
+    pub ranges_above: usize,
+    /// Failed events that wait for their backoff or for the dead letters. Past it no fresh event
+    /// is handed out.
+    pub waiting: usize,
+    /// Events held back behind blocked keys. Past it nothing more is scanned.
+    pub look_ahead: usize,
+    /// Scanned and not yet handed out: enough to keep subscribers busy during a read.
+    pub ready: usize,
+}
+
+impl Default for DispatchLimits {
+    fn default() -> Self {
+        Self {
+            ranges_above: 10_000,
+            waiting: 10_000,
+            look_ahead: 10_000,
+            ready: 4096,
+        }
+    }
+}
+
+impl DispatchLimits {
+    /// A limit of nothing would stop the group for ever.
+    pub(super) fn at_least_one(self) -> Self {
+        Self {
+            ranges_above: self.ranges_above.max(1),
+            waiting: self.waiting.max(1),
+            look_ahead: self.look_ahead.max(1),
+            ready: self.ready.max(1),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Going somewhere else in the log: rewind, or skip.
+
+use prom_store::{Bounds, RangeSet};
+use prom_types::Offset;
+
+use super::Dispatcher;
+use super::progress::Progress;
+use super::unsettled::State;
+
+impl Dispatcher {
+    /// Starts over at `floor`. Everything in flight is fenced: nobody can settle it any more. What
+    /// was counted and not yet taken as a change is forgotten, as the stored cursor forgets it.
+    pub fn reset(&mut self, floor: Offset, bounds: Bounds) {
+        for offset in self
+            .unsettled
+            .offsets_where(|_, event| matches!(event.state, State::Leased(_)))
+        {
+            if let Some(lease) = self.unsettled.lease(offset) {
+                self.subscribers.release(lease.subscriber);
+            }
+        }
+        self.unsettled.clear();
+        self.ready.clear();
+        self.keys.clear();
+        self.failures.clear();
+        self.changes.reset();
+        self.settled_ahead.clear();
+        self.progress = Progress::new(floor, RangeSet::default());
+        self.scan_next = floor;
+        self.bounds_moved(bounds);
+    }
+}

@@ -1,0 +1,141 @@
+//! What the dispatcher is doing, and what holds it back: the facts behind `why`.
+
+use std::time::Duration;
+
+use prom_store::{Bounds, Failures};
+use prom_types::Offset;
+
+use super::unsettled::{DeadLetter, State};
+use super::{Dispatcher, LeaseId, SubscriberId};
+
+/// A picture of one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    pub floor: Offset,
+    /// Everything before it has been seen.
+    pub scan_next: Offset,
+    pub bounds: Bounds,
+    pub subscribers: usize,
+    pub paused_subscribers: usize,
+    /// Leased at this moment.
+    pub in_flight: usize,
+    /// Fresh, to be handed out.
+    pub ready: usize,
+    /// To be handed out before fresh ones.
+    pub due: usize,
+    /// Failed, until their backoff is over.
+    pub waiting: usize,
+    /// Keys with events held back, and how many those are.
+    pub blocked_keys: usize,
+    pub blocked_events: usize,
+    /// Settled ranges beyond the floor.
+    pub ranges_above: usize,
+    /// At their limit, letter not yet written; among them those where writing failed.
+    pub dead_letters_pending: usize,
+    pub dead_letters_failing: usize,
+    /// Why fresh events are held back, if a limit is reached.
+    pub limit: Option<Limit>,
+    /// The event the floor stands at; `None` when everything in the log is settled.
+    pub oldest: Option<Oldest>,
+}
+
+/// Which bound of [`super::DispatchLimits`] holds fresh events back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    RangesAbove,
+    Waiting,
+    LookAhead,
+}
+
+/// The oldest unsettled event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Oldest {
+    pub offset: Offset,
+    /// With per-key order: the hash of the key it keeps blocked.
+    pub key_hash: Option<u64>,
+    pub holdup: Holdup,
+    /// Its failed attempts, its returns, and the last reason.
+    pub failures: Failures,
+}
+
+/// Where the oldest unsettled event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holdup {
+    /// In the log, not looked at yet.
+    NotScanned,
+    /// Nobody has taken it yet.
+    Ready,
+    Leased {
+        subscriber: SubscriberId,
+        lease: LeaseId,
+        deadline: Duration,
+    },
+    /// For its backoff.
+    Waiting { until: Duration },
+    /// Its letter is to be written, or being written.
+    DeadLetterPending,
+    /// Its letter could not be written so many times; tried again at `until`.
+    DeadLetterFailing { failed_writes: u32, until: Duration },
+}
+
+impl Dispatcher {
+    pub fn status(&self) -> Status {
+        Status {
+            floor: self.progress.floor(),
+            scan_next: self.scan_next,
+            bounds: self.bounds,
+            subscribers: self.subscribers.len(),
+            paused_subscribers: self.subscribers.len() - self.subscribers.running(),
+            in_flight: self.unsettled.leased(),
+            ready: self.ready.len(),
+            due: self.unsettled.due(),
+            waiting: self.unsettled.waiting(),
+            blocked_keys: self.keys.blocked_keys(),
+            blocked_events: self.keys.blocked_events(),
+            ranges_above: self.progress.ranges_above(),
+            dead_letters_pending: self.unsettled.dead(),
+            dead_letters_failing: self.unsettled.dead_failing(),
+            limit: self.limit(),
+            oldest: self.oldest(),
+        }
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        match self.too_many_waiting() {
+            true => Some(Limit::Waiting),
+            false => self.scan_limit(),
+        }
+    }
+
+    fn oldest(&self) -> Option<Oldest> {
+        let offset = self.progress.floor();
+        if offset >= self.bounds.next {
+            return None;
+        }
+        let (key_hash, holdup) = match self.unsettled.get(offset) {
+            Some(event) => (event.key, holdup(event.state)),
+            None if offset < self.scan_next => (self.ready.front().and_then(|fresh| fresh.key), Holdup::Ready),
+            None => (None, Holdup::NotScanned),
+        };
+        Some(Oldest {
+            offset,
+            key_hash,
+            holdup,
+            failures: self.failures.get(&offset).cloned().unwrap_or_default(),
+        })
+    }
+}
+
+fn holdup(state: State) -> Holdup {
+    match state {
+        State::Leased(lease) => Holdup::Leased {
+            subscriber: lease.subscriber,
+            lease: lease.id,
+            deadline: lease.deadline,
+        },
+        State::Due => Holdup::Ready,
+        State::Waiting { until } => Holdup::Waiting { until },
+        State::Dead(DeadLetter::Queued { .. } | DeadLetter::Taken { .. }) => Holdup::DeadLetterPending,
+        State::Dead(DeadLetter::Failing { failed_writes, until }) => Holdup::DeadLetterFailing { failed_writes, until },
+    }
+}

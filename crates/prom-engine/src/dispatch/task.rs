@@ -1,0 +1,259 @@
+//! The task around the dispatcher: the one place where a group's events of one partition meet the
+//! store, the clock and the subscribers.
+//!
+//! ```text
+//!   head moved ─┐                    ┌─▶ deliveries, in batches
+//!   requests ───┼─▶ the machine ─────┼─▶ settlements: one commit under way, the rest gathers
+//!   timer ──────┘                    └─▶ dead letters, each with its settlement
+//! ```
+//!
+//! Promises: one owner, no lock, no polling. An ack is answered when its settlement is durable; when
+//! a commit fails the group goes on in memory, the change travels with a later commit, and whoever
+//! waited is told. Whoever is fenced stops. Memory follows the windows, not the backlog.
+
+mod hand_out;
+mod inbox;
+mod letters;
+mod records;
+mod scan;
+mod seats;
+mod settle;
+mod start;
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_store::{CursorName, HeadWatch};
+use prom_transform::Program;
+use prom_types::Offset;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::{Instant, Sleep};
+
+use self::letters::Letters;
+use self::records::Records;
+use self::seats::Seat;
+use self::settle::Settlement;
+use super::{Dispatcher, Leased, Order};
+use crate::Error;
+use crate::bus::{Core, Phase};
+use crate::event::Origin;
+use crate::group::{Group, GroupOptions, Retired};
+use crate::limits::{FIRST_RETRY, LONGEST_RETRY, REQUESTS_AT_ONCE};
+use crate::outlet::Outlet;
+
+pub(crate) use self::inbox::{Reply, Report, Request, Reset};
+
+/// What a dispatcher is started with.
+pub(crate) struct Setup {
+    pub core: Arc<Core>,
+    pub group: Arc<Group>,
+    pub cursor: CursorName,
+    pub options: Arc<GroupOptions>,
+    pub requests: mpsc::Receiver<Request>,
+    pub mailbox: mpsc::Sender<Request>,
+    pub wake: Arc<Notify>,
+}
+
+pub(crate) struct Task {
+    core: Arc<Core>,
+    group: Arc<Group>,
+    cursor: CursorName,
+    epoch: u64,
+    order: Order,
+    filter: Option<Program>,
+    machine: Dispatcher,
+
+    requests: mpsc::Receiver<Request>,
+    inbox: Vec<Request>,
+    head: HeadWatch,
+    wake: Arc<Notify>,
+    phase: watch::Receiver<Phase>,
+    timer: Pin<Box<Sleep>>,
+    /// What the timer is set to, on the bus's clock.
+    armed: Option<Duration>,
+
+    origin: Arc<Origin>,
+    seats: Vec<Seat>,
+    /// Whose turn it is to be served first.
+    turn: usize,
+    records: Records,
+    /// Events whose filter failed, with the reason: they go to the dead letters instead of a handler.
+    condemned: BTreeMap<Offset, String>,
+    /// No reading before this: the last read failed.
+    reads: Retry,
+    settlement: Settlement,
+    letters: Letters,
+    leased: Vec<Leased>,
+    released: Vec<(u64, usize)>,
+}
+
+/// A thing that failed and is tried again later.
+#[derive(Debug, Default)]
+struct Retry {
+    failures: u32,
+    not_before: Option<Duration>,
+}
+
+/// Why a dispatcher ends.
+enum End {
+    /// Nobody needs it; it is off the list already.
+    Retired,
+    /// The bus stops.
+    Stopped,
+    /// Another one has the cursor, or the store is closed.
+    Failed(fn(&CursorName) -> Error),
+    /// Its group was deleted.
+    Deleted(tokio::sync::oneshot::Sender<()>),
+}
+
+/// Whether there is more to do at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    Busy,
+    Idle,
+}
+
+/// Runs a dispatcher to its end.
+pub(crate) async fn run(setup: Setup) {
+    if let Some(task) = Task::start(setup).await {
+        task.go().await;
+    }
+}
+
+impl Task {
+    async fn go(mut self) {
+        let end = loop {
+            if *self.phase.borrow_and_update() == Phase::Stopped {
+                break End::Stopped;
+            }
+            self.look_after_seats();
+            self.follow_head();
+            self.machine.tick(self.now());
+            let pace = self.hand_out().await;
+            self.release_room();
+            self.write_letters().await;
+            self.start_settlement();
+            if self.is_idle() && self.group.retire(&self.cursor.log, &mut self.requests) == Retired::Yes {
+                break End::Retired;
+            }
+            if let Some(end) = self.wait(pace).await {
+                break end;
+            }
+        };
+        self.finish(end).await;
+    }
+
+    /// Waits for the next input and takes it in.
+    async fn wait(&mut self, pace: Pace) -> Option<End> {
+        self.arm_timer();
+        tokio::select! {
+            biased;
+            result = self.settlement.done() => return self.settled(result),
+            result = self.letters.done() => return self.letters_done(result),
+            () = self.wake.notified() => self.take_in_joiners(),
+            _ = self.phase.changed() => {}
+            _ = self.requests.recv_many(&mut self.inbox, REQUESTS_AT_ONCE) => return self.take_requests().await,
+            moved = self.head.changed() => {
+                if moved.is_err() {
+                    return Some(End::Failed(|_| Error::Closed));
+                }
+            }
+            () = &mut self.timer, if self.armed.is_some() => self.armed = None,
+            () = tokio::task::yield_now(), if pace == Pace::Busy => {}
+        }
+        None
+    }
+
+    fn now(&self) -> Duration {
+        self.core.clock.monotonic()
+    }
+
+    /// Nobody subscribes, and everything known is durable or will be found again in the log.
+    fn is_idle(&self) -> bool {
+        self.seats.is_empty() && self.settlement.is_idle() && self.letters.is_idle()
+    }
+
+    /// Sets the timer to the next deadline. It is only ever moved forward in time to an earlier
+    /// moment: waking too early costs a look, moving it at every lease costs more.
+    fn arm_timer(&mut self) {
+        let deadlines = [
+            self.machine.next_deadline(),
+            self.settlement.retry.not_before,
+            self.reads.not_before,
+        ];
+        let Some(next) = deadlines.into_iter().flatten().min() else {
+            self.armed = None;
+            return;
+        };
+        if self.armed.is_none_or(|armed| next < armed) {
+            let wait = next.saturating_sub(self.now());
+            self.timer.as_mut().reset(Instant::now() + wait);
+            self.armed = Some(next);
+        }
+    }
+
+    /// Makes durable what can be and tells everybody.
+    async fn finish(mut self, end: End) {
+        let log = self.cursor.log.clone();
+        let now = self.now();
+        let mut left: Vec<Arc<Outlet>> = Vec::new();
+        match end {
+            End::Retired => {}
+            End::Stopped => {
+                self.leave_all(now);
+                self.flush().await;
+                left = self.group.remove(&log);
+                left.iter().for_each(|outlet| outlet.end());
+            }
+            End::Failed(error) => {
+                left = self.group.remove(&log);
+                let seated = self.seats.iter().map(|seat| &seat.outlet);
+                seated.chain(&left).for_each(|outlet| outlet.fail(error(&self.cursor)));
+            }
+            End::Deleted(reply) => {
+                self.finish_commits().await;
+                left = self.group.remove(&log);
+                let unknown = || Error::UnknownGroup {
+                    group: self.cursor.group.clone(),
+                };
+                let seated = self.seats.iter().map(|seat| &seat.outlet);
+                seated.chain(&left).for_each(|outlet| outlet.fail(unknown()));
+                let _nobody_waits = reply.send(());
+            }
+        }
+        let seated = self.seats.drain(..).map(|seat| seat.outlet);
+        seated.chain(left).for_each(|outlet| outlet.detach(&log, &self.wake));
+        self.settlement.give_up(|| fenced(&self.cursor));
+        self.requests.close();
+        while let Some(request) = self.requests.recv().await {
+            request.refuse(&self.cursor);
+        }
+    }
+}
+
+pub(super) fn fenced(cursor: &CursorName) -> Error {
+    Error::Fenced {
+        group: cursor.group.clone(),
+        topic: cursor.log.topic.clone(),
+        partition: cursor.log.partition,
+    }
+}
+
+impl Retry {
+    fn failed(&mut self, now: Duration) -> Duration {
+        let wait = FIRST_RETRY.saturating_mul(1 << self.failures.min(16)).min(LONGEST_RETRY);
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = Some(now.saturating_add(wait));
+        wait
+    }
+
+    fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    fn must_wait(&self, now: Duration) -> bool {
+        self.not_before.is_some_and(|not_before| not_before > now)
+    }
+}

@@ -1,0 +1,112 @@
+//! Handing out: each subscriber with room gets a batch in turn, until there is nothing or no room.
+
+use std::sync::Arc;
+
+use prom_store::Record;
+use prom_types::Offset;
+
+use super::scan::Found;
+use super::{Pace, Task};
+use crate::bus::Phase;
+use crate::deliver::Delivery;
+use crate::dispatch::Leased;
+use crate::outlet::Outlet;
+
+impl Task {
+    /// One look ahead and one round of turns. `Busy` if another may find more.
+    pub(super) async fn hand_out(&mut self) -> Pace {
+        if *self.phase.borrow() != Phase::Open {
+            return Pace::Idle;
+        }
+        let looked = self.scan().await;
+        let mut pace = looked;
+        for _ in 0..self.seats.len() {
+            self.turn = (self.turn + 1) % self.seats.len();
+            let outlet = self.seats[self.turn].outlet.clone();
+            if self.serve(&outlet).await == Pace::Busy {
+                pace = Pace::Busy;
+            }
+        }
+        pace
+    }
+
+    /// Leases one batch to a subscriber and hands it over.
+    async fn serve(&mut self, outlet: &Arc<Outlet>) -> Pace {
+        let now = self.now();
+        if outlet.is_paused() || self.reads.must_wait(now) {
+            return Pace::Idle;
+        }
+        let granted = outlet.reserve(&self.wake, outlet.taste.batch_size);
+        if granted == 0 {
+            return Pace::Idle;
+        }
+        let mut leased = std::mem::take(&mut self.leased);
+        self.machine.lease(now, outlet.id, granted, &mut leased);
+        if leased.len() < granted {
+            outlet.give_back(&self.wake, granted - leased.len());
+        }
+        let filled = leased.len() == granted;
+        if !leased.is_empty() {
+            self.deliver(outlet, &leased).await;
+        }
+        leased.clear();
+        self.leased = leased;
+        match filled {
+            true => Pace::Busy,
+            false => Pace::Idle,
+        }
+    }
+
+    async fn deliver(&mut self, outlet: &Arc<Outlet>, leased: &[Leased]) {
+        let mut records: Vec<Option<Record>> = leased.iter().map(|lease| self.records.take(lease.offset)).collect();
+        let missing = self.fill_in(outlet, leased, &mut records).await;
+        if missing == 0 && self.condemned.is_empty() {
+            let pairs = leased.iter().zip(records);
+            outlet.push(pairs.filter_map(|(lease, record)| Some(self.delivery(outlet, *lease, record?))));
+            return;
+        }
+        let mut batch = Vec::with_capacity(leased.len());
+        for (lease, record) in leased.iter().zip(records) {
+            match (record, self.condemned.get(&lease.offset)) {
+                (Some(record), Some(reason)) => {
+                    let reason = reason.clone();
+                    self.letters.condemn(outlet.id, *lease, record, reason);
+                }
+                (Some(record), None) => batch.push(self.delivery(outlet, *lease, record)),
+                (None, _) => {}
+            }
+        }
+        if !batch.is_empty() {
+            outlet.push(batch);
+        }
+    }
+
+    fn delivery(&self, outlet: &Outlet, leased: Leased, record: Record) -> Delivery {
+        Delivery::new(self.origin.clone(), record, outlet.id, leased)
+    }
+
+    /// Reads again what is not in memory. What is gone counts as settled, what cannot be read now
+    /// goes back untouched. Returns how many stay empty.
+    async fn fill_in(&mut self, outlet: &Outlet, leased: &[Leased], records: &mut [Option<Record>]) -> usize {
+        let mut places: Vec<usize> = (0..leased.len()).filter(|&at| records[at].is_none()).collect();
+        if places.is_empty() {
+            return 0;
+        }
+        places.sort_unstable_by_key(|&at| leased[at].offset);
+        let offsets: Vec<Offset> = places.iter().map(|&at| leased[at].offset).collect();
+        let mut missing = 0;
+        for (at, found) in places.into_iter().zip(self.read_back(&offsets).await) {
+            let lease = leased[at];
+            match found {
+                Found::Record(record) => {
+                    records[at] = Some(record);
+                    continue;
+                }
+                Found::Gone => self.machine.vanished(lease.offset),
+                Found::Unread => self.machine.withdraw(self.now(), outlet.id, lease.offset, lease.lease),
+            }
+            missing += 1;
+        }
+        missing
+    }
+}

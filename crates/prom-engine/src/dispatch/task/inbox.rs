@@ -1,0 +1,226 @@
+//! What others ask of a dispatcher.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_store::{Commit, CursorChange, CursorName};
+use prom_types::{NewEvent, Offset, TopicName};
+use tokio::sync::oneshot;
+
+use super::{End, Task, fenced};
+use crate::Error;
+use crate::ack::Leases;
+use crate::dispatch::{LeaseId, NotLeased, Settled, Status, SubscriberId};
+use crate::limits::CONTENTION_TRIES;
+
+pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
+
+/// A message to a dispatcher.
+pub(crate) enum Request {
+    Ack {
+        subscriber: SubscriberId,
+        leases: Leases,
+        reply: Option<Reply>,
+    },
+    Nack {
+        subscriber: SubscriberId,
+        offset: Offset,
+        lease: LeaseId,
+        reason: Option<String>,
+        delay: Option<Duration>,
+        reply: Option<Reply>,
+    },
+    Modack {
+        subscriber: SubscriberId,
+        leases: Leases,
+        extend: Duration,
+        reply: Option<Reply>,
+    },
+    /// Moves the cursor.
+    Reset(Box<Reset>),
+    Status(oneshot::Sender<Report>),
+    /// The group is being deleted.
+    Delete(oneshot::Sender<()>),
+}
+
+/// A cursor to be moved, with the audit event that goes into the same commit.
+pub(crate) struct Reset {
+    pub floor: Offset,
+    pub audit: (TopicName, NewEvent),
+    pub reply: Reply,
+}
+
+/// What a dispatcher tells about itself.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub status: Status,
+    pub now: Duration,
+    /// Subscribers with the names they gave themselves.
+    pub members: Vec<(SubscriberId, Option<String>)>,
+}
+
+impl Request {
+    /// The answer of a dispatcher that has ended.
+    pub fn refuse(self, cursor: &CursorName) {
+        let not_leased = |offsets: Vec<Offset>| Error::NotLeased {
+            topic: cursor.log.topic.clone(),
+            offsets,
+        };
+        let (reply, error) = match self {
+            Self::Ack { leases, reply, .. } | Self::Modack { leases, reply, .. } => {
+                (reply, not_leased(leases.iter().map(|(offset, _)| *offset).collect()))
+            }
+            Self::Nack { offset, reply, .. } => (reply, not_leased(vec![offset])),
+            Self::Reset(reset) => (Some(reset.reply), fenced(cursor)),
+            Self::Status(_) | Self::Delete(_) => return,
+        };
+        if let Some(reply) = reply {
+            let _nobody_waits = reply.send(Err(error));
+        }
+    }
+}
+
+impl Task {
+    /// Works through everything that arrived together.
+    pub(super) async fn take_requests(&mut self) -> Option<End> {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let now = self.now();
+        let mut end = None;
+        for request in inbox.drain(..) {
+            match request {
+                Request::Ack {
+                    subscriber,
+                    leases,
+                    reply,
+                } => self.ack(now, subscriber, &leases, reply),
+                Request::Nack {
+                    subscriber,
+                    offset,
+                    lease,
+                    reason,
+                    delay,
+                    reply,
+                } => {
+                    let result = self.machine.nack(now, subscriber, offset, lease, reason, delay);
+                    self.answer_when_durable(reply, self.told(&[(offset, result.map(drop))]));
+                }
+                Request::Modack {
+                    subscriber,
+                    leases,
+                    extend,
+                    reply,
+                } => self.modack(now, subscriber, &leases, extend, reply),
+                Request::Reset(reset) => end = end.or(self.reset(*reset).await),
+                Request::Status(reply) => {
+                    let _nobody_waits = reply.send(self.report(now));
+                }
+                Request::Delete(reply) => end = Some(End::Deleted(reply)),
+            }
+        }
+        self.inbox = inbox;
+        end
+    }
+
+    fn ack(&mut self, now: Duration, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>) {
+        let mut lost: Vec<Offset> = Vec::new();
+        for &(offset, lease) in leases {
+            match self.machine.ack(now, subscriber, offset, lease) {
+                Ok(Settled::Now | Settled::AlreadySettled) => {}
+                Err(NotLeased) => lost.push(offset),
+            }
+        }
+        self.answer_when_durable(reply, self.lost(lost));
+    }
+
+    fn modack(
+        &mut self,
+        now: Duration,
+        subscriber: SubscriberId,
+        leases: &Leases,
+        extend: Duration,
+        reply: Option<Reply>,
+    ) {
+        let mut lost: Vec<Offset> = Vec::new();
+        for &(offset, lease) in leases {
+            if self.machine.modack(now, subscriber, offset, lease, extend).is_err() {
+                lost.push(offset);
+            }
+        }
+        // A deadline is not durable: there is nothing to wait for.
+        if let Some(reply) = reply {
+            let _nobody_waits = reply.send(self.lost(lost));
+        }
+    }
+
+    fn told(&self, results: &[(Offset, Result<(), NotLeased>)]) -> Result<(), Error> {
+        let lost = results.iter().filter(|(_, result)| result.is_err());
+        self.lost(lost.map(|(offset, _)| *offset).collect())
+    }
+
+    fn lost(&self, offsets: Vec<Offset>) -> Result<(), Error> {
+        match offsets.is_empty() {
+            true => Ok(()),
+            false => Err(Error::NotLeased {
+                topic: self.cursor.log.topic.clone(),
+                offsets,
+            }),
+        }
+    }
+
+    fn report(&self, now: Duration) -> Report {
+        let member = |seat: &super::Seat| (seat.outlet.id, seat.outlet.taste.member.clone());
+        Report {
+            status: self.machine.status(),
+            now,
+            members: self.seats.iter().map(member).collect(),
+        }
+    }
+
+    /// Moves the cursor: durable first, then in memory. Everything in flight is fenced.
+    async fn reset(&mut self, reset: Reset) -> Option<End> {
+        if let Some(end) = self.finish_commits().await {
+            let _nobody_waits = reset.reply.send(Err(fenced(&self.cursor)));
+            return Some(end);
+        }
+        let (topic, event) = reset.audit;
+        let admitted = match self.core.admit_own(topic, &event) {
+            Ok(admitted) => admitted,
+            Err(error) => {
+                let _nobody_waits = reset.reply.send(Err(error));
+                return None;
+            }
+        };
+        let mut commit = Commit::cursor(self.cursor.clone(), CursorChange::Reset { floor: reset.floor });
+        commit.appends.push(admitted.append);
+        let topics = std::slice::from_ref(&admitted.topic);
+        if let Err(error) = self.core.topics.commit(&*self.core.store, commit, topics).await {
+            let _nobody_waits = reset.reply.send(Err(error.into()));
+            return None;
+        }
+        admitted.topic.mark_stored();
+        let end = self.take_again().await;
+        let _nobody_waits = reset.reply.send(Ok(()));
+        end
+    }
+
+    /// Goes on under the epoch that the reset raised.
+    async fn take_again(&mut self) -> Option<End> {
+        for _ in 0..CONTENTION_TRIES {
+            match self.core.store.take_cursor(&self.cursor, 0).await {
+                Ok(cursor) => {
+                    self.epoch = cursor.epoch;
+                    self.machine.reset(cursor.floor, self.head.bounds());
+                    self.records.clear();
+                    self.condemned.clear();
+                    self.letters.clear();
+                    let origin: &Arc<_> = &self.origin;
+                    self.seats.iter().for_each(|seat| seat.outlet.forget_queued(origin));
+                    return None;
+                }
+                Err(error) => tracing::error!(cursor = %self.cursor, %error, "the moved cursor cannot be read"),
+            }
+            tokio::time::sleep(crate::limits::FIRST_RETRY).await;
+        }
+        Some(End::Failed(fenced))
+    }
+}

@@ -1,0 +1,171 @@
+//! Reading: ahead, for what is new, and back, for what is handed out again.
+
+use prom_store::{Bounds, ReadLimit, Record};
+use prom_types::Offset;
+
+use super::{Pace, Task};
+use crate::dispatch::{Order, Scan, Seen};
+use crate::gap::{Gap, GapReason};
+use crate::limits::READ_BYTES;
+
+/// What became of an event that was to be read again.
+pub(super) enum Found {
+    Record(Record),
+    /// Retention or compaction took it, or the storage lost it.
+    Gone,
+    /// The store could not say.
+    Unread,
+}
+
+/// Offsets this close together are read in one go.
+const NEAR: u64 = 256;
+
+impl Task {
+    pub(super) fn follow_head(&mut self) {
+        let bounds = self.head.bounds();
+        self.moved(bounds);
+    }
+
+    /// Passes the bounds on, and tells subscribers what retention took from them.
+    pub(super) fn moved(&mut self, bounds: Bounds) {
+        let floor = self.machine.floor();
+        if bounds.start > floor {
+            self.tell_gap(Gap::new(&self.cursor.log, floor..bounds.start, GapReason::Retention));
+        }
+        self.machine.bounds_moved(bounds);
+    }
+
+    fn tell_gap(&self, gap: Gap) {
+        tracing::error!(
+            cursor = %self.cursor,
+            from = gap.from,
+            to = gap.to,
+            reason = %gap.reason,
+            "events were lost to this group"
+        );
+        self.seats.iter().for_each(|seat| seat.outlet.tell_gap(gap.clone()));
+    }
+
+    /// Looks at what comes next in the log, if the machine has use for it.
+    pub(super) async fn scan(&mut self) -> Pace {
+        let now = self.now();
+        if self.reads.must_wait(now) {
+            return Pace::Idle;
+        }
+        let Some(Scan { from, events }) = self.machine.wants_scan() else {
+            return Pace::Idle;
+        };
+        if self.records.is_full() {
+            if self.machine.status().ready > 0 {
+                return Pace::Idle;
+            }
+            // All of it is blocked or gone: it is read again when its turn comes.
+            self.records.clear();
+        }
+        let limit = ReadLimit {
+            events,
+            bytes: READ_BYTES,
+        };
+        let batch = match self.core.store.read(&self.cursor.log, from, limit).await {
+            Ok(batch) if batch.next > from => batch,
+            Ok(_) => {
+                self.reads.failed(now);
+                return Pace::Idle;
+            }
+            Err(error) => {
+                tracing::error!(cursor = %self.cursor, from, %error, "events cannot be read; trying again");
+                self.reads.failed(now);
+                return Pace::Idle;
+            }
+        };
+        self.reads.succeeded();
+        self.moved(batch.bounds);
+        if let Some(damage) = &batch.damage {
+            let lost = damage.lost.clone().unwrap_or(from..batch.next);
+            self.tell_gap(Gap::new(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
+        }
+        let mut seen = Vec::with_capacity(batch.records.len());
+        for record in batch.records {
+            let wanted = self.passes_filter(&record);
+            seen.push(Seen {
+                offset: record.offset(),
+                key_hash: self.key_hash(&record),
+                wanted,
+            });
+            if wanted {
+                self.records.push(record);
+            }
+        }
+        self.machine.scanned(from, batch.next, seen);
+        Pace::Busy
+    }
+
+    /// Only order by key needs it. Equal hashes of different keys only hold each other back.
+    fn key_hash(&self, record: &Record) -> Option<u64> {
+        use std::hash::BuildHasher;
+        match self.order {
+            Order::None => None,
+            Order::Key => record.key().map(|key| foldhash::quality::FixedState::default().hash_one(key)),
+        }
+    }
+
+    /// A filter that fails on an event says nothing about it: it is kept, and condemned.
+    fn passes_filter(&mut self, record: &Record) -> bool {
+        let Some(filter) = &self.filter else {
+            return true;
+        };
+        let mut event = Vec::new();
+        record.write_json(&self.cursor.log, &mut event);
+        match filter.test(&event) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                let reason = format!("the filter failed: {error}");
+                tracing::warn!(cursor = %self.cursor, offset = record.offset(), %reason);
+                // Letters have no letters: there the event is delivered instead.
+                if !self.cursor.log.topic.is_dead_letters() {
+                    self.condemned.insert(record.offset(), reason);
+                }
+                true
+            }
+        }
+    }
+
+    /// Reads events that are not in memory any more; answers in the order of `offsets`, which grow.
+    pub(super) async fn read_back(&mut self, offsets: &[Offset]) -> Vec<Found> {
+        let mut found = Vec::with_capacity(offsets.len());
+        while let Some(&from) = offsets.get(found.len()) {
+            let rest = &offsets[found.len()..];
+            let last = rest.iter().take_while(|&&offset| offset < from + NEAR).last().copied().unwrap_or(from);
+            let limit = ReadLimit {
+                events: usize::try_from(last - from + 1).unwrap_or(1),
+                bytes: READ_BYTES,
+            };
+            match self.core.store.read(&self.cursor.log, from, limit).await {
+                Ok(batch) if batch.next > from => {
+                    self.reads.succeeded();
+                    if let Some(damage) = &batch.damage {
+                        let lost = damage.lost.clone().unwrap_or(from..from + 1);
+                        self.tell_gap(Gap::new(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
+                    }
+                    let mut records = batch.records.into_iter().peekable();
+                    for &offset in rest.iter().take_while(|&&offset| offset < batch.next) {
+                        while records.next_if(|record| record.offset() < offset).is_some() {}
+                        found.push(match records.next_if(|record| record.offset() == offset) {
+                            Some(record) => Found::Record(record),
+                            None => Found::Gone,
+                        });
+                    }
+                }
+                other => {
+                    if let Err(error) = other {
+                        tracing::error!(cursor = %self.cursor, from, %error, "events cannot be read; trying again");
+                    }
+                    let now = self.now();
+                    self.reads.failed(now);
+                    found.resize_with(offsets.len(), || Found::Unread);
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,86 @@
+//! The subscribers of a dispatcher: joining, pausing, leaving, and room given back to their windows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Task;
+use crate::bus::Phase;
+use crate::dispatch::Leaving;
+use crate::outlet::Outlet;
+
+/// A subscriber as this dispatcher knows it.
+pub(super) struct Seat {
+    pub outlet: Arc<Outlet>,
+    /// What the machine was told.
+    pub paused: bool,
+}
+
+impl Task {
+    pub(super) fn take_in_joiners(&mut self) {
+        for outlet in self.group.take_joining(&self.cursor.log) {
+            self.machine.join(outlet.id, outlet.taste.ack_timeout);
+            self.seats.push(Seat { outlet, paused: false });
+        }
+    }
+
+    /// Lets go of those who ended, passes on who paused.
+    pub(super) fn look_after_seats(&mut self) {
+        let draining = *self.phase.borrow() != Phase::Open;
+        let now = self.now();
+        let mut at = 0;
+        while let Some(seat) = self.seats.get_mut(at) {
+            let paused = seat.outlet.is_paused();
+            if paused != seat.paused {
+                seat.paused = paused;
+                match paused {
+                    true => self.machine.pause(seat.outlet.id),
+                    false => self.machine.resume(seat.outlet.id),
+                }
+                if paused {
+                    seat.outlet.give_back(&self.wake, 0);
+                }
+            }
+            if !seat.outlet.is_ended() {
+                at += 1;
+                continue;
+            }
+            let outlet = seat.outlet.clone();
+            self.withdraw_unseen(now, &outlet);
+            if draining {
+                // Handlers may still settle what they hold, until the bus stops.
+                self.machine.pause(outlet.id);
+                at += 1;
+                continue;
+            }
+            self.seats.swap_remove(at);
+            self.machine.leave(now, outlet.id, Leaving::Returned);
+            outlet.detach(&self.cursor.log, &self.wake);
+        }
+    }
+
+    /// The bus stops: no event is to blame.
+    pub(super) fn leave_all(&mut self, now: Duration) {
+        let outlets: Vec<_> = self.seats.iter().map(|seat| seat.outlet.clone()).collect();
+        for outlet in outlets {
+            outlet.end();
+            self.withdraw_unseen(now, &outlet);
+            self.machine.leave(now, outlet.id, Leaving::Shutdown);
+        }
+    }
+
+    fn withdraw_unseen(&mut self, now: Duration, outlet: &Outlet) {
+        for ticket in outlet.take_unseen(&self.origin) {
+            self.machine.withdraw(now, outlet.id, ticket.offset, ticket.lease);
+        }
+    }
+
+    /// Places of ended leases go back to the windows they came from.
+    pub(super) fn release_room(&mut self) {
+        self.machine.released(&mut self.released);
+        for (subscriber, ended) in self.released.drain(..) {
+            if let Some(seat) = self.seats.iter().find(|seat| seat.outlet.id == subscriber) {
+                seat.outlet.release(ended);
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Taking the cursor over and building the machine. What fails here is tried again until the bus stops.
+
+use std::sync::Arc;
+
+use prom_store::{CursorState, StoreError};
+use prom_transform::{Limits, Program};
+use tokio::time::{Instant, sleep};
+
+use super::{Retry, Setup, Task};
+use crate::Error;
+use crate::bus::Phase;
+use crate::deliver::Port;
+use crate::dispatch::{DispatchLimits, DispatchOptions, Dispatcher};
+use crate::event::Origin;
+use crate::limits::MAX_ATTEMPTS;
+
+impl Task {
+    /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
+    pub(super) async fn start(setup: Setup) -> Option<Self> {
+        let filter = match setup.options.filter.as_deref() {
+            Some(text) => match Program::compile(text, Limits::default()) {
+                Ok(program) => Some(program),
+                Err(error) => {
+                    setup.give_up(|| Error::Filter(error.clone()));
+                    return None;
+                }
+            },
+            None => None,
+        };
+        let Some(cursor) = setup.take_cursor().await else {
+            setup.give_up(|| Error::Closed);
+            return None;
+        };
+        let max_attempts = setup.max_attempts();
+        let Setup {
+            core,
+            group,
+            cursor: name,
+            options,
+            requests,
+            mailbox,
+            wake,
+        } = setup;
+        let mut head = core.store.watch(&name.log);
+        let dispatch = DispatchOptions {
+            order: options.order,
+            max_attempts,
+            backoff: options.backoff,
+            limits: DispatchLimits::default(),
+        };
+        let epoch = cursor.epoch;
+        // Different for every partition and takeover, so that retries of many do not meet.
+        let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ u64::from(name.log.partition) << 32;
+        let origin = Arc::new(Origin {
+            log: name.log.clone(),
+            port: Some(Port {
+                mailbox,
+                group: name.group.clone(),
+                max_attempts,
+                store: core.store.clone(),
+                clock: core.clock.clone(),
+            }),
+        });
+        let bounds = head.bounds();
+        let mut task = Self {
+            // The start is looked at afterwards, so that a gap is told like any other.
+            machine: Dispatcher::new(dispatch, cursor, prom_store::Bounds { start: 0, ..bounds }, seed),
+            epoch,
+            order: options.order,
+            filter,
+            phase: core.watch_phase(),
+            timer: Box::pin(tokio::time::sleep_until(Instant::now())),
+            armed: None,
+            inbox: Vec::new(),
+            seats: Vec::new(),
+            turn: 0,
+            records: Default::default(),
+            condemned: Default::default(),
+            reads: Retry::default(),
+            settlement: Default::default(),
+            letters: Default::default(),
+            leased: Vec::new(),
+            released: Vec::new(),
+            cursor: name,
+            core,
+            group,
+            requests,
+            head,
+            wake,
+            origin,
+        };
+        task.take_in_joiners();
+        task.moved(bounds);
+        Some(task)
+    }
+}
+
+impl Setup {
+    async fn take_cursor(&self) -> Option<CursorState> {
+        let mut phase = self.core.watch_phase();
+        let mut retry = Retry::default();
+        loop {
+            if *phase.borrow_and_update() == Phase::Stopped {
+                return None;
+            }
+            match self.core.store.take_cursor(&self.cursor, 0).await {
+                Ok(cursor) => return Some(cursor),
+                Err(StoreError::Closed) => return None,
+                Err(error) => tracing::error!(cursor = %self.cursor, %error, "the cursor cannot be read; trying again"),
+            }
+            let wait = retry.failed(self.core.clock.monotonic());
+            tokio::select! {
+                () = sleep(wait) => {}
+                _ = phase.changed() => {}
+            }
+        }
+    }
+
+    /// Letters have no letters: a group that reads them keeps trying.
+    fn max_attempts(&self) -> u32 {
+        let topic = &self.cursor.log.topic;
+        let of_topic = || self.core.topics.get(topic).and_then(|topic| topic.settings.max_attempts);
+        match topic.is_dead_letters() {
+            true => u32::MAX,
+            false => self.options.max_attempts.or_else(of_topic).unwrap_or(MAX_ATTEMPTS),
+        }
+    }
+
+    fn give_up(mut self, error: impl Fn() -> Error) {
+        for outlet in self.group.remove(&self.cursor.log) {
+            outlet.fail(error());
+            outlet.detach(&self.cursor.log, &self.wake);
+        }
+        self.requests.close();
+        while let Ok(request) = self.requests.try_recv() {
+            request.refuse(&self.cursor);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Events that are neither fresh nor settled: leased, due again, waiting, or bound for the dead letters.
+//!
+//! One map by offset tells the state; beside it stand the orders in which things happen next (due
+//! first by offset, waiting by time, leases by deadline). Everything enters by `put` and leaves by
+//! `take`, so the orders cannot drift from the map. Fresh events and those held back behind a key
+//! live elsewhere: the map stays as small as the windows of the subscribers.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+use prom_types::Offset;
+
+use super::deadlines::{Deadline, Deadlines};
+use super::{LeaseId, SubscriberId};
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unsettled {
+    /// Only with [`super::Order::Key`]: the key that this event keeps blocked.
+    pub key: Option<u64>,
+    pub state: State,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum State {
+    Leased(Lease),
+    /// To be handed out before anything fresh.
+    Due,
+    Waiting {
+        until: Duration,
+    },
+    Dead(DeadLetter),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lease {
+    pub id: LeaseId,
+    pub subscriber: SubscriberId,
+    pub deadline: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DeadLetter {
+    /// To be written.
+    Queued { failed_writes: u32 },
+    /// Being written.
+    Taken { failed_writes: u32 },
+    /// Could not be written; tried again at `until`.
+    Failing { failed_writes: u32, until: Duration },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct UnsettledEvents {
+    by_offset: HashMap<Offset, Unsettled, FixedState>,
+    due: BTreeSet<Offset>,
+    /// Waiting events and failing dead letters.
+    waiting: BTreeSet<(Duration, Offset)>,
+    dead_queued: BTreeSet<Offset>,
+    dead_taken: usize,
+    dead_failing: usize,
+    leased: usize,
+    deadlines: Deadlines,
+}
+
+impl UnsettledEvents {
+    /// The offset must not be in here.
+    pub fn put(&mut self, offset: Offset, event: Unsettled) {
+        match event.state {
+            State::Leased(lease) => {
+                self.leased += 1;
+                self.watch(offset, lease);
+            }
+            State::Due => {
+                self.due.insert(offset);
+            }
+            State::Waiting { until } => {
+                self.waiting.insert((until, offset));
+            }
+            State::Dead(DeadLetter::Queued { .. }) => {
+                self.dead_queued.insert(offset);
+            }
+            State::Dead(DeadLetter::Taken { .. }) => self.dead_taken += 1,
+            State::Dead(DeadLetter::Failing { until, .. }) => {
+                self.dead_failing += 1;
+                self.waiting.insert((until, offset));
+            }
+        }
+        self.by_offset.insert(offset, event);
+    }
+
+    pub fn take(&mut self, offset: Offset) -> Option<Unsettled> {
+        let event = self.by_offset.remove(&offset)?;
+        match event.state {
+            State::Leased(_) => self.lease_ended(),
+            State::Due => {
+                self.due.remove(&offset);
+            }
+            State::Waiting { until } => {
+                self.waiting.remove(&(until, offset));
+            }
+            State::Dead(DeadLetter::Queued { .. }) => {
+                self.dead_queued.remove(&offset);
+            }
+            State::Dead(DeadLetter::Taken { .. }) => self.dead_taken -= 1,
+            State::Dead(DeadLetter::Failing { until, .. }) => {
+                self.dead_failing -= 1;
+                self.waiting.remove(&(until, offset));
+            }
+        }
+        Some(event)
+    }
+
+    /// Takes the event if this is its live lease, held by this subscriber.
+    pub fn take_leased(&mut self, offset: Offset, subscriber: SubscriberId, lease: LeaseId) -> Option<Unsettled> {
+        let Entry::Occupied(occupied) = self.by_offset.entry(offset) else {
+            return None;
+        };
+        match occupied.get().state {
+            State::Leased(live) if live.id == lease && live.subscriber == subscriber => {
+                let event = occupied.remove();
+                self.lease_ended();
+                Some(event)
+            }
+            _ => None,
+        }
+    }
+
+    pub fn lease(&self, offset: Offset) -> Option<Lease> {
+        match self.by_offset.get(&offset)?.state {
+            State::Leased(lease) => Some(lease),
+            _ => None,
+        }
+    }
+
+    /// Moves the deadline of a leased event.
+    pub fn extend(&mut self, offset: Offset, deadline: Duration) {
+        let Some(event) = self.by_offset.get_mut(&offset) else {
+            return;
+        };
+        match &mut event.state {
+            // The same deadline again would leave two entries that both look alive.
+            State::Leased(lease) if lease.deadline != deadline => {
+                lease.deadline = deadline;
+                let extended = *lease;
+                self.watch(offset, extended);
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets go of the key of a leased event that retention settled.
+    pub fn take_key(&mut self, offset: Offset) -> Option<u64> {
+        self.by_offset.get_mut(&offset)?.key.take()
+    }
+
+    pub fn first_due(&self) -> Option<Offset> {
+        self.due.first().copied()
+    }
+
+    /// Takes one lease whose deadline has come.
+    pub fn take_expired(&mut self, now: Duration) -> Option<(Offset, Unsettled, Lease)> {
+        loop {
+            let entry = self.deadlines.pop_due(now)?;
+            match self.lease(entry.offset) {
+                Some(lease) if is_live(&entry, lease) => {
+                    return self.take(entry.offset).map(|event| (entry.offset, event, lease));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes one event whose wait is over.
+    pub fn take_waited(&mut self, now: Duration) -> Option<(Offset, Unsettled)> {
+        let &(until, offset) = self.waiting.first()?;
+        if until > now {
+            return None;
+        }
+        self.take(offset).map(|event| (offset, event))
+    }
+
+    pub fn first_dead_queued(&self) -> Option<Offset> {
+        self.dead_queued.first().copied()
+    }
+
+    pub fn next_deadline(&self) -> Option<Duration> {
+        let waiting = self.waiting.first().map(|&(until, _)| until);
+        [self.deadlines.next(), waiting].into_iter().flatten().min()
+    }
+
+    pub fn get(&self, offset: Offset) -> Option<&Unsettled> {
+        self.by_offset.get(&offset)
+    }
+
+    /// The offsets whose event meets a condition, in order.
+    pub fn offsets_where(&self, condition: impl Fn(Offset, &Unsettled) -> bool) -> Vec<Offset> {
+        let meeting = self
+            .by_offset
+            .iter()
+            .filter(|(offset, event)| condition(**offset, event));
+        let mut offsets: Vec<Offset> = meeting.map(|(&offset, _)| offset).collect();
+        offsets.sort_unstable();
+        offsets
+    }
+
+    pub fn clear(&mut self) {
+        let by_offset = std::mem::take(&mut self.by_offset);
+        *self = Self::default();
+        self.by_offset = by_offset;
+        self.by_offset.clear();
+    }
+
+    pub fn leased(&self) -> usize {
+        self.leased
+    }
+
+    pub fn due(&self) -> usize {
+        self.due.len()
+    }
+
+    /// Waiting for their backoff, dead letters not counted.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len() - self.dead_failing
+    }
+
+    pub fn dead(&self) -> usize {
+        self.dead_queued.len() + self.dead_taken + self.dead_failing
+    }
+
+    pub fn dead_failing(&self) -> usize {
+        self.dead_failing
+    }
+
+    #[cfg(test)]
+    pub fn deadline_entries(&self) -> usize {
+        self.deadlines.len()
+    }
+
+    fn watch(&mut self, offset: Offset, lease: Lease) {
+        let by_offset = &self.by_offset;
+        let is_alive = |entry: &Deadline| match by_offset.get(&entry.offset) {
+            Some(Unsettled {
+                state: State::Leased(lease),
+                ..
+            }) => is_live(entry, *lease),
+            _ => false,
+        };
+        let deadline = Deadline {
+            at: lease.deadline,
+            lease: lease.id,
+            offset,
+        };
+        self.deadlines.push(deadline, self.leased, is_alive);
+    }
+
+    fn lease_ended(&mut self) {
+        self.leased -= 1;
+        if self.leased == 0 {
+            // An idle dispatcher must not be woken by leases that are gone.
+            self.deadlines.clear();
+        }
+    }
+}
+
+fn is_live(entry: &Deadline, lease: Lease) -> bool {
+    entry.lease == lease.id && entry.at == lease.deadline
+}

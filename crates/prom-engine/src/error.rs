@@ -1,0 +1,182 @@
+//! What can go wrong on the bus. Every variant says what the caller can do.
+
+use prom_store::{CommitError, Outcome, StoreError};
+use prom_transform::CompileError;
+use prom_types::{EventId, GroupName, Invalid, Offset, TopicName};
+
+/// The one error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A name, a header, a size. Nothing was stored; put the named piece right.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// Create the topic, or let the bus create topics on first publish.
+    #[error("topic {topic} does not exist; create it, or publish to it where topics may be made by publishing")]
+    UnknownTopic { topic: TopicName },
+    /// Subscribe once under this name, or look at the list of groups.
+    #[error("group {group} does not exist; groups are made by their first subscriber")]
+    UnknownGroup { group: GroupName },
+    #[error("group {group} does not subscribe to {topic}")]
+    NotOfTheGroup { group: GroupName, topic: TopicName },
+    /// It was never published here, or retention took it. Choose a position by time or offset.
+    #[error("event {id} is not in the topic (any more); choose a position by time or offset")]
+    UnknownEvent { id: EventId },
+    /// Nothing was changed. The largest offset that can be asked for is `next`.
+    #[error("offset {asked} of {topic}/{partition} is beyond the end; the next event gets {next}")]
+    CursorBeyondEnd {
+        topic: TopicName,
+        partition: u32,
+        asked: Offset,
+        next: Offset,
+    },
+    /// Ask for nothing or for the same, or change the group, or use another group.
+    #[error(
+        "group {group} has {option} = {in_use}, this subscriber asks for {asked}; leave the option out, or use another group"
+    )]
+    OptionConflict {
+        group: GroupName,
+        option: &'static str,
+        in_use: String,
+        asked: String,
+    },
+    /// An option outside its range. Nothing was changed.
+    #[error("{option} cannot be {asked}: {reason}")]
+    BadOption {
+        option: &'static str,
+        asked: String,
+        reason: &'static str,
+    },
+    /// A change of a topic that would break what readers rely on. Make a new topic instead.
+    #[error("topic {topic} cannot be changed so: {reason}")]
+    TopicChange { topic: TopicName, reason: &'static str },
+    #[error("topic {topic} is compacted and takes no event without a key; give the event a key")]
+    KeyRequired { topic: TopicName },
+    #[error("the filter is not a valid jq program: {0}")]
+    Filter(#[from] CompileError),
+    /// The lease ended before: by its deadline, by a nack, by the subscription's end or by a moved
+    /// cursor. The event was or will be handed out again; do nothing more with it.
+    #[error("{} of {topic} no longer leased to this subscriber; the group hands it out again", listed(.offsets))]
+    NotLeased { topic: TopicName, offsets: Vec<Offset> },
+    /// Another process dispatches this group now. Subscribe again.
+    #[error("the cursor of {group} in {topic}/{partition} was taken over; subscribe again")]
+    Fenced {
+        group: GroupName,
+        topic: TopicName,
+        partition: u32,
+    },
+    /// `stored` says whether the events may be there all the same; publishing again with the same
+    /// ids is safe.
+    #[error("publishing failed: {reason} ({stored})")]
+    PublishFailed { reason: String, stored: Outcome },
+    /// The group goes on and the bus keeps trying to make it durable; after a crash before that,
+    /// the event comes again.
+    #[error("the settlement is not durable yet: {reason}; the bus keeps trying")]
+    AckFailed { reason: String },
+    /// Somebody changed the same thing at the same time, again and again. Try once more.
+    #[error("{what} kept being changed by others; try again")]
+    Contended { what: String },
+    /// The payload is not of the type that was asked for.
+    #[error("the payload of event {id} does not have the expected form: {reason}")]
+    Payload { id: EventId, reason: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A document of the bus itself cannot be read: written by a newer version, or damaged.
+    #[error("document {collection}/{key} cannot be read: {reason}")]
+    Document {
+        collection: &'static str,
+        key: String,
+        reason: String,
+    },
+    /// Start a new bus.
+    #[error("the bus was shut down")]
+    Closed,
+}
+
+/// What kind of trouble, for callers that map errors to codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The caller must change the request.
+    BadRequest,
+    /// The thing does not exist.
+    NotFound,
+    /// The lease or the cursor belongs to somebody else now.
+    Fenced,
+    /// The store failed; trying again may help.
+    Store,
+    /// The bus is closed.
+    Closed,
+}
+
+impl Error {
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Invalid(_)
+            | Self::CursorBeyondEnd { .. }
+            | Self::OptionConflict { .. }
+            | Self::BadOption { .. }
+            | Self::TopicChange { .. }
+            | Self::KeyRequired { .. }
+            | Self::Filter(_)
+            | Self::Payload { .. } => ErrorKind::BadRequest,
+            Self::UnknownTopic { .. }
+            | Self::UnknownGroup { .. }
+            | Self::NotOfTheGroup { .. }
+            | Self::UnknownEvent { .. } => ErrorKind::NotFound,
+            Self::NotLeased { .. } | Self::Fenced { .. } => ErrorKind::Fenced,
+            Self::PublishFailed { .. }
+            | Self::AckFailed { .. }
+            | Self::Contended { .. }
+            | Self::Store(_)
+            | Self::Document { .. } => ErrorKind::Store,
+            Self::Closed => ErrorKind::Closed,
+        }
+    }
+
+    /// A failed commit as the publisher of its events sees it.
+    pub(crate) fn publish(error: CommitError) -> Self {
+        match error {
+            CommitError::KeyRequired { log } => Self::KeyRequired { topic: log.topic },
+            CommitError::Closed => Self::Closed,
+            CommitError::Failed { reason, outcome } => Self::PublishFailed {
+                reason,
+                stored: outcome,
+            },
+            refused => Self::PublishFailed {
+                reason: refused.to_string(),
+                stored: Outcome::NotStored,
+            },
+        }
+    }
+
+    /// A failed commit as the one who settled something sees it.
+    pub(crate) fn settle(error: &CommitError) -> Self {
+        match error {
+            CommitError::Fenced { cursor, .. } => Self::Fenced {
+                group: cursor.group.clone(),
+                topic: cursor.log.topic.clone(),
+                partition: cursor.log.partition,
+            },
+            CommitError::Closed => Self::Closed,
+            other => Self::AckFailed {
+                reason: other.to_string(),
+            },
+        }
+    }
+}
+
+impl From<CommitError> for Error {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Closed => Self::Closed,
+            other => Self::Store(StoreError::Commit(other)),
+        }
+    }
+}
+
+fn listed(offsets: &[Offset]) -> String {
+    match offsets {
+        [one] => format!("offset {one} is"),
+        [first, rest @ ..] => format!("offset {first} and {} more are", rest.len()),
+        [] => "nothing is".to_owned(),
+    }
+}

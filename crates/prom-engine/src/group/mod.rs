@@ -1,0 +1,18 @@
+//! Groups: what they agreed on, where it is kept, and the dispatchers that run for them.
+
+mod document;
+mod expire;
+mod list;
+mod options;
+mod overlap;
+mod position;
+mod registry;
+
+pub(crate) use document::{GroupDocument, read_group};
+pub(crate) use options::Asked;
+pub use list::{GroupInfo, GroupSubscription};
+pub use options::{GroupOptions, Mode};
+pub(crate) use registry::{Group, Groups};
+
+/// Where groups are kept, one document per group.
+pub(crate) const COLLECTION: &str = "groups";

@@ -1,0 +1,205 @@
+//! The options that belong to a group as a whole: set by its first subscriber, then fixed.
+
+use std::time::Duration;
+
+use prom_types::GroupName;
+use serde::{Deserialize, Serialize};
+
+use crate::dispatch::{Backoff, Order};
+use crate::topic::millis;
+use crate::{Error, Position};
+
+/// What a group agreed on. Stored with the group.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupOptions {
+    /// Where the group began; used once, when it was made.
+    pub from: Position,
+    #[serde(default)]
+    pub mode: Mode,
+    #[serde(default, with = "OrderText")]
+    pub order: Order,
+    /// A jq program over the whole event; only events for which it gives a true value are delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// Failed attempts before an event goes to the dead letters; the topic's setting, else 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    #[serde(default, with = "backoff_ms")]
+    pub backoff: Backoff,
+    /// The group is deleted when nobody subscribed to it for so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire_after_ms: Option<u64>,
+}
+
+/// How the events of a group are divided among its subscribers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Each event goes to whichever subscriber has room.
+    #[default]
+    Shared,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Order", rename_all = "lowercase")]
+enum OrderText {
+    None,
+    Key,
+}
+
+mod backoff_ms {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Text {
+        first_ms: u64,
+        max_ms: u64,
+    }
+
+    pub fn serialize<S: serde::Serializer>(backoff: &Backoff, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = Text {
+            first_ms: millis(backoff.first),
+            max_ms: millis(backoff.max),
+        };
+        text.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Backoff, D::Error> {
+        let text = Text::deserialize(deserializer)?;
+        Ok(Backoff {
+            first: Duration::from_millis(text.first_ms),
+            max: Duration::from_millis(text.max_ms),
+        })
+    }
+}
+
+/// What one subscriber said about the group; silence agrees with everything.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Asked {
+    pub from: Option<Position>,
+    pub order: Option<Order>,
+    pub filter: Option<String>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    pub expire_after: Option<Duration>,
+}
+
+impl Asked {
+    /// Values that could never be right.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.max_attempts == Some(0) {
+            return Err(Error::BadOption {
+                option: "max_attempts",
+                asked: "0".to_owned(),
+                reason: "the first delivery is an attempt",
+            });
+        }
+        match self.backoff {
+            Some(backoff) if backoff.first > backoff.max || backoff.first.is_zero() => Err(Error::BadOption {
+                option: "backoff",
+                asked: shown(&backoff),
+                reason: "the first wait must be above zero and not above the longest",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The options of a group that this subscriber is the first of.
+    pub fn into_options(self) -> GroupOptions {
+        GroupOptions {
+            from: self.from.unwrap_or_default(),
+            mode: Mode::Shared,
+            order: self.order.unwrap_or_default(),
+            filter: self.filter,
+            max_attempts: self.max_attempts,
+            backoff: self.backoff.unwrap_or_default(),
+            expire_after_ms: self.expire_after.map(millis),
+        }
+    }
+
+    /// Refuses whoever asks for something else than the group has.
+    pub fn agrees_with(&self, group: &GroupName, options: &GroupOptions) -> Result<(), Error> {
+        let mut wanted = options.clone();
+        wanted.from = self.from.unwrap_or(options.from);
+        wanted.order = self.order.unwrap_or(options.order);
+        wanted.filter = self.filter.clone().or_else(|| options.filter.clone());
+        wanted.max_attempts = self.max_attempts.or(options.max_attempts);
+        wanted.backoff = self.backoff.unwrap_or(options.backoff);
+        wanted.expire_after_ms = self.expire_after.map(millis).or(options.expire_after_ms);
+        options.same_as(group, &wanted)
+    }
+}
+
+impl GroupOptions {
+    /// Refuses `other` with the first option in which it differs.
+    pub fn same_as(&self, group: &GroupName, other: &Self) -> Result<(), Error> {
+        let compared = [
+            ("from", self.from.to_string(), other.from.to_string()),
+            ("mode", format!("{:?}", self.mode), format!("{:?}", other.mode)),
+            ("order", order_text(self.order), order_text(other.order)),
+            ("filter", text(&self.filter), text(&other.filter)),
+            ("maxAttempts", text(&self.max_attempts), text(&other.max_attempts)),
+            ("backoff", shown(&self.backoff), shown(&other.backoff)),
+            ("expireAfter", text(&self.expire_after_ms), text(&other.expire_after_ms)),
+        ];
+        match compared.into_iter().find(|(_, in_use, asked)| in_use != asked) {
+            Some((option, in_use, asked)) => Err(Error::OptionConflict {
+                group: group.clone(),
+                option,
+                in_use,
+                asked,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn order_text(order: Order) -> String {
+    match order {
+        Order::None => "none".to_owned(),
+        Order::Key => "key".to_owned(),
+    }
+}
+
+fn text(value: &Option<impl ToString>) -> String {
+    value.as_ref().map_or_else(|| "(default)".to_owned(), ToString::to_string)
+}
+
+fn shown(backoff: &Backoff) -> String {
+    format!("{} ms doubling to {} ms", backoff.first.as_millis(), backoff.max.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_survive_their_document() {
+        let options = GroupOptions {
+            from: Position::Offset(7),
+            order: Order::Key,
+            filter: Some(".payload.a".to_owned()),
+            max_attempts: Some(3),
+            expire_after_ms: Some(60_000),
+            ..GroupOptions::default()
+        };
+        let text = serde_json::to_string(&options).unwrap();
+        assert_eq!(serde_json::from_str::<GroupOptions>(&text).unwrap(), options, "{text}");
+    }
+
+    #[test]
+    fn a_conflict_names_the_option_and_both_values() {
+        let group = GroupName::parse("billing").unwrap();
+        let asked = Asked {
+            max_attempts: Some(9),
+            ..Asked::default()
+        };
+        let options = GroupOptions {
+            max_attempts: Some(3),
+            ..GroupOptions::default()
+        };
+        let told = asked.agrees_with(&group, &options).unwrap_err().to_string();
+        assert!(told.contains("maxAttempts = 3") && told.contains("asks for 9"), "{told}");
+        assert!(Asked::default().agrees_with(&group, &options).is_ok());
+    }
+}

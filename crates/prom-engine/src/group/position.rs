@@ -1,0 +1,68 @@
+//! Making a group, or teaching it more topics: its document and the cursors of every topic that is
+//! there become durable together. `from` is used here, once; topics that come later start at 0.
+
+use prom_store::{Commit, CommitError, CursorChange, CursorName, Expect, LogName};
+use prom_types::{GroupName, TopicPattern};
+
+use super::document::Learned;
+use super::{Asked, GroupDocument, GroupOptions, read_group};
+use crate::bus::Core;
+use crate::limits::CONTENTION_TRIES;
+use crate::Error;
+
+impl Core {
+    /// The options of the group for these topics, after making whatever of it was missing.
+    pub async fn join_group(
+        &self,
+        name: &GroupName,
+        topics: &[TopicPattern],
+        asked: &Asked,
+    ) -> Result<GroupOptions, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            let now = self.clock.now_ms();
+            let found = read_group(&*self.store, name).await?;
+            let (mut group, expect) = match found {
+                Some((group, revision)) => (group, Expect::Revision(revision)),
+                None => (GroupDocument::new(now), Expect::Absent),
+            };
+            let before = group.clone();
+            let (options, learned) = group.agree(name, topics, asked.clone())?;
+            if learned == Learned::Nothing && options.expire_after_ms.is_none() {
+                return Ok(options);
+            }
+            group.last_used_ts = group.last_used_ts.max(now);
+            let mut commit = Commit::document(group.write(name, expect));
+            if learned == Learned::Topics {
+                commit.cursors = self.first_cursors(name, topics, &options, &before).await?;
+            }
+            match self.store.commit(commit).await {
+                Ok(_) => return Ok(options),
+                // Another subscriber was first: look again what the group has become.
+                Err(CommitError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Contended {
+            what: format!("group {name}"),
+        })
+    }
+
+    /// A cursor for every partition that exists and matches. One that is there already stays.
+    async fn first_cursors(
+        &self,
+        name: &GroupName,
+        topics: &[TopicPattern],
+        options: &GroupOptions,
+        before: &GroupDocument,
+    ) -> Result<Vec<(CursorName, CursorChange)>, Error> {
+        let all = self.topics.all();
+        let wanted = all.iter().filter(|topic| topics.iter().any(|pattern| pattern.matches(topic.name())));
+        // A topic the group reached before has come later than the group: it starts at 0.
+        let (known, new): (Vec<_>, Vec<_>) = wanted.partition(|topic| before.matches(topic.name()));
+        let logs: Vec<LogName> = new.into_iter().flat_map(|topic| topic.logs().iter().cloned()).collect();
+        let floors = options.from.resolve(&*self.store, &logs).await?;
+        let from_zero = known.into_iter().flat_map(|topic| topic.logs().iter().cloned()).map(|log| (log, 0));
+        let cursor = |(log, floor)| (CursorName::new(log, name.clone()), CursorChange::Create { floor });
+        Ok(logs.into_iter().zip(floors).chain(from_zero).map(cursor).collect())
+    }
+}

@@ -1,0 +1,177 @@
+//! The running side of groups: one dispatcher per partition that somebody subscribes to.
+//!
+//! A dispatcher is started by the first who needs it and retires when nobody does and everything it
+//! knows is durable. Both happen under the lock of its group, so that nobody joins one that is gone.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use prom_store::{CursorName, LogName};
+use prom_types::GroupName;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::GroupOptions;
+use crate::bus::Core;
+use crate::dispatch::task::{self, Request, Setup};
+use crate::limits::MAILBOX;
+use crate::outlet::Outlet;
+
+/// All groups that run.
+#[derive(Default)]
+pub(crate) struct Groups(Mutex<HashMap<GroupName, Arc<Group>>>);
+
+/// The dispatchers of one group.
+pub(crate) struct Group {
+    pub name: GroupName,
+    dispatchers: Mutex<HashMap<LogName, Running>>,
+}
+
+struct Running {
+    mailbox: mpsc::Sender<Request>,
+    wake: Arc<Notify>,
+    /// Subscribers the task has not taken in yet.
+    joining: Vec<Arc<Outlet>>,
+    /// Until a shutdown takes it to wait for its end.
+    task: Option<JoinHandle<()>>,
+}
+
+impl Groups {
+    pub fn get(&self, name: &GroupName) -> Arc<Group> {
+        let mut groups = self.0.lock();
+        let new = || {
+            Arc::new(Group {
+                name: name.clone(),
+                dispatchers: Mutex::default(),
+            })
+        };
+        groups.entry(name.clone()).or_insert_with(new).clone()
+    }
+
+    /// Groups that have at least one dispatcher running.
+    pub fn running(&self) -> Vec<Arc<Group>> {
+        let groups = self.0.lock();
+        let running = groups.values().filter(|group| !group.dispatchers.lock().is_empty());
+        running.cloned().collect()
+    }
+
+    pub fn forget(&self, name: &GroupName) {
+        self.0.lock().remove(name);
+    }
+
+    /// All dispatcher tasks, for whoever ends the bus.
+    pub fn take_tasks(&self) -> Vec<JoinHandle<()>> {
+        let groups = self.0.lock();
+        groups.values().flat_map(|group| group.take_tasks()).collect()
+    }
+}
+
+impl Group {
+    /// Lets a subscriber take part in the dispatching of a log; once per log.
+    pub fn attach(self: &Arc<Self>, core: &Arc<Core>, log: &LogName, options: &Arc<GroupOptions>, outlet: &Arc<Outlet>) {
+        let mut dispatchers = self.dispatchers.lock();
+        let running = self.get_or_start(core, &mut dispatchers, log, options);
+        if outlet.attach(log, &running.wake) {
+            running.joining.push(outlet.clone());
+            running.wake.notify_one();
+        }
+    }
+
+    /// The mailbox of the dispatcher of a log, which is started if it does not run.
+    pub fn mailbox(
+        self: &Arc<Self>,
+        core: &Arc<Core>,
+        log: &LogName,
+        options: &Arc<GroupOptions>,
+    ) -> mpsc::Sender<Request> {
+        let mut dispatchers = self.dispatchers.lock();
+        self.get_or_start(core, &mut dispatchers, log, options).mailbox.clone()
+    }
+
+    /// The mailbox of the dispatcher of a log, if it runs.
+    pub fn running_mailbox(&self, log: &LogName) -> Option<mpsc::Sender<Request>> {
+        self.dispatchers.lock().get(log).map(|running| running.mailbox.clone())
+    }
+
+    pub fn running_logs(&self) -> Vec<LogName> {
+        self.dispatchers.lock().keys().cloned().collect()
+    }
+
+    /// Subscribers that joined since the last call.
+    pub fn take_joining(&self, log: &LogName) -> Vec<Arc<Outlet>> {
+        match self.dispatchers.lock().get_mut(log) {
+            Some(running) => std::mem::take(&mut running.joining),
+            None => Vec::new(),
+        }
+    }
+
+    /// Takes the dispatcher off the list unless somebody is about to need it.
+    pub fn retire(&self, log: &LogName, mailbox: &mut mpsc::Receiver<Request>) -> Retired {
+        let mut dispatchers = self.dispatchers.lock();
+        let needed = dispatchers.get(log).is_some_and(|running| !running.joining.is_empty());
+        if needed || !mailbox.is_empty() {
+            return Retired::No;
+        }
+        mailbox.close();
+        dispatchers.remove(log);
+        Retired::Yes
+    }
+
+    /// Takes the dispatcher off the list, whoever is about to join: they are told that it ended.
+    pub fn remove(&self, log: &LogName) -> Vec<Arc<Outlet>> {
+        self.dispatchers.lock().remove(log).map_or_else(Vec::new, |running| running.joining)
+    }
+
+    /// Asks a running dispatcher; `None` where none runs.
+    pub async fn ask<A>(
+        &self,
+        log: &LogName,
+        request: impl FnOnce(oneshot::Sender<A>) -> Request,
+    ) -> Option<A> {
+        let mailbox = self.running_mailbox(log)?;
+        let (reply, answer) = oneshot::channel();
+        mailbox.send(request(reply)).await.ok()?;
+        answer.await.ok()
+    }
+
+    fn take_tasks(&self) -> Vec<JoinHandle<()>> {
+        let mut dispatchers = self.dispatchers.lock();
+        dispatchers.values_mut().filter_map(|running| running.task.take()).collect()
+    }
+
+    fn get_or_start<'a>(
+        self: &Arc<Self>,
+        core: &Arc<Core>,
+        dispatchers: &'a mut HashMap<LogName, Running>,
+        log: &LogName,
+        options: &Arc<GroupOptions>,
+    ) -> &'a mut Running {
+        dispatchers.entry(log.clone()).or_insert_with(|| {
+            let (mailbox, requests) = mpsc::channel(MAILBOX);
+            let wake = Arc::new(Notify::new());
+            let setup = Setup {
+                core: core.clone(),
+                group: self.clone(),
+                cursor: CursorName::new(log.clone(), self.name.clone()),
+                options: options.clone(),
+                requests,
+                mailbox: mailbox.clone(),
+                wake: wake.clone(),
+            };
+            Running {
+                mailbox,
+                wake,
+                joining: Vec::new(),
+                task: Some(tokio::spawn(task::run(setup))),
+            }
+        })
+    }
+}
+
+/// Whether a dispatcher may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retired {
+    Yes,
+    No,
+}

@@ -1,0 +1,52 @@
+//! Every limit of the engine in one place, each with its reason.
+
+use std::time::Duration;
+
+/// Requests that wait for one dispatcher. Full means that whoever acks waits: backpressure.
+pub const MAILBOX: usize = 4096;
+/// Requests a dispatcher takes at once: large enough that a commit carries many, small enough that
+/// deadlines and new events are looked at in between.
+pub const REQUESTS_AT_ONCE: usize = 1024;
+/// Bytes of scanned events a dispatcher keeps for handing out. What does not fit is read again.
+pub const RECORD_CACHE_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes of one read by a dispatcher or a tail.
+pub const READ_BYTES: usize = 1024 * 1024;
+/// Events of one read by a tail.
+pub const TAIL_READ_EVENTS: usize = 1024;
+/// Dead letters written in one commit: each holds a whole event.
+pub const LETTERS_AT_ONCE: usize = 64;
+/// Gap notices a subscriber has not looked at; older ones give way to newer ones.
+pub const GAPS: usize = 256;
+
+/// Of a subscriber, unless it says otherwise.
+pub const BATCH_SIZE: usize = 100;
+pub const MAX_IN_FLIGHT: usize = 1000;
+pub const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+/// More than this per subscriber is a backlog in the wrong place.
+pub const LARGEST_IN_FLIGHT: usize = 1_000_000;
+/// Shorter leases expire on the way to the handler.
+pub const SHORTEST_ACK_TIMEOUT: Duration = Duration::from_millis(10);
+/// A lease nobody renews for this long belongs to a forgotten handler.
+pub const LONGEST_ACK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Of a group, unless it or the topic says otherwise.
+pub const MAX_ATTEMPTS: u32 = 5;
+
+/// How long to wait before a failed read or commit of a dispatcher is tried again: doubling.
+pub const FIRST_RETRY: Duration = Duration::from_millis(50);
+pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// Tries of a compare-and-set before the caller hears that others are faster.
+pub const CONTENTION_TRIES: usize = 64;
+/// Documents read at once when listing.
+pub const DOCUMENTS_AT_ONCE: usize = 1000;
+
+/// Between two passes of retention, compaction and expiry.
+pub const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a shutdown waits for handlers.
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a shutdown waits for a dispatcher to make its last settlements durable.
+pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Tombstones stay this long after their first cleaning, so that readers that lag see them.
+pub const TOMBSTONE_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long the audit trail is kept.
+pub const AUDIT_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);

@@ -1,0 +1,377 @@
+//! Where dispatchers put what a subscriber takes: a queue with a window.
+//!
+//! ```text
+//!   dispatcher ──reserve──▶ room? ──lease──▶ push ──▶ queue ──▶ next()
+//!        ▲                                                        │
+//!        └────────────── release ◀── ack, nack, expiry ◀──────────┘
+//! ```
+//!
+//! The window spans all dispatchers of the subscriber. Promises: nobody leases what cannot be handed
+//! over; events held by the window and waiting in the queue never exceed it; a dispatcher that found
+//! no room is woken when room comes back, in turn with the others, and takes no more than its share
+//! while others wait.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use prom_store::LogName;
+use tokio::sync::Notify;
+
+use crate::deliver::{Delivery, Ticket};
+use crate::dispatch::SubscriberId;
+use crate::event::Origin;
+use crate::limits::GAPS;
+use crate::{Error, Gap};
+
+/// One subscriber, as its dispatchers see it.
+pub(crate) struct Outlet {
+    pub id: SubscriberId,
+    pub taste: Taste,
+    paused: AtomicBool,
+    ended: AtomicBool,
+    state: Mutex<State>,
+    /// For the subscriber: something is in the queue, or it ended.
+    arrived: Notify,
+    /// For whoever waits until nothing is in flight or no dispatcher is left.
+    eased: Notify,
+}
+
+/// Everything that belongs to the subscriber rather than to the group.
+#[derive(Debug, Clone)]
+pub(crate) struct Taste {
+    pub batch_size: usize,
+    pub max_in_flight: usize,
+    pub ack_timeout: Duration,
+    /// A name for people.
+    pub member: Option<String>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Leased and not ended.
+    in_flight: usize,
+    queue: VecDeque<Delivery>,
+    /// Leased, and taken out of the queue again: no handler has seen them.
+    unseen: Vec<Ticket>,
+    /// Dispatchers that found too little room, in the order in which they get some.
+    hungry: VecDeque<Arc<Notify>>,
+    /// All dispatchers by log; `None` for one that let go.
+    dispatchers: HashMap<LogName, Option<Arc<Notify>>>,
+    gaps: VecDeque<Gap>,
+    failure: Option<Error>,
+}
+
+impl Outlet {
+    pub fn new(id: SubscriberId, taste: Taste) -> Self {
+        Self {
+            id,
+            taste,
+            paused: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            state: Mutex::default(),
+            arrived: Notify::new(),
+            eased: Notify::new(),
+        }
+    }
+
+    // What dispatchers do.
+
+    /// True the first time a log is attached.
+    pub fn attach(&self, log: &LogName, wake: &Arc<Notify>) -> bool {
+        let mut state = self.state.lock();
+        if state.dispatchers.contains_key(log) {
+            return false;
+        }
+        state.dispatchers.insert(log.clone(), Some(wake.clone()));
+        true
+    }
+
+    /// The dispatcher of a log lets the subscriber go.
+    pub fn detach(&self, log: &LogName, wake: &Arc<Notify>) {
+        let mut state = self.state.lock();
+        state.hungry.retain(|hungry| !Arc::ptr_eq(hungry, wake));
+        state.dispatchers.insert(log.clone(), None);
+        self.feed(&state);
+        drop(state);
+        self.eased.notify_waiters();
+    }
+
+    /// Up to `want` places in the window, for this dispatcher. Whoever gets fewer is woken later.
+    pub fn reserve(&self, wake: &Arc<Notify>, want: usize) -> usize {
+        if self.is_ended() || want == 0 {
+            return 0;
+        }
+        let mut state = self.state.lock();
+        let my_turn = state.hungry.front().is_none_or(|first| Arc::ptr_eq(first, wake));
+        if !my_turn {
+            // Others were here before: queue up, and let the first of them go on.
+            state.queue_up(wake);
+            self.feed(&state);
+            return 0;
+        }
+        let share = self.room(&state).div_ceil(state.hungry.len().max(1));
+        let granted = want.min(share);
+        state.in_flight += granted;
+        state.hungry.pop_front();
+        if granted < want {
+            state.queue_up(wake);
+        }
+        self.feed(&state);
+        granted
+    }
+
+    /// Gives back places that were reserved and not used; whoever does so is no longer hungry.
+    pub fn give_back(&self, wake: &Arc<Notify>, unused: usize) {
+        let mut state = self.state.lock();
+        state.in_flight = state.in_flight.saturating_sub(unused);
+        state.hungry.retain(|hungry| !Arc::ptr_eq(hungry, wake));
+        self.feed(&state);
+    }
+
+    /// Leases ended: their places are free.
+    pub fn release(&self, ended: usize) {
+        let mut state = self.state.lock();
+        state.in_flight = state.in_flight.saturating_sub(ended);
+        self.feed(&state);
+        drop(state);
+        self.eased.notify_waiters();
+    }
+
+    /// Hands deliveries over; places for them were reserved.
+    pub fn push(&self, batch: impl IntoIterator<Item = Delivery>) {
+        let mut state = self.state.lock();
+        if self.is_ended() {
+            state.unseen.extend(batch.into_iter().map(|delivery| delivery.ticket()));
+            drop(state);
+            self.wake_all();
+            return;
+        }
+        state.queue.extend(batch);
+        drop(state);
+        self.arrived.notify_one();
+    }
+
+    /// Deliveries from this origin that nobody will see any more.
+    pub fn take_unseen(&self, origin: &Arc<Origin>) -> Vec<Ticket> {
+        let unseen = &mut self.state.lock().unseen;
+        unseen.extract_if(.., |ticket| Arc::ptr_eq(&ticket.origin, origin)).collect()
+    }
+
+    /// Drops from the queue what was fenced.
+    pub fn forget_queued(&self, origin: &Arc<Origin>) {
+        let mut state = self.state.lock();
+        state.queue.retain(|delivery| !Arc::ptr_eq(&delivery.origin, origin));
+    }
+
+    pub fn tell_gap(&self, gap: Gap) {
+        let mut state = self.state.lock();
+        if state.gaps.len() >= GAPS {
+            state.gaps.pop_front();
+        }
+        state.gaps.push_back(gap);
+        drop(state);
+        self.arrived.notify_one();
+    }
+
+    /// A dispatcher had to stop: the subscription ends and can say why.
+    pub fn fail(&self, failure: Error) {
+        self.state.lock().failure.get_or_insert(failure);
+        self.end();
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    // What the subscriber does.
+
+    /// The next delivery in the queue. One whose lease ran out while it waited there is of no use.
+    pub fn take(&self, now: Duration) -> Option<Delivery> {
+        let mut state = self.state.lock();
+        let live = loop {
+            match state.queue.pop_front() {
+                Some(delivery) if delivery.has_expired(now) => {}
+                found => break found,
+            }
+        };
+        self.feed(&state);
+        live
+    }
+
+    /// As [`Outlet::take`], many at once.
+    pub fn take_many(&self, now: Duration, most: usize) -> Vec<Delivery> {
+        let mut state = self.state.lock();
+        let mut taken = Vec::with_capacity(most.min(state.queue.len()));
+        while taken.len() < most
+            && let Some(delivery) = state.queue.pop_front()
+        {
+            if !delivery.has_expired(now) {
+                taken.push(delivery);
+            }
+        }
+        self.feed(&state);
+        taken
+    }
+
+    /// Renews the leases of what waits in the queue: tickets to send, deadlines moved at once.
+    pub fn renew_queued(&self, deadline: Duration) -> Vec<Ticket> {
+        let mut state = self.state.lock();
+        let renewed = state.queue.iter_mut().map(|delivery| {
+            delivery.extended_to(deadline);
+            delivery.ticket()
+        });
+        renewed.collect()
+    }
+
+    pub fn take_gap(&self) -> Option<Gap> {
+        self.state.lock().gaps.pop_front()
+    }
+
+    pub fn take_failure(&self) -> Option<Error> {
+        self.state.lock().failure.take()
+    }
+
+    /// Ready when there may be something to take.
+    pub async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+
+    pub fn pause(&self) {
+        self.paused.store(true, Ordering::Relaxed);
+        self.wake_all();
+    }
+
+    pub fn resume(&self) {
+        self.paused.store(false, Ordering::Relaxed);
+        self.wake_all();
+    }
+
+    /// Nothing more comes. What nobody has seen yet is withdrawn, without counting for anything.
+    pub fn end(&self) {
+        let mut state = self.state.lock();
+        self.ended.store(true, Ordering::Release);
+        let queue = std::mem::take(&mut state.queue);
+        state.unseen.extend(queue.into_iter().map(|delivery| delivery.ticket()));
+        drop(state);
+        self.wake_all();
+        self.arrived.notify_one();
+    }
+
+    /// Ready when no dispatcher knows the subscriber any more.
+    pub async fn detached(&self) {
+        self.until(|state| state.dispatchers.values().all(Option::is_none)).await;
+    }
+
+    /// Ready when nothing is leased to the subscriber any more.
+    pub async fn drained(&self) {
+        self.until(|state| state.in_flight == 0).await;
+    }
+
+    async fn until(&self, condition: impl Fn(&State) -> bool) {
+        loop {
+            let eased = self.eased.notified();
+            tokio::pin!(eased);
+            // Registered before looking, so that nothing is missed in between.
+            eased.as_mut().enable();
+            if condition(&self.state.lock()) {
+                return;
+            }
+            eased.await;
+        }
+    }
+
+    fn wake_all(&self) {
+        let state = self.state.lock();
+        state.dispatchers.values().flatten().for_each(|wake| wake.notify_one());
+    }
+
+    /// Free places: neither the window nor the queue may exceed the limit. The queue can hold events
+    /// whose leases ended while they waited in it.
+    fn room(&self, state: &State) -> usize {
+        self.taste.max_in_flight.saturating_sub(state.in_flight.max(state.queue.len()))
+    }
+
+    /// Wakes the first hungry dispatcher if there is room for it.
+    fn feed(&self, state: &State) {
+        if let Some(first) = state.hungry.front()
+            && self.room(state) > 0
+        {
+            first.notify_one();
+        }
+    }
+
+    #[cfg(test)]
+    pub fn in_flight(&self) -> usize {
+        self.state.lock().in_flight
+    }
+}
+
+impl State {
+    fn queue_up(&mut self, wake: &Arc<Notify>) {
+        if !self.hungry.iter().any(|hungry| Arc::ptr_eq(hungry, wake)) {
+            self.hungry.push_back(wake.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outlet(max_in_flight: usize) -> Outlet {
+        let taste = Taste {
+            batch_size: 10,
+            max_in_flight,
+            ack_timeout: Duration::from_secs(1),
+            member: None,
+        };
+        Outlet::new(1, taste)
+    }
+
+    #[test]
+    fn the_window_is_never_exceeded_and_room_goes_round_in_turn() {
+        let outlet = outlet(10);
+        let [a, b, c] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        assert_eq!(outlet.reserve(&a, 100), 10);
+        assert_eq!(outlet.reserve(&b, 100), 0);
+        assert_eq!(outlet.reserve(&c, 100), 0);
+        outlet.release(6);
+        assert_eq!(outlet.in_flight(), 4);
+        // In the order in which they came, each its share.
+        assert_eq!(outlet.reserve(&b, 100), 0, "a is first");
+        assert_eq!(outlet.reserve(&a, 100), 2);
+        assert_eq!(outlet.reserve(&b, 100), 2);
+        assert_eq!(outlet.reserve(&c, 1), 1);
+        assert_eq!(outlet.reserve(&a, 100), 1);
+        assert_eq!(outlet.in_flight(), 10);
+        outlet.release(10);
+        outlet.give_back(&b, 0);
+        assert_eq!(outlet.reserve(&a, 3), 3, "b wants nothing any more");
+    }
+
+    #[tokio::test]
+    async fn a_hungry_dispatcher_is_woken_when_room_comes_back() {
+        let outlet = outlet(1);
+        let wake = Arc::new(Notify::new());
+        assert_eq!(outlet.reserve(&Arc::new(Notify::new()), 1), 1);
+        assert_eq!(outlet.reserve(&wake, 1), 0);
+        outlet.release(1);
+        tokio::time::timeout(Duration::from_secs(5), wake.notified()).await.expect("woken");
+        assert_eq!(outlet.reserve(&wake, 1), 1);
+    }
+
+    #[test]
+    fn an_ended_subscriber_gets_no_room() {
+        let outlet = outlet(10);
+        outlet.end();
+        assert_eq!(outlet.reserve(&Arc::new(Notify::new()), 5), 0);
+    }
+}

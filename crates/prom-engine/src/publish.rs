@@ -1,0 +1,299 @@
+//! Publishing one event or an atomic batch.
+//!
+//! Admission happens when the future is made; the commit is under way before it is first polled.
+//! Dropping the future does not withdraw it.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use prom_store::{Commit, PendingCommit};
+use prom_types::{Durability, EpochMs, EventId, Json, NewEvent, Receipt};
+
+use crate::admit::{Place, check_batch};
+use crate::topic::Topic;
+use crate::{Bus, Error};
+
+/// A publish being put together; `.await` sends it.
+#[must_use = "nothing is published until this is awaited"]
+pub struct Publish<'a> {
+    bus: &'a Bus,
+    /// What was refused already is only remembered; the future tells it.
+    place: Result<(Place, NewEvent), Error>,
+}
+
+/// Ready when the event is durable, or known not to be.
+#[must_use = "the event is durable only once this is ready"]
+pub struct Publishing(State);
+
+enum State {
+    Refused(Option<Error>),
+    Pending {
+        commit: PendingCommit,
+        /// Only where the commit makes the topic.
+        proposed: Option<Arc<Topic>>,
+        id: EventId,
+        partition: u32,
+        durability: Durability,
+    },
+}
+
+impl Bus {
+    /// Publishes one event: `bus.publish("orders.placed", json!({"id": 7})).key("7").await?`.
+    ///
+    /// The topic is made on first publish where [`crate::NewTopics`] allows it. The receipt comes
+    /// when the event is as durable as it says.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), prom_engine::Error> {
+    /// # let store = std::sync::Arc::new(prom_store::MemoryStore::new(std::sync::Arc::new(prom_store::SystemClock::new())));
+    /// # let bus = prom_engine::Bus::start(store, Default::default()).await?;
+    /// use serde_json::json;
+    ///
+    /// let receipt = bus
+    ///     .publish("orders.placed", json!({"id": 7}))
+    ///     .key("7")
+    ///     .header("x-source", "web")
+    ///     .await?;
+    /// assert_eq!(receipt.offset, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn publish(&self, topic: &str, payload: impl Into<Json>) -> Publish<'_> {
+        let place = self.core().place_for_publish(topic).map(|place| {
+            let event = NewEvent::new(place.name().clone(), payload);
+            (place, event)
+        });
+        Publish { bus: self, place }
+    }
+
+    /// Publishes an event that is put together already.
+    pub fn publish_event(&self, event: NewEvent) -> Publishing {
+        match self.core().place_for_publish(&event.topic) {
+            Ok(place) => self.send(place, &event),
+            Err(error) => Publishing::refused(error),
+        }
+    }
+
+    /// Publishes all of these events or none, also across topics; receipts in their order.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), prom_engine::Error> {
+    /// # let store = std::sync::Arc::new(prom_store::MemoryStore::new(std::sync::Arc::new(prom_store::SystemClock::new())));
+    /// # let bus = prom_engine::Bus::start(store, Default::default()).await?;
+    /// use prom_types::{NewEvent, TopicName};
+    /// use serde_json::json;
+    ///
+    /// let placed = NewEvent::new(TopicName::parse("orders.placed")?, json!({"id": 7}));
+    /// let counted = NewEvent::new(TopicName::parse("stats.orders")?, json!(1));
+    /// let receipts = bus.publish_batch(vec![placed, counted]).await?;
+    /// assert_eq!(receipts.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn publish_batch(&self, events: Vec<NewEvent>) -> impl Future<Output = Result<Vec<Receipt>, Error>> + Send {
+        let sent = self.send_batch(&events);
+        async move {
+            let Batch {
+                commit,
+                topics,
+                places,
+                durability,
+            } = sent?;
+            let committed = commit.await.map_err(Error::publish)?;
+            topics.iter().for_each(|topic| topic.mark_stored());
+            let receipts = places.into_iter().zip(committed.stored).map(|((id, partition), stored)| Receipt {
+                id,
+                partition,
+                offset: stored.offset,
+                stored_ts: stored.stored_ts,
+                durability,
+            });
+            Ok(receipts.collect())
+        }
+    }
+
+    fn send(&self, place: Place, event: &NewEvent) -> Publishing {
+        let core = self.core();
+        let checked = core.check(&place, event);
+        let admitted = match checked.and_then(|()| core.admit(place, event)) {
+            Ok(admitted) => admitted,
+            Err(error) => return Publishing::refused(error),
+        };
+        let partition = admitted.append.log.partition;
+        let mut commit = Commit::default();
+        commit.appends.push(admitted.append);
+        let topics = std::slice::from_ref(&admitted.topic);
+        Publishing(State::Pending {
+            commit: core.topics.commit(&*core.store, commit, topics),
+            proposed: (!admitted.topic.is_stored()).then_some(admitted.topic),
+            id: admitted.id,
+            partition,
+            durability: core.store.durability(),
+        })
+    }
+
+    fn send_batch(&self, events: &[NewEvent]) -> Result<Batch, Error> {
+        let core = self.core();
+        core.check_open()?;
+        let payload_bytes = events.iter().map(|event| event.payload.as_bytes().len()).sum();
+        check_batch(events.len(), payload_bytes)?;
+        // All are checked before the first is admitted: a refused batch makes no topic.
+        let mut checked = Vec::with_capacity(events.len());
+        for event in events {
+            let place = core.place_for_publish(&event.topic)?;
+            core.check(&place, event)?;
+            checked.push(place);
+        }
+        let mut commit = Commit::default();
+        let mut places = Vec::with_capacity(events.len());
+        let mut topics: Vec<Arc<Topic>> = Vec::new();
+        for (place, event) in checked.into_iter().zip(events) {
+            let admitted = core.admit(place, event)?;
+            if !topics.iter().rev().any(|topic| Arc::ptr_eq(topic, &admitted.topic)) {
+                topics.push(admitted.topic);
+            }
+            places.push((admitted.id, admitted.append.log.partition));
+            commit.appends.push(admitted.append);
+        }
+        let commit = match commit.is_empty() {
+            true => PendingCommit::known(Ok(Default::default())),
+            false => core.topics.commit(&*core.store, commit, &topics),
+        };
+        Ok(Batch {
+            commit,
+            topics,
+            places,
+            durability: core.store.durability(),
+        })
+    }
+}
+
+/// A batch under way.
+struct Batch {
+    commit: PendingCommit,
+    topics: Vec<Arc<Topic>>,
+    places: Vec<(EventId, u32)>,
+    durability: Durability,
+}
+
+impl Publish<'_> {
+    fn with(mut self, set: impl FnOnce(&mut NewEvent)) -> Self {
+        if let Ok((_, event)) = &mut self.place {
+            set(event);
+        }
+        self
+    }
+
+    /// Decides the partition, the order and what compaction keeps.
+    pub fn key(self, key: impl Into<String>) -> Self {
+        self.with(|event| event.key = Some(key.into()))
+    }
+
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        if let Ok((_, event)) = &mut self.place
+            && let Err(fault) = event.headers.insert(name, value)
+        {
+            self.place = Err(fault.into());
+        }
+        self
+    }
+
+    /// Publishing the same id again within ten minutes stores nothing and gives the first receipt.
+    pub fn id(self, id: EventId) -> Self {
+        self.with(|event| event.id = Some(id))
+    }
+
+    /// As [`Publish::id`], for as long as the event is retained.
+    pub fn exact_id(self, id: EventId) -> Self {
+        self.with(|event| {
+            event.id = Some(id);
+            event.exact = true;
+        })
+    }
+
+    /// When it happened; decides nothing.
+    pub fn ts(self, ts: EpochMs) -> Self {
+        self.with(|event| event.ts = Some(ts))
+    }
+
+    pub fn tag(self, tag: impl Into<String>) -> Self {
+        self.with(|event| event.tags.push(tag.into()))
+    }
+
+    /// An event that led to this one.
+    pub fn caused_by(self, cause: EventId) -> Self {
+        self.with(|event| event.caused_by.push(cause))
+    }
+
+    /// The session of the publisher.
+    pub fn sid(self, sid: impl Into<String>) -> Self {
+        self.with(|event| event.sid = Some(sid.into()))
+    }
+
+    /// A partition chosen by hand.
+    pub fn partition(self, partition: u32) -> Self {
+        self.with(|event| event.partition = Some(partition))
+    }
+
+    /// Sends it now; the future only waits for the answer.
+    pub fn send(self) -> Publishing {
+        match self.place {
+            Ok((place, event)) => self.bus.send(place, &event),
+            Err(error) => Publishing::refused(error),
+        }
+    }
+}
+
+impl IntoFuture for Publish<'_> {
+    type Output = Result<Receipt, Error>;
+    type IntoFuture = Publishing;
+
+    fn into_future(self) -> Publishing {
+        self.send()
+    }
+}
+
+impl Publishing {
+    fn refused(error: Error) -> Self {
+        Self(State::Refused(Some(error)))
+    }
+}
+
+impl Future for Publishing {
+    type Output = Result<Receipt, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Closed))),
+            State::Pending {
+                commit,
+                proposed,
+                id,
+                partition,
+                durability,
+            } => {
+                let committed = match ready!(Pin::new(commit).poll(context)) {
+                    Ok(committed) => committed,
+                    Err(error) => return Poll::Ready(Err(Error::publish(error))),
+                };
+                if let Some(topic) = proposed {
+                    topic.mark_stored();
+                }
+                Poll::Ready(match committed.stored.first() {
+                    Some(stored) => Ok(Receipt {
+                        id: *id,
+                        partition: *partition,
+                        offset: stored.offset,
+                        stored_ts: stored.stored_ts,
+                        durability: *durability,
+                    }),
+                    None => Err(Error::Closed),
+                })
+            }
+        }
+    }
+}

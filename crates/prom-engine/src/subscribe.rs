@@ -1,0 +1,268 @@
+//! Subscribing: from the wish to a running subscription, and keeping it attached to new topics.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prom_transform::{Limits, Program};
+use prom_types::{GroupName, TopicPattern};
+
+use crate::bus::{Core, Phase};
+use crate::dispatch::{Backoff, Order};
+use crate::group::{Asked, Group, GroupOptions};
+use crate::outlet::{Outlet, Taste};
+use crate::subscription::Subscription;
+use crate::topic::Topic;
+use crate::{Bus, Error, Position, limits};
+
+/// A subscription being put together: [`Subscribe::start`] gives a handle to read from,
+/// [`Subscribe::run`] calls a handler.
+#[must_use = "nothing is subscribed to until start or run"]
+#[derive(Clone)]
+pub struct Subscribe<'a> {
+    pub(crate) bus: &'a Bus,
+    topics: Vec<String>,
+    group: String,
+    asked: Asked,
+    taste: Taste,
+    pub(crate) handling: Handling,
+}
+
+/// How a handler is run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handling {
+    pub concurrency: usize,
+    pub settling: Settling,
+}
+
+/// Who settles what a handler is done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settling {
+    ByResult,
+    ByHandler,
+}
+
+impl Bus {
+    /// Subscribes a group to a topic or a pattern. The subscribers of a group share its events.
+    ///
+    /// The first subscriber makes the group and decides its options; later ones agree with them or
+    /// say nothing. The topic need not exist yet; what comes later is read from its beginning.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), prom_engine::Error> {
+    /// # let store = std::sync::Arc::new(prom_store::MemoryStore::new(std::sync::Arc::new(prom_store::SystemClock::new())));
+    /// # let bus = prom_engine::Bus::start(store, Default::default()).await?;
+    /// use prom_engine::{Order, Position};
+    /// use serde_json::json;
+    ///
+    /// bus.publish("orders.placed", json!({"id": 7})).key("7").await?;
+    /// let mut orders = bus
+    ///     .subscribe("orders.*", "billing")
+    ///     .from(Position::Earliest)
+    ///     .order(Order::Key)
+    ///     .max_in_flight(500)
+    ///     .start()
+    ///     .await?;
+    /// if let Some(delivery) = orders.next().await {
+    ///     assert_eq!(delivery.key(), Some("7"));
+    ///     delivery.ack().await?;
+    /// }
+    /// orders.unsubscribe().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn subscribe(&self, topic: &str, group: &str) -> Subscribe<'_> {
+        Subscribe {
+            bus: self,
+            topics: vec![topic.to_owned()],
+            group: group.to_owned(),
+            asked: Asked::default(),
+            taste: Taste {
+                batch_size: limits::BATCH_SIZE,
+                max_in_flight: limits::MAX_IN_FLIGHT,
+                ack_timeout: limits::ACK_TIMEOUT,
+                member: None,
+            },
+            handling: Handling {
+                concurrency: 1,
+                settling: Settling::ByResult,
+            },
+        }
+    }
+}
+
+impl Subscribe<'_> {
+    /// More topics or patterns.
+    pub fn topics<T: Into<String>>(mut self, more: impl IntoIterator<Item = T>) -> Self {
+        self.topics.extend(more.into_iter().map(Into::into));
+        self
+    }
+
+    // Of the group.
+
+    /// Where a new group begins; [`Position::Latest`] unless said.
+    pub fn from(mut self, position: Position) -> Self {
+        self.asked.from = Some(position);
+        self
+    }
+
+    /// [`Order::Key`]: no event of a key while an earlier one of that key is unsettled.
+    pub fn order(mut self, order: Order) -> Self {
+        self.asked.order = Some(order);
+        self
+    }
+
+    /// A jq program over the whole event; what it does not let through counts as settled.
+    pub fn filter(mut self, program: impl Into<String>) -> Self {
+        self.asked.filter = Some(program.into());
+        self
+    }
+
+    /// Failed attempts before an event goes to the dead letters; the topic's setting, else 5.
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        self.asked.max_attempts = Some(attempts);
+        self
+    }
+
+    /// The wait after the first failure, doubling to the longest; 200 ms and 30 s unless said.
+    pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
+        self.asked.backoff = Some(Backoff { first, max: longest });
+        self
+    }
+
+    /// Delete the group when nobody subscribed to it for so long.
+    pub fn expire_after(mut self, unused: Duration) -> Self {
+        self.asked.expire_after = Some(unused);
+        self
+    }
+
+    // Of this subscriber.
+
+    /// Events handed over at once; 100 unless said.
+    pub fn batch_size(mut self, events: usize) -> Self {
+        self.taste.batch_size = events;
+        self
+    }
+
+    /// Events leased to this subscriber at any time, over all its topics; 1000 unless said.
+    pub fn max_in_flight(mut self, events: usize) -> Self {
+        self.taste.max_in_flight = events;
+        self
+    }
+
+    /// How long a lease lasts without being renewed; 30 s unless said.
+    pub fn ack_timeout(mut self, timeout: Duration) -> Self {
+        self.taste.ack_timeout = timeout;
+        self
+    }
+
+    /// A name that people see when they ask who holds an event.
+    pub fn member_id(mut self, member: impl Into<String>) -> Self {
+        self.taste.member = Some(member.into());
+        self
+    }
+
+    /// Joins the group and starts handing out.
+    pub async fn start(self) -> Result<Subscription, Error> {
+        let core = self.bus.core();
+        core.check_open()?;
+        let name = GroupName::parse(&self.group)?;
+        let mut topics = Vec::with_capacity(self.topics.len());
+        for topic in &self.topics {
+            topics.push(TopicPattern::parse(topic)?);
+        }
+        topics.sort_unstable();
+        topics.dedup();
+        self.asked.check()?;
+        check_taste(&self.taste)?;
+        if let Some(filter) = &self.asked.filter {
+            Program::compile(filter, Limits::default())?;
+        }
+        let options = Arc::new(core.join_group(&name, &topics, &self.asked).await?);
+        let live = Arc::new(Live {
+            outlet: Arc::new(Outlet::new(core.next_subscriber(), self.taste)),
+            group: core.groups.get(&name),
+            topics,
+            options,
+        });
+        core.followers.add(&live);
+        // After it follows new topics, so that none is missed in between.
+        core.topics.all().iter().for_each(|topic| live.attach(core, topic));
+        if core.phase() != Phase::Open {
+            live.outlet.end();
+        }
+        Ok(Subscription::new(self.bus.clone(), live))
+    }
+}
+
+fn check_taste(taste: &Taste) -> Result<(), Error> {
+    let refuse = |option, asked: String, reason| Err(Error::BadOption { option, asked, reason });
+    if taste.batch_size == 0 {
+        return refuse("batch_size", "0".to_owned(), "a batch has at least one event");
+    }
+    if taste.max_in_flight == 0 || taste.max_in_flight > limits::LARGEST_IN_FLIGHT {
+        let asked = taste.max_in_flight.to_string();
+        return refuse("max_in_flight", asked, "it is between 1 and 1 000 000");
+    }
+    if taste.ack_timeout < limits::SHORTEST_ACK_TIMEOUT || taste.ack_timeout > limits::LONGEST_ACK_TIMEOUT {
+        let asked = format!("{:?}", taste.ack_timeout);
+        return refuse("ack_timeout", asked, "it is between 10 ms and 24 h");
+    }
+    Ok(())
+}
+
+/// A running subscription, as far as attaching it to topics goes.
+pub(crate) struct Live {
+    pub outlet: Arc<Outlet>,
+    pub group: Arc<Group>,
+    pub topics: Vec<TopicPattern>,
+    pub options: Arc<GroupOptions>,
+}
+
+impl Live {
+    fn attach(&self, core: &Arc<Core>, topic: &Topic) {
+        if self.topics.iter().any(|pattern| pattern.matches(topic.name())) && !self.outlet.is_ended() {
+            for log in topic.logs() {
+                self.group.attach(core, log, &self.options, &self.outlet);
+            }
+        }
+    }
+}
+
+/// Subscriptions that want to hear of new topics.
+#[derive(Default)]
+pub(crate) struct Followers(Mutex<Vec<Weak<Live>>>);
+
+impl Followers {
+    fn add(&self, live: &Arc<Live>) {
+        let mut followers = self.0.lock();
+        followers.retain(|follower| follower.strong_count() > 0);
+        followers.push(Arc::downgrade(live));
+    }
+
+    pub fn all(&self) -> Vec<Arc<Live>> {
+        self.0.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// Attaches subscriptions to topics that are made or grow, until the bus stops.
+pub(crate) async fn follow_new_topics(core: Arc<Core>) {
+    let mut grown = core.topics.watch();
+    let mut phase = core.watch_phase();
+    let (_, mut seen) = core.topics.since(usize::MAX);
+    loop {
+        tokio::select! {
+            _ = grown.changed() => {}
+            _ = phase.changed() => {}
+        }
+        if *phase.borrow_and_update() != Phase::Open {
+            return;
+        }
+        let (topics, now) = core.topics.since(seen);
+        seen = now;
+        for live in core.followers.all() {
+            topics.iter().for_each(|topic| live.attach(&core, topic));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A running subscription: what the application reads from.
+
+use std::sync::Arc;
+
+use crate::ack::ack_all;
+use crate::deliver::Delivery;
+use crate::outlet::Outlet;
+use crate::subscribe::Live;
+use crate::{Bus, Error, Gap};
+
+/// Deliveries of a group, for one subscriber. Dropping it gives its leases back.
+pub struct Subscription {
+    bus: Bus,
+    live: Arc<Live>,
+}
+
+/// Pauses, resumes and ends a subscription from somewhere else. Cloning costs a reference count.
+#[derive(Clone)]
+pub struct SubscriptionControl(Arc<Outlet>);
+
+/// What a subscriber gets to hear.
+#[derive(Debug)]
+pub enum Item {
+    Delivery(Delivery),
+    /// Events that should have come and are gone.
+    Gap(Gap),
+}
+
+impl Subscription {
+    pub(crate) fn new(bus: Bus, live: Arc<Live>) -> Self {
+        Self { bus, live }
+    }
+
+    /// The next delivery; `None` when the subscription has ended (see [`Subscription::failure`]).
+    /// Nothing is lost if the future is dropped.
+    pub async fn next(&mut self) -> Option<Delivery> {
+        loop {
+            if let Some(delivery) = self.try_next() {
+                return Some(delivery);
+            }
+            if self.outlet().is_ended() {
+                return None;
+            }
+            self.outlet().arrived().await;
+        }
+    }
+
+    /// A delivery that is there already.
+    pub fn try_next(&mut self) -> Option<Delivery> {
+        self.outlet().take(self.bus.core().clock.monotonic())
+    }
+
+    /// All that is there, at least one and at most the batch size; empty when the subscription has
+    /// ended.
+    pub async fn next_batch(&mut self) -> Vec<Delivery> {
+        loop {
+            let now = self.bus.core().clock.monotonic();
+            let batch = self.outlet().take_many(now, self.outlet().taste.batch_size);
+            if !batch.is_empty() || self.outlet().is_ended() {
+                return batch;
+            }
+            self.outlet().arrived().await;
+        }
+    }
+
+    /// As [`Subscription::next`], with notices of gaps among the deliveries.
+    pub async fn next_item(&mut self) -> Option<Item> {
+        loop {
+            if let Some(gap) = self.outlet().take_gap() {
+                return Some(Item::Gap(gap));
+            }
+            if let Some(delivery) = self.try_next() {
+                return Some(Item::Delivery(delivery));
+            }
+            if self.outlet().is_ended() {
+                return None;
+            }
+            self.outlet().arrived().await;
+        }
+    }
+
+    /// Gaps nobody asked for yet; the newest 256.
+    pub fn take_gaps(&mut self) -> Vec<Gap> {
+        std::iter::from_fn(|| self.outlet().take_gap()).collect()
+    }
+
+    /// Why it ended by itself, if it did.
+    pub fn failure(&mut self) -> Option<Error> {
+        self.outlet().take_failure()
+    }
+
+    /// Settles many deliveries at once; see [`ack_all`].
+    pub async fn ack_all(&self, deliveries: Vec<Delivery>) -> Result<(), Error> {
+        ack_all(deliveries).await
+    }
+
+    /// Nothing more is leased to it until [`Subscription::resume`]; what is leased stays.
+    pub async fn pause(&self) {
+        self.outlet().pause();
+    }
+
+    pub async fn resume(&self) {
+        self.outlet().resume();
+    }
+
+    /// For pausing and ending it from somewhere else.
+    pub fn control(&self) -> SubscriptionControl {
+        SubscriptionControl(self.live.outlet.clone())
+    }
+
+    /// Ends it and gives its leases back: they are handed to others at once.
+    pub async fn unsubscribe(self) {
+        self.outlet().end();
+        self.outlet().detached().await;
+    }
+
+    pub(crate) fn outlet(&self) -> &Outlet {
+        &self.live.outlet
+    }
+
+    pub(crate) fn bus(&self) -> &Bus {
+        &self.bus
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.outlet().end();
+    }
+}
+
+impl SubscriptionControl {
+    pub fn pause(&self) {
+        self.0.pause();
+    }
+
+    pub fn resume(&self) {
+        self.0.resume();
+    }
+
+    /// Lets [`Subscription::next`] return `None`, and a handler run to its end.
+    pub fn end(&self) {
+        self.0.end();
+    }
+}

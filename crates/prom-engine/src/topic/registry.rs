@@ -1,0 +1,217 @@
+//! The registry: every topic with its settings, in memory for the publish path, durable as documents.
+//!
+//! A topic that is made by publishing is *proposed* first: it is in the registry, and every commit to
+//! it carries its document until one of them is durable. So the first events and the topic come into
+//! being together, publishers that race agree on one set of settings, and nobody's order is disturbed.
+//! Such commits are handed to the store under the registry's read lock and changes of settings under
+//! its write lock, so that a late proposal never overwrites a change.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use parking_lot::RwLock;
+use prom_store::{Commit, DocumentWrite, LogName, PendingCommit, Store};
+use prom_types::TopicName;
+use tokio::sync::watch;
+
+use super::{COLLECTION, TopicSettings};
+use crate::Error;
+use crate::limits::DOCUMENTS_AT_ONCE;
+
+/// A topic as the publish path sees it.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    pub settings: TopicSettings,
+    logs: Box<[LogName]>,
+    /// Its document is known to be durable.
+    stored: AtomicBool,
+}
+
+/// All topics.
+pub(crate) struct Topics {
+    known: RwLock<Known>,
+    /// The length of the history, for those who wait for new topics.
+    grown: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+struct Known {
+    by_name: HashMap<TopicName, Arc<Topic>, RandomState>,
+    /// Names in the order in which topics were made or changed; a follower remembers how far it read.
+    history: Vec<TopicName>,
+}
+
+impl Topic {
+    fn new(settings: TopicSettings, stored: bool) -> Self {
+        let log = |partition| LogName::new(settings.name.clone(), partition);
+        Self {
+            logs: (0..settings.partitions).map(log).collect(),
+            settings,
+            stored: AtomicBool::new(stored),
+        }
+    }
+
+    pub fn name(&self) -> &TopicName {
+        &self.settings.name
+    }
+
+    pub fn logs(&self) -> &[LogName] {
+        &self.logs
+    }
+
+    pub fn log(&self, partition: u32) -> Option<&LogName> {
+        self.logs.get(partition as usize)
+    }
+
+    pub fn is_stored(&self) -> bool {
+        self.stored.load(Ordering::Relaxed)
+    }
+
+    /// A commit that carried its document is durable.
+    pub fn mark_stored(&self) {
+        self.stored.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Topics {
+    /// Reads all settings from the store.
+    pub async fn load(store: &dyn Store) -> Result<Self, Error> {
+        let mut known = Known::default();
+        let mut after: Option<String> = None;
+        loop {
+            let page = store.documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.key.clone());
+            for document in page {
+                let settings: TopicSettings =
+                    serde_json::from_slice(&document.value).map_err(|error| Error::Document {
+                        collection: COLLECTION,
+                        key: document.key,
+                        reason: error.to_string(),
+                    })?;
+                known.set(Arc::new(Topic::new(settings, true)));
+            }
+        }
+        let (grown, _) = watch::channel(known.history.len());
+        Ok(Self {
+            known: RwLock::new(known),
+            grown,
+        })
+    }
+
+    pub fn get(&self, name: &str) -> Option<Arc<Topic>> {
+        self.known.read().by_name.get(name).cloned()
+    }
+
+    pub fn require(&self, name: &str) -> Result<Arc<Topic>, Error> {
+        match self.get(name) {
+            Some(topic) => Ok(topic),
+            None => Err(Error::UnknownTopic {
+                topic: TopicName::parse(name)?,
+            }),
+        }
+    }
+
+    pub fn all(&self) -> Vec<Arc<Topic>> {
+        self.known.read().by_name.values().cloned().collect()
+    }
+
+    /// Topics made or changed after the first `seen` of the history, and how long the history is now.
+    pub fn since(&self, seen: usize) -> (Vec<Arc<Topic>>, usize) {
+        let known = self.known.read();
+        let names = known.history.iter().skip(seen);
+        let topics = names.filter_map(|name| known.by_name.get(name).cloned()).collect();
+        (topics, known.history.len())
+    }
+
+    /// Changes whenever a topic is made or changed.
+    pub fn watch(&self) -> watch::Receiver<usize> {
+        self.grown.subscribe()
+    }
+
+    /// The topic, or a proposal of it with these settings.
+    pub fn get_or_propose(&self, settings: TopicSettings) -> Arc<Topic> {
+        let proposal = Arc::new(Topic::new(settings, false));
+        let mut known = self.known.write();
+        if let Some(first) = known.by_name.get(proposal.name()) {
+            return first.clone();
+        }
+        known.set(proposal.clone());
+        self.grown.send_replace(known.history.len());
+        proposal
+    }
+
+    /// Hands a commit over together with the documents of those of its topics that are only proposed.
+    pub fn commit(&self, store: &dyn Store, mut commit: Commit, topics: &[Arc<Topic>]) -> PendingCommit {
+        if topics.iter().all(|topic| topic.is_stored()) {
+            return store.commit(commit);
+        }
+        let known = self.known.read();
+        for topic in topics {
+            // It may have been changed since the caller looked it up.
+            let current = known.by_name.get(topic.name()).unwrap_or(topic);
+            if !current.is_stored() {
+                current.write_into(&mut commit);
+            }
+        }
+        store.commit(commit)
+    }
+
+    /// Makes a topic or changes it; the caller has checked that the change is allowed.
+    pub async fn put(&self, store: &dyn Store, settings: TopicSettings) -> Result<(), Error> {
+        let topic = Arc::new(Topic::new(settings, false));
+        let (pending, before) = {
+            let mut known = self.known.write();
+            let before = known.by_name.get(topic.name()).cloned();
+            if let Some(before) = &before {
+                before.settings.check_change(&topic.settings)?;
+            }
+            let mut commit = Commit::default();
+            topic.write_into(&mut commit);
+            known.set(topic.clone());
+            (store.commit(commit), before)
+        };
+        let result = pending.await;
+        match &result {
+            Ok(_) => {
+                topic.mark_stored();
+                self.grown.send_replace(self.known.read().history.len());
+            }
+            Err(_) => self.known.write().put_back(&topic, before),
+        }
+        Ok(result.map(drop)?)
+    }
+}
+
+impl Topic {
+    fn write_into(&self, commit: &mut Commit) {
+        let document = serde_json::to_vec(&self.settings).unwrap_or_default();
+        let write = DocumentWrite::put(COLLECTION, self.name(), document);
+        if !commit.documents.contains(&write) {
+            commit.documents.push(write);
+            let options = self.settings.log_options();
+            commit.logs.extend(self.logs.iter().map(|log| (log.clone(), options)));
+        }
+    }
+}
+
+impl Known {
+    fn set(&mut self, topic: Arc<Topic>) {
+        self.history.push(topic.name().clone());
+        self.by_name.insert(topic.name().clone(), topic);
+    }
+
+    /// A change could not be stored: what was there before holds again, unless others went on.
+    fn put_back(&mut self, failed: &Arc<Topic>, before: Option<Arc<Topic>>) {
+        let current = self.by_name.get(failed.name());
+        if current.is_none_or(|current| !Arc::ptr_eq(current, failed)) {
+            return;
+        }
+        match before {
+            Some(before) => self.by_name.insert(failed.name().clone(), before),
+            None => self.by_name.remove(failed.name()),
+        };
+    }
+}

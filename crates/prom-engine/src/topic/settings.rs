@@ -1,0 +1,148 @@
+//! The settings of a topic, as they are declared and as they are stored.
+
+use std::time::Duration;
+
+use prom_store::LogOptions;
+use prom_types::{Invalid, TopicName, limits};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::limits::TOMBSTONE_GRACE;
+
+/// What a topic is told about itself.
+///
+/// ```
+/// # fn main() -> Result<(), prom_engine::Error> {
+/// use std::time::Duration;
+/// use prom_engine::TopicSettings;
+///
+/// let settings = TopicSettings::new("heartbeat.received")?
+///     .partitions(4)
+///     .retain_for(Duration::from_secs(3 * 24 * 60 * 60));
+/// assert_eq!(settings.partitions, 4);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicSettings {
+    pub name: TopicName,
+    /// Events of one key stay in one partition and in order.
+    pub partitions: u32,
+    #[serde(default)]
+    pub retention: Retention,
+    /// Keeps at least the latest event of each key; every event needs a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Compaction>,
+    /// Failed attempts before an event goes to the dead letters, for groups that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+}
+
+/// How long events stay. Each partition is measured for itself; without either, for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retention {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+}
+
+/// How a compacted topic is cleaned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// How long a tombstone stays after it was first cleaned.
+    pub tombstone_grace_ms: u64,
+}
+
+impl TopicSettings {
+    /// One partition, kept for ever, not compacted.
+    pub fn new(name: &str) -> Result<Self, Error> {
+        Ok(Self::named(TopicName::parse(name)?))
+    }
+
+    pub(crate) fn named(name: TopicName) -> Self {
+        Self {
+            name,
+            partitions: 1,
+            retention: Retention::default(),
+            compaction: None,
+            max_attempts: None,
+        }
+    }
+
+    pub fn partitions(mut self, partitions: u32) -> Self {
+        self.partitions = partitions;
+        self
+    }
+
+    pub fn retain_for(mut self, age: Duration) -> Self {
+        self.retention.age_ms = Some(millis(age));
+        self
+    }
+
+    /// Bytes per partition, as finely as the store can tell.
+    pub fn retain_bytes(mut self, size_bytes: u64) -> Self {
+        self.retention.size_bytes = Some(size_bytes);
+        self
+    }
+
+    pub fn compacted(mut self) -> Self {
+        self.compaction = Some(Compaction {
+            tombstone_grace_ms: millis(TOMBSTONE_GRACE),
+        });
+        self
+    }
+
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        self.max_attempts = Some(attempts);
+        self
+    }
+
+    pub(crate) fn log_options(&self) -> LogOptions {
+        LogOptions {
+            compacted: self.compaction.is_some(),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |option, asked: u32, reason| {
+            Err(Error::BadOption {
+                option,
+                asked: asked.to_string(),
+                reason,
+            })
+        };
+        match (self.partitions, self.max_attempts) {
+            (0, _) => refuse("partitions", 0, "a topic has at least one"),
+            (many, _) if many > limits::PARTITIONS => Err(Invalid::TooLarge {
+                what: "number of partitions",
+                size: many as usize,
+                limit: limits::PARTITIONS as usize,
+            }
+            .into()),
+            (_, Some(0)) => refuse("max_attempts", 0, "the first delivery is an attempt"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a topic may go from these settings to `next`, as far as the settings alone can tell.
+    pub(crate) fn check_change(&self, next: &Self) -> Result<(), Error> {
+        let refuse = |reason| {
+            Err(Error::TopicChange {
+                topic: self.name.clone(),
+                reason,
+            })
+        };
+        if next.partitions < self.partitions {
+            return refuse("partitions are never lowered, their events would be out of reach");
+        }
+        if next.partitions > self.partitions && (self.compaction.is_some() || next.compaction.is_some()) {
+            return refuse("raising partitions of a compacted topic would move keys away from their latest event");
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,100 @@
+//! A checkpoint: everything behind the journal is made durable up to a frame, and the journal before it is freed.
+//!
+//! Order matters: segments first, then the database with the frame's number in the same batch, then
+//! the journal files. A crash in between leaves the older checkpoint and the journal to apply again.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prom_store::StoreError;
+
+use super::{BackgroundThread, manifest};
+use crate::documents::keys;
+use crate::fault::io;
+use crate::log::Log;
+
+impl BackgroundThread {
+    pub(super) fn checkpoint(&mut self) -> Result<(), StoreError> {
+        if self.shared.health.lock().broken.is_some() {
+            return Ok(());
+        }
+        let shared = self.shared.clone();
+        let (frame, dropped) = {
+            let mut applied = shared.applied.lock();
+            // The overlay takes the cursors in, so that a checkpoint that fails keeps them for the next.
+            shared.state.put_all(shared.cursors.changes());
+            (applied.frame, std::mem::take(&mut applied.dropped))
+        };
+        let flushed = self.fill().and_then(|()| self.sync_segments()).and_then(|()| {
+            self.forget_exact_ids(&dropped)?;
+            self.flush(frame)
+        });
+        if let Err(error) = flushed {
+            shared.applied.lock().dropped.extend(dropped);
+            return Err(error);
+        }
+        shared.state.end_flush();
+        shared.options.disk.documents_synced(&shared.root.join("documents"));
+        shared
+            .journal
+            .release(frame)
+            .map_err(io("freeing journal files in", &shared.root))?;
+        self.remove_segments(&dropped)
+    }
+
+    /// Changes after `frame` may go along: the journal has them too, and applying them twice changes nothing.
+    fn flush(&mut self, frame: u64) -> Result<(), StoreError> {
+        let shared = self.shared.clone();
+        let (dirty, manifests, writes) = {
+            // A compaction swaps segments and forgets keys under this lock: both or neither are seen here.
+            let _cut = shared.applied.lock();
+            let logs = shared.logs.read();
+            let dirty: Vec<_> = logs
+                .values()
+                .filter(|log| std::mem::take(&mut log.state.lock().dirty))
+                .cloned()
+                .collect();
+            let encode = |log: &Arc<Log>| manifest::encode(&log.name, &log.state.lock());
+            let manifests: Vec<_> = dirty.iter().filter_map(encode).collect();
+            (dirty, manifests, shared.state.begin_flush())
+        };
+        let reached = (
+            keys::CHECKPOINT.to_vec(),
+            Some(Bytes::copy_from_slice(&frame.to_le_bytes())),
+        );
+        let changes = writes.iter().map(|(key, value)| (key.clone(), value.clone()));
+        let flushed = shared.state.flush(changes.chain(manifests).chain([reached]));
+        if flushed.is_err() {
+            dirty.iter().for_each(|log| log.state.lock().dirty = true);
+        }
+        flushed
+    }
+
+    /// After an error the file's contents are in doubt and stay so: the journal keeps everything, and
+    /// the next start writes the segments again from it.
+    fn sync_segments(&mut self) -> Result<(), StoreError> {
+        let synced = self.sync_unsynced();
+        if let Err(error) = &synced {
+            self.shared.health.lock().broken = Some(error.to_string());
+        }
+        synced
+    }
+
+    fn sync_unsynced(&mut self) -> Result<(), StoreError> {
+        let mut dirs: HashSet<PathBuf> = HashSet::new();
+        for (segment, id) in std::mem::take(&mut self.unsynced).into_values() {
+            segment.sync(&self.shared.files)?;
+            dirs.insert(self.shared.segments_dir(id));
+        }
+        if dirs.is_empty() {
+            return Ok(());
+        }
+        dirs.insert(self.shared.root.join("segments"));
+        for dir in dirs {
+            self.shared.options.disk.sync_dir(&dir).map_err(io("syncing", &dir))?;
+        }
+        Ok(())
+    }
+}

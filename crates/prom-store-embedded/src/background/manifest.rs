@@ -1,0 +1,75 @@
+//! What a checkpoint writes down about a log: enough to go on without looking at its files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prom_store::{Bounds, Damage, LogName, LogOptions};
+
+use crate::codec::{Malformed, Put, Take};
+use crate::documents::keys;
+use crate::journal::entry::{put_log_name, take_log_name};
+use crate::log::{LogState, Tail};
+use crate::segment::Segment;
+use crate::shared::segments_dir;
+
+/// `None` for a log that nothing durable mentions yet.
+pub(crate) fn encode(name: &LogName, state: &LogState) -> Option<(Vec<u8>, Option<Bytes>)> {
+    let id = state.id?;
+    let mut out = Vec::new();
+    put_log_name(&mut out, name);
+    out.put_u8(u8::from(state.options.compacted));
+    out.put_u8(u8::from(state.latest_known));
+    out.put_u64(state.bounds.start);
+    // Events beyond this are still in the journal and come back from there.
+    out.put_u64(state.tail.filled_to().max(state.bounds.start));
+    out.put_i64(state.last_stored_ts);
+    out.put_u32(state.segments.len() as u32);
+    state.segments.iter().for_each(|segment| segment.put(&mut out));
+    out.put_u32(state.damage.len() as u32);
+    for damage in &state.damage {
+        let lost = damage.lost.clone().unwrap_or(0..0);
+        out.put_bytes(damage.file.to_string_lossy().as_bytes());
+        out.put_u64(damage.position);
+        out.put_bytes(damage.reason.as_bytes());
+        out.put_u64(lost.start);
+        out.put_u64(lost.end);
+    }
+    Some((keys::log(id), Some(out.into())))
+}
+
+pub(crate) fn decode(root: &Path, key: &[u8], bytes: &[u8]) -> Result<(LogName, LogState), Malformed> {
+    let id = key.strip_prefix(keys::ALL_LOGS).ok_or(Malformed)?;
+    let id = u32::from_be_bytes(id.try_into().map_err(|_| Malformed)?);
+    let mut take = Take::new(bytes);
+    let name = take_log_name(&mut take)?;
+    let compacted = take.u8()? != 0;
+    let latest_known = take.u8()? != 0;
+    let (start, next, last_stored_ts) = (take.u64()?, take.u64()?, take.i64()?);
+    let dir = segments_dir(root, id);
+    let mut segments = Vec::new();
+    for _ in 0..take.u32()? {
+        segments.push(Arc::new(Segment::take(&dir, &mut take)?));
+    }
+    let mut damage = Vec::new();
+    for _ in 0..take.u32()? {
+        damage.push(Damage {
+            file: take.text()?.into(),
+            position: take.u64()?,
+            reason: take.text()?.to_owned(),
+            lost: Some(take.u64()?..take.u64()?),
+        });
+    }
+    let state = LogState {
+        id: Some(id),
+        options: LogOptions { compacted },
+        bounds: Bounds { start, next },
+        last_stored_ts,
+        segments,
+        tail: Tail::starting_at(next),
+        latest_known,
+        damage,
+        ..LogState::default()
+    };
+    Ok((name, state))
+}

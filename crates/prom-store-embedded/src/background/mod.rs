@@ -1,0 +1,86 @@
+//! The work behind the journal, on one thread of its own: filling segments, checkpoints, preparing
+//! journal files, removing what nobody needs.
+
+mod checkpoint;
+mod fill;
+pub(crate) mod manifest;
+mod remove;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_store::StoreError;
+
+use crate::log::Log;
+use crate::segment::Segment;
+use crate::shared::Shared;
+
+/// While something behind the journal cannot be written, how long until it is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+pub(crate) struct BackgroundThread {
+    shared: Arc<Shared>,
+    /// Segments written to since the last checkpoint, by path, with their log's number.
+    unsynced: HashMap<PathBuf, (Arc<Segment>, u32)>,
+    /// Chunks that are in segments and in memory, oldest first, with their size.
+    cached: VecDeque<(Arc<Log>, u64)>,
+    cached_bytes: u64,
+}
+
+impl BackgroundThread {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            unsynced: HashMap::new(),
+            cached: VecDeque::new(),
+            cached_bytes: 0,
+        }
+    }
+
+    /// Works until asked to stop; a last checkpoint makes the next start short.
+    pub(crate) fn run(mut self) {
+        loop {
+            let timeout = self.shared.health.lock().reason().map(|_| RETRY_AFTER);
+            let work = self.shared.background.wait(timeout);
+            let trouble = self.shared.health.lock().full.is_some();
+            if work.fill || trouble {
+                self.attempt("filling segments", Self::fill);
+            }
+            if work.prepare_journal {
+                let prepared = |this: &mut Self| this.prepare_journal();
+                self.attempt("preparing a journal file", prepared);
+            }
+            if work.checkpoint || work.stop || trouble {
+                self.attempt("making a checkpoint", Self::checkpoint);
+            }
+            if work.stop {
+                return;
+            }
+        }
+    }
+
+    fn prepare_journal(&mut self) -> Result<(), StoreError> {
+        let prepared = self.shared.journal.prepare();
+        self.shared.background.prepared();
+        prepared.map_err(crate::fault::io("preparing a journal file in", &self.shared.root))
+    }
+
+    /// Trouble behind the journal loses nothing, but new events are refused until it is over.
+    fn attempt(&mut self, doing: &str, act: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
+        let outcome = act(self);
+        let mut health = self.shared.health.lock();
+        match outcome {
+            Ok(()) if doing != "preparing a journal file" => health.full = None,
+            Ok(()) => {}
+            Err(error) => {
+                let reason = format!("{doing}: {error}");
+                tracing::error!(reason, "storage behind the journal is in trouble");
+                health.full = Some(reason);
+            }
+        }
+        drop(health);
+        self.shared.background.wake_waiting();
+    }
+}

@@ -1,0 +1,419 @@
+//! Building a frame from requests: every precondition is checked before anything of a request counts.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use prom_store::{
+    Append, Commit, CommitError, Committed, CursorChange, CursorName, Dedupe, DocumentWrite, LogName, Outcome,
+    StoreError, Stored,
+};
+use prom_types::{EpochMs, limits};
+
+use super::queue::Request;
+use super::slot::Slot;
+use crate::documents::keys;
+use crate::journal::entry;
+use crate::journal::{CursorStep, frame};
+use crate::log::ids::stored_ts_of;
+use crate::shared::Shared;
+
+/// The writer's own view: ahead of what is durable by exactly the frame under way.
+pub(super) struct Builder {
+    slots: Vec<Slot>,
+    by_name: hashbrown::HashMap<LogName, usize, RandomState>,
+    next_log_id: u32,
+    first_epoch: u64,
+    /// Slots with events in the frame under way.
+    touched: Vec<usize>,
+    /// Entries other than events.
+    entries: Vec<u8>,
+    frame: Vec<u8>,
+    pub(super) effects: Effects,
+    /// Epochs and revisions as the frame under way will leave them; 0 is absent.
+    epochs: HashMap<CursorName, Option<u64>>,
+    revisions: HashMap<(String, String), u64>,
+}
+
+/// For each event of a request: where the same id was stored before.
+type FirstReceipts = smallvec::SmallVec<[Option<Stored>; 1]>;
+
+/// What is applied to memory once the frame is durable.
+#[derive(Default)]
+pub(super) struct Effects {
+    pub(super) cursors: Vec<(CursorName, CursorStep)>,
+    pub(super) documents: Vec<(Vec<u8>, Option<bytes::Bytes>)>,
+    pub(super) trims: Vec<(usize, u64)>,
+    /// Slots whose number or options are in the frame.
+    pub(super) defined: Vec<usize>,
+}
+
+impl Builder {
+    pub(super) fn new(next_log_id: u32, first_epoch: u64) -> Self {
+        Self {
+            slots: Vec::new(),
+            by_name: hashbrown::HashMap::default(),
+            next_log_id,
+            first_epoch,
+            touched: Vec::new(),
+            entries: Vec::new(),
+            frame: Vec::new(),
+            effects: Effects::default(),
+            epochs: HashMap::new(),
+            revisions: HashMap::new(),
+        }
+    }
+
+    /// Adds a request to the frame under way, or says why not and leaves no trace of it.
+    pub(super) fn add(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<Committed, CommitError> {
+        let known = self.check(shared, request, now)?;
+        for (name, options) in &request.commit.logs {
+            let slot = self.slot(shared, name);
+            if !self.slots[slot].defined || self.slots[slot].options != *options {
+                self.slots[slot].options = *options;
+                self.define(slot);
+            }
+        }
+        let mut committed = Committed::default();
+        for (append, known) in request.commit.appends.iter().zip(known) {
+            committed
+                .stored
+                .push(known.unwrap_or_else(|| self.append(shared, append, now)));
+        }
+        for (name, change) in &request.commit.cursors {
+            self.change_cursor(name, change);
+        }
+        if let Some((name, floor_if_new)) = &request.take {
+            self.take_cursor(name, *floor_if_new);
+        }
+        for write in &request.commit.documents {
+            self.write_document(write);
+        }
+        if let Some((name, start)) = &request.trim {
+            let slot = self.slot(shared, name);
+            if self.slots[slot].defined {
+                entry::put_trim(&mut self.entries, self.slots[slot].id, *start);
+                self.effects.trims.push((slot, *start));
+            }
+        }
+        Ok(committed)
+    }
+
+    /// Everything that can refuse a request or fail to be looked up, before anything of it is in the
+    /// frame. Returns the first receipts of events that are there already.
+    fn check(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<FirstReceipts, CommitError> {
+        let commit = &request.commit;
+        if !commit.appends.is_empty()
+            && let Some(reason) = shared.health.lock().reason()
+        {
+            return Err(CommitError::Full { reason: reason.clone() });
+        }
+        self.check_cursors(shared, commit)?;
+        if let Some((name, _)) = &request.take {
+            self.epoch(shared, name)?;
+        }
+        self.check_documents(shared, commit)?;
+        let mut known = FirstReceipts::new();
+        for append in &commit.appends {
+            let options = commit
+                .logs
+                .iter()
+                .find(|(name, _)| *name == append.log)
+                .map(|(_, options)| *options);
+            let slot = self.slot(shared, &append.log);
+            let compacted = options.unwrap_or(self.slots[slot].options).compacted;
+            if compacted && append.event.key().is_none() {
+                return Err(CommitError::KeyRequired {
+                    log: append.log.clone(),
+                });
+            }
+            known.push(match append.dedupe {
+                Dedupe::Fresh => None,
+                _ => self.first_receipt(shared, slot, append, now)?,
+            });
+        }
+        Ok(known)
+    }
+
+    /// Walks the writes in order: one may expect what another before it wrote.
+    fn check_documents(&mut self, shared: &Shared, commit: &Commit) -> Result<(), CommitError> {
+        let mut ahead: HashMap<(&str, &str), u64> = HashMap::new();
+        for write in &commit.documents {
+            let place = (write.collection.as_str(), write.key.as_str());
+            let current = match ahead.get(&place) {
+                Some(revision) => *revision,
+                None => self.revision(shared, write)?,
+            };
+            if !write.expect.holds(current) {
+                return Err(CommitError::Conflict {
+                    collection: write.collection.clone(),
+                    key: write.key.clone(),
+                    current,
+                });
+            }
+            ahead.insert(place, if write.value.is_some() { current + 1 } else { 0 });
+        }
+        Ok(())
+    }
+
+    /// Walks the changes in order: one may settle what another before it made.
+    fn check_cursors(&mut self, shared: &Shared, commit: &Commit) -> Result<(), CommitError> {
+        let mut ahead: HashMap<&CursorName, Option<u64>> = HashMap::new();
+        let mut first_epoch = self.first_epoch;
+        for (name, change) in &commit.cursors {
+            let current = match ahead.get(name) {
+                Some(epoch) => *epoch,
+                None => self.epoch(shared, name)?,
+            };
+            let next = current.map_or(first_epoch, |current| current + 1);
+            let after = match change {
+                CursorChange::Create { .. } => Some(current.unwrap_or(first_epoch)),
+                CursorChange::Reset { .. } => Some(next),
+                CursorChange::Delete => {
+                    first_epoch = first_epoch.max(next);
+                    None
+                }
+                CursorChange::Settle { epoch, .. } if current != Some(*epoch) => {
+                    return Err(CommitError::Fenced {
+                        cursor: name.clone(),
+                        given: *epoch,
+                        current: current.unwrap_or(first_epoch),
+                    });
+                }
+                CursorChange::Settle { .. } => current,
+            };
+            if commit.cursors.len() > 1 {
+                ahead.insert(name, after);
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, shared: &Shared, append: &Append, now: EpochMs) -> Stored {
+        let index = self.slot(shared, &append.log);
+        let slot = &mut self.slots[index];
+        if append.dedupe != Dedupe::Fresh
+            && let Some((offset, stored_ts)) = slot.find_in_frame(append.event.id())
+        {
+            return Stored {
+                offset,
+                stored_ts,
+                duplicate: true,
+            };
+        }
+        if !slot.is_touched() {
+            self.touched.push(index);
+        }
+        let (offset, stored_ts) = slot.append(&append.event, append.dedupe, now);
+        if !slot.defined {
+            self.define(index);
+        }
+        Stored {
+            offset,
+            stored_ts,
+            duplicate: false,
+        }
+    }
+
+    /// Where the same id was stored before, within the window or, if exact, at all.
+    fn first_receipt(
+        &mut self,
+        shared: &Shared,
+        index: usize,
+        append: &Append,
+        now: EpochMs,
+    ) -> Result<Option<Stored>, CommitError> {
+        let slot = &mut self.slots[index];
+        let id = append.event.id();
+        let (files, interval) = (&shared.files, shared.interval());
+        let receipt = |offset, stored_ts| Stored {
+            offset,
+            stored_ts,
+            duplicate: true,
+        };
+        if let Some(offset) = slot.ids.find(&slot.log, files, interval, id, now).map_err(refused)? {
+            if let Some(stored_ts) = slot.stored_ts_in_frame(offset, id) {
+                return Ok(Some(receipt(offset, stored_ts)));
+            }
+            let stored_ts = stored_ts_of(&slot.log, files, interval, offset, id).map_err(refused)?;
+            let recent = |stored_ts: &EpochMs| *stored_ts > now.saturating_sub(limits::DEDUPE_WINDOW_MS);
+            if let Some(stored_ts) = stored_ts.filter(recent) {
+                return Ok(Some(receipt(offset, stored_ts)));
+            }
+        }
+        if append.dedupe != Dedupe::Exact || !slot.defined {
+            return Ok(None);
+        }
+        let known = shared.state.get(&keys::exact(slot.id, id)).map_err(refused)?;
+        let Some(offset) = known.and_then(|bytes| crate::codec::Take::new(&bytes).u64().ok()) else {
+            return Ok(None);
+        };
+        let stored_ts = stored_ts_of(&slot.log, files, interval, offset, id).map_err(refused)?;
+        Ok(stored_ts.map(|stored_ts| receipt(offset, stored_ts)))
+    }
+
+    fn change_cursor(&mut self, name: &CursorName, change: &CursorChange) {
+        let current = self.epochs.get(name).copied().flatten();
+        let next = current.map_or(self.first_epoch, |current| current + 1);
+        let step = match change {
+            CursorChange::Create { .. } if current.is_some() => return,
+            CursorChange::Create { floor } => CursorStep::Created {
+                epoch: next,
+                floor: *floor,
+            },
+            CursorChange::Reset { floor } => CursorStep::Reset {
+                epoch: next,
+                floor: *floor,
+            },
+            CursorChange::Settle {
+                epoch,
+                settled,
+                failures,
+            } => CursorStep::Settled {
+                epoch: *epoch,
+                settled: settled.clone(),
+                failures: failures.clone(),
+            },
+            CursorChange::Delete => {
+                self.first_epoch = self.first_epoch.max(next);
+                CursorStep::Deleted {
+                    first_epoch: self.first_epoch,
+                }
+            }
+        };
+        self.step(name, step);
+    }
+
+    fn take_cursor(&mut self, name: &CursorName, floor_if_new: u64) {
+        let current = self.epochs.get(name).copied().flatten();
+        let epoch = current.unwrap_or(self.first_epoch) + 1;
+        self.step(name, CursorStep::Taken { epoch, floor_if_new });
+    }
+
+    fn write_document(&mut self, write: &DocumentWrite) {
+        let place = (write.collection.clone(), write.key.clone());
+        let revision = self.revisions.get(&place).copied().unwrap_or(0) + 1;
+        let value = write.value.as_deref();
+        entry::put_document(&mut self.entries, &write.collection, &write.key, revision, value);
+        self.revisions.insert(place, if value.is_some() { revision } else { 0 });
+        let stored = value.map(|value| crate::documents::encode_document(revision, value));
+        self.effects
+            .documents
+            .push((keys::document(&write.collection, &write.key), stored));
+    }
+
+    fn step(&mut self, name: &CursorName, step: CursorStep) {
+        entry::put_cursor(&mut self.entries, name, &step);
+        let epoch = match &step {
+            CursorStep::Created { epoch, .. } => Some(*epoch),
+            CursorStep::Settled { epoch, .. } => Some(*epoch),
+            CursorStep::Reset { epoch, .. } => Some(*epoch),
+            CursorStep::Taken { epoch, .. } => Some(*epoch),
+            CursorStep::Deleted { .. } => None,
+        };
+        self.epochs.insert(name.clone(), epoch);
+        self.effects.cursors.push((name.clone(), step));
+    }
+
+    fn define(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.defined = true;
+        entry::put_log(&mut self.entries, slot.id, slot.name(), slot.options);
+        self.effects.defined.push(index);
+    }
+
+    fn epoch(&mut self, shared: &Shared, name: &CursorName) -> Result<Option<u64>, CommitError> {
+        if let Some(epoch) = self.epochs.get(name) {
+            return Ok(*epoch);
+        }
+        let epoch = shared.cursors.epoch(&shared.state, name).map_err(refused)?;
+        self.epochs.insert(name.clone(), epoch);
+        Ok(epoch)
+    }
+
+    fn revision(&mut self, shared: &Shared, write: &DocumentWrite) -> Result<u64, CommitError> {
+        let place = (write.collection.clone(), write.key.clone());
+        if let Some(revision) = self.revisions.get(&place) {
+            return Ok(*revision);
+        }
+        let document = shared.state.document(&write.collection, &write.key).map_err(refused)?;
+        let revision = document.map_or(0, |document| document.revision);
+        self.revisions.insert(place, revision);
+        Ok(revision)
+    }
+
+    fn slot(&mut self, shared: &Shared, name: &LogName) -> usize {
+        if let Some(index) = self.by_name.get(name) {
+            return *index;
+        }
+        let slot = Slot::new(shared.log(name), self.next_log_id);
+        if !slot.defined {
+            self.next_log_id += 1;
+        }
+        self.slots.push(slot);
+        self.by_name.insert(name.clone(), self.slots.len() - 1);
+        self.slots.len() - 1
+    }
+
+    /// The frame, ready for its header; `None` if there is nothing to write.
+    pub(super) fn frame(&mut self) -> Option<&mut Vec<u8>> {
+        if self.entries.is_empty() && self.touched.is_empty() {
+            return None;
+        }
+        frame::begin(&mut self.frame);
+        self.frame.extend_from_slice(&self.entries);
+        for &index in &self.touched {
+            let slot = &self.slots[index];
+            let (records, count) = slot.records();
+            entry::put_events(&mut self.frame, slot.id, count, records);
+        }
+        Some(&mut self.frame)
+    }
+
+    pub(super) fn touched(&self) -> &[usize] {
+        &self.touched
+    }
+
+    pub(super) fn slot_at(&mut self, index: usize) -> &mut Slot {
+        &mut self.slots[index]
+    }
+
+    /// The frame is durable and applied: on to the next.
+    pub(super) fn clear(&mut self) {
+        self.touched.clear();
+        self.entries.clear();
+        self.effects = Effects::default();
+        self.epochs.clear();
+        self.revisions.clear();
+    }
+
+    /// The frame failed: nothing of it ever was.
+    pub(super) fn undo(&mut self) {
+        for &index in &self.touched {
+            self.slots[index].undo();
+        }
+        for &index in &self.effects.defined {
+            let slot = &mut self.slots[index];
+            let state = slot.log.state.lock();
+            slot.defined = state.id.is_some();
+            slot.options = state.options;
+        }
+        self.clear();
+    }
+
+    /// All ids in memory, over all logs.
+    pub(super) fn ids(&self) -> usize {
+        self.slots.iter().map(|slot| slot.ids.len()).sum()
+    }
+
+    pub(super) fn slots(&mut self) -> &mut [Slot] {
+        &mut self.slots
+    }
+}
+
+/// A precondition could not be looked up.
+fn refused(error: StoreError) -> CommitError {
+    CommitError::Failed {
+        reason: error.to_string(),
+        outcome: Outcome::NotStored,
+    }
+}

@@ -1,0 +1,126 @@
+//! A log as the journal's writer sees it: what the next event gets, and what the frame under way holds.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prom_store::{Dedupe, EncodedEvent, LogName, LogOptions, Record};
+use prom_types::{EpochMs, EventId, Offset};
+
+use crate::log::ids::IdTable;
+use crate::log::{Chunk, Log};
+
+pub(super) struct Slot {
+    pub(super) log: Arc<Log>,
+    pub(super) id: u32,
+    /// Its number has been written down, or is in the frame under way.
+    pub(super) defined: bool,
+    pub(super) options: LogOptions,
+    pub(super) next: Offset,
+    pub(super) last_stored_ts: EpochMs,
+    pub(super) ids: IdTable,
+    frame: Vec<u8>,
+    positions: Vec<u32>,
+    durable_ts: EpochMs,
+    exact: bool,
+    /// How much to reserve when the next frame touches this log.
+    last_frame_bytes: usize,
+}
+
+impl Slot {
+    /// `id` is used if the log has none yet.
+    pub(super) fn new(log: Arc<Log>, id: u32) -> Self {
+        let state = log.state.lock();
+        let slot = Self {
+            id: state.id.unwrap_or(id),
+            defined: state.id.is_some(),
+            options: state.options,
+            next: state.bounds.next,
+            last_stored_ts: state.last_stored_ts,
+            durable_ts: state.last_stored_ts,
+            ids: match state.bounds.next {
+                0 => IdTable::complete(),
+                _ => IdTable::default(),
+            },
+            frame: Vec::new(),
+            positions: Vec::new(),
+            last_frame_bytes: 0,
+            exact: false,
+            log: log.clone(),
+        };
+        drop(state);
+        slot
+    }
+
+    pub(super) fn name(&self) -> &LogName {
+        &self.log.name
+    }
+
+    /// Gives the event the next offset in the frame under way.
+    pub(super) fn append(&mut self, event: &EncodedEvent, dedupe: Dedupe, now: EpochMs) -> (Offset, EpochMs) {
+        self.exact |= dedupe == Dedupe::Exact;
+        let offset = self.next;
+        self.last_stored_ts = self.last_stored_ts.max(now);
+        if self.frame.capacity() == 0 {
+            self.frame.reserve(self.last_frame_bytes.max(event.len()));
+        }
+        self.positions.push(self.frame.len() as u32);
+        event.write_at(offset, self.last_stored_ts, &mut self.frame);
+        self.ids.insert(event.id(), offset);
+        self.next += 1;
+        (offset, self.last_stored_ts)
+    }
+
+    /// The offset from which on events are in the frame under way.
+    pub(super) fn frame_base(&self) -> Offset {
+        self.next - self.positions.len() as u64
+    }
+
+    /// Where the frame under way holds this id.
+    pub(super) fn find_in_frame(&self, id: EventId) -> Option<(Offset, EpochMs)> {
+        let offset = self.ids.get(id)?;
+        Some((offset, self.stored_ts_in_frame(offset, id)?))
+    }
+
+    /// When an event of the frame under way will have been stored.
+    pub(super) fn stored_ts_in_frame(&self, offset: Offset, id: EventId) -> Option<EpochMs> {
+        let index = usize::try_from(offset.checked_sub(self.frame_base())?).ok()?;
+        let rest = self.frame.get(*self.positions.get(index)? as usize..)?;
+        let record = &rest[..prom_store::record::frame_length(rest).ok()?];
+        let record = Record::trusted(&Bytes::copy_from_slice(record)).ok()?;
+        (record.id() == id).then(|| record.stored_ts())
+    }
+
+    pub(super) fn is_touched(&self) -> bool {
+        !self.positions.is_empty()
+    }
+
+    pub(super) fn records(&self) -> (&[u8], usize) {
+        (&self.frame, self.positions.len())
+    }
+
+    /// The frame is durable: what it holds of this log, for readers.
+    pub(super) fn finish(&mut self) -> Chunk {
+        let base = self.frame_base();
+        self.durable_ts = self.last_stored_ts;
+        self.last_frame_bytes = self.frame.len();
+        let mut bytes = std::mem::take(&mut self.frame);
+        if bytes.capacity() > bytes.len() * 2 {
+            bytes.shrink_to_fit();
+        }
+        let positions = std::mem::take(&mut self.positions);
+        Chunk::with_exact(base, bytes.into(), positions.into(), std::mem::take(&mut self.exact))
+    }
+
+    /// The frame failed: as if its events had never been handed over.
+    pub(super) fn undo(&mut self) {
+        self.next = self.frame_base();
+        self.last_stored_ts = self.durable_ts;
+        self.exact = false;
+        let frame = Bytes::from(std::mem::take(&mut self.frame));
+        for at in self.positions.drain(..) {
+            if let Ok(record) = Record::trusted(&frame.slice(at as usize..)) {
+                self.ids.remove(record.id());
+            }
+        }
+    }
+}

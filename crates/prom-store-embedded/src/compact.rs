@@ -1,0 +1,183 @@
+//! Compaction of a log: sealed segments are rewritten with only the latest event of each key.
+//!
+//! The active segment is never touched. A tombstone stays until its grace has passed, counted from
+//! when its segment was first cleaned, so that slow readers learn of the deletion.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_store::{CompactReport, ReadLimit, Record, StoreError};
+use prom_types::{EpochMs, Offset};
+
+use crate::codec::Take;
+use crate::documents::keys;
+use crate::log::Log;
+use crate::log::read::from_anywhere;
+use crate::segment::Segment;
+use crate::shared::Shared;
+
+pub(crate) fn compact(shared: &Shared, log: &Arc<Log>, grace: Duration) -> Result<CompactReport, StoreError> {
+    let _one_at_a_time = shared.compacting.lock();
+    know_latest(shared, log)?;
+    let (sealed, id) = {
+        let state = log.state.lock();
+        let sealed: Vec<_> = state
+            .segments
+            .iter()
+            .filter(|segment| segment.is_sealed())
+            .cloned()
+            .collect();
+        (sealed, state.id)
+    };
+    let mut report = CompactReport::default();
+    let Some(id) = id else {
+        return Ok(report);
+    };
+    for segment in sealed {
+        let before = *segment.meta.lock();
+        let after = clean(shared, log, id, &segment, grace)?.unwrap_or(before);
+        report.events_before += before.events;
+        report.bytes_before += before.length;
+        report.events_after += after.events;
+        report.bytes_after += after.length;
+    }
+    Ok(report)
+}
+
+/// What the segment is replaced by; `None` if it stays as it is.
+fn clean(
+    shared: &Shared,
+    log: &Arc<Log>,
+    id: u32,
+    segment: &Arc<Segment>,
+    grace: Duration,
+) -> Result<Option<crate::segment::SegmentMeta>, StoreError> {
+    let now = shared.options.clock.now_ms();
+    let grace = EpochMs::try_from(grace.as_millis()).unwrap_or(EpochMs::MAX);
+    let cleaned_at = segment.meta.lock().cleaned_at;
+    let tombstones_expire = cleaned_at.is_some_and(|cleaned| now >= cleaned.saturating_add(grace));
+    let mut dropped: HashMap<Offset, Dropped> = HashMap::new();
+    segment.for_each(&shared.files, |record| {
+        let key = record.key().unwrap_or_default();
+        let latest = latest_offset(shared, id, key)?;
+        let expired = latest == Some(record.offset()) && record.is_tombstone() && tombstones_expire;
+        if latest.is_some_and(|latest| latest > record.offset()) || expired {
+            dropped.insert(record.offset(), Dropped::new(&record, expired));
+        }
+        Ok(())
+    })?;
+    if dropped.is_empty() {
+        let mut meta = segment.meta.lock();
+        meta.cleaned_at.get_or_insert(now);
+        drop(meta);
+        log.state.lock().dirty = true;
+        return Ok(None);
+    }
+    let dir = shared.segments_dir(id);
+    let keep = |record: &Record| !dropped.contains_key(&record.offset());
+    let copy = segment.rewrite(&shared.files, &shared.options.sizes, &dir, now, keep)?;
+    let meta = *copy.meta.lock();
+    Ok(swap(shared, log, id, segment, copy, &dropped)?.then_some(meta))
+}
+
+struct Dropped {
+    exact: Option<prom_types::EventId>,
+    /// The tombstone was its key's latest event: the key goes too.
+    forgotten_key: Option<String>,
+}
+
+impl Dropped {
+    fn new(record: &Record, expired: bool) -> Self {
+        Self {
+            exact: record.is_exact().then(|| record.id()),
+            forgotten_key: record.key().filter(|_| expired).map(str::to_owned),
+        }
+    }
+}
+
+/// Puts the copy in the segment's place; `false` if the segment has gone meanwhile.
+fn swap(
+    shared: &Shared,
+    log: &Arc<Log>,
+    id: u32,
+    segment: &Arc<Segment>,
+    copy: Segment,
+    dropped: &HashMap<Offset, Dropped>,
+) -> Result<bool, StoreError> {
+    let mut applied = shared.applied.lock();
+    {
+        let mut state = log.state.lock();
+        let Some(at) = state.segments.iter().position(|current| Arc::ptr_eq(current, segment)) else {
+            applied.dropped.push(Arc::new(copy));
+            return Ok(false);
+        };
+        let empty = copy.meta.lock().events == 0;
+        if empty {
+            state.segments.remove(at);
+            applied.dropped.push(Arc::new(copy));
+        } else {
+            state.segments[at] = Arc::new(copy);
+        }
+        state.dirty = true;
+    }
+    segment.mark_replaced();
+    applied.dropped.push(segment.clone());
+    let mut forgotten = Vec::new();
+    for (offset, gone) in dropped {
+        let exact = gone.exact.map(|event| keys::exact(id, event));
+        let key = gone.forgotten_key.as_ref().map(|key| keys::latest(id, key));
+        for place in exact.into_iter().chain(key) {
+            if offset_at(shared, &place)? == Some(*offset) {
+                forgotten.push((place, None));
+            }
+        }
+    }
+    shared.state.put_all(forgotten);
+    Ok(true)
+}
+
+/// Makes sure that every key's latest offset is known, also of events from before the log was compacted.
+pub(crate) fn know_latest(shared: &Shared, log: &Arc<Log>) -> Result<(), StoreError> {
+    let (id, known, until) = {
+        let state = log.state.lock();
+        if !state.options.compacted {
+            return Err(StoreError::NotCompacted { log: log.name.clone() });
+        }
+        (state.id, state.latest_known, state.bounds.next)
+    };
+    let (Some(id), false) = (id, known) else {
+        return Ok(());
+    };
+    let mut from = 0;
+    while from < until {
+        let batch = from_anywhere(log, &shared.files, shared.interval(), from, ReadLimit::default())?;
+        let _writer_waits = shared.applied.lock();
+        for record in &batch.records {
+            let Some(key) = record.key() else {
+                continue;
+            };
+            if latest_offset(shared, id, key)?.is_none_or(|latest| latest < record.offset()) {
+                let offset = bytes::Bytes::copy_from_slice(&record.offset().to_le_bytes());
+                shared.state.put(keys::latest(id, key), Some(offset));
+            }
+        }
+        if batch.next <= from {
+            break;
+        }
+        from = batch.next;
+    }
+    let mut state = log.state.lock();
+    state.latest_known = true;
+    state.dirty = true;
+    Ok(())
+}
+
+pub(crate) fn latest_offset(shared: &Shared, log: u32, key: &str) -> Result<Option<Offset>, StoreError> {
+    offset_at(shared, &keys::latest(log, key))
+}
+
+fn offset_at(shared: &Shared, place: &[u8]) -> Result<Option<Offset>, StoreError> {
+    let found = shared.state.get(place)?;
+    Ok(found.and_then(|bytes| Take::new(&bytes).u64().ok()))
+}

@@ -1,0 +1,168 @@
+//! Everything that is not an event, as ordered keys and values: documents, cursors, what is known of
+//! each log, the latest offset of each key, exact ids.
+//!
+//! ```text
+//!   commit ──▶ overlay (memory: what changed since the checkpoint) ──checkpoint──▶ fjall database
+//!                 ▲ reads look here first                                             ▲ then here
+//! ```
+//!
+//! The journal makes changes durable; the database is only written at checkpoints, each as one atomic
+//! batch that also says up to which frame it reaches. So it needs no log of its own and never holds
+//! half a commit.
+
+pub(crate) mod keys;
+mod overlay;
+
+use std::ops::Bound;
+use std::path::Path;
+
+use bytes::Bytes;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use parking_lot::RwLock;
+use prom_store::{Document, StoreError};
+
+use crate::codec::{Put, Take};
+use crate::fault::documents as fault;
+use overlay::Overlay;
+pub(crate) use overlay::Writes;
+
+/// Memory for blocks of the database; small, because recent changes are in the overlay.
+const CACHE_BYTES: u64 = 8 << 20;
+const MEMTABLE_BYTES: u64 = 8 << 20;
+
+pub(crate) struct State {
+    database: Database,
+    keys: Keyspace,
+    overlay: RwLock<Overlay>,
+}
+
+impl State {
+    pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
+        let database = Database::builder(dir)
+            .cache_size(CACHE_BYTES)
+            .worker_threads(1)
+            .open()
+            .map_err(fault)?;
+        let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+        let keys = database.keyspace("state", options).map_err(fault)?;
+        Ok(Self {
+            database,
+            keys,
+            overlay: RwLock::default(),
+        })
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        if let Some(changed) = self.overlay.read().get(key) {
+            return Ok(changed);
+        }
+        let found = self.keys.get(key).map_err(fault)?;
+        Ok(found.map(|value| Bytes::copy_from_slice(&value)))
+    }
+
+    pub(crate) fn put(&self, key: Vec<u8>, value: Option<Bytes>) {
+        self.overlay.write().put(key, value);
+    }
+
+    /// Several changes under one lock.
+    pub(crate) fn put_all(&self, changes: impl IntoIterator<Item = (Vec<u8>, Option<Bytes>)>) {
+        let mut overlay = self.overlay.write();
+        changes.into_iter().for_each(|(key, value)| overlay.put(key, value));
+    }
+
+    /// Keys that begin with `prefix` and lie behind `after`, at most `limit`.
+    pub(crate) fn scan(
+        &self,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Bytes)>, StoreError> {
+        let from = after.map_or(Bound::Included(prefix.to_vec()), |after| {
+            Bound::Excluded(after.to_vec())
+        });
+        let changed = self.overlay.read().range(prefix, from.clone());
+        let mut changed = changed.into_iter().peekable();
+        let mut found = Vec::new();
+        let stored = self.keys.range::<Vec<u8>, _>((from, Bound::Unbounded));
+        for guard in stored {
+            let (key, value) = guard.into_inner().map_err(fault)?;
+            if !key.starts_with(prefix) || found.len() >= limit {
+                break;
+            }
+            let mut replaced = false;
+            while let Some((next, change)) = changed.next_if(|(next, _)| next.as_slice() <= &key[..]) {
+                replaced |= next.as_slice() == &key[..];
+                found.extend(change.map(|value| (next, value)));
+            }
+            if !replaced {
+                found.push((key.to_vec(), Bytes::copy_from_slice(&value)));
+            }
+        }
+        if found.len() < limit {
+            found.extend(changed.filter_map(|(key, change)| Some((key, change?))));
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Takes what changed so far for a checkpoint; later changes go to the next one.
+    pub(crate) fn begin_flush(&self) -> Writes {
+        self.overlay.write().begin_flush()
+    }
+
+    /// Writes all of it and makes it durable, as one.
+    pub(crate) fn flush(&self, writes: impl IntoIterator<Item = (Vec<u8>, Option<Bytes>)>) -> Result<(), StoreError> {
+        let mut batch = self.database.batch();
+        for (key, value) in writes {
+            match value {
+                Some(value) => batch.insert(&self.keys, key, &value[..]),
+                None => batch.remove(&self.keys, key),
+            }
+        }
+        batch.commit().map_err(fault)?;
+        self.database.persist(PersistMode::SyncAll).map_err(fault)
+    }
+
+    /// The flush is durable: its changes need no memory any more.
+    pub(crate) fn end_flush(&self) {
+        self.overlay.write().end_flush();
+    }
+
+    pub(crate) fn document(&self, collection: &str, key: &str) -> Result<Option<Document>, StoreError> {
+        let found = self.get(&keys::document(collection, key))?;
+        found.map(|value| decode_document(key.to_owned(), value)).transpose()
+    }
+
+    pub(crate) fn documents(
+        &self,
+        collection: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Document>, StoreError> {
+        let prefix = keys::document(collection, "");
+        let after = after.map(|after| keys::document(collection, after));
+        let found = self.scan(&prefix, after.as_deref(), limit)?;
+        let decode = |(key, value): (Vec<u8>, Bytes)| {
+            let key = String::from_utf8_lossy(&key[prefix.len()..]).into_owned();
+            decode_document(key, value)
+        };
+        found.into_iter().map(decode).collect()
+    }
+}
+
+/// A document as it is stored: revision, then the value.
+pub(crate) fn encode_document(revision: u64, value: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(8 + value.len());
+    out.put_u64(revision);
+    out.extend_from_slice(value);
+    out.into()
+}
+
+fn decode_document(key: String, stored: Bytes) -> Result<Document, StoreError> {
+    let revision = Take::new(&stored).u64().map_err(fault)?;
+    Ok(Document {
+        key,
+        revision,
+        value: stored.slice(8..),
+    })
+}

@@ -1,0 +1,139 @@
+//! Walking the journal after a start: every frame behind the checkpoint, in order, once.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use prom_store::{Damage, StoreError};
+
+use super::file::{Claim, FRAMES_AT, JournalFile, slots};
+use super::frame;
+use crate::disk::Disk;
+use crate::fault::io;
+
+/// What the walk left behind: where to go on writing, and which files are free.
+pub(crate) struct Walked {
+    /// The number the next frame gets.
+    pub(crate) next_frame: u64,
+    /// Files that hold frames after the checkpoint, oldest first.
+    pub(crate) live: Vec<(JournalFile, Claim)>,
+    /// The highest generation that any file has.
+    pub(crate) generation: u64,
+    /// Where the next frame goes in the last live file.
+    pub(crate) position: u64,
+    pub(crate) free: Vec<JournalFile>,
+    pub(crate) damage: Vec<Damage>,
+}
+
+/// Calls `apply` with number and body of each frame after `checkpoint`.
+pub(crate) fn read(
+    disk: &dyn Disk,
+    dir: &Path,
+    checkpoint: u64,
+    mut apply: impl FnMut(u64, &Bytes, &Path) -> Result<(), StoreError>,
+) -> Result<Walked, StoreError> {
+    let mut walked = Walked {
+        next_frame: checkpoint + 1,
+        live: Vec::new(),
+        generation: 0,
+        position: FRAMES_AT,
+        free: Vec::new(),
+        damage: Vec::new(),
+    };
+    let files = sort_files(disk, dir, &mut walked)?;
+    for (index, (file, claim)) in files.iter().enumerate() {
+        let replaced_from = files.get(index + 1).map_or(u64::MAX, |(_, next)| next.first_frame);
+        if claim.first_frame > walked.next_frame {
+            walked
+                .damage
+                .push(lost_frames(&file.path, FRAMES_AT, walked.next_frame, claim.first_frame));
+            walked.next_frame = claim.first_frame;
+        }
+        walk_file(file, claim.first_frame, replaced_from, &mut walked, &mut apply)?;
+        walked.live.push((file.clone(), *claim));
+    }
+    Ok(walked)
+}
+
+/// Files in the order of their frames; those that end before the checkpoint are free.
+fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(JournalFile, Claim)>, StoreError> {
+    let mut files = Vec::new();
+    for slot in slots(disk, dir).map_err(io("listing", dir))? {
+        let file = JournalFile::open(disk, dir, slot).map_err(io("opening", dir))?;
+        match file.claim().map_err(io("reading", &file.path))? {
+            Some(claim) => files.push((file, claim)),
+            None => walked.free.push(file),
+        }
+    }
+    files.sort_by_key(|(_, claim)| *claim);
+    walked.generation = files.iter().map(|(_, claim)| claim.generation).max().unwrap_or(0);
+    let next = walked.next_frame;
+    let first_live = files
+        .iter()
+        .rposition(|(_, claim)| claim.first_frame <= next)
+        .unwrap_or(0);
+    walked.free.extend(files.drain(..first_live).map(|(file, _)| file));
+    Ok(files)
+}
+
+fn walk_file(
+    file: &JournalFile,
+    first: u64,
+    replaced_from: u64,
+    walked: &mut Walked,
+    apply: &mut impl FnMut(u64, &Bytes, &Path) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let bytes = read_whole(file)?;
+    let mut position = FRAMES_AT as usize;
+    let mut expected = first;
+    loop {
+        let sound = frame::check(bytes.get(position..).unwrap_or_default());
+        let Some(found) = sound.filter(|found| found.number == expected && found.number < replaced_from) else {
+            if expected >= replaced_from {
+                break;
+            }
+            let Some((at, found)) = find_later(&bytes, position, expected, replaced_from) else {
+                break;
+            };
+            walked
+                .damage
+                .push(lost_frames(&file.path, position as u64, expected, found));
+            (position, expected) = (at, found);
+            continue;
+        };
+        if found.number >= walked.next_frame {
+            let body = bytes.slice(position + frame::HEADER_BYTES..position + frame::HEADER_BYTES + found.body);
+            apply(found.number, &body, &file.path)?;
+        }
+        expected = found.number + 1;
+        position += found.stride;
+    }
+    walked.next_frame = walked.next_frame.max(expected);
+    walked.position = position as u64;
+    Ok(())
+}
+
+/// A sound frame with a higher number behind a bad one proves that the bad one had been acknowledged.
+fn find_later(bytes: &[u8], from: usize, expected: u64, replaced_from: u64) -> Option<(usize, u64)> {
+    let later = |at: usize| {
+        let number = frame::number(&bytes[at..])?;
+        let sound = number > expected && number < replaced_from && frame::check(&bytes[at..]).is_some();
+        sound.then_some((at, number))
+    };
+    (from..bytes.len()).step_by(frame::ALIGN).find_map(later)
+}
+
+fn lost_frames(path: &Path, position: u64, expected: u64, found: u64) -> Damage {
+    Damage {
+        file: PathBuf::from(path),
+        position,
+        reason: format!("journal frames {expected} to {} cannot be read", found - 1),
+        lost: None,
+    }
+}
+
+fn read_whole(file: &JournalFile) -> Result<Bytes, StoreError> {
+    let mut bytes = vec![0; file.capacity as usize];
+    let length = file.handle.read_at(&mut bytes, 0).map_err(io("reading", &file.path))?;
+    bytes.truncate(length);
+    Ok(bytes.into())
+}

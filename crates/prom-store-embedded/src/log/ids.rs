@@ -1,0 +1,165 @@
+//! Which ids were appended lately: what makes publishing twice store once.
+//!
+//! The table covers everything behind the last sealed segment; sealed segments have their ids on
+//! disk. Version 7 ids grow with time, so a fresh id lies beyond the range of every sealed segment
+//! and costs one look into the table; only a repeated or a strange one reads the disk.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use prom_store::{ReadLimit, StoreError};
+use prom_types::{EpochMs, EventId, Offset, limits};
+
+use super::Log;
+use super::read::{from_anywhere, one};
+use crate::segment::{OpenFiles, Segment};
+
+/// The ids of one log's unsealed part. The journal's writer owns it.
+#[derive(Default)]
+pub(crate) struct IdTable {
+    ids: HashMap<EventId, Offset, RandomState>,
+    /// False after a start, until the first look-up reads the unsealed part.
+    loaded: bool,
+    /// Offsets before this are covered by `sealed`.
+    sealed_to: Offset,
+    /// Sealed segments that reach into the dedupe window, oldest first.
+    sealed: Vec<SealedIds>,
+}
+
+/// Which ids a sealed segment may hold.
+struct SealedIds {
+    segment: Arc<Segment>,
+    range: RangeInclusive<EventId>,
+}
+
+impl IdTable {
+    /// For a log that has no events yet.
+    pub(crate) fn complete() -> Self {
+        Self {
+            loaded: true,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn insert(&mut self, id: EventId, offset: Offset) {
+        self.ids.insert(id, offset);
+    }
+
+    /// What the table itself knows.
+    pub(crate) fn get(&self, id: EventId) -> Option<Offset> {
+        self.ids.get(&id).copied()
+    }
+
+    pub(crate) fn remove(&mut self, id: EventId) {
+        self.ids.remove(&id);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Lets go of ids that a sealed segment now has on disk.
+    pub(crate) fn prune(&mut self, log: &Log, files: &OpenFiles, now: EpochMs) -> Result<(), StoreError> {
+        if !self.loaded || sealed_to(log) <= self.sealed_to {
+            return Ok(());
+        }
+        self.cover(log, files, now)?;
+        let sealed_to = self.sealed_to;
+        self.ids.retain(|_, offset| *offset >= sealed_to);
+        if self.ids.capacity() > self.ids.len().saturating_mul(4).max(1024) {
+            self.ids.shrink_to_fit();
+        }
+        Ok(())
+    }
+
+    /// Where an event with this id was appended within the dedupe window, as far as durable frames go.
+    pub(crate) fn find(
+        &mut self,
+        log: &Log,
+        files: &OpenFiles,
+        interval: u64,
+        id: EventId,
+        now: EpochMs,
+    ) -> Result<Option<Offset>, StoreError> {
+        if !self.loaded {
+            self.load(log, files, interval, now)?;
+        }
+        if let Some(offset) = self.ids.get(&id) {
+            return Ok(Some(*offset));
+        }
+        for sealed in self.sealed.iter().rev().filter(|sealed| sealed.range.contains(&id)) {
+            if let Some(offset) = sealed.segment.find_id(files, id)? {
+                return Ok(Some(offset));
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(&mut self, log: &Log, files: &OpenFiles, interval: u64, now: EpochMs) -> Result<(), StoreError> {
+        self.cover(log, files, now)?;
+        let mut from = self.sealed_to;
+        loop {
+            let batch = from_anywhere(log, files, interval, from, ReadLimit::default())?;
+            for record in &batch.records {
+                self.ids.insert(record.id(), record.offset());
+            }
+            if batch.next >= batch.bounds.next || batch.next <= from {
+                break;
+            }
+            from = batch.next;
+        }
+        self.loaded = true;
+        Ok(())
+    }
+
+    /// Notes the sealed segments of the window; ids before `sealed_to` are theirs from now on.
+    fn cover(&mut self, log: &Log, files: &OpenFiles, now: EpochMs) -> Result<(), StoreError> {
+        let oldest = now.saturating_sub(limits::DEDUPE_WINDOW_MS);
+        let sealed: Vec<_> = {
+            let state = log.state.lock();
+            state
+                .segments
+                .iter()
+                .filter(|segment| segment.is_sealed())
+                .cloned()
+                .collect()
+        };
+        self.sealed_to = sealed.last().map_or(self.sealed_to, |segment| segment.end());
+        self.sealed.clear();
+        for segment in sealed
+            .into_iter()
+            .filter(|segment| segment.meta.lock().last_ts >= oldest)
+        {
+            if let Some(range) = segment.id_range(files)? {
+                self.sealed.push(SealedIds { segment, range });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When the event at `offset` was stored, if it is still there and really has this id.
+pub(crate) fn stored_ts_of(
+    log: &Log,
+    files: &OpenFiles,
+    interval: u64,
+    offset: Offset,
+    id: EventId,
+) -> Result<Option<EpochMs>, StoreError> {
+    let record = one(log, files, interval, offset)?;
+    Ok(record
+        .filter(|record| record.id() == id)
+        .map(|record| record.stored_ts()))
+}
+
+fn sealed_to(log: &Log) -> Offset {
+    let state = log.state.lock();
+    state
+        .segments
+        .iter()
+        .rev()
+        .find(|segment| segment.is_sealed())
+        .map_or(0, |segment| segment.end())
+}

@@ -1,0 +1,102 @@
+//! One log in memory: where it begins and ends, its segments, and its newest events.
+//!
+//! ```text
+//!   segments (files)                 tail (memory)
+//!   ├── sealed ──┼── sealed ──┼─ active ─┤
+//!                              ├── kept ──┼── not yet in a file ──┤
+//!                                      filled_to                 next
+//! ```
+//!
+//! The journal's writer adds chunks, the filler moves `filled_to`, readers take whichever holds what
+//! they want. Everything here is behind one short lock per log.
+
+pub(crate) mod find;
+pub(crate) mod ids;
+pub(crate) mod read;
+pub(crate) mod tail;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use prom_store::{Bounds, Damage, HeadWatch, LogName, LogOptions};
+use prom_types::{EpochMs, Offset};
+use tokio::sync::watch;
+
+use crate::segment::Segment;
+pub(crate) use tail::{Chunk, Tail};
+
+/// A log and whoever waits for it.
+pub(crate) struct Log {
+    pub(crate) name: LogName,
+    pub(crate) state: Mutex<LogState>,
+    watch: watch::Sender<Bounds>,
+}
+
+#[derive(Default)]
+pub(crate) struct LogState {
+    /// Given with the first durable mention; names the directory of its segments.
+    pub(crate) id: Option<u32>,
+    pub(crate) options: LogOptions,
+    pub(crate) bounds: Bounds,
+    pub(crate) last_stored_ts: EpochMs,
+    /// By base offset. All but the last are sealed; the last may be.
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) tail: Tail,
+    /// Every key's latest offset is in the documents.
+    pub(crate) latest_known: bool,
+    /// Changed since the last checkpoint wrote it down.
+    pub(crate) dirty: bool,
+    /// Seal the active segment at the next filling, whatever its size.
+    pub(crate) seal_early: bool,
+    /// Offsets that were acknowledged and could not be recovered.
+    pub(crate) damage: Vec<Damage>,
+}
+
+impl Log {
+    pub(crate) fn new(name: LogName, state: LogState) -> Self {
+        let (watch, _) = watch::channel(state.bounds);
+        Self {
+            name,
+            state: Mutex::new(state),
+            watch,
+        }
+    }
+
+    pub(crate) fn watch(&self) -> HeadWatch {
+        HeadWatch::new(self.watch.subscribe())
+    }
+
+    /// Tells waiting readers that the bounds moved.
+    pub(crate) fn announce(&self, bounds: Bounds) {
+        self.watch.send_replace(bounds);
+    }
+}
+
+impl LogState {
+    /// Adds what a durable frame holds of this log.
+    pub(crate) fn push(&mut self, chunk: Chunk, last_stored_ts: EpochMs) {
+        self.bounds.next = chunk.end();
+        self.last_stored_ts = last_stored_ts;
+        self.tail.push(chunk);
+        self.dirty = true;
+    }
+
+    /// Moves the start; returns segments that hold nothing any more.
+    pub(crate) fn trim(&mut self, start: Offset) -> Vec<Arc<Segment>> {
+        self.bounds.start = self.bounds.start.max(start.min(self.bounds.next));
+        self.dirty = true;
+        let start = self.bounds.start;
+        self.tail.drop_before(start);
+        let gone = self
+            .segments
+            .iter()
+            .take_while(|segment| segment.is_sealed() && segment.end() <= start)
+            .count();
+        self.segments.drain(..gone).collect()
+    }
+
+    /// Bytes in segments and memory that are not counted twice.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.event_bytes()).sum::<u64>() + self.tail.unfilled_bytes()
+    }
+}

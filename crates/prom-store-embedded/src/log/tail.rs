@@ -1,0 +1,151 @@
+//! The newest events of a log in memory: those not yet in a segment, and as a cache some that are.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use prom_store::Record;
+use prom_types::Offset;
+
+/// What one frame holds of one log: records without holes.
+#[derive(Debug, Clone)]
+pub(crate) struct Chunk {
+    base: Offset,
+    bytes: Bytes,
+    /// Where each record begins.
+    positions: Box<[u32]>,
+    /// Some record's id is to be unique for as long as it is retained.
+    exact: bool,
+}
+
+impl Chunk {
+    pub(crate) fn new(base: Offset, bytes: Bytes, positions: Box<[u32]>) -> Self {
+        let exact = |&at: &u32| Record::trusted(&bytes.slice(at as usize..)).is_ok_and(|record| record.is_exact());
+        let exact = positions.iter().any(exact);
+        Self {
+            base,
+            bytes,
+            positions,
+            exact,
+        }
+    }
+
+    /// As `new`, by somebody who knows whether a record is exact.
+    pub(crate) fn with_exact(base: Offset, bytes: Bytes, positions: Box<[u32]>, exact: bool) -> Self {
+        Self {
+            base,
+            bytes,
+            positions,
+            exact,
+        }
+    }
+
+    pub(crate) fn base(&self) -> Offset {
+        self.base
+    }
+
+    pub(crate) fn end(&self) -> Offset {
+        self.base + self.positions.len() as u64
+    }
+
+    pub(crate) fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The record at `offset`, which must be within.
+    pub(crate) fn record(&self, offset: Offset) -> Option<Record> {
+        let at = *self
+            .positions
+            .get(usize::try_from(offset.checked_sub(self.base)?).ok()?)?;
+        Record::trusted(&self.bytes.slice(at as usize..)).ok()
+    }
+
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record> {
+        (self.base..self.end()).filter_map(|offset| self.record(offset))
+    }
+
+    pub(crate) fn has_exact(&self) -> bool {
+        self.exact
+    }
+
+    pub(crate) fn len_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+/// Chunks by offset. The part before `filled_to` is also in segments.
+#[derive(Debug, Default)]
+pub(crate) struct Tail {
+    chunks: VecDeque<Chunk>,
+    filled_to: Offset,
+    unfilled_bytes: u64,
+}
+
+impl Tail {
+    pub(crate) fn starting_at(filled_to: Offset) -> Self {
+        Self {
+            filled_to,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn push(&mut self, chunk: Chunk) {
+        self.unfilled_bytes += chunk.len_bytes();
+        self.chunks.push_back(chunk);
+    }
+
+    pub(crate) fn filled_to(&self) -> Offset {
+        self.filled_to
+    }
+
+    pub(crate) fn unfilled_bytes(&self) -> u64 {
+        self.unfilled_bytes
+    }
+
+    /// The first offset that memory can serve.
+    pub(crate) fn base(&self) -> Option<Offset> {
+        self.chunks.front().map(Chunk::base)
+    }
+
+    /// Chunks that are not in a segment yet, oldest first.
+    pub(crate) fn unfilled(&self) -> Vec<Chunk> {
+        let first = self.chunks.partition_point(|chunk| chunk.base < self.filled_to);
+        self.chunks.range(first..).cloned().collect()
+    }
+
+    /// Everything before `offset` has reached a segment (or is of no use any more).
+    pub(crate) fn filled(&mut self, offset: Offset) {
+        self.filled_to = self.filled_to.max(offset);
+        self.recount();
+    }
+
+    /// Lets go of the oldest chunk if it is in a segment; returns its bytes.
+    pub(crate) fn evict_oldest(&mut self) -> Option<u64> {
+        let chunk = self.chunks.pop_front_if(|chunk| chunk.end() <= self.filled_to)?;
+        Some(chunk.len_bytes())
+    }
+
+    /// Retention: what lies wholly before `start` needs no memory and no file.
+    pub(crate) fn drop_before(&mut self, start: Offset) {
+        while self.chunks.pop_front_if(|chunk| chunk.end() <= start).is_some() {}
+        self.recount();
+    }
+
+    fn recount(&mut self) {
+        let waiting = self
+            .chunks
+            .iter()
+            .rev()
+            .take_while(|chunk| chunk.end() > self.filled_to);
+        self.unfilled_bytes = waiting.map(Chunk::len_bytes).sum();
+    }
+
+    /// The chunk that holds `offset`, or the next one behind it.
+    pub(crate) fn chunk_from(&self, offset: Offset) -> Option<usize> {
+        let index = self.chunks.partition_point(|chunk| chunk.end() <= offset);
+        (index < self.chunks.len()).then_some(index)
+    }
+
+    pub(crate) fn chunks_from(&self, index: usize) -> impl Iterator<Item = &Chunk> {
+        self.chunks.range(index..)
+    }
+}

@@ -1,0 +1,101 @@
+//! Settings of the embedded store, every size with its reason.
+
+use std::sync::Arc;
+
+use prom_store::{Clock, SystemClock};
+
+use crate::disk::{Disk, RealDisk};
+
+/// How an [`crate::EmbeddedStore`] is opened. The defaults are for production.
+#[derive(Clone)]
+pub struct EmbeddedOptions {
+    pub disk: Arc<dyn Disk>,
+    pub clock: Arc<dyn Clock>,
+    pub sync: Sync,
+    pub sizes: Sizes,
+}
+
+/// When a commit counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sync {
+    /// After fdatasync: survives power loss.
+    #[default]
+    Fsync,
+    /// After the write: survives the process, not the machine.
+    Os,
+}
+
+/// Sizes in bytes unless the name says otherwise.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// The first journal file of a new directory: small, so that starting is quick.
+    pub first_journal_file: u64,
+    /// Each further one. A checkpoint follows each filled file, so this bounds what opening reads.
+    pub journal_file: u64,
+    /// All journal files together. Beyond it commits wait for the checkpoint.
+    pub journal_total: u64,
+    /// Where a segment is sealed and the next begins: what retention drops at a time.
+    pub segment: u64,
+    /// Also sealed at this many events, which bounds the ids remembered for it.
+    pub segment_events: u64,
+    /// Distance of entries in a segment's sparse index.
+    pub index_interval: u64,
+    /// Events not yet in segments, from which on filling starts.
+    pub fill_from: u64,
+    /// Events not yet in segments, beyond which commits wait.
+    pub fill_limit: u64,
+    /// Events that are in segments and kept in memory all the same, for readers near the end.
+    pub cache: u64,
+    /// Ids remembered for deduplication beyond sealed segments, over all logs.
+    pub ids_in_memory: usize,
+    /// Segment files kept open.
+    pub open_files: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self {
+            first_journal_file: 4 << 20,
+            journal_file: 64 << 20,
+            journal_total: 1 << 30,
+            segment: 128 << 20,
+            segment_events: 500_000,
+            index_interval: 64 << 10,
+            fill_from: 4 << 20,
+            fill_limit: 128 << 20,
+            cache: 32 << 20,
+            ids_in_memory: 1_500_000,
+            open_files: 512,
+        }
+    }
+}
+
+impl Sizes {
+    /// Small files everywhere, so that a test sees rolls, seals and checkpoints within kilobytes.
+    pub fn tiny() -> Self {
+        Self {
+            first_journal_file: 16 << 10,
+            journal_file: 32 << 10,
+            journal_total: 1 << 20,
+            segment: 8 << 10,
+            segment_events: 1_000,
+            index_interval: 512,
+            fill_from: 1 << 10,
+            fill_limit: 256 << 10,
+            cache: 4 << 10,
+            ids_in_memory: 200,
+            open_files: 4,
+        }
+    }
+}
+
+impl Default for EmbeddedOptions {
+    fn default() -> Self {
+        Self {
+            disk: Arc::new(RealDisk),
+            clock: Arc::new(SystemClock::new()),
+            sync: Sync::default(),
+            sizes: Sizes::default(),
+        }
+    }
+}

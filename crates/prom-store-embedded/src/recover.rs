@@ -1,0 +1,206 @@
+//! Opening a directory: what the last checkpoint wrote down, then the journal behind it.
+//!
+//! No segment is read and no log's directory is looked at: opening costs the journal's tail, however
+//! much the logs hold.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
+use prom_store::record::frame_length;
+use prom_store::{Damage, LogName, LogOptions, StoreError};
+
+use crate::background::manifest;
+use crate::codec::Take;
+use crate::commit::Queue;
+use crate::commit::thread::index_events;
+use crate::documents::{State, encode_document, keys};
+use crate::fault;
+use crate::journal::entry::entries;
+use crate::journal::reader::{self, Walked};
+use crate::journal::writer::Files;
+use crate::journal::{Entry, Journal};
+use crate::log::{Chunk, Log};
+use crate::options::EmbeddedOptions;
+use crate::segment::OpenFiles;
+use crate::shared::{Applied, Background, Health, Shared};
+
+pub(crate) struct Recovered {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) journal: Journal,
+    pub(crate) next_log_id: u32,
+}
+
+pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered, StoreError> {
+    let journal_dir = root.join("journal");
+    for dir in [journal_dir.clone(), root.join("segments")] {
+        options.disk.create_dir(&dir).map_err(fault::io("making", &dir))?;
+    }
+    options.disk.sync_dir(root).map_err(fault::io("syncing", root))?;
+    let state = State::open(&root.join("documents"))?;
+    let checkpoint = state
+        .get(keys::CHECKPOINT)?
+        .and_then(|bytes| Take::new(&bytes).u64().ok())
+        .unwrap_or(0);
+    let mut logs = HashMap::new();
+    let mut by_id = HashMap::new();
+    for (key, value) in state.scan(keys::ALL_LOGS, None, usize::MAX)? {
+        let (name, log_state) = manifest::decode(root, &key, &value).map_err(fault::documents)?;
+        let id = log_state.id;
+        let log = Arc::new(Log::new(name.clone(), log_state));
+        by_id.extend(id.map(|id| (id, log.clone())));
+        logs.insert(name, log);
+    }
+    let shared = Arc::new(Shared {
+        root: root.to_path_buf(),
+        queue: Queue::default(),
+        journal: Files::new(options.disk.clone(), journal_dir.clone(), options.sizes),
+        state,
+        cursors: crate::cursors::CursorTable::default(),
+        files: OpenFiles::new(options.disk.clone(), options.sizes.open_files),
+        logs: RwLock::new(logs),
+        applied: Mutex::new(Applied {
+            frame: checkpoint,
+            dropped: Vec::new(),
+        }),
+        background: Background::default(),
+        health: Mutex::new(Health::default()),
+        damage: Mutex::default(),
+        compacting: Mutex::new(()),
+        options,
+    });
+    let mut replay = Replay {
+        shared: &shared,
+        by_id,
+        unfilled: 0,
+    };
+    let disk = shared.options.disk.clone();
+    let walked = reader::read(&*disk, &journal_dir, checkpoint, |number, body, file| {
+        replay.frame(number, body, file)
+    })?;
+    let next_log_id = replay.by_id.keys().max().map_or(0, |id| id + 1);
+    let unfilled = replay.unfilled;
+    let journal = resume(&shared, walked, &journal_dir)?;
+    if shared.background.add_unfilled(unfilled) >= shared.options.sizes.fill_from {
+        shared.background.request(|work| work.fill = true);
+    }
+    Ok(Recovered {
+        shared,
+        journal,
+        next_log_id,
+    })
+}
+
+fn resume(shared: &Shared, walked: Walked, dir: &Path) -> Result<Journal, StoreError> {
+    for damage in &walked.damage {
+        tracing::error!(%damage, "the journal is damaged");
+    }
+    shared.damage.lock().extend(walked.damage.iter().cloned());
+    shared.applied.lock().frame = walked.next_frame - 1;
+    Journal::resume(shared.journal.clone(), shared.options.sync, walked)
+        .map_err(fault::io("beginning a journal in", dir))
+}
+
+/// Applies frames to memory. Doing so twice changes nothing.
+struct Replay<'a> {
+    shared: &'a Arc<Shared>,
+    by_id: HashMap<u32, Arc<Log>>,
+    unfilled: u64,
+}
+
+impl Replay<'_> {
+    fn frame(&mut self, number: u64, body: &Bytes, file: &Path) -> Result<(), StoreError> {
+        let malformed = |reason: &str| Damage {
+            file: file.to_path_buf(),
+            position: 0,
+            reason: format!("frame {number} is sound but says something impossible: {reason}"),
+            lost: None,
+        };
+        for entry in entries(body).map_err(|error| malformed(&error.to_string()))? {
+            match entry {
+                Entry::Log { id, name, options } => self.log(id, name, options),
+                Entry::Events { log, count, bytes } => {
+                    let log = self.by_id.get(&log).cloned().ok_or_else(|| malformed("unknown log"))?;
+                    let chunk = chunk(&body[bytes], count).ok_or_else(|| malformed("bad records"))?;
+                    self.events(&log, chunk, file);
+                }
+                Entry::Cursor { name, step } => self.shared.cursors.apply(&self.shared.state, &name, &step)?,
+                Entry::Document {
+                    collection,
+                    key,
+                    revision,
+                    value,
+                } => {
+                    let stored = value.map(|value| encode_document(revision, &value));
+                    self.shared.state.put(keys::document(&collection, &key), stored);
+                }
+                Entry::Trim { log, start } => {
+                    let log = self.by_id.get(&log).ok_or_else(|| malformed("unknown log"))?;
+                    let dropped = log.state.lock().trim(start);
+                    self.shared.applied.lock().dropped.extend(dropped);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, id: u32, name: LogName, options: LogOptions) {
+        let log = self.shared.log(&name);
+        let mut state = log.state.lock();
+        let newly_compacted = options.compacted && !state.options.compacted;
+        state.latest_known = match newly_compacted {
+            true => state.bounds.next == 0,
+            false => state.latest_known,
+        };
+        state.id = Some(id);
+        state.options = options;
+        state.dirty = true;
+        drop(state);
+        self.by_id.insert(id, log);
+    }
+
+    fn events(&mut self, log: &Arc<Log>, chunk: Chunk, file: &Path) {
+        let (id, compacted, next) = {
+            let state = log.state.lock();
+            (state.id, state.options.compacted, state.bounds.next)
+        };
+        if let Some(id) = id {
+            index_events(self.shared, id, compacted, &chunk);
+        }
+        if chunk.end() <= next {
+            return;
+        }
+        let mut state = log.state.lock();
+        if chunk.base() > next {
+            state.damage.push(Damage {
+                file: file.to_path_buf(),
+                position: 0,
+                reason: "the journal frame that held these events cannot be read".to_owned(),
+                lost: Some(next..chunk.base()),
+            });
+        }
+        self.unfilled += chunk.len_bytes();
+        let last_stored_ts = chunk
+            .record(chunk.end() - 1)
+            .map_or(state.last_stored_ts, |record| record.stored_ts());
+        state.push(chunk, last_stored_ts);
+    }
+}
+
+/// A chunk of its own memory, so that it does not hold on to the whole journal file.
+fn chunk(records: &[u8], count: u32) -> Option<Chunk> {
+    let mut positions = Vec::with_capacity(count as usize);
+    let mut at = 0;
+    while at < records.len() {
+        positions.push(at as u32);
+        at += frame_length(&records[at..]).ok()?;
+    }
+    if positions.len() != count as usize || positions.is_empty() {
+        return None;
+    }
+    let bytes = Bytes::copy_from_slice(records);
+    let first = prom_store::Record::trusted(&bytes).ok()?;
+    Some(Chunk::new(first.offset(), bytes, positions.into()))
+}

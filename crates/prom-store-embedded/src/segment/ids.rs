@@ -1,0 +1,135 @@
+//! Ids of a sealed segment, sorted, so that one can be found with a few small reads and no memory.
+//!
+//! ```text
+//!   magic · u32 CRC of the next 40 bytes · u64 count · first id · last id · count × (id, u32 offset − base | exact bit)
+//! ```
+//! A cache: a file that is missing or bad is made again from the segment.
+
+use std::ops::RangeInclusive;
+
+use prom_store::StoreError;
+use prom_types::{EventId, Offset};
+
+use super::read::Scan;
+use super::{OpenFiles, RECORDS_AT, Segment};
+use crate::codec::{Put, Take};
+use crate::disk::Create;
+use crate::fault::io;
+
+const MAGIC: &[u8; 8] = b"promidsx";
+const HEADER_BYTES: u64 = 52;
+const ENTRY_BYTES: u64 = 20;
+const EXACT: u32 = 1 << 31;
+
+struct Header {
+    count: u64,
+    first: EventId,
+    last: EventId,
+}
+
+impl Segment {
+    /// The smallest and the largest id; `None` if there is no event. Only for sealed segments.
+    pub(crate) fn id_range(&self, files: &OpenFiles) -> Result<Option<RangeInclusive<EventId>>, StoreError> {
+        if self.ids_header(files).is_none() {
+            self.save_ids(files)?;
+        }
+        let header = self.ids_header(files).filter(|header| header.count > 0);
+        Ok(header.map(|header| header.first..=header.last))
+    }
+
+    /// Where the event with this id lies, if it is here. Only for sealed segments.
+    pub(crate) fn find_id(&self, files: &OpenFiles, id: EventId) -> Result<Option<Offset>, StoreError> {
+        let path = self.ids_path();
+        if self.ids_header(files).is_none() {
+            self.save_ids(files)?;
+        }
+        let Some(header) = self.ids_header(files) else {
+            return Ok(None);
+        };
+        if header.count == 0 || id < header.first || id > header.last {
+            return Ok(None);
+        }
+        let file = files.get(&path, Create::Never).map_err(io("opening", &path))?;
+        let (mut low, mut high) = (0, header.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut entry = [0u8; ENTRY_BYTES as usize];
+            file.read_at(&mut entry, HEADER_BYTES + middle * ENTRY_BYTES)
+                .map_err(io("reading", &path))?;
+            let (found, place) = split(&entry);
+            match found.cmp(&id) {
+                std::cmp::Ordering::Equal => return Ok(Some(self.base + u64::from(place & !EXACT))),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ids that were published as exact, so that they can be forgotten with the segment.
+    pub(crate) fn exact_ids(&self, files: &OpenFiles) -> Result<Vec<EventId>, StoreError> {
+        let mut ids = Vec::new();
+        let mut scan = Scan::new(self, files, RECORDS_AT)?;
+        while let Some((_, item)) = scan.next_record()? {
+            ids.extend(item.ok().filter(|record| record.is_exact()).map(|record| record.id()));
+        }
+        Ok(ids)
+    }
+
+    /// Reads the segment and writes its ids in order.
+    pub(crate) fn save_ids(&self, files: &OpenFiles) -> Result<(), StoreError> {
+        let mut ids = Vec::new();
+        let mut scan = Scan::new(self, files, RECORDS_AT)?;
+        while let Some((_, item)) = scan.next_record()? {
+            if let Ok(record) = item {
+                let exact = if record.is_exact() { EXACT } else { 0 };
+                ids.push((record.id(), (record.offset() - self.base) as u32 & !EXACT | exact));
+            }
+        }
+        ids.sort_unstable();
+        let mut out = Vec::with_capacity((HEADER_BYTES + ids.len() as u64 * ENTRY_BYTES) as usize);
+        out.extend_from_slice(MAGIC);
+        out.put_u32(0);
+        out.put_u64(ids.len() as u64);
+        let ends = [ids.first(), ids.last()].map(|end| end.map_or([0; 16], |(id, _)| *id.as_bytes()));
+        ends.iter().for_each(|end| out.extend_from_slice(end));
+        let checksum = crc32c::crc32c(&out[12..]);
+        out[8..12].copy_from_slice(&checksum.to_le_bytes());
+        for (id, place) in ids {
+            out.extend_from_slice(id.as_bytes());
+            out.put_u32(place);
+        }
+        let path = self.ids_path();
+        let save = || {
+            let file = files.disk().open(&path, Create::IfMissing)?;
+            file.write_at(&out, 0)?;
+            file.set_len(out.len() as u64)?;
+            // The header alone is checked later, so entries must not be able to reach the disk after it.
+            file.sync_data()
+        };
+        save().map_err(io("writing", &path))
+    }
+
+    /// `None` where the file is missing, cut short or bad.
+    fn ids_header(&self, files: &OpenFiles) -> Option<Header> {
+        let file = files.get(&self.ids_path(), Create::Never).ok()?;
+        let mut bytes = [0u8; HEADER_BYTES as usize];
+        file.read_at(&mut bytes, 0).ok().filter(|&read| read == bytes.len())?;
+        let mut take = Take::new(&bytes);
+        let sound = take.slice(8).ok()? == MAGIC && take.u32().ok()? == crc32c::crc32c(&bytes[12..]);
+        let header = Header {
+            count: take.u64().ok()?,
+            first: EventId::from_bytes(take.array().ok()?),
+            last: EventId::from_bytes(take.array().ok()?),
+        };
+        let whole = file.len().ok()? == HEADER_BYTES + header.count.checked_mul(ENTRY_BYTES)?;
+        (sound && whole).then_some(header)
+    }
+}
+
+fn split(entry: &[u8; ENTRY_BYTES as usize]) -> (EventId, u32) {
+    let (mut id, mut place) = ([0; 16], [0; 4]);
+    id.copy_from_slice(&entry[..16]);
+    place.copy_from_slice(&entry[16..]);
+    (EventId::from_bytes(id), u32::from_le_bytes(place))
+}

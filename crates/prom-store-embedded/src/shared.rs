@@ -1,0 +1,169 @@
+//! What the threads of one store share.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Condvar, Mutex, RwLock};
+use prom_store::{Damage, LogName};
+
+use crate::commit::Queue;
+use crate::cursors::CursorTable;
+use crate::documents::State;
+use crate::journal::writer::Files;
+use crate::log::{Log, LogState};
+use crate::options::EmbeddedOptions;
+use crate::segment::{OpenFiles, Segment};
+
+pub(crate) struct Shared {
+    pub(crate) root: PathBuf,
+    pub(crate) options: EmbeddedOptions,
+    pub(crate) queue: Queue,
+    pub(crate) journal: Arc<Files>,
+    pub(crate) state: State,
+    pub(crate) cursors: CursorTable,
+    pub(crate) files: OpenFiles,
+    pub(crate) logs: RwLock<HashMap<LogName, Arc<Log>>>,
+    /// Held while a durable frame is applied, and while a checkpoint takes its cut.
+    pub(crate) applied: Mutex<Applied>,
+    pub(crate) background: Background,
+    pub(crate) health: Mutex<Health>,
+    /// What was found bad when the store was opened.
+    pub(crate) damage: Mutex<Vec<Damage>>,
+    /// One compaction at a time.
+    pub(crate) compacting: Mutex<()>,
+}
+
+/// How far memory has come.
+#[derive(Default)]
+pub(crate) struct Applied {
+    pub(crate) frame: u64,
+    /// Segments that nothing refers to any more; their files go after the next checkpoint.
+    pub(crate) dropped: Vec<Arc<Segment>>,
+}
+
+/// Why new events are refused, if they are.
+#[derive(Default)]
+pub(crate) struct Health {
+    /// Files behind the journal cannot be written; tried again from time to time.
+    pub(crate) full: Option<String>,
+    /// Files behind the journal are in doubt; the journal has it all, and a restart applies it again.
+    pub(crate) broken: Option<String>,
+}
+
+/// What wakes the background thread, and what it has to do.
+#[derive(Default)]
+pub(crate) struct Background {
+    work: Mutex<Work>,
+    wake: Condvar,
+    /// Bytes of events that are in memory only (and in the journal).
+    unfilled: AtomicU64,
+    filled: Condvar,
+    prepare_requested: AtomicBool,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub(crate) fill: bool,
+    pub(crate) checkpoint: bool,
+    pub(crate) prepare_journal: bool,
+    pub(crate) stop: bool,
+}
+
+impl Shared {
+    /// The log of this name; made in memory where there is none. Durable with its first event.
+    pub(crate) fn log(&self, name: &LogName) -> Arc<Log> {
+        if let Some(log) = self.logs.read().get(name) {
+            return log.clone();
+        }
+        let fresh = || Arc::new(Log::new(name.clone(), LogState::default()));
+        self.logs.write().entry(name.clone()).or_insert_with(fresh).clone()
+    }
+
+    pub(crate) fn known_log(&self, name: &LogName) -> Option<Arc<Log>> {
+        self.logs.read().get(name).cloned()
+    }
+
+    pub(crate) fn interval(&self) -> u64 {
+        self.options.sizes.index_interval
+    }
+
+    pub(crate) fn segments_dir(&self, log: u32) -> PathBuf {
+        segments_dir(&self.root, log)
+    }
+}
+
+pub(crate) fn segments_dir(root: &std::path::Path, log: u32) -> PathBuf {
+    root.join("segments").join(log.to_string())
+}
+
+impl Background {
+    pub(crate) fn request(&self, change: impl FnOnce(&mut Work)) {
+        change(&mut self.work.lock());
+        self.wake.notify_one();
+    }
+
+    /// Asks for the next journal file, unless that was asked for already.
+    pub(crate) fn request_once_prepare(&self) {
+        if !self.prepare_requested.swap(true, Ordering::Relaxed) {
+            self.request(|work| work.prepare_journal = true);
+        }
+    }
+
+    /// The next journal file waits, or a new one was begun.
+    pub(crate) fn prepared(&self) {
+        self.prepare_requested.store(false, Ordering::Relaxed);
+    }
+
+    /// Waits for work, or until `timeout` has passed.
+    pub(crate) fn wait(&self, timeout: Option<std::time::Duration>) -> Work {
+        let mut work = self.work.lock();
+        if *work == Work::default() {
+            match timeout {
+                Some(timeout) => {
+                    self.wake.wait_for(&mut work, timeout);
+                }
+                None => self.wake.wait(&mut work),
+            }
+        }
+        let stop = work.stop;
+        std::mem::replace(
+            &mut *work,
+            Work {
+                stop,
+                ..Work::default()
+            },
+        )
+    }
+
+    pub(crate) fn add_unfilled(&self, bytes: u64) -> u64 {
+        self.unfilled.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+
+    pub(crate) fn set_unfilled(&self, bytes: u64) {
+        self.unfilled.store(bytes, Ordering::Relaxed);
+        self.filled.notify_all();
+    }
+
+    /// Whoever waits for room looks again.
+    pub(crate) fn wake_waiting(&self) {
+        self.filled.notify_all();
+    }
+
+    pub(crate) fn unfilled(&self) -> u64 {
+        self.unfilled.load(Ordering::Relaxed)
+    }
+
+    /// Waits a moment for the filler to make room.
+    pub(crate) fn wait_filled(&self) {
+        let mut work = self.work.lock();
+        self.filled.wait_for(&mut work, std::time::Duration::from_millis(50));
+    }
+}
+
+impl Health {
+    pub(crate) fn reason(&self) -> Option<&String> {
+        self.broken.as_ref().or(self.full.as_ref())
+    }
+}

@@ -1,0 +1,340 @@
+//! The embedded store: opening, closing, and the store's traits over what the threads share.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use prom_store::{
+    Bounds, Commit, CompactReport, CursorName, CursorState, Cursors, Damage, Document, Documents, Find, HeadWatch,
+    Lease, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+};
+use prom_types::{Durability, Offset, TopicName};
+
+use crate::background::BackgroundThread;
+use crate::commit::Request;
+use crate::commit::thread::CommitThread;
+use crate::cursors::CursorTable;
+use crate::leases::LeaseTable;
+use crate::lock::DirectoryLock;
+use crate::options::{EmbeddedOptions, Sync};
+use crate::recover::{Recovered, recover};
+use crate::shared::Shared;
+use crate::{compact, fault, format, log};
+
+/// A store in a directory of its own. See the crate's page for what is promised.
+pub struct EmbeddedStore {
+    shared: Arc<Shared>,
+    leases: LeaseTable,
+    threads: Mutex<Option<Threads>>,
+    closed: AtomicBool,
+}
+
+struct Threads {
+    commit: JoinHandle<()>,
+    background: JoinHandle<()>,
+    _lock: DirectoryLock,
+}
+
+impl EmbeddedStore {
+    /// Opens the directory with the default options, making it where there is none.
+    pub async fn open(root: impl AsRef<Path>) -> Result<Arc<Self>, StoreError> {
+        Self::open_with(root, EmbeddedOptions::default()).await
+    }
+
+    pub async fn open_with(root: impl AsRef<Path>, options: EmbeddedOptions) -> Result<Arc<Self>, StoreError> {
+        let root = root.as_ref().to_path_buf();
+        blocking(move || Self::open_blocking(&root, options)).await
+    }
+
+    fn open_blocking(root: &Path, options: EmbeddedOptions) -> Result<Arc<Self>, StoreError> {
+        std::fs::create_dir_all(root).map_err(fault::io("making", root))?;
+        let lock = DirectoryLock::take(root)?;
+        format::check(root)?;
+        let first_fence = options.clock.now_ms().unsigned_abs();
+        let Recovered {
+            shared,
+            journal,
+            next_log_id,
+        } = recover(root, options)?;
+        let first_epoch = CursorTable::first_epoch(&shared.state)?;
+        let commit = CommitThread::new(shared.clone(), journal, next_log_id, first_epoch);
+        let background = BackgroundThread::new(shared.clone());
+        let threads = Threads {
+            commit: spawn("prom-journal", root, move || commit.run())?,
+            background: spawn("prom-behind", root, move || background.run())?,
+            _lock: lock,
+        };
+        Ok(Arc::new(Self {
+            shared,
+            leases: LeaseTable::new(first_fence),
+            threads: Mutex::new(Some(threads)),
+            closed: AtomicBool::new(false),
+        }))
+    }
+
+    /// What was found bad when the directory was opened, and in the logs since.
+    pub fn damage(&self) -> Vec<Damage> {
+        self.shared.damage.lock().clone()
+    }
+
+    /// Why new events are refused right now, if they are.
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.health.lock().reason().cloned()
+    }
+
+    /// Takes what `shut_down` needs; `None` if that has been done.
+    fn begin_close(&self) -> Option<Threads> {
+        self.closed.store(true, Ordering::Release);
+        self.threads.lock().take()
+    }
+
+    fn check_open(&self) -> Result<(), StoreError> {
+        match self.closed.load(Ordering::Acquire) {
+            true => Err(StoreError::Closed),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs what may block on the disk where blocking is allowed.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.check_open()?;
+        let shared = self.shared.clone();
+        blocking(move || act(&shared)).await
+    }
+
+    async fn request(&self, fill: impl FnOnce(&mut Request)) -> Result<(), StoreError> {
+        self.check_open()?;
+        let (reply, pending) = PendingCommit::new();
+        let mut request = Request {
+            commit: Commit::default(),
+            take: None,
+            trim: None,
+            reply,
+        };
+        fill(&mut request);
+        self.shared.queue.push_request(request);
+        pending.await?;
+        Ok(())
+    }
+}
+
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        let shut_down = self.begin_close().map(|threads| shut_down(&self.shared, threads));
+        if let Some(Err(error)) = shut_down {
+            tracing::error!(%error, "the store was dropped with a thread gone");
+        }
+    }
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    fn commit(&self, commit: Commit) -> PendingCommit {
+        self.shared.queue.push(commit)
+    }
+
+    fn durability(&self) -> Durability {
+        match self.shared.options.sync {
+            Sync::Fsync => Durability::Fsync,
+            Sync::Os => Durability::Os,
+        }
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        let shared = self.shared.clone();
+        match self.begin_close() {
+            Some(threads) => blocking(move || shut_down(&shared, threads)).await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Logs for EmbeddedStore {
+    async fn read(&self, name: &LogName, from: Offset, limit: ReadLimit) -> Result<ReadBatch, StoreError> {
+        self.check_open()?;
+        let Some(log) = self.shared.known_log(name) else {
+            return Ok(ReadBatch {
+                next: from,
+                ..ReadBatch::default()
+            });
+        };
+        if let Some(batch) = log::read::from_memory(&log, from, limit) {
+            return Ok(batch);
+        }
+        let read = move |shared: &Shared| log::read::from_anywhere(&log, &shared.files, shared.interval(), from, limit);
+        self.blocking(read).await
+    }
+
+    async fn bounds(&self, name: &LogName) -> Result<Bounds, StoreError> {
+        self.check_open()?;
+        let log = self.shared.known_log(name);
+        Ok(log.map(|log| log.state.lock().bounds).unwrap_or_default())
+    }
+
+    fn watch(&self, name: &LogName) -> HeadWatch {
+        self.shared.log(name).watch()
+    }
+
+    async fn find(&self, name: &LogName, what: Find) -> Result<Option<Offset>, StoreError> {
+        self.check_open()?;
+        let Some(log) = self.shared.known_log(name) else {
+            return Ok(None);
+        };
+        self.blocking(move |shared| log::find::find(&log, &shared.files, shared.interval(), what))
+            .await
+    }
+
+    async fn latest_by_key(&self, name: &LogName, keys: &[&str]) -> Result<Vec<Option<Record>>, StoreError> {
+        self.check_open()?;
+        let log = self.shared.log(name);
+        let keys: Vec<String> = keys.iter().map(|&key| key.to_owned()).collect();
+        self.blocking(move |shared| {
+            compact::know_latest(shared, &log)?;
+            let id = log.state.lock().id;
+            let latest = |key: &String| {
+                let Some(offset) = id
+                    .map(|id| compact::latest_offset(shared, id, key))
+                    .transpose()?
+                    .flatten()
+                else {
+                    return Ok(None);
+                };
+                let record = log::read::one(&log, &shared.files, shared.interval(), offset)?;
+                Ok(record.filter(|record| !record.is_tombstone()))
+            };
+            keys.iter().map(latest).collect()
+        })
+        .await
+    }
+
+    async fn trim(&self, name: &LogName, before: Offset) -> Result<Bounds, StoreError> {
+        self.request(|request| request.trim = Some((name.clone(), before)))
+            .await?;
+        // The file of a segment goes with a checkpoint; without one the room would stay taken.
+        self.shared.background.request(|work| work.checkpoint = true);
+        self.bounds(name).await
+    }
+
+    async fn compact(&self, name: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError> {
+        let log = self.shared.log(name);
+        self.blocking(move |shared| {
+            let report = compact::compact(shared, &log, tombstone_grace)?;
+            shared.background.request(|work| work.checkpoint = true);
+            Ok(report)
+        })
+        .await
+    }
+
+    async fn logs(&self) -> Result<Vec<LogInfo>, StoreError> {
+        self.check_open()?;
+        let logs: Vec<_> = self.shared.logs.read().values().cloned().collect();
+        let mut infos = Vec::with_capacity(logs.len());
+        for log in logs {
+            let state = log.state.lock();
+            if state.id.is_some() {
+                infos.push(LogInfo {
+                    log: log.name.clone(),
+                    options: state.options,
+                    bounds: state.bounds,
+                    bytes: state.bytes(),
+                    last_stored_ts: state.last_stored_ts,
+                });
+            }
+        }
+        infos.sort_by(|a, b| a.log.cmp(&b.log));
+        Ok(infos)
+    }
+}
+
+#[async_trait]
+impl Cursors for EmbeddedStore {
+    async fn take_cursor(&self, cursor: &CursorName, floor_if_new: Offset) -> Result<CursorState, StoreError> {
+        self.request(|request| request.take = Some((cursor.clone(), floor_if_new)))
+            .await?;
+        let state = self.shared.cursors.get(&self.shared.state, cursor)?;
+        state.ok_or_else(|| fault::documents(format!("cursor {cursor} was deleted while it was taken over")))
+    }
+
+    async fn cursor(&self, cursor: &CursorName) -> Result<Option<CursorState>, StoreError> {
+        self.check_open()?;
+        self.shared.cursors.get(&self.shared.state, cursor)
+    }
+
+    async fn cursors(&self, topic: Option<&TopicName>) -> Result<Vec<(CursorName, CursorState)>, StoreError> {
+        let topic = topic.cloned();
+        self.blocking(move |shared| shared.cursors.list(&shared.state, topic.as_ref()))
+            .await
+    }
+}
+
+#[async_trait]
+impl Documents for EmbeddedStore {
+    async fn document(&self, collection: &str, key: &str) -> Result<Option<Document>, StoreError> {
+        self.check_open()?;
+        self.shared.state.document(collection, key)
+    }
+
+    async fn documents(
+        &self,
+        collection: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Document>, StoreError> {
+        let (collection, after) = (collection.to_owned(), after.map(str::to_owned));
+        self.blocking(move |shared| shared.state.documents(&collection, after.as_deref(), limit))
+            .await
+    }
+}
+
+#[async_trait]
+impl Leases for EmbeddedStore {
+    async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+        self.check_open()?;
+        Ok(self.leases.acquire(&*self.shared.options.clock, name, holder, ttl))
+    }
+
+    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.check_open()?;
+        self.leases.release(lease);
+        Ok(())
+    }
+}
+
+/// Commits what waits, makes a last checkpoint, and lets the directory go.
+fn shut_down(shared: &Shared, threads: Threads) -> Result<(), StoreError> {
+    shared.queue.close();
+    let commit = threads.commit.join();
+    shared.background.request(|work| work.stop = true);
+    let background = threads.background.join();
+    shared.logs.write().clear();
+    match (commit, background) {
+        (Ok(()), Ok(())) => Ok(()),
+        _ => Err(fault::documents(
+            "a thread of the store panicked; open it again to recover",
+        )),
+    }
+}
+
+fn spawn(name: &str, root: &Path, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(fault::io("starting a thread for", root))
+}
+
+async fn blocking<T: Send + 'static>(
+    act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::task::spawn_blocking(act).await {
+        Ok(result) => result,
+        Err(error) => Err(fault::documents(format!("a read was abandoned: {error}"))),
+    }
+}

@@ -1,0 +1,141 @@
+//! Documents: revisions, expectations, listings.
+
+use super::Harness;
+use super::scene::{Scene, Verdict};
+use crate::{Commit, CommitError, DocumentWrite, Expect};
+
+async fn write(scene: &Scene<'_>, write: DocumentWrite) -> Result<(), CommitError> {
+    scene.commit(Commit::document(write)).await.map(|_| ())
+}
+
+pub async fn each_write_raises_the_revision(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    assert_eq!(scene.store.document("groups", "a").await?, None);
+    for (revision, value) in [(1, "one"), (2, "two"), (3, "")] {
+        write(&scene, DocumentWrite::put("groups", "a", value)).await?;
+        let document = scene
+            .store
+            .document("groups", "a")
+            .await?
+            .ok_or("it was just written")?;
+        assert_eq!((document.key.as_str(), document.revision), ("a", revision));
+        assert_eq!(document.value, value);
+    }
+    let scene = scene.reopen().await?;
+    let document = scene.store.document("groups", "a").await?.ok_or("lost in a restart")?;
+    assert_eq!((document.revision, &*document.value), (3, &b""[..]));
+    Ok(())
+}
+
+pub async fn a_write_that_expects_otherwise_is_refused(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    let put = |value: &str, expect| DocumentWrite::put("groups", "a", value.to_owned()).expecting(expect);
+    let refused = |current| {
+        Err(CommitError::Conflict {
+            collection: "groups".to_owned(),
+            key: "a".to_owned(),
+            current,
+        })
+    };
+    assert_eq!(write(&scene, put("x", Expect::Revision(1))).await, refused(0));
+    write(&scene, put("one", Expect::Absent)).await?;
+    assert_eq!(write(&scene, put("x", Expect::Absent)).await, refused(1));
+    write(&scene, put("two", Expect::Revision(1))).await?;
+    assert_eq!(write(&scene, put("x", Expect::Revision(1))).await, refused(2));
+    let delete = DocumentWrite::delete("groups", "a").expecting(Expect::Revision(1));
+    assert_eq!(write(&scene, delete).await, refused(2));
+    let document = scene
+        .store
+        .document("groups", "a")
+        .await?
+        .ok_or("refused writes removed it")?;
+    assert_eq!(document.value, "two");
+    Ok(())
+}
+
+pub async fn a_deleted_document_begins_anew(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    write(&scene, DocumentWrite::put("groups", "a", "one")).await?;
+    write(&scene, DocumentWrite::put("groups", "a", "two")).await?;
+    write(&scene, DocumentWrite::delete("groups", "a")).await?;
+    assert_eq!(scene.store.document("groups", "a").await?, None);
+    write(&scene, DocumentWrite::delete("groups", "a")).await?;
+    let scene = scene.reopen().await?;
+    assert!(scene.store.documents("groups", None, 10).await?.is_empty());
+    write(
+        &scene,
+        DocumentWrite::put("groups", "a", "three").expecting(Expect::Absent),
+    )
+    .await?;
+    let document = scene
+        .store
+        .document("groups", "a")
+        .await?
+        .ok_or("it was just written")?;
+    assert_eq!((document.revision, &*document.value), (1, &b"three"[..]));
+    Ok(())
+}
+
+pub async fn writes_of_one_commit_see_each_other(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    let documents = vec![
+        DocumentWrite::put("groups", "a", "one").expecting(Expect::Absent),
+        DocumentWrite::put("groups", "a", "two").expecting(Expect::Revision(1)),
+    ];
+    scene
+        .commit(Commit {
+            documents,
+            ..Commit::default()
+        })
+        .await?;
+    let document = scene
+        .store
+        .document("groups", "a")
+        .await?
+        .ok_or("it was just written")?;
+    assert_eq!((document.revision, &*document.value), (2, &b"two"[..]));
+    Ok(())
+}
+
+pub async fn documents_are_listed_in_key_order_page_by_page(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    for key in ["b", "a/2", "ä", "a", "c", "a.1", ""] {
+        write(&scene, DocumentWrite::put("groups", key, key.to_owned())).await?;
+    }
+    let scene = scene.reopen().await?;
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let page = scene.store.documents("groups", after.as_deref(), 3).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.key.clone());
+        pages.push(page.into_iter().map(|document| document.key).collect::<Vec<_>>());
+    }
+    assert_eq!(
+        pages.concat(),
+        ["", "a", "a.1", "a/2", "b", "c", "ä"],
+        "by the bytes of the key"
+    );
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 1]);
+    let from_between = scene.store.documents("groups", Some("a.5"), 1).await?;
+    assert_eq!(from_between[0].key, "a/2", "`after` need not exist");
+    Ok(())
+}
+
+pub async fn collections_are_apart(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    for (collection, key) in [("groups", "a"), ("group", "sa"), ("groupsa", "")] {
+        write(&scene, DocumentWrite::put(collection, key, collection.to_owned())).await?;
+    }
+    for (collection, key) in [("groups", "a"), ("group", "sa"), ("groupsa", "")] {
+        let listed = scene.store.documents(collection, None, 10).await?;
+        assert_eq!(listed.len(), 1, "{collection} shows documents of another");
+        assert_eq!(
+            (listed[0].key.as_str(), &*listed[0].value),
+            (key, collection.as_bytes())
+        );
+    }
+    write(&scene, DocumentWrite::delete("groups", "a")).await?;
+    assert_eq!(scene.store.documents("group", None, 10).await?.len(), 1);
+    assert!(scene.store.documents("never", None, 10).await?.is_empty());
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! The contract suite: what every store promises, one function per promise.
+//!
+//! A backend brings a [`Harness`] and calls [`contract_tests!`](crate::contract_tests), which makes
+//! one test of each. Time is a [`TestClock`]; nothing here sleeps. Where a store is free to choose
+//! (how coarsely it tells bytes, which precondition it names when several fail) nothing is checked.
+
+mod clock;
+mod harness;
+mod promises;
+mod scene;
+
+pub mod append;
+pub mod close;
+pub mod commit;
+pub mod compact;
+pub mod cursor;
+pub mod dedupe;
+pub mod document;
+pub mod find;
+pub mod lease;
+pub mod read;
+pub mod trim;
+pub mod watch;
+
+pub use clock::TestClock;
+pub use harness::Harness;
+pub use scene::{Unexpected, Verdict};

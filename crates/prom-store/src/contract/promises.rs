@@ -1,0 +1,129 @@
+//! The list of promises, and the macro that makes a test of each.
+
+/// Makes one test per promise, in modules named after the files of the suite, so that every
+/// backend shows the same list. The expression makes a fresh [`Harness`](crate::contract::Harness)
+/// and is evaluated once per test.
+///
+/// ```ignore
+/// prom_store::contract_tests!(MyHarness::new());
+/// ```
+#[macro_export]
+macro_rules! contract_tests {
+    ($harness:expr) => {
+        $crate::contract_tests! { @modules $harness;
+            append {
+                appended_events_get_offsets_0_1_2
+                each_log_counts_for_itself
+                events_come_back_as_they_were_published
+                the_largest_event_is_stored_and_read_back
+                the_largest_batch_is_stored_whole
+                a_batch_over_several_logs_is_stored_whole
+                an_empty_commit_changes_nothing
+                a_refused_batch_leaves_nothing_behind
+                stored_ts_never_goes_back_though_the_clock_does
+                stored_ts_never_goes_back_even_when_nothing_is_left_to_compare
+                concurrent_appenders_get_a_gap_free_sequence_each_in_its_own_order
+                a_commit_stands_although_nobody_waits_for_it
+            }
+            dedupe {
+                an_id_repeated_within_the_window_gets_the_first_receipt
+                an_id_is_known_across_a_restart
+                an_id_repeated_inside_one_batch_is_stored_once
+                an_id_that_the_hub_made_is_known_when_it_is_repeated
+                the_same_id_in_another_log_is_another_event
+                after_the_window_an_id_is_stored_again
+                after_the_window_an_id_is_stored_again_across_a_restart
+                an_exact_id_is_known_for_as_long_as_its_event_is_retained
+                an_exact_id_goes_with_its_event
+            }
+            read {
+                a_read_stops_at_the_number_of_events
+                a_read_stops_at_the_number_of_bytes_but_gives_at_least_one
+                reading_on_from_where_a_read_stopped_gives_every_event_once
+                a_read_at_or_beyond_the_end_is_empty
+                a_log_never_appended_to_is_an_empty_one
+                logs_are_listed_by_name_with_what_is_known_of_them
+            }
+            find {
+                an_offset_is_found_by_time
+                an_offset_is_found_by_id
+                an_offset_is_found_by_the_bytes_that_remain_after_it
+                trimmed_events_are_not_found
+            }
+            watch {
+                a_watch_wakes_on_an_append
+                a_watch_wakes_on_a_trim
+                a_log_can_be_watched_before_it_exists
+                a_reader_that_sleeps_until_woken_misses_nothing
+                a_watch_ends_when_the_store_closes
+            }
+            trim {
+                a_trim_moves_the_start_at_once_and_for_good
+                a_read_below_the_start_begins_at_the_start
+                trimming_everything_keeps_the_next_offset
+                a_trim_stops_at_the_end_and_never_goes_back
+            }
+            compact {
+                the_latest_event_of_a_key_is_looked_up
+                a_deleted_key_can_come_back
+                a_trimmed_event_is_no_longer_the_latest_of_its_key
+                a_log_that_is_not_compacted_has_no_latest_events
+                compaction_can_be_turned_on_for_a_log_that_has_events
+                an_event_without_a_key_is_refused_on_a_compacted_log
+                compaction_keeps_the_latest_event_of_each_key
+                compaction_leaves_the_newest_events_alone
+                compacting_again_changes_nothing
+                a_tombstone_stays_for_its_grace_from_when_it_was_first_cleaned
+                reads_skip_what_compaction_removed
+            }
+            cursor {
+                creating_a_cursor_keeps_one_that_exists
+                the_floor_moves_only_over_what_is_contiguous
+                what_is_settled_survives_a_restart
+                settling_twice_changes_nothing
+                failures_are_kept_overwritten_and_forgotten_when_settled
+                taking_a_cursor_fences_whoever_had_it
+                an_epoch_survives_a_restart
+                a_reset_forgets_what_was_settled_and_raises_the_epoch
+                a_deleted_cursor_is_gone
+                a_cursor_made_anew_is_out_of_reach_for_the_old_holder
+                cursors_are_listed_by_topic
+            }
+            document {
+                each_write_raises_the_revision
+                a_write_that_expects_otherwise_is_refused
+                a_deleted_document_begins_anew
+                writes_of_one_commit_see_each_other
+                documents_are_listed_in_key_order_page_by_page
+                collections_are_apart
+            }
+            lease {
+                a_lease_has_one_holder_until_it_ends
+                a_holder_extends_its_lease_under_the_same_fence
+                a_lease_given_back_is_free_at_once
+                giving_back_an_earlier_lease_leaves_the_later_one
+                turning_the_wall_clock_back_keeps_no_lease_alive
+            }
+            commit {
+                events_cursors_and_documents_become_durable_together
+                an_old_epoch_refuses_the_whole_commit
+                a_cursor_is_made_and_settled_in_one_commit
+            }
+            close {
+                every_call_after_closing_answers_closed
+                closing_twice_is_no_error
+            }
+        }
+    };
+    (@modules $harness:expr; $($file:ident { $($promise:ident)* })*) => {
+        $(mod $file {
+            #[allow(unused_imports)]
+            use super::*;
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $promise() -> $crate::contract::Verdict {
+                let harness = $harness;
+                $crate::contract::$file::$promise(&harness).await
+            })*
+        })*
+    };
+}

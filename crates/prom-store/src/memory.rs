@@ -1,4 +1,0 @@
-//! The memory store.
-
-/// placeholder
-pub struct MemoryStore;

@@ -1,0 +1,144 @@
+//! A commit in memory: checked whole, placed, applied. Nothing is changed before nothing can fail.
+
+use bytes::Bytes;
+use hashbrown::HashMap;
+use prom_types::{EpochMs, EventId, Offset};
+
+use super::State;
+use super::recent_ids::Place;
+use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored};
+
+/// What an append comes to.
+struct Placed {
+    stored: Stored,
+    /// `None` for a duplicate.
+    record: Option<Record>,
+}
+
+/// The end of a log with the earlier events of the same commit counted in.
+struct Tail {
+    next: Offset,
+    stored_ts: EpochMs,
+    ids: HashMap<EventId, Place>,
+}
+
+impl State {
+    pub fn commit(&mut self, commit: Commit, now: EpochMs) -> Result<Committed, CommitError> {
+        self.check_keys(&commit)?;
+        self.cursors.check(&commit.cursors)?;
+        self.documents.check(&commit.documents)?;
+        let placed = self.place(&commit.appends, now)?;
+
+        for (name, options) in commit.logs {
+            self.logs.entry(name).or_default().set_options(options);
+        }
+        let mut committed = Committed::default();
+        for (append, placed) in commit.appends.into_iter().zip(placed) {
+            committed.stored.push(placed.stored);
+            if let Some(record) = placed.record {
+                self.push(append.log, record, append.dedupe);
+            }
+        }
+        for (name, change) in commit.cursors {
+            self.cursors.apply(name, change);
+        }
+        for write in commit.documents {
+            self.documents.apply(write);
+        }
+        Ok(committed)
+    }
+
+    fn check_keys(&self, commit: &Commit) -> Result<(), CommitError> {
+        let told: HashMap<&LogName, LogOptions> = commit.logs.iter().map(|(name, options)| (name, *options)).collect();
+        let is_compacted = |log: &LogName| {
+            let known = || self.logs.get(log).map(|log| log.options());
+            told.get(log).copied().or_else(known).unwrap_or_default().compacted
+        };
+        match commit
+            .appends
+            .iter()
+            .find(|append| append.event.key().is_none() && is_compacted(&append.log))
+        {
+            Some(append) => Err(CommitError::KeyRequired {
+                log: append.log.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&self, appends: &[Append], now: EpochMs) -> Result<Vec<Placed>, CommitError> {
+        let mut tails: HashMap<&LogName, Tail> = HashMap::new();
+        let mut placed = Vec::with_capacity(appends.len());
+        for append in appends {
+            let log = self.logs.get(&append.log);
+            let tail = tails.entry(&append.log).or_insert_with(|| Tail {
+                next: log.map_or(0, |log| log.bounds().next),
+                stored_ts: log.map_or(0, |log| log.last_stored_ts()).max(now),
+                ids: HashMap::new(),
+            });
+            let id = append.event.id();
+            let known = match append.dedupe {
+                Dedupe::Fresh => None,
+                asked => {
+                    let stored_before = || log?.place_of(&id, asked, tail.stored_ts);
+                    tail.ids.get(&id).copied().or_else(stored_before)
+                }
+            };
+            placed.push(match known {
+                Some(place) => Placed::duplicate(place),
+                None => tail.add(append)?,
+            });
+        }
+        Ok(placed)
+    }
+
+    fn push(&mut self, name: LogName, record: Record, dedupe: Dedupe) {
+        let log = self.logs.entry(name.clone()).or_default();
+        log.push(record, dedupe);
+        let bounds = log.bounds();
+        self.heads.tell(&name, bounds);
+    }
+}
+
+impl Tail {
+    fn add(&mut self, append: &Append) -> Result<Placed, CommitError> {
+        let place = Place {
+            offset: self.next,
+            stored_ts: self.stored_ts,
+        };
+        let mut bytes = Vec::with_capacity(append.event.len());
+        append.event.write_at(place.offset, place.stored_ts, &mut bytes);
+        let record = Record::trusted(&Bytes::from(bytes)).map_err(|fault| CommitError::Failed {
+            reason: fault.to_string(),
+            outcome: Outcome::NotStored,
+        })?;
+        self.next += 1;
+        self.ids.insert(append.event.id(), place);
+        Ok(Placed {
+            stored: place.into(),
+            record: Some(record),
+        })
+    }
+}
+
+impl Placed {
+    fn duplicate(place: Place) -> Self {
+        Self {
+            stored: Stored {
+                duplicate: true,
+                ..place.into()
+            },
+            record: None,
+        }
+    }
+}
+
+impl From<Place> for Stored {
+    fn from(place: Place) -> Self {
+        Self {
+            offset: place.offset,
+            stored_ts: place.stored_ts,
+            duplicate: false,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! One log: its records by offset, and what is looked up about them.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+use prom_types::{EpochMs, EventId, Offset};
+
+use super::recent_ids::{Place, RecentIds};
+use crate::{Bounds, Dedupe, LogInfo, LogName, LogOptions, Record};
+
+#[derive(Default)]
+pub(super) struct MemoryLog {
+    options: LogOptions,
+    start: Offset,
+    next: Offset,
+    last_stored_ts: EpochMs,
+    bytes: u64,
+    pub(super) records: VecDeque<Record>,
+    recent: RecentIds,
+    /// Ids that are unique for as long as their event is retained.
+    exact: HashMap<EventId, Place>,
+    /// Of compacted logs: the offset of the latest event of each key.
+    latest: HashMap<Box<str>, Offset>,
+    /// Of compacted logs: when a tombstone was first met by a compaction.
+    pub(super) cleaned_at: HashMap<Offset, EpochMs>,
+}
+
+impl MemoryLog {
+    pub fn options(&self) -> LogOptions {
+        self.options
+    }
+
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            start: self.start,
+            next: self.next,
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn last_stored_ts(&self) -> EpochMs {
+        self.last_stored_ts
+    }
+
+    pub fn info(&self, name: &LogName) -> LogInfo {
+        LogInfo {
+            log: name.clone(),
+            options: self.options,
+            bounds: self.bounds(),
+            bytes: self.bytes,
+            last_stored_ts: self.last_stored_ts,
+        }
+    }
+
+    pub fn set_options(&mut self, options: LogOptions) {
+        let turned = options.compacted != self.options.compacted;
+        self.options = options;
+        if turned {
+            self.latest.clear();
+            self.cleaned_at.clear();
+        }
+        if turned && options.compacted {
+            let keyed = |record: &Record| record.key().map(|key| (key.into(), record.offset()));
+            self.latest.extend(self.records.iter().filter_map(keyed));
+        }
+    }
+
+    /// Where an event with this id already is, as far as `dedupe` asks.
+    pub fn place_of(&self, id: &EventId, dedupe: Dedupe, now: EpochMs) -> Option<Place> {
+        match dedupe {
+            Dedupe::Fresh => None,
+            Dedupe::Window => self.recent.place_within(id, now),
+            Dedupe::Exact => self
+                .recent
+                .place_within(id, now)
+                .or_else(|| self.exact.get(id).copied()),
+        }
+    }
+
+    /// Adds a record that was placed at `next`.
+    pub fn push(&mut self, record: Record, dedupe: Dedupe) {
+        let place = Place {
+            offset: record.offset(),
+            stored_ts: record.stored_ts(),
+        };
+        self.recent.forget_before_window(place.stored_ts);
+        self.recent.remember(record.id(), place);
+        if dedupe == Dedupe::Exact {
+            self.exact.insert(record.id(), place);
+        }
+        if let (true, Some(key)) = (self.options.compacted, record.key()) {
+            self.latest.insert(key.into(), place.offset);
+        }
+        self.next = place.offset + 1;
+        self.last_stored_ts = place.stored_ts;
+        self.bytes += record.len() as u64;
+        self.records.push_back(record);
+    }
+
+    pub fn trim(&mut self, before: Offset, now: EpochMs) {
+        self.start = before.clamp(self.start, self.next);
+        while self.records.front().is_some_and(|record| record.offset() < self.start) {
+            if let Some(record) = self.records.pop_front() {
+                self.forget(&record);
+            }
+        }
+        self.recent.forget_before_window(now.max(self.last_stored_ts));
+    }
+
+    /// Drops what is known about a record that is no longer kept. Its id stays in the window.
+    pub fn forget(&mut self, record: &Record) {
+        let offset = record.offset();
+        self.bytes -= record.len() as u64;
+        self.cleaned_at.remove(&offset);
+        if self.exact.get(&record.id()).is_some_and(|place| place.offset == offset) {
+            self.exact.remove(&record.id());
+        }
+        if let Some(key) = record.key()
+            && self.latest.get(key) == Some(&offset)
+        {
+            self.latest.remove(key);
+        }
+    }
+
+    /// The latest event of a key, unless it deletes the key.
+    pub fn latest(&self, key: &str) -> Option<Record> {
+        let offset = self.latest_offset(key)?;
+        let record = self.records.get(self.position(offset))?;
+        (!record.is_tombstone()).then(|| record.clone())
+    }
+
+    pub fn latest_offset(&self, key: &str) -> Option<Offset> {
+        self.latest.get(key).copied()
+    }
+
+    /// Where the first record at or after `offset` lies in `records`.
+    pub fn position(&self, offset: Offset) -> usize {
+        self.records.partition_point(|record| record.offset() < offset)
+    }
+}

@@ -1,0 +1,153 @@
+//! The memory store: every promise of the contract but durability. For tests, harnesses and hubs
+//! whose events may go with the process.
+//!
+//! One lock guards everything and is never held across an await. A commit is checked whole, then
+//! placed (offsets, times, duplicates), then applied; only the first two can refuse it.
+
+mod commit;
+mod compact;
+mod cursor;
+mod document;
+mod find;
+mod lease;
+mod log;
+mod read;
+mod recent_ids;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
+use prom_types::{Durability, Offset};
+
+use crate::{
+    Bounds, Clock, Commit, CommitError, CompactReport, Find, HeadWatch, LogInfo, LogName, Logs, PendingCommit,
+    ReadBatch, ReadLimit, Record, Store, StoreError,
+};
+pub use compact::ACTIVE_EVENTS;
+use cursor::CursorTable;
+use document::DocumentTable;
+use lease::LeaseTable;
+use log::MemoryLog;
+use watch::Heads;
+
+/// Logs, cursors, documents and leases in memory.
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    logs: BTreeMap<LogName, MemoryLog>,
+    cursors: CursorTable,
+    documents: DocumentTable,
+    leases: LeaseTable,
+    heads: Heads,
+    closed: bool,
+}
+
+impl MemoryStore {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The state, unless the store was closed.
+    fn open_state(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+        let state = self.state.lock();
+        match state.closed {
+            true => Err(StoreError::Closed),
+            false => Ok(state),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    fn commit(&self, commit: Commit) -> PendingCommit {
+        let mut state = self.state.lock();
+        PendingCommit::known(match state.closed {
+            true => Err(CommitError::Closed),
+            false => state.commit(commit, self.clock.now_ms()),
+        })
+    }
+
+    fn durability(&self) -> Durability {
+        Durability::Memory
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        *self.state.lock() = State {
+            closed: true,
+            ..State::default()
+        };
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Logs for MemoryStore {
+    async fn read(&self, log: &LogName, from: Offset, limit: ReadLimit) -> Result<ReadBatch, StoreError> {
+        let state = self.open_state()?;
+        Ok(state.logs.get(log).map(|log| log.read(from, limit)).unwrap_or_default())
+    }
+
+    async fn bounds(&self, log: &LogName) -> Result<Bounds, StoreError> {
+        let state = self.open_state()?;
+        Ok(state.logs.get(log).map(MemoryLog::bounds).unwrap_or_default())
+    }
+
+    fn watch(&self, log: &LogName) -> HeadWatch {
+        let mut state = self.state.lock();
+        let bounds = state.logs.get(log).map(MemoryLog::bounds).unwrap_or_default();
+        match state.closed {
+            true => Heads::default().watch(log, bounds),
+            false => state.heads.watch(log, bounds),
+        }
+    }
+
+    async fn find(&self, log: &LogName, what: Find) -> Result<Option<Offset>, StoreError> {
+        let state = self.open_state()?;
+        Ok(state.logs.get(log).and_then(|log| log.find(what)))
+    }
+
+    async fn latest_by_key(&self, log: &LogName, keys: &[&str]) -> Result<Vec<Option<Record>>, StoreError> {
+        let state = self.open_state()?;
+        match state.logs.get(log) {
+            Some(found) if found.options().compacted => Ok(keys.iter().map(|key| found.latest(key)).collect()),
+            _ => Err(StoreError::NotCompacted { log: log.clone() }),
+        }
+    }
+
+    async fn trim(&self, log: &LogName, before: Offset) -> Result<Bounds, StoreError> {
+        let now = self.clock.now_ms();
+        let mut state = self.open_state()?;
+        let Some(found) = state.logs.get_mut(log) else {
+            return Ok(Bounds::default());
+        };
+        found.trim(before, now);
+        let bounds = found.bounds();
+        state.heads.tell(log, bounds);
+        Ok(bounds)
+    }
+
+    async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError> {
+        let now = self.clock.now_ms();
+        let mut state = self.open_state()?;
+        match state.logs.get_mut(log) {
+            Some(found) if found.options().compacted => Ok(found.compact(tombstone_grace, now)),
+            _ => Err(StoreError::NotCompacted { log: log.clone() }),
+        }
+    }
+
+    async fn logs(&self) -> Result<Vec<LogInfo>, StoreError> {
+        let state = self.open_state()?;
+        Ok(state.logs.iter().map(|(name, log)| log.info(name)).collect())
+    }
+}

@@ -1,0 +1,197 @@
+//! The switches and counters of a faulty disk.
+
+use std::io;
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+/// Which files a fault is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Everywhere,
+    Journal,
+    Segments,
+}
+
+/// Which operations fail, counted from when the fault was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    Every,
+    /// Only this one; the first is 1.
+    Nth(u64),
+}
+
+/// What a delay slows down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slow {
+    Syncs,
+    Writes,
+}
+
+/// What was done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub reads: u64,
+    pub writes: u64,
+    pub bytes_written: u64,
+    pub syncs: u64,
+}
+
+/// The switches. Shared by the test and the disk.
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    syncs: Option<(Place, Which, u64)>,
+    room: Option<(Place, u64)>,
+    reads: Option<Place>,
+    delay: Option<(Place, Slow, Duration)>,
+    counts: [Counts; 3],
+}
+
+/// What the disk is to do with a write.
+pub(super) enum Verdict {
+    Write,
+    /// Only so much fits.
+    Cut(usize),
+}
+
+impl Place {
+    fn covers(self, path: &Path) -> bool {
+        self == Self::Everywhere || self == Self::of(path)
+    }
+
+    /// By the names of the directories on the way to the file.
+    fn of(path: &Path) -> Self {
+        let below = |prefix: &str| {
+            let starts = |it: Component<'_>| it.as_os_str().to_string_lossy().starts_with(prefix);
+            path.components().any(starts)
+        };
+        match (below("journal"), below("segments") || below("logs")) {
+            (true, _) => Self::Journal,
+            (_, true) => Self::Segments,
+            _ => Self::Everywhere,
+        }
+    }
+
+    fn index(self) -> usize {
+        match self {
+            Self::Everywhere => 0,
+            Self::Journal => 1,
+            Self::Segments => 2,
+        }
+    }
+}
+
+impl Faults {
+    /// Syncs of files and directories answer with an I/O error and sync nothing.
+    pub fn fail_syncs(&self, place: Place, which: Which) {
+        self.0.lock().syncs = Some((place, which, 0));
+    }
+
+    /// The disk is full once files have grown by this many more bytes. Writing over what is there
+    /// already needs no room.
+    pub fn fill_up(&self, place: Place, room_bytes: u64) {
+        self.0.lock().room = Some((place, room_bytes));
+    }
+
+    pub fn fail_reads(&self, place: Place) {
+        self.0.lock().reads = Some(place);
+    }
+
+    pub fn delay(&self, place: Place, what: Slow, by: Duration) {
+        self.0.lock().delay = Some((place, what, by));
+    }
+
+    /// Ends all faults; counters go on.
+    pub fn heal(&self) {
+        let mut inner = self.0.lock();
+        let counts = inner.counts;
+        *inner = Inner {
+            counts,
+            ..Inner::default()
+        };
+    }
+
+    /// What was done to files of that place; `Everywhere` adds up all.
+    pub fn counts(&self, place: Place) -> Counts {
+        let inner = self.0.lock();
+        match place {
+            Place::Everywhere => inner.counts.iter().fold(Counts::default(), |sum, more| Counts {
+                reads: sum.reads + more.reads,
+                writes: sum.writes + more.writes,
+                bytes_written: sum.bytes_written + more.bytes_written,
+                syncs: sum.syncs + more.syncs,
+            }),
+            place => inner.counts[place.index()],
+        }
+    }
+
+    pub(super) fn before_read(&self, path: &Path) -> io::Result<()> {
+        let mut inner = self.0.lock();
+        inner.counts[Place::of(path).index()].reads += 1;
+        match inner.reads.is_some_and(|place| place.covers(path)) {
+            true => Err(input_output_error()),
+            false => Ok(()),
+        }
+    }
+
+    /// `growth` of the `length` bytes lie beyond the end of the file.
+    pub(super) fn before_write(&self, path: &Path, length: usize, growth: usize) -> Verdict {
+        self.wait(path, Slow::Writes);
+        let mut inner = self.0.lock();
+        let counts = &mut inner.counts[Place::of(path).index()];
+        counts.writes += 1;
+        counts.bytes_written += length as u64;
+        match &mut inner.room {
+            Some((place, room)) if place.covers(path) => {
+                let fits = growth.min(usize::try_from(*room).unwrap_or(usize::MAX));
+                *room -= fits as u64;
+                match fits == growth {
+                    true => Verdict::Write,
+                    false => Verdict::Cut(length - growth + fits),
+                }
+            }
+            _ => Verdict::Write,
+        }
+    }
+
+    pub(super) fn before_sync(&self, path: &Path) -> io::Result<()> {
+        self.wait(path, Slow::Syncs);
+        let mut inner = self.0.lock();
+        inner.counts[Place::of(path).index()].syncs += 1;
+        match &mut inner.syncs {
+            Some((place, which, seen)) if place.covers(path) => {
+                *seen += 1;
+                match which {
+                    Which::Nth(nth) if seen != nth => Ok(()),
+                    _ => Err(input_output_error()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The lock is free while waiting, so that other files are not slowed down.
+    fn wait(&self, path: &Path, doing: Slow) {
+        let delay = self.0.lock().delay;
+        if let Some((place, what, by)) = delay
+            && what == doing
+            && place.covers(path)
+        {
+            std::thread::sleep(by);
+        }
+    }
+}
+
+pub(super) fn full() -> io::Error {
+    const ENOSPC: i32 = 28;
+    io::Error::from_raw_os_error(ENOSPC)
+}
+
+fn input_output_error() -> io::Error {
+    const EIO: i32 = 5;
+    io::Error::from_raw_os_error(EIO)
+}

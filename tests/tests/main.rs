@@ -1,0 +1,5 @@
+//! One integration binary: the promises of the whole, kept.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod power_loss;
+mod rounds;

@@ -1,0 +1,9 @@
+//! How long seeded tests run: short by default, as long as the environment says.
+
+/// The number in the environment variable, else the default.
+pub fn rounds(variable: &str, default: u64) -> u64 {
+    std::env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}

@@ -1,0 +1,91 @@
+//! Where the repository is and which files are in it.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Folders that hold what was built or fetched, not what was written.
+const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", "prom-data", "proptest-regressions"];
+
+/// What people write, by the end of its name.
+const TEXT: [&str; 12] = [
+    ".rs",
+    ".md",
+    ".toml",
+    ".txt",
+    ".json",
+    ".jsonl",
+    ".yml",
+    ".sh",
+    ".ts",
+    ".js",
+    ".gitignore",
+    ".ci/run",
+];
+
+/// A file of the repository.
+pub struct File {
+    /// Relative to the root, with `/` between the parts.
+    pub path: String,
+    pub text: String,
+}
+
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Every text file, in the order of their paths.
+pub fn files() -> Result<Vec<File>> {
+    let root = root();
+    let mut files = Vec::new();
+    collect(&root, &root, &mut files)?;
+    files.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(files)
+}
+
+/// The content of every file under a folder, which need not exist.
+pub fn contents(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut found = Vec::new();
+    if !folder.exists() {
+        return Ok(found);
+    }
+    for entry in std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(contents(&path)?);
+        } else {
+            let content = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+            found.push((path, content));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Scratch folders of measurements come and go while we look; what is gone was not part of the repository.
+fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(|| format!("reading {}", folder.display()))?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        let ours = !NOT_OURS.iter().any(|name| entry.file_name() == *name);
+        if kind.is_dir() && ours {
+            collect(root, &path, files)?;
+            continue;
+        }
+        let relative = path.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
+        if kind.is_file() && TEXT.iter().any(|end| relative.ends_with(end)) {
+            let text = match std::fs::read_to_string(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                text => text.with_context(|| format!("reading {relative}"))?,
+            };
+            files.push(File { path: relative, text });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Other programs, run from the root, with their output shown and their failure passed on.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::repository;
+
+/// The cargo that runs us.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(repository::root()).stdin(Stdio::null());
+    command
+}
+
+/// Runs to the end; anything but success is an error that names the command.
+pub fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} ended with {status}");
+    }
+    Ok(())
+}
+
+/// Whether `cargo <name>` is there. Its absence is the only thing asked; other failures show when it is used.
+pub fn has_cargo_command(name: &str) -> bool {
+    let quiet = cargo()
+        .arg(name)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    quiet.is_ok_and(|status| status.success())
+}

@@ -1,0 +1,70 @@
+//! The rules of the house that compilers do not know. Each rule is a file with examples that pass and that fail.
+
+mod decisions;
+mod header;
+mod layering;
+mod size;
+mod source;
+mod text;
+mod words;
+
+use anyhow::{Result, bail};
+
+use crate::repository::{self, File};
+
+/// A broken rule: where, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Complaint {
+    pub path: String,
+    /// From 1; 0 where the whole file is meant.
+    pub line: usize,
+    pub advice: String,
+}
+
+impl Complaint {
+    fn new(path: &str, line: usize, advice: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            advice: advice.into(),
+        }
+    }
+}
+
+const RATCHET: &str = "xtask/tidy-ratchet.txt";
+
+pub fn run() -> Result<()> {
+    let files = repository::files()?;
+    let mut complaints = check(&files);
+    complaints.sort_by(|left, right| (&left.path, left.line).cmp(&(&right.path, right.line)));
+    for Complaint { path, line, advice } in &complaints {
+        match line {
+            0 => eprintln!("{path}: {advice}"),
+            line => eprintln!("{path}:{line}: {advice}"),
+        }
+    }
+    if !complaints.is_empty() {
+        bail!("tidy found {} broken rules", complaints.len());
+    }
+    Ok(())
+}
+
+fn check(files: &[File]) -> Vec<Complaint> {
+    let rust = source::read_all(files);
+    let ratchet = files
+        .iter()
+        .find(|file| file.path == RATCHET)
+        .map_or("", |file| file.text.as_str());
+    let mut complaints = Vec::new();
+    for file in files {
+        complaints.extend(text::check(file));
+    }
+    for source in &rust {
+        complaints.extend(header::check(source));
+        complaints.extend(words::check(source));
+    }
+    complaints.extend(size::check(&rust, ratchet));
+    complaints.extend(layering::check(files));
+    complaints.extend(decisions::check(files));
+    complaints
+}
