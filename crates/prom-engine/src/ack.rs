@@ -40,9 +40,7 @@ impl Ticket {
 
 /// Settles many deliveries with one message and one answer per partition. The first error is
 /// returned; whatever it does not name is settled.
-pub fn ack_all(
-    deliveries: impl IntoIterator<Item = Delivery>,
-) -> impl Future<Output = Result<(), Error>> + Send + use<impl IntoIterator<Item = Delivery>> {
+pub fn ack_all(deliveries: Vec<Delivery>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
     let tickets = deliveries.into_iter().map(|delivery| delivery.ticket());
     let sent: Vec<_> = by_dispatcher(tickets).into_iter().map(|one| ack_leases(one.origin, one.subscriber, one.leases)).collect();
     async move { join_all(sent).await.into_iter().collect() }
@@ -78,7 +76,7 @@ fn ack_leases(
     leases: Leases,
 ) -> impl Future<Output = Result<(), Error>> + Send {
     let offsets = leases.iter().map(|(offset, _)| *offset).collect();
-    settle(origin, offsets, |reply| Request::Ack {
+    settle(origin, offsets, move |reply| Request::Ack {
         subscriber,
         leases,
         reply: Some(reply),
@@ -89,7 +87,7 @@ fn ack_leases(
 pub(crate) fn settle(
     origin: Arc<Origin>,
     offsets: SmallVec<[Offset; 1]>,
-    request: impl FnOnce(Reply) -> Request,
+    request: impl FnOnce(Reply) -> Request + 'static,
 ) -> impl Future<Output = Result<(), Error>> + Send {
     let (reply, answer) = oneshot::channel();
     let sent = match &origin.port {

@@ -1,2 +1,66 @@
-//! (placeholder)
+//! The bus: from a publish to the floor of a group, over any store.
+//!
+//! ```text
+//!   publish ─▶ admit ─▶ append ─▶ wake ─▶ dispatch ─▶ deliver ─▶ ack ─▶ the floor moves
+//! ```
+//!
+//! [`Bus`] is what an application holds. Promises: nothing is acknowledged before it is durable; what
+//! was not acked comes again; nobody polls, the append wakes; memory follows the windows of the
+//! subscribers, not the backlog. This crate knows no socket, no driver and no wall clock but the
+//! [`prom_store::Clock`] it is given.
+
+mod bus;
+mod error;
+pub mod limits;
+
+mod topic;
+mod admit;
+mod publish;
+
+mod group;
+mod position;
+mod subscribe;
+mod subscription;
+mod run;
+mod tail;
+
 pub mod dispatch;
+mod outlet;
+mod deliver;
+mod event;
+mod gap;
+mod ack;
+mod nack;
+mod modack;
+mod dead_letter;
+
+mod read;
+mod cursor;
+mod lag;
+mod why;
+mod audit;
+
+mod maintain;
+mod retain;
+mod compact;
+mod shutdown;
+
+pub use ack::ack_all;
+pub use bus::{Bus, BusOptions, NewTopics};
+pub use cursor::CursorInfo;
+pub use deliver::{Delivery, Ticket};
+pub use dispatch::{Backoff, Order};
+pub use error::{Error, ErrorKind};
+pub use event::StoredEvent;
+pub use gap::{Gap, GapReason};
+pub use group::{GroupInfo, GroupOptions, GroupSubscription, Mode};
+pub use lag::{Lag, PartitionLag};
+pub use position::Position;
+pub use publish::{Publish, Publishing};
+pub use read::Page;
+pub use retain::Retained;
+pub use subscribe::Subscribe;
+pub use subscription::{Item, Subscription, SubscriptionControl};
+pub use tail::{Tail, TailOptions};
+pub use topic::{Compaction, PartitionInfo, Retention, TopicInfo, TopicSettings};
+pub use why::{PartitionWhy, Why};

@@ -12,33 +12,33 @@ use crate::dispatch::task::Request;
 impl Delivery {
     /// Failed, for this reason; comes again after the group's backoff. At the limit of attempts it
     /// goes to the dead letters with the reason.
-    pub fn nack(&self, reason: impl Into<String>) -> impl Future<Output = Result<(), Error>> + Send + use<impl Into<String>> {
-        self.ticket().nack_with(reason.into(), None)
+    pub fn nack(&self, reason: &str) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.ticket().nack_with(reason.to_owned(), None)
     }
 
     /// As [`Delivery::nack`], but comes again after `delay`.
     pub fn nack_after(
         &self,
-        reason: impl Into<String>,
+        reason: &str,
         delay: Duration,
-    ) -> impl Future<Output = Result<(), Error>> + Send + use<impl Into<String>> {
-        self.ticket().nack_with(reason.into(), Some(delay))
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.ticket().nack_with(reason.to_owned(), Some(delay))
     }
 }
 
 impl Ticket {
     /// As [`Delivery::nack`].
-    pub fn nack(&self, reason: impl Into<String>) -> impl Future<Output = Result<(), Error>> + Send + use<impl Into<String>> {
-        self.nack_with(reason.into(), None)
+    pub fn nack(&self, reason: &str) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.nack_with(reason.to_owned(), None)
     }
 
     /// As [`Delivery::nack_after`].
     pub fn nack_after(
         &self,
-        reason: impl Into<String>,
+        reason: &str,
         delay: Duration,
-    ) -> impl Future<Output = Result<(), Error>> + Send + use<impl Into<String>> {
-        self.nack_with(reason.into(), Some(delay))
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.nack_with(reason.to_owned(), Some(delay))
     }
 
     fn nack_with(

@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::Error;
 use crate::ack::{Together, by_dispatcher};
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::task::Request;
-use crate::subscribe::{Settling, Subscribe};
+use crate::event::Origin;
+use crate::subscribe::{Handling, Settling, Subscribe};
 use crate::subscription::Subscription;
 
 impl Subscribe<'_> {
@@ -67,39 +68,13 @@ impl Subscribe<'_> {
     {
         let handling = self.handling;
         let mut subscription = self.start().await?;
-        let mut runner = Runner {
-            handler,
-            running: FuturesUnordered::new(),
-            held: HashMap::new(),
-            next_number: 0,
-            settling: handling.settling,
-            done: Vec::new(),
-        };
-        runner.drive(&mut subscription, handling.concurrency).await;
+        drive(&mut subscription, &handler, handling).await;
         match subscription.failure() {
             Some(failure) => Err(failure),
             None => Ok(()),
         }
     }
 }
-
-struct Runner<H, F: Future> {
-    handler: H,
-    running: FuturesUnordered<Numbered<F>>,
-    /// What each running handler holds.
-    held: HashMap<u64, Ticket>,
-    next_number: u64,
-    settling: Settling,
-    /// Finished well, not yet acked.
-    done: Vec<Ticket>,
-}
-
-type Numbered<F> = futures::future::Map<
-    futures::future::Join<std::future::Ready<u64>, futures::future::CatchUnwind<AssertUnwindSafe<F>>>,
-    fn(
-        (u64, std::thread::Result<<F as Future>::Output>),
-    ) -> (u64, std::thread::Result<<F as Future>::Output>),
->;
 
 /// What comes next in a runner's life.
 enum Step<T> {
@@ -108,47 +83,140 @@ enum Step<T> {
     Renew,
 }
 
-impl<H, F, E> Runner<H, F>
+async fn drive<H, F, E>(subscription: &mut Subscription, handler: &H, handling: Handling)
 where
     H: Fn(Delivery) -> F,
     F: Future<Output = Result<(), E>>,
     E: Display,
 {
-    async fn drive(&mut self, subscription: &mut Subscription, concurrency: usize) {
-        let ack_timeout = subscription.outlet().taste.ack_timeout;
-        let half_time = ack_timeout / 2;
-        let mut renewal = interval_at(Instant::now() + half_time, half_time);
-        renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut open = true;
-        while open || !self.running.is_empty() {
-            let wants_more = open && self.running.len() < concurrency;
-            let step = async {
-                tokio::select! {
-                    biased;
-                    _ = renewal.tick() => Step::Renew,
-                    Some(finished) = self.running.next() => Step::Finished(finished),
-                    arrived = subscription.next(), if wants_more => Step::Arrived(arrived),
-                }
-            };
-            tokio::pin!(step);
-            let step = match step.as_mut().now_or_never() {
-                Some(step) => step,
-                // Nothing to do at once: a good moment for what is done.
-                None => {
-                    send_acks(&mut self.done).await;
-                    step.await
-                }
-            };
-            match step {
-                Step::Finished((number, result)) => self.finished(number, result).await,
-                Step::Arrived(Some(delivery)) => self.begin(delivery),
-                Step::Arrived(None) => open = false,
-                Step::Renew => self.renew(subscription, ack_timeout).await,
+    let (ack_timeout, batch_size) = {
+        let taste = &subscription.outlet().taste;
+        (taste.ack_timeout, taste.batch_size)
+    };
+    let half_time = ack_timeout / 2;
+    let mut renewal = interval_at(Instant::now() + half_time, half_time);
+    renewal.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut running = FuturesUnordered::new();
+    // What each running handler holds, by number.
+    let mut held: HashMap<u64, Ticket> = HashMap::new();
+    let mut done: Vec<Ticket> = Vec::new();
+    let mut number = 0;
+    let mut open = true;
+    while open || !running.is_empty() {
+        let wants_more = open && running.len() < handling.concurrency;
+        let at_once = next_step(&mut renewal, &mut running, subscription, wants_more).now_or_never();
+        let step = match at_once {
+            Some(step) => step,
+            // Nothing to do at once: a good moment for what is done.
+            None => {
+                send_acks(&mut done).await;
+                next_step(&mut renewal, &mut running, subscription, wants_more).await
             }
-            if self.done.len() >= subscription.outlet().taste.batch_size {
-                send_acks(&mut self.done).await;
+        };
+        match step {
+            Step::Arrived(Some(delivery)) => {
+                number += 1;
+                held.insert(number, delivery.ticket());
+                running.push(handle(handler, delivery, number));
+            }
+            Step::Arrived(None) => open = false,
+            Step::Finished((number, result)) => {
+                let ticket = held.remove(&number);
+                match (ticket, result) {
+                    (Some(ticket), result) if handling.settling == Settling::ByResult => match result {
+                        Ok(()) => done.push(ticket),
+                        Err(reason) => send_nack(&ticket, reason).await,
+                    },
+                    _ => {}
+                }
+            }
+            Step::Renew => {
+                let deadline = subscription.bus().core().clock.monotonic().saturating_add(ack_timeout);
+                let queued = subscription.outlet().renew_queued(deadline);
+                send_renewals(held.values().cloned().chain(queued), ack_timeout).await;
             }
         }
-        send_acks(&mut self.done).await;
+        if done.len() >= batch_size {
+            send_acks(&mut done).await;
+        }
+    }
+    send_acks(&mut done).await;
+}
+
+/// Renewals before results before new work: a lease must not run out because there is much to do.
+async fn next_step<W: Future>(
+    renewal: &mut Interval,
+    running: &mut FuturesUnordered<W>,
+    subscription: &mut Subscription,
+    wants_more: bool,
+) -> Step<W::Output> {
+    tokio::select! {
+        biased;
+        _ = renewal.tick() => Step::Renew,
+        Some(finished) = running.next() => Step::Finished(finished),
+        arrived = subscription.next(), if wants_more => Step::Arrived(arrived),
+    }
+}
+
+/// Runs the handler; a panic is a failed attempt like any other.
+async fn handle<H, F, E>(handler: &H, delivery: Delivery, number: u64) -> (u64, Result<(), String>)
+where
+    H: Fn(Delivery) -> F,
+    F: Future<Output = Result<(), E>>,
+    E: Display,
+{
+    let work = AssertUnwindSafe(async { handler(delivery).await });
+    let result = match work.catch_unwind().await {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(_) => Err("the handler panicked".to_owned()),
+    };
+    (number, result)
+}
+
+/// Acks that nobody waits for; the dispatcher makes them durable, and logs if it cannot.
+async fn send_acks(done: &mut Vec<Ticket>) {
+    for one in by_dispatcher(done.drain(..)) {
+        let Together {
+            origin,
+            subscriber,
+            leases,
+        } = one;
+        let request = Request::Ack {
+            subscriber,
+            leases,
+            reply: None,
+        };
+        send(&origin, request).await;
+    }
+}
+
+async fn send_nack(ticket: &Ticket, reason: String) {
+    let request = Request::Nack {
+        subscriber: ticket.subscriber,
+        offset: ticket.offset,
+        lease: ticket.lease,
+        reason: Some(reason),
+        delay: None,
+        reply: None,
+    };
+    send(&ticket.origin, request).await;
+}
+
+async fn send_renewals(tickets: impl Iterator<Item = Ticket>, extend: Duration) {
+    for one in by_dispatcher(tickets) {
+        let request = Request::Modack {
+            subscriber: one.subscriber,
+            leases: one.leases,
+            extend,
+            reply: None,
+        };
+        send(&one.origin, request).await;
+    }
+}
+
+/// A dispatcher that has ended has no leases left to settle.
+async fn send(origin: &Origin, request: Request) {
+    if let Some(port) = &origin.port {
+        let _ended = port.mailbox.send(request).await;
     }
 }

@@ -14,23 +14,28 @@ use crate::codec::Take;
 use crate::documents::keys;
 use crate::log::Log;
 use crate::log::read::from_anywhere;
-use crate::segment::Segment;
+use crate::segment::{RECORDS_AT, Segment};
 use crate::shared::Shared;
 
 pub(crate) fn compact(shared: &Shared, log: &Arc<Log>, grace: Duration) -> Result<CompactReport, StoreError> {
     let _one_at_a_time = shared.compacting.lock();
     know_latest(shared, log)?;
-    let (sealed, id) = {
+    shared.background.request_and_wait(|work| work.fill = true);
+    let (segments, id, events_in_memory, bytes_in_memory) = {
         let state = log.state.lock();
-        let sealed: Vec<_> = state
-            .segments
-            .iter()
-            .filter(|segment| segment.is_sealed())
-            .cloned()
-            .collect();
-        (sealed, state.id)
+        let events = state.bounds.next.saturating_sub(state.tail.filled_to());
+        (state.segments.clone(), state.id, events, state.tail.unfilled_bytes())
     };
-    let mut report = CompactReport::default();
+    let (sealed, active): (Vec<_>, Vec<_>) = segments.into_iter().partition(|segment| segment.is_sealed());
+    let untouched = |of: fn(&Arc<Segment>) -> u64| active.iter().map(of).sum::<u64>();
+    let events_untouched = events_in_memory + untouched(|segment| segment.meta.lock().events);
+    let bytes_untouched = bytes_in_memory + untouched(|segment| segment.event_bytes());
+    let mut report = CompactReport {
+        events_before: events_untouched,
+        events_after: events_untouched,
+        bytes_before: bytes_untouched,
+        bytes_after: bytes_untouched,
+    };
     let Some(id) = id else {
         return Ok(report);
     };
@@ -38,9 +43,9 @@ pub(crate) fn compact(shared: &Shared, log: &Arc<Log>, grace: Duration) -> Resul
         let before = *segment.meta.lock();
         let after = clean(shared, log, id, &segment, grace)?.unwrap_or(before);
         report.events_before += before.events;
-        report.bytes_before += before.length;
+        report.bytes_before += before.length - RECORDS_AT;
         report.events_after += after.events;
-        report.bytes_after += after.length;
+        report.bytes_after += after.length - RECORDS_AT;
     }
     Ok(report)
 }

@@ -56,11 +56,20 @@ pub(crate) struct Health {
 #[derive(Default)]
 pub(crate) struct Background {
     work: Mutex<Work>,
+    passes: Mutex<Passes>,
     wake: Condvar,
+    done: Condvar,
     /// Bytes of events that are in memory only (and in the journal).
     unfilled: AtomicU64,
     filled: Condvar,
     prepare_requested: AtomicBool,
+}
+
+/// Passes of the background thread, numbered as they begin.
+#[derive(Default)]
+struct Passes {
+    begun: u64,
+    done: u64,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +137,7 @@ impl Background {
             }
         }
         let stop = work.stop;
+        self.passes.lock().begun += 1;
         std::mem::replace(
             &mut *work,
             Work {
@@ -135,6 +145,27 @@ impl Background {
                 ..Work::default()
             },
         )
+    }
+
+    /// The pass that `wait` began is over.
+    pub(crate) fn pass_done(&self) {
+        let mut passes = self.passes.lock();
+        passes.done = passes.begun;
+        self.done.notify_all();
+    }
+
+    /// Asks for work and waits until a pass that began afterwards is over.
+    pub(crate) fn request_and_wait(&self, change: impl FnOnce(&mut Work)) {
+        let pass = {
+            let mut work = self.work.lock();
+            change(&mut work);
+            self.passes.lock().begun + 1
+        };
+        self.wake.notify_one();
+        let mut passes = self.passes.lock();
+        while passes.done < pass {
+            self.done.wait(&mut passes);
+        }
     }
 
     pub(crate) fn add_unfilled(&self, bytes: u64) -> u64 {

@@ -86,6 +86,19 @@ impl EmbeddedStore {
         self.shared.health.lock().reason().cloned()
     }
 
+    /// Brings everything behind the journal up to date now, rather than when a journal file is full.
+    /// Worth calling before a copy of the directory is made.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.blocking(|shared| {
+            shared.background.request_and_wait(|work| work.checkpoint = true);
+            match shared.health.lock().reason() {
+                Some(reason) => Err(fault::documents(reason)),
+                None => Ok(()),
+            }
+        })
+        .await
+    }
+
     /// Takes what `shut_down` needs; `None` if that has been done.
     fn begin_close(&self) -> Option<Threads> {
         self.closed.store(true, Ordering::Release);

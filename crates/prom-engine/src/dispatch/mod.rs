@@ -17,6 +17,7 @@
 
 mod machine;
 mod options;
+pub(crate) mod task;
 
 mod ack;
 mod bounds;
@@ -32,6 +33,7 @@ mod scan;
 mod status;
 mod subscriber;
 mod vanish;
+mod withdraw;
 
 mod backoff;
 mod deadlines;

@@ -9,10 +9,11 @@ mod position;
 mod registry;
 
 pub(crate) use document::{GroupDocument, read_group};
+pub(crate) use expire::expire;
 pub(crate) use options::Asked;
 pub use list::{GroupInfo, GroupSubscription};
 pub use options::{GroupOptions, Mode};
-pub(crate) use registry::{Group, Groups};
+pub(crate) use registry::{Group, Groups, Retired};
 
 /// Where groups are kept, one document per group.
 pub(crate) const COLLECTION: &str = "groups";

@@ -1,9 +1,12 @@
 //! Topics: what they are told about themselves, and the registry that every publish looks into.
 
+mod create;
 mod registry;
 mod settings;
 
+pub use create::{PartitionInfo, TopicInfo};
 pub(crate) use registry::{Topic, Topics};
+pub(crate) use settings::millis;
 pub use settings::{Compaction, Retention, TopicSettings};
 
 /// Where the settings are kept, one document per topic.

@@ -85,12 +85,7 @@ impl Topics {
             let Some(last) = page.last() else { break };
             after = Some(last.key.clone());
             for document in page {
-                let settings: TopicSettings =
-                    serde_json::from_slice(&document.value).map_err(|error| Error::Document {
-                        collection: COLLECTION,
-                        key: document.key,
-                        reason: error.to_string(),
-                    })?;
+                let settings = TopicSettings::parse(&document)?;
                 known.set(Arc::new(Topic::new(settings, true)));
             }
         }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use prom_store::LogOptions;
+use prom_store::{Document, LogOptions};
 use prom_types::{Invalid, TopicName, limits};
 use serde::{Deserialize, Serialize};
 
+use super::COLLECTION;
 use crate::Error;
 use crate::limits::TOMBSTONE_GRACE;
 
@@ -58,6 +59,14 @@ impl TopicSettings {
     /// One partition, kept for ever, not compacted.
     pub fn new(name: &str) -> Result<Self, Error> {
         Ok(Self::named(TopicName::parse(name)?))
+    }
+
+    pub(crate) fn parse(document: &Document) -> Result<Self, Error> {
+        serde_json::from_slice(&document.value).map_err(|error| Error::Document {
+            collection: COLLECTION,
+            key: document.key.clone(),
+            reason: error.to_string(),
+        })
     }
 
     pub(crate) fn named(name: TopicName) -> Self {

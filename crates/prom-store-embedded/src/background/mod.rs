@@ -55,6 +55,7 @@ impl BackgroundThread {
             if work.checkpoint || work.stop || trouble {
                 self.attempt("making a checkpoint", Self::checkpoint);
             }
+            self.shared.background.pass_done();
             if work.stop {
                 return;
             }

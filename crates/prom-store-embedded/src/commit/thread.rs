@@ -62,7 +62,9 @@ impl CommitThread {
             self.shared.background.request(|work| work.fill = true);
             self.shared.background.wait_filled();
         }
-        while self.shared.journal.live_bytes() > sizes.journal_total && self.shared.health.lock().reason().is_none() {
+        while self.shared.journal.releasable_bytes() > sizes.journal_total
+            && self.shared.health.lock().reason().is_none()
+        {
             self.shared.background.request(|work| work.checkpoint = true);
             self.shared.journal.wait_for_release();
         }

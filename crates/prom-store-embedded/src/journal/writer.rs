@@ -110,8 +110,16 @@ impl Files {
         Ok(())
     }
 
-    pub(crate) fn live_bytes(&self) -> u64 {
-        self.state.lock().live.iter().map(|(file, _)| file.capacity).sum()
+    /// Bytes of the files that a checkpoint could free: all but the one being written.
+    pub(crate) fn releasable_bytes(&self) -> u64 {
+        let state = self.state.lock();
+        let before_current = state.live.len().saturating_sub(1);
+        state
+            .live
+            .iter()
+            .take(before_current)
+            .map(|(file, _)| file.capacity)
+            .sum()
     }
 
     /// Waits until the live files are within their limit, or somebody calls `release`.

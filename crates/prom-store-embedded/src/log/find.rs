@@ -14,7 +14,7 @@ pub(crate) fn find(log: &Log, files: &OpenFiles, interval: u64, what: Find) -> R
     match what {
         Find::StoredAt(time) => by_time(log, files, interval, time),
         Find::Id(id) => by_id(log, files, interval, id),
-        Find::RemainingBytes(bytes) => Ok(by_remaining_bytes(log, bytes)),
+        Find::RemainingBytes(bytes) => by_remaining_bytes(log, files, interval, bytes),
     }
 }
 
@@ -53,20 +53,40 @@ fn by_id(log: &Log, files: &OpenFiles, interval: u64, id: EventId) -> Result<Opt
     Ok(None)
 }
 
-/// By whole segments and chunks: the first boundary behind which at most `bytes` remain.
-fn by_remaining_bytes(log: &Log, bytes: u64) -> Option<Offset> {
-    let state = log.state.lock();
-    let mut remaining = state.tail.unfilled_bytes();
-    if remaining > bytes {
-        return Some(state.tail.filled_to().max(state.bounds.start)).filter(|offset| *offset < state.bounds.next);
+/// The first offset from which on at most `bytes` remain.
+fn by_remaining_bytes(log: &Log, files: &OpenFiles, interval: u64, bytes: u64) -> Result<Option<Offset>, StoreError> {
+    let (unfilled, segments, bounds) = {
+        let state = log.state.lock();
+        (state.tail.unfilled(), state.segments.clone(), state.bounds)
+    };
+    let within = |offset: Offset| Ok(Some(offset.max(bounds.start)).filter(|offset| *offset < bounds.next));
+    let mut remaining = 0;
+    for chunk in unfilled.iter().rev() {
+        if remaining + chunk.len_bytes() > bytes {
+            return within(chunk.first_within(bytes - remaining));
+        }
+        remaining += chunk.len_bytes();
     }
-    for segment in state.segments.iter().rev() {
+    for segment in segments.iter().rev() {
+        if remaining + segment.event_bytes() > bytes {
+            return within(first_within(segment, files, interval, bytes - remaining)?);
+        }
         remaining += segment.event_bytes();
-        if remaining > bytes {
-            return Some(segment.end().max(state.bounds.start)).filter(|offset| *offset < state.bounds.next);
+    }
+    within(bounds.start)
+}
+
+/// The index leads near; the last few records are read.
+fn first_within(segment: &Segment, files: &OpenFiles, interval: u64, bytes: u64) -> Result<Offset, StoreError> {
+    let length = segment.meta.lock().length;
+    let cut = length.saturating_sub(bytes);
+    let mut scan = Scan::new(segment, files, segment.index(files, interval)?.position_before(cut))?;
+    while let Some((position, item)) = scan.next_record()? {
+        if let Some(record) = item.ok().filter(|_| position >= cut) {
+            return Ok(record.offset());
         }
     }
-    (state.bounds.start < state.bounds.next).then_some(state.bounds.start)
+    Ok(segment.end())
 }
 
 fn snapshot(log: &Log) -> (Vec<Arc<Segment>>, Offset) {

@@ -118,10 +118,13 @@ fn gather(state: &LogState, index: usize, from: Offset, limit: ReadLimit) -> Rea
     let mut next = from;
     'chunks: for chunk in state.tail.chunks_from(index) {
         for offset in chunk.base().max(from)..chunk.end() {
-            if records.len() >= limit.events || bytes >= limit.bytes {
+            if records.len() >= limit.events {
                 break 'chunks;
             }
             if let Some(record) = chunk.record(offset) {
+                if bytes + record.len() > limit.bytes && !records.is_empty() {
+                    break 'chunks;
+                }
                 bytes += record.len();
                 records.push(record);
             }

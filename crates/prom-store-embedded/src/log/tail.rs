@@ -63,6 +63,12 @@ impl Chunk {
         (self.base..self.end()).filter_map(|offset| self.record(offset))
     }
 
+    /// The first offset from which on at most `bytes` of this chunk remain.
+    pub(crate) fn first_within(&self, bytes: u64) -> Offset {
+        let beyond = |&at: &u32| self.len_bytes() - u64::from(at) > bytes;
+        self.base + self.positions.partition_point(beyond) as u64
+    }
+
     pub(crate) fn has_exact(&self) -> bool {
         self.exact
     }

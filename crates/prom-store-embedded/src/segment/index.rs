@@ -51,6 +51,12 @@ impl SparseIndex {
         self.entries[..after].last().map_or(RECORDS_AT, |entry| entry.position)
     }
 
+    /// A known beginning of a record at or before `position`.
+    pub(crate) fn position_before(&self, position: u64) -> u64 {
+        let after = self.entries.partition_point(|entry| entry.position <= position);
+        self.entries[..after].last().map_or(RECORDS_AT, |entry| entry.position)
+    }
+
     fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16 + self.entries.len() * 24);
         out.extend_from_slice(MAGIC);

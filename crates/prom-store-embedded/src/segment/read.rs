@@ -155,7 +155,7 @@ impl Segment {
             ..SegmentRead::default()
         };
         let mut bytes = 0;
-        while found.records.len() < limit.events && bytes < limit.bytes {
+        while found.records.len() < limit.events {
             let Some((at, item)) = scan.next_record()? else {
                 found.close_damage(end);
                 found.next = end;
@@ -163,6 +163,7 @@ impl Segment {
             };
             match item {
                 Ok(record) if record.offset() < from => {}
+                Ok(record) if bytes + record.len() > limit.bytes && !found.records.is_empty() => break,
                 Ok(record) => {
                     found.close_damage(record.offset());
                     found.next = record.offset() + 1;

@@ -92,7 +92,7 @@ impl Task {
                     subscriber,
                     leases,
                     reply,
-                } => self.ack(now, subscriber, &leases, reply),
+                } => self.ack(subscriber, &leases, reply),
                 Request::Nack {
                     subscriber,
                     offset,
@@ -121,10 +121,10 @@ impl Task {
         end
     }
 
-    fn ack(&mut self, now: Duration, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>) {
+    fn ack(&mut self, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>) {
         let mut lost: Vec<Offset> = Vec::new();
         for &(offset, lease) in leases {
-            match self.machine.ack(now, subscriber, offset, lease) {
+            match self.machine.ack(subscriber, offset, lease) {
                 Ok(Settled::Now | Settled::AlreadySettled) => {}
                 Err(NotLeased) => lost.push(offset),
             }

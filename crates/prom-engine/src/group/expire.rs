@@ -1,0 +1,63 @@
+//! Groups that nobody used for as long as they said are deleted.
+
+use prom_store::{CommitError, Expect};
+use prom_types::{EpochMs, GroupName};
+
+use super::{COLLECTION, GroupDocument};
+use crate::bus::Core;
+use crate::limits::DOCUMENTS_AT_ONCE;
+use crate::{Bus, Error};
+
+impl Bus {
+    /// Deletes expired groups now; returns their names.
+    pub async fn expire_groups_now(&self) -> Result<Vec<GroupName>, Error> {
+        expire(self.core()).await
+    }
+}
+
+pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
+    let mut expired = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = core.store.documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+        let Some(last) = page.last() else {
+            return Ok(expired);
+        };
+        after = Some(last.key.clone());
+        for document in page {
+            let group = GroupDocument::parse(&document.key, &document.value)?;
+            let Some(expire_after_ms) = group.expire_after_ms() else {
+                continue;
+            };
+            let name = GroupName::parse(&document.key)?;
+            if core.is_subscribed(&name) {
+                core.touch(&name, group, document.revision).await?;
+                continue;
+            }
+            let unused = core.clock.now_ms().saturating_sub(group.last_used_ts);
+            if unused >= EpochMs::try_from(expire_after_ms).unwrap_or(EpochMs::MAX) {
+                core.delete_group(&name, Expect::Revision(document.revision)).await?;
+                tracing::info!(group = %name, "the group was not used and has expired");
+                expired.push(name);
+            }
+        }
+    }
+}
+
+impl Core {
+    fn is_subscribed(&self, name: &GroupName) -> bool {
+        let here = self.followers.all();
+        here.iter().any(|live| live.group.name == *name && !live.outlet.is_ended())
+    }
+
+    /// Writes down that the group is in use.
+    async fn touch(&self, name: &GroupName, mut group: GroupDocument, revision: u64) -> Result<(), Error> {
+        group.last_used_ts = group.last_used_ts.max(self.clock.now_ms());
+        let write = group.write(name, Expect::Revision(revision));
+        match self.store.commit(prom_store::Commit::document(write)).await {
+            // Somebody subscribed at this moment, which says the same.
+            Ok(_) | Err(CommitError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Listing groups and deleting them.
+
+use prom_store::{Commit, CommitError, CursorChange, DocumentWrite, Expect};
+use prom_types::{EpochMs, GroupName, TopicPattern};
+
+use super::{COLLECTION, GroupDocument, GroupOptions, read_group};
+use crate::bus::Core;
+use crate::dispatch::task::Request;
+use crate::limits::DOCUMENTS_AT_ONCE;
+use crate::{Bus, Error};
+
+/// A group as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupInfo {
+    pub name: GroupName,
+    pub subscriptions: Vec<GroupSubscription>,
+    pub created_ts: EpochMs,
+    /// Kept up to date only where the group can expire.
+    pub last_used_ts: EpochMs,
+    /// Subscribers in this process.
+    pub subscribers: usize,
+}
+
+/// What a group subscribes to in one go, and the options agreed on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupSubscription {
+    pub topics: Vec<TopicPattern>,
+    pub options: GroupOptions,
+}
+
+impl Bus {
+    /// All groups, by name.
+    pub async fn groups(&self) -> Result<Vec<GroupInfo>, Error> {
+        let mut groups = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.store().documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+            let Some(last) = page.last() else {
+                return Ok(groups);
+            };
+            after = Some(last.key.clone());
+            for document in page {
+                let group = GroupDocument::parse(&document.key, &document.value)?;
+                groups.push(self.info(GroupName::parse(&document.key)?, group));
+            }
+        }
+    }
+
+    /// Deletes a group with its cursors. Its subscriptions end.
+    pub async fn delete_group(&self, group: &str) -> Result<(), Error> {
+        let name = GroupName::parse(group)?;
+        match read_group(&**self.store(), &name).await? {
+            Some(_) => self.core().delete_group(&name, Expect::Anything).await,
+            None => Err(Error::UnknownGroup { group: name }),
+        }
+    }
+
+    fn info(&self, name: GroupName, group: GroupDocument) -> GroupInfo {
+        let here = self.core().followers.all();
+        let ours = here.iter().filter(|live| live.group.name == name && !live.outlet.is_ended());
+        let subscription = |agreed: super::document::Agreed| GroupSubscription {
+            topics: agreed.topics,
+            options: agreed.options,
+        };
+        GroupInfo {
+            subscribers: ours.count(),
+            subscriptions: group.subscriptions.into_iter().map(subscription).collect(),
+            created_ts: group.created_ts,
+            last_used_ts: group.last_used_ts,
+            name,
+        }
+    }
+}
+
+impl Core {
+    /// Ends the dispatchers first, so that nothing is settled in a cursor that is gone.
+    pub(super) async fn delete_group(&self, name: &GroupName, expect: Expect) -> Result<(), Error> {
+        let here = self.followers.all();
+        here.iter().filter(|live| live.group.name == *name).for_each(|live| {
+            live.outlet.fail(Error::UnknownGroup { group: name.clone() });
+        });
+        let group = self.groups.get(name);
+        for log in group.running_logs() {
+            group.ask(&log, Request::Delete).await;
+        }
+        self.groups.forget(name);
+        let cursors = self.store.cursors(None).await?.into_iter().filter(|(cursor, _)| cursor.group == *name);
+        let commit = Commit {
+            cursors: cursors.map(|(cursor, _)| (cursor, CursorChange::Delete)).collect(),
+            documents: vec![DocumentWrite::delete(COLLECTION, name.as_str()).expecting(expect)],
+            ..Commit::default()
+        };
+        match self.store.commit(commit).await {
+            // It was used again at the last moment: it stays.
+            Ok(_) | Err(CommitError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! How far a group is behind.
+
+use prom_store::ReadLimit;
+use prom_types::{GroupName, Offset, TopicName};
+
+use crate::dispatch::task::Request;
+use crate::{Bus, Error};
+
+/// Retained, unsettled events of a group in a topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lag {
+    pub topic: TopicName,
+    pub group: GroupName,
+    pub lag_events: u64,
+    /// The age of the oldest unsettled event.
+    pub lag_ms: u64,
+    pub in_flight: usize,
+    pub partitions: Vec<PartitionLag>,
+}
+
+/// The same for one partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionLag {
+    pub partition: u32,
+    /// The first unsettled offset.
+    pub floor: Offset,
+    /// What the next event gets.
+    pub next: Offset,
+    pub lag_events: u64,
+    pub lag_ms: u64,
+    pub in_flight: usize,
+}
+
+impl Bus {
+    /// How many events a group has not settled, and how old the oldest is. Goes by what is durable.
+    pub async fn lag(&self, topic: &str, group: &str) -> Result<Lag, Error> {
+        let reading = self.reading(topic, group).await?;
+        let running = self.core().groups.get(&reading.group);
+        let mut partitions = Vec::new();
+        for log in reading.topic.logs() {
+            let cursor = self.cursor_state(log, &reading.group).await?;
+            let bounds = self.store().bounds(log).await?;
+            let lag_events = cursor.lag(bounds.start, bounds.next);
+            let one = ReadLimit {
+                events: 1,
+                ..ReadLimit::default()
+            };
+            let oldest = match lag_events {
+                0 => None,
+                _ => self.store().read(log, cursor.floor, one).await?.records.into_iter().next(),
+            };
+            let age = |stored_ts: i64| self.core().clock.now_ms().saturating_sub(stored_ts).max(0).unsigned_abs();
+            let report = running.ask(log, Request::Status).await;
+            partitions.push(PartitionLag {
+                partition: log.partition,
+                floor: cursor.floor,
+                next: bounds.next,
+                lag_events,
+                lag_ms: oldest.map_or(0, |record| age(record.stored_ts())),
+                in_flight: report.map_or(0, |report| report.status.in_flight),
+            });
+        }
+        Ok(Lag {
+            topic: reading.topic.name().clone(),
+            group: reading.group,
+            lag_events: partitions.iter().map(|partition| partition.lag_events).sum(),
+            lag_ms: partitions.iter().map(|partition| partition.lag_ms).max().unwrap_or(0),
+            in_flight: partitions.iter().map(|partition| partition.in_flight).sum(),
+            partitions,
+        })
+    }
+}

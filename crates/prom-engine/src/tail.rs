@@ -1,0 +1,236 @@
+//! Ephemeral subscriptions: every event from a position on, no group, no leases, no acks.
+//!
+//! The reader pulls: nothing is read before it asks, so a slow one costs nothing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use hashbrown::HashMap;
+use prom_store::{HeadWatch, LogName, ReadLimit};
+use prom_types::{Offset, TopicPattern};
+use tokio::sync::watch;
+
+use crate::bus::Phase;
+use crate::event::Origin;
+use crate::gap::GapReason;
+use crate::limits::{READ_BYTES, TAIL_READ_EVENTS};
+use crate::topic::Topic;
+use crate::{Bus, Error, Gap, Position, StoredEvent};
+
+/// A tail being put together.
+#[must_use = "nothing is read until start"]
+pub struct TailOptions<'a> {
+    bus: &'a Bus,
+    topics: Vec<String>,
+    from: Position,
+}
+
+/// Events of the topics it follows: in offset order within each partition.
+pub struct Tail {
+    bus: Bus,
+    patterns: Vec<TopicPattern>,
+    logs: Vec<Reading>,
+    by_name: HashMap<LogName, usize>,
+    /// Logs that may have something to read, in turn.
+    due: VecDeque<usize>,
+    /// One per log that has been read to its end.
+    waiting: FuturesUnordered<BoxFuture<'static, Option<(usize, HeadWatch)>>>,
+    buffer: VecDeque<StoredEvent>,
+    gaps: VecDeque<Gap>,
+    grown: watch::Receiver<usize>,
+    topics_seen: usize,
+    phase: watch::Receiver<Phase>,
+}
+
+struct Reading {
+    origin: Arc<Origin>,
+    next: Offset,
+    /// Here unless it waits.
+    head: Option<HeadWatch>,
+}
+
+impl Bus {
+    /// Follows a topic or a pattern without a group: for live views, for looking.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), prom_engine::Error> {
+    /// # let store = std::sync::Arc::new(prom_store::MemoryStore::new(std::sync::Arc::new(prom_store::SystemClock::new())));
+    /// # let bus = prom_engine::Bus::start(store, Default::default()).await?;
+    /// use prom_engine::Position;
+    /// use serde_json::json;
+    ///
+    /// bus.publish("orders.placed", json!(7)).await?;
+    /// let mut tail = bus.tail("orders.**").from(Position::Earliest).start().await?;
+    /// let event = tail.next().await?.expect("the bus is open");
+    /// assert_eq!(event.payload::<u32>()?, 7);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tail(&self, topic: &str) -> TailOptions<'_> {
+        TailOptions {
+            bus: self,
+            topics: vec![topic.to_owned()],
+            from: Position::Latest,
+        }
+    }
+}
+
+impl TailOptions<'_> {
+    /// Where to begin in topics that are there; [`Position::Latest`] unless said. Later ones begin at 0.
+    pub fn from(mut self, position: Position) -> Self {
+        self.from = position;
+        self
+    }
+
+    /// More topics or patterns.
+    pub fn topics<T: Into<String>>(mut self, more: impl IntoIterator<Item = T>) -> Self {
+        self.topics.extend(more.into_iter().map(Into::into));
+        self
+    }
+
+    pub async fn start(self) -> Result<Tail, Error> {
+        let core = self.bus.core();
+        core.check_open()?;
+        let patterns = self.topics.iter().map(|topic| TopicPattern::parse(topic));
+        let mut tail = Tail {
+            bus: self.bus.clone(),
+            patterns: patterns.collect::<Result<_, _>>()?,
+            logs: Vec::new(),
+            by_name: HashMap::new(),
+            due: VecDeque::new(),
+            waiting: FuturesUnordered::new(),
+            buffer: VecDeque::new(),
+            gaps: VecDeque::new(),
+            grown: core.topics.watch(),
+            topics_seen: 0,
+            phase: core.watch_phase(),
+        };
+        let (topics, seen) = core.topics.since(0);
+        tail.topics_seen = seen;
+        let matching = topics.iter().filter(|topic| tail.matches(topic));
+        let mut logs: Vec<LogName> = matching.flat_map(|topic| topic.logs().iter().cloned()).collect();
+        logs.sort_unstable();
+        logs.dedup();
+        let offsets = self.from.resolve(&*core.store, &logs).await?;
+        logs.into_iter().zip(offsets).for_each(|(log, next)| tail.follow(log, next));
+        Ok(tail)
+    }
+}
+
+impl Tail {
+    /// The next event; `None` when the bus shuts down. Nothing is lost if the future is dropped.
+    pub async fn next(&mut self) -> Result<Option<StoredEvent>, Error> {
+        loop {
+            if let Some(event) = self.buffer.pop_front() {
+                return Ok(Some(event));
+            }
+            if *self.phase.borrow_and_update() != Phase::Open {
+                return Ok(None);
+            }
+            self.take_in_new_topics();
+            match self.due.front().copied() {
+                Some(at) => self.read(at).await?,
+                None => self.wait().await?,
+            }
+        }
+    }
+
+    /// All that is there, at least one event; empty when the bus shuts down.
+    pub async fn next_batch(&mut self) -> Result<Vec<StoredEvent>, Error> {
+        let Some(first) = self.next().await? else {
+            return Ok(Vec::new());
+        };
+        let mut batch = vec![first];
+        batch.extend(self.buffer.drain(..));
+        Ok(batch)
+    }
+
+    /// Gaps nobody asked for yet.
+    pub fn take_gaps(&mut self) -> Vec<Gap> {
+        self.gaps.drain(..).collect()
+    }
+
+    fn matches(&self, topic: &Topic) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(topic.name()))
+    }
+
+    fn follow(&mut self, log: LogName, next: Offset) {
+        if self.by_name.contains_key(&log) {
+            return;
+        }
+        self.by_name.insert(log.clone(), self.logs.len());
+        self.due.push_back(self.logs.len());
+        self.logs.push(Reading {
+            head: Some(self.bus.core().store.watch(&log)),
+            origin: Origin::plain(log),
+            next,
+        });
+    }
+
+    fn take_in_new_topics(&mut self) {
+        self.grown.borrow_and_update();
+        let (topics, seen) = self.bus.core().topics.since(self.topics_seen);
+        self.topics_seen = seen;
+        for topic in topics {
+            if self.matches(&topic) {
+                topic.logs().iter().for_each(|log| self.follow(log.clone(), 0));
+            }
+        }
+    }
+
+    async fn read(&mut self, at: usize) -> Result<(), Error> {
+        let reading = &mut self.logs[at];
+        // Looked at before reading: what is appended meanwhile wakes us.
+        if let Some(head) = &mut reading.head {
+            head.bounds();
+        }
+        let limit = ReadLimit {
+            events: TAIL_READ_EVENTS,
+            bytes: READ_BYTES,
+        };
+        let batch = self.bus.core().store.read(&reading.origin.log, reading.next, limit).await?;
+        let mut lost = Vec::new();
+        if batch.bounds.start > reading.next {
+            lost.push((reading.next..batch.bounds.start, GapReason::Retention));
+        }
+        if let Some(damage) = &batch.damage {
+            let range = damage.lost.clone().unwrap_or(reading.next..batch.next);
+            lost.push((range, GapReason::Damage(damage.to_string())));
+        }
+        let log = &reading.origin.log;
+        self.gaps.extend(lost.into_iter().map(|(range, reason)| Gap::new(log, range, reason)));
+        while self.gaps.len() > crate::limits::GAPS {
+            self.gaps.pop_front();
+        }
+        let origin = &reading.origin;
+        self.buffer.extend(batch.records.into_iter().map(|record| StoredEvent::new(origin.clone(), record)));
+        reading.next = reading.next.max(batch.next);
+        // The others come first next time.
+        self.due.pop_front();
+        if reading.next < batch.bounds.next {
+            self.due.push_back(at);
+        } else if let Some(mut head) = reading.head.take() {
+            self.waiting.push(Box::pin(async move { head.changed().await.ok().map(|()| (at, head)) }));
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self) -> Result<(), Error> {
+        tokio::select! {
+            Some(changed) = self.waiting.next() => match changed {
+                Some((at, head)) => {
+                    self.logs[at].head = Some(head);
+                    self.due.push_back(at);
+                }
+                None => return Err(Error::Closed),
+            },
+            _ = self.grown.changed() => {}
+            _ = self.phase.changed() => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! Making topics, changing them, listing them.
+
+use prom_store::Bounds;
+
+use super::{COLLECTION, TopicSettings};
+use crate::limits::DOCUMENTS_AT_ONCE;
+use crate::{Bus, Error};
+
+/// A topic as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicInfo {
+    pub settings: TopicSettings,
+    pub partitions: Vec<PartitionInfo>,
+}
+
+/// One partition of a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionInfo {
+    pub partition: u32,
+    pub bounds: Bounds,
+    /// Bytes its events take, as far as the store knows without looking.
+    pub bytes: u64,
+}
+
+impl Bus {
+    /// Makes a topic, or brings one that exists to these settings.
+    ///
+    /// Refused is what would break what readers rely on: lowering partitions, raising them on a
+    /// compacted topic, turning compaction on where events without a key may be.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), prom_engine::Error> {
+    /// # let store = std::sync::Arc::new(prom_store::MemoryStore::new(std::sync::Arc::new(prom_store::SystemClock::new())));
+    /// # let bus = prom_engine::Bus::start(store, Default::default()).await?;
+    /// use prom_engine::TopicSettings;
+    /// use serde_json::json;
+    ///
+    /// bus.create_topic(TopicSettings::new("process.state")?.compacted()).await?;
+    /// bus.publish("process.state", json!({"cpu": 3})).key("web:1").await?;
+    /// bus.publish("process.state", json!({"cpu": 5})).key("web:1").await?;
+    /// let latest = bus.latest_by_key("process.state", &["web:1"]).await?;
+    /// let event = latest[0].as_ref().expect("there is one");
+    /// assert_eq!(event.payload::<serde_json::Value>()?["cpu"], 5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn create_topic(&self, settings: TopicSettings) -> Result<(), Error> {
+        let core = self.core();
+        core.check_open()?;
+        settings.check()?;
+        if let Some(before) = core.topics.get(&settings.name) {
+            if before.settings == settings && before.is_stored() {
+                return Ok(());
+            }
+            before.settings.check_change(&settings)?;
+            if before.settings.compaction.is_none() && settings.compaction.is_some() {
+                for log in before.logs() {
+                    if core.store.bounds(log).await?.next > 0 {
+                        return Err(Error::TopicChange {
+                            topic: settings.name,
+                            reason: "it has events, and some may be without a key; compact a new topic instead",
+                        });
+                    }
+                }
+            }
+        }
+        core.topics.put(&*core.store, settings).await
+    }
+
+    /// All topics, by name.
+    pub async fn topics(&self) -> Result<Vec<TopicInfo>, Error> {
+        let logs = self.store().logs().await?;
+        let mut topics = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.store().documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+            let Some(last) = page.last() else {
+                return Ok(topics);
+            };
+            after = Some(last.key.clone());
+            for document in page {
+                let settings = TopicSettings::parse(&document)?;
+                let partition = |partition| {
+                    let info = logs.iter().find(|info| {
+                        info.log.partition == partition && info.log.topic == settings.name
+                    });
+                    PartitionInfo {
+                        partition,
+                        bounds: info.map_or_else(Bounds::default, |info| info.bounds),
+                        bytes: info.map_or(0, |info| info.bytes),
+                    }
+                };
+                topics.push(TopicInfo {
+                    partitions: (0..settings.partitions).map(partition).collect(),
+                    settings,
+                });
+            }
+        }
+    }
+}

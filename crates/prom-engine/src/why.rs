@@ -1,0 +1,119 @@
+//! What holds a group back: the event, its holder, its attempts, its last error, and what to do.
+
+use prom_store::LogName;
+use prom_types::{EventId, GroupName, Offset, TopicName};
+
+use crate::dispatch::task::{Report, Request};
+use crate::dispatch::{Holdup, Limit, Status};
+use crate::{Bus, Error};
+
+/// The state of a group in a topic, explained.
+#[derive(Debug)]
+pub struct Why {
+    pub topic: TopicName,
+    pub group: GroupName,
+    pub partitions: Vec<PartitionWhy>,
+}
+
+/// The same for one partition.
+#[derive(Debug)]
+pub struct PartitionWhy {
+    pub partition: u32,
+    pub floor: Offset,
+    pub next: Offset,
+    pub lag_events: u64,
+    /// The event the floor stands at.
+    pub event: Option<EventId>,
+    /// What its dispatcher knows; none runs while nobody subscribes.
+    pub status: Option<Status>,
+    /// One line for people.
+    pub explanation: String,
+}
+
+impl Bus {
+    /// Explains what a group is waiting for, partition by partition.
+    pub async fn why(&self, topic: &str, group: &str) -> Result<Why, Error> {
+        let reading = self.reading(topic, group).await?;
+        let running = self.core().groups.get(&reading.group);
+        let mut partitions = Vec::new();
+        for log in reading.topic.logs() {
+            let report = running.ask(log, Request::Status).await;
+            partitions.push(self.why_here(log, &reading.group, report).await?);
+        }
+        Ok(Why {
+            topic: reading.topic.name().clone(),
+            group: reading.group,
+            partitions,
+        })
+    }
+
+    async fn why_here(&self, log: &LogName, group: &GroupName, report: Option<Report>) -> Result<PartitionWhy, Error> {
+        let cursor = self.cursor_state(log, group).await?;
+        let bounds = self.store().bounds(log).await?;
+        let floor = report.as_ref().map_or(cursor.floor, |report| report.status.floor).max(bounds.start);
+        let event = self.stored_at(log, floor).await?;
+        let explanation = match &report {
+            _ if floor >= bounds.next => "everything is settled".to_owned(),
+            None => "nobody subscribes; start a subscriber of this group".to_owned(),
+            Some(report) => explain(report),
+        };
+        Ok(PartitionWhy {
+            partition: log.partition,
+            floor,
+            next: bounds.next,
+            lag_events: cursor.lag(bounds.start, bounds.next),
+            event: event.map(|(id, _)| id),
+            status: report.map(|report| report.status),
+            explanation,
+        })
+    }
+}
+
+fn explain(report: &Report) -> String {
+    let status = &report.status;
+    let mut text = match &status.oldest {
+        Some(oldest) => {
+            let holdup = explain_holdup(report, oldest.holdup);
+            let mut text = format!("offset {} {holdup}", oldest.offset);
+            if oldest.failures.attempts > 0 {
+                text.push_str(&format!("; {} failed attempts", oldest.failures.attempts));
+            }
+            if let Some(reason) = &oldest.failures.reason {
+                text.push_str(&format!("; the last time: {reason}"));
+            }
+            text
+        }
+        None => "everything is settled".to_owned(),
+    };
+    match status.limit {
+        Some(Limit::RangesAbove) => text.push_str("; too much is settled beyond it, nothing new is read until it is"),
+        Some(Limit::Waiting) => text.push_str("; too many events failed, nothing new is handed out until some succeed"),
+        Some(Limit::LookAhead) => text.push_str("; too many events wait behind blocked keys"),
+        None => {}
+    }
+    text
+}
+
+fn explain_holdup(report: &Report, holdup: Holdup) -> String {
+    let seconds = |until: std::time::Duration| until.saturating_sub(report.now).as_secs_f32();
+    match holdup {
+        Holdup::NotScanned if report.status.subscribers == report.status.paused_subscribers => {
+            "waits for a subscriber that is not paused".to_owned()
+        }
+        Holdup::NotScanned => "is about to be read".to_owned(),
+        Holdup::Ready => "waits for room in a subscriber's window; add subscribers, or ack faster".to_owned(),
+        Holdup::Leased {
+            subscriber, deadline, ..
+        } => {
+            let named = report.members.iter().find(|(id, _)| *id == subscriber).and_then(|(_, member)| member.clone());
+            let holder = named.unwrap_or_else(|| format!("subscriber {subscriber}"));
+            format!("is with {holder} for another {:.1} s", seconds(deadline))
+        }
+        Holdup::Waiting { until } => format!("failed and is tried again in {:.1} s", seconds(until)),
+        Holdup::DeadLetterPending => "is being written to the dead letters".to_owned(),
+        Holdup::DeadLetterFailing { failed_writes, until } => format!(
+            "cannot be written to the dead letters ({failed_writes} tries), next in {:.1} s; look at the store",
+            seconds(until)
+        ),
+    }
+}
