@@ -1,5 +1,6 @@
 //! One integration binary: the promises of the whole, kept.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod faults;
 mod power_loss;
 mod rounds;

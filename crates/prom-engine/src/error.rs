@@ -79,7 +79,7 @@ pub enum Error {
     #[error("the payload of event {id} does not have the expected form: {reason}")]
     Payload { id: EventId, reason: String },
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// A document of the bus itself cannot be read: written by a newer version, or damaged.
     #[error("document {collection}/{key} cannot be read: {reason}")]
     Document {
@@ -166,9 +166,15 @@ impl Error {
 
 impl From<CommitError> for Error {
     fn from(error: CommitError) -> Self {
+        StoreError::Commit(error).into()
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
         match error {
-            CommitError::Closed => Self::Closed,
-            other => Self::Store(StoreError::Commit(other)),
+            StoreError::Closed | StoreError::Commit(CommitError::Closed) => Self::Closed,
+            other => Self::Store(other),
         }
     }
 }

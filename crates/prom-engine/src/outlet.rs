@@ -95,6 +95,10 @@ impl Outlet {
         let mut state = self.state.lock();
         state.hungry.retain(|hungry| !Arc::ptr_eq(hungry, wake));
         state.dispatchers.insert(log.clone(), None);
+        if state.dispatchers.values().all(Option::is_none) {
+            // Whatever was leased went back with the last dispatcher.
+            state.in_flight = 0;
+        }
         self.feed(&state);
         drop(state);
         self.eased.notify_waiters();

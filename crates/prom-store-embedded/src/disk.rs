@@ -39,6 +39,7 @@ pub enum Create {
 }
 
 /// An open file. Positions are explicit; there is no cursor.
+#[allow(clippy::len_without_is_empty)] // A file's length is a size, not a number of elements.
 pub trait DiskFile: Send + Sync {
     /// Fills `buffer` from `position` as far as the file reaches; returns how much that was.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;

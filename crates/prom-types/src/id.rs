@@ -4,10 +4,10 @@
 //! they stand for, so that doing the work twice makes the same id twice.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use uuid::{ContextV7, Timestamp, Uuid};
+use uuid::Uuid;
 
 use crate::EpochMs;
 use crate::error::{Invalid, excerpt};
@@ -76,20 +76,48 @@ impl<'de> Deserialize<'de> for EventId {
 }
 
 /// Makes version 7 ids that only grow, also when the wall clock stands still or jumps back.
-pub struct IdMaker(Mutex<ContextV7>);
+///
+/// An id is 48 bits of milliseconds, 22 bits that count within the millisecond, and 52 bits that
+/// tell makers apart. No lock and no system call: making one costs a few nanoseconds.
+pub struct IdMaker {
+    /// Milliseconds and counter of the last id.
+    last: AtomicU64,
+    seed: u64,
+}
+
+const COUNTER_BITS: u32 = 22;
 
 impl IdMaker {
     pub fn new() -> Self {
-        Self(Mutex::new(ContextV7::new()))
+        let seed = Uuid::new_v4().as_u128();
+        Self {
+            last: AtomicU64::new(0),
+            seed: (seed >> 64) as u64 ^ seed as u64,
+        }
     }
 
     pub fn make(&self, now: EpochMs) -> EventId {
-        let now = now.max(0).unsigned_abs();
-        let context = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let nanos = u32::try_from(now % 1000).unwrap_or(0) * 1_000_000;
-        let timestamp = Timestamp::from_unix(&*context, now / 1000, nanos);
-        EventId(Uuid::new_v7(timestamp).into_bytes())
+        let now = now.max(0).unsigned_abs() << COUNTER_BITS;
+        let advance = |last: u64| Some(now.max(last + 1));
+        let last = self
+            .last
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance)
+            .unwrap_or_else(|last| last);
+        let moment = now.max(last + 1);
+        let millis = u128::from(moment >> COUNTER_BITS);
+        let counter = u128::from(moment & ((1 << COUNTER_BITS) - 1));
+        let random = u128::from(scatter(moment ^ self.seed) >> 12);
+        let (high, low) = (counter >> 10, counter & 0x3ff);
+        let id = millis << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low << 52 | random;
+        EventId(id.to_be_bytes())
     }
+}
+
+/// Spreads a number over all its bits (the finaliser of SplitMix64).
+fn scatter(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 impl Default for IdMaker {
@@ -108,6 +136,21 @@ mod tests {
         let clock = [1_000, 1_000, 5_000, 3, 5_000, 5_001];
         let ids: Vec<_> = (0..60_000).map(|i| maker.make(clock[i / 10_000])).collect();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn made_ids_are_version_7_and_carry_their_time() {
+        let id = Uuid::from_bytes(*IdMaker::new().make(1_700_000_000_123).as_bytes());
+        assert_eq!(id.get_version_num(), 7);
+        assert_eq!(id.get_variant(), uuid::Variant::RFC4122);
+        let (seconds, nanos) = id.get_timestamp().unwrap().to_unix();
+        assert_eq!((seconds, nanos / 1_000_000), (1_700_000_000, 123));
+    }
+
+    #[test]
+    fn two_makers_at_the_same_moment_make_different_ids() {
+        let (one, other) = (IdMaker::new(), IdMaker::new());
+        assert_ne!(one.make(5), other.make(5));
     }
 
     #[test]

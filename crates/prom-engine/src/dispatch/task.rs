@@ -130,7 +130,10 @@ impl Task {
             }
             self.look_after_seats();
             self.follow_head();
-            self.machine.tick(self.now());
+            let now = self.now();
+            self.machine.tick(now);
+            self.reads.elapse(now);
+            self.settlement.retry.elapse(now);
             let pace = self.hand_out().await;
             self.release_room();
             self.write_letters().await;
@@ -253,7 +256,12 @@ impl Retry {
         *self = Self::default();
     }
 
-    fn must_wait(&self, now: Duration) -> bool {
-        self.not_before.is_some_and(|not_before| not_before > now)
+    /// The wait is over once its time has come, so that no timer is set for it again.
+    fn elapse(&mut self, now: Duration) {
+        self.not_before = self.not_before.filter(|&not_before| not_before > now);
+    }
+
+    fn must_wait(&self) -> bool {
+        self.not_before.is_some()
     }
 }

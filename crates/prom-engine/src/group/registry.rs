@@ -49,13 +49,6 @@ impl Groups {
         groups.entry(name.clone()).or_insert_with(new).clone()
     }
 
-    /// Groups that have at least one dispatcher running.
-    pub fn running(&self) -> Vec<Arc<Group>> {
-        let groups = self.0.lock();
-        let running = groups.values().filter(|group| !group.dispatchers.lock().is_empty());
-        running.cloned().collect()
-    }
-
     pub fn forget(&self, name: &GroupName) {
         self.0.lock().remove(name);
     }

@@ -41,6 +41,7 @@ impl BackgroundThread {
 
     /// Works until asked to stop; a last checkpoint makes the next start short.
     pub(crate) fn run(mut self) {
+        self.remove_orphans();
         loop {
             let timeout = self.shared.health.lock().reason().map(|_| RETRY_AFTER);
             let work = self.shared.background.wait(timeout);

@@ -1,5 +1,6 @@
 //! Removing what no checkpoint refers to any more.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use prom_store::StoreError;
@@ -35,6 +36,33 @@ impl BackgroundThread {
             }
         }
         Ok(())
+    }
+
+    /// Files that a crash left behind: begun after the last checkpoint, or dropped and not yet removed.
+    /// They take room and nothing else, so a failure here is not worth more than a line.
+    pub(super) fn remove_orphans(&mut self) {
+        let shared = self.shared.clone();
+        let _no_rewritten_copy_is_under_way = shared.compacting.lock();
+        let logs: Vec<_> = shared.logs.read().values().cloned().collect();
+        for log in logs {
+            let (id, known) = {
+                let state = log.state.lock();
+                let names = |segment: &Arc<Segment>| Some(segment.path.file_stem()?.to_string_lossy().into_owned());
+                let known: HashSet<_> = state.segments.iter().filter_map(names).collect();
+                (state.id, known)
+            };
+            let Some(dir) = id.map(|id| shared.segments_dir(id)) else {
+                continue;
+            };
+            for name in shared.options.disk.list(&dir).unwrap_or_default() {
+                let stem = name.split('.').next().unwrap_or_default();
+                if !known.contains(stem)
+                    && let Err(error) = shared.options.disk.remove(&dir.join(&name))
+                {
+                    tracing::debug!(name, %error, "an orphaned file stays");
+                }
+            }
+        }
     }
 }
 

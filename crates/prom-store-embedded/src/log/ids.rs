@@ -62,11 +62,14 @@ impl IdTable {
 
     /// Lets go of ids that a sealed segment now has on disk.
     pub(crate) fn prune(&mut self, log: &Log, files: &OpenFiles, now: EpochMs) -> Result<(), StoreError> {
-        if !self.loaded || sealed_to(log) <= self.sealed_to {
+        let sealed_to = sealed_to(log);
+        if sealed_to <= self.sealed_to {
             return Ok(());
         }
-        self.cover(log, files, now)?;
-        let sealed_to = self.sealed_to;
+        if self.loaded {
+            self.cover(log, files, now)?;
+        }
+        self.sealed_to = sealed_to;
         self.ids.retain(|_, offset| *offset >= sealed_to);
         if self.ids.capacity() > self.ids.len().saturating_mul(4).max(1024) {
             self.ids.shrink_to_fit();
@@ -98,6 +101,7 @@ impl IdTable {
     }
 
     fn load(&mut self, log: &Log, files: &OpenFiles, interval: u64, now: EpochMs) -> Result<(), StoreError> {
+        self.sealed_to = sealed_to(log);
         self.cover(log, files, now)?;
         let mut from = self.sealed_to;
         loop {
@@ -126,7 +130,6 @@ impl IdTable {
                 .cloned()
                 .collect()
         };
-        self.sealed_to = sealed.last().map_or(self.sealed_to, |segment| segment.end());
         self.sealed.clear();
         for segment in sealed
             .into_iter()

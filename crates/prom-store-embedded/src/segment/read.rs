@@ -17,6 +17,9 @@ const OVERLAP: usize = 2 << 20;
 /// No record is longer: payload, meta and key are all limited well below this.
 const LONGEST_RECORD: usize = 64 << 20;
 
+/// A position, and the record or the fault that lies there.
+pub(crate) type Found = (u64, Result<Record, RecordFault>);
+
 /// Records of a segment one after the other.
 pub(crate) struct Scan {
     file: Arc<dyn DiskFile>,
@@ -51,7 +54,7 @@ impl Scan {
 
     /// The next record and where it lies, or what is wrong there; `None` at the end.
     /// After a fault the scan goes on at the next sound record.
-    pub(crate) fn next_record(&mut self) -> Result<Option<(u64, Result<Record, RecordFault>)>, StoreError> {
+    pub(crate) fn next_record(&mut self) -> Result<Option<Found>, StoreError> {
         if self.block_at >= self.length {
             return Ok(None);
         }

@@ -12,14 +12,28 @@ use crate::deliver::Delivery;
 use crate::dispatch::Leased;
 use crate::outlet::Outlet;
 
+/// Rounds before requests and deadlines are looked at again.
+const ROUNDS: usize = 8;
+
 impl Task {
-    /// One look ahead and one round of turns. `Busy` if another may find more.
+    /// Looks ahead and serves everybody in turn, for some rounds. `Busy` if more may be found at once.
     pub(super) async fn hand_out(&mut self) -> Pace {
         if *self.phase.borrow() != Phase::Open {
             return Pace::Idle;
         }
-        let looked = self.scan().await;
-        let mut pace = looked;
+        for _ in 0..ROUNDS {
+            let looked = self.scan().await;
+            let served = self.serve_all().await;
+            if looked == Pace::Idle && served == Pace::Idle {
+                return Pace::Idle;
+            }
+        }
+        Pace::Busy
+    }
+
+    /// One batch for everybody who has room.
+    async fn serve_all(&mut self) -> Pace {
+        let mut pace = Pace::Idle;
         for _ in 0..self.seats.len() {
             self.turn = (self.turn + 1) % self.seats.len();
             let outlet = self.seats[self.turn].outlet.clone();
@@ -33,7 +47,9 @@ impl Task {
     /// Leases one batch to a subscriber and hands it over.
     async fn serve(&mut self, outlet: &Arc<Outlet>) -> Pace {
         let now = self.now();
-        if outlet.is_paused() || self.reads.must_wait(now) {
+        if outlet.is_paused() || self.reads.must_wait() {
+            // Others of this subscriber's dispatchers must not wait for this one.
+            outlet.give_back(&self.wake, 0);
             return Pace::Idle;
         }
         let granted = outlet.reserve(&self.wake, outlet.taste.batch_size);

@@ -49,7 +49,7 @@ impl Task {
     /// Looks at what comes next in the log, if the machine has use for it.
     pub(super) async fn scan(&mut self) -> Pace {
         let now = self.now();
-        if self.reads.must_wait(now) {
+        if self.reads.must_wait() {
             return Pace::Idle;
         }
         let Some(Scan { from, events }) = self.machine.wants_scan() else {

@@ -67,13 +67,13 @@ impl Task {
 
     /// Hands over everything that gathered, unless a commit is under way or has to wait.
     pub(super) fn start_settlement(&mut self) {
-        let now = self.now();
-        if self.settlement.under_way.is_some() || self.settlement.retry.must_wait(now) {
+        if self.settlement.under_way.is_some() || self.settlement.retry.must_wait() {
             return;
         }
         let answers = std::mem::take(&mut self.settlement.waiting);
         let Some(changes) = self.machine.take_changes() else {
             // Everything these asked for is durable already.
+            self.settlement.behind = false;
             answers.into_iter().for_each(Answer::send);
             return;
         };
@@ -130,7 +130,7 @@ impl Task {
                 return Some(end);
             }
         }
-        if !self.letters.is_idle() && self.letters.is_under_way() {
+        if self.letters.is_under_way() {
             let result = self.letters.done().await;
             return self.letters_done(result);
         }
@@ -145,7 +145,7 @@ impl Task {
                     return;
                 }
                 let now = self.now();
-                if let Some(not_before) = self.settlement.retry.not_before {
+                if let Some(not_before) = self.settlement.retry.not_before.take() {
                     tokio::time::sleep(not_before.saturating_sub(now)).await;
                 }
                 self.start_settlement();

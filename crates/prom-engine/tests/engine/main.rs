@@ -1,0 +1,19 @@
+//! What the bus promises, over the memory store. Time is tokio's, which a test can hold still.
+
+mod support;
+
+mod ack;
+mod cursor;
+mod dead_letter;
+mod faults;
+mod filter;
+mod group;
+mod order;
+mod publish;
+mod redeliver;
+mod retain;
+mod run;
+mod shutdown;
+mod subscribe;
+mod tail;
+mod topic;

@@ -1,0 +1,142 @@
+//! Publishing: receipts, refusals that leave no trace, atomic batches, topics made on the way.
+
+use prom_engine::{Error, ErrorKind, NewTopics, TopicSettings};
+use prom_types::{EventId, Invalid, Json, NewEvent, TopicName, limits};
+use serde_json::json;
+
+use crate::support::{World, bus, soon};
+
+fn event(topic: &str, payload: serde_json::Value) -> NewEvent {
+    NewEvent::new(TopicName::parse(topic).unwrap(), payload)
+}
+
+#[tokio::test]
+async fn offsets_count_from_zero_in_each_topic() {
+    let bus = bus().await;
+    for expected in 0..3 {
+        assert_eq!(bus.publish("a", json!(1)).await.unwrap().offset, expected);
+        assert_eq!(bus.publish("b", json!(1)).await.unwrap().offset, expected);
+    }
+}
+
+#[tokio::test]
+async fn what_was_published_is_read_back_whole() {
+    let bus = bus().await;
+    let cause = EventId::derived("cause");
+    let receipt = bus
+        .publish("orders.placed", json!({"id": 7}))
+        .key("7")
+        .header("x-a", "b")
+        .tag("t")
+        .caused_by(cause)
+        .sid("s")
+        .ts(5)
+        .await
+        .unwrap();
+    let page = bus.read("orders.placed", 0, 0, 10).await.unwrap();
+    let event = page.events[0].to_event().unwrap();
+    assert_eq!(event.id, receipt.id);
+    assert_eq!(event.stored_ts, receipt.stored_ts);
+    assert_eq!((event.ts, event.key.as_deref(), event.sid.as_deref()), (5, Some("7"), Some("s")));
+    assert_eq!(page.events[0].headers().get("x-a"), Some("b"));
+    assert_eq!((event.tags, event.caused_by), (vec!["t".to_owned()], vec![cause]));
+}
+
+#[tokio::test]
+async fn refused_input_is_typed_and_leaves_no_trace() {
+    let bus = bus().await;
+    let huge = Json::from(json!("x".repeat(limits::PAYLOAD_BYTES)));
+    let refusals = [
+        bus.publish("Not A Topic", json!(1)).await,
+        bus.publish("new.topic", json!(1)).header("Authorization", "x").await,
+        bus.publish("new.topic", huge).await,
+        bus.publish("new.topic", json!(1)).partition(1).await,
+        bus.publish("dlq.orders", json!(1)).await,
+        bus.publish("system.audit", json!(1)).await,
+    ];
+    for refusal in refusals {
+        let error = refusal.unwrap_err();
+        assert!(matches!(error, Error::Invalid(_)), "{error}");
+        assert_eq!(error.kind(), ErrorKind::BadRequest);
+    }
+    assert!(bus.topics().await.unwrap().is_empty());
+    assert!(matches!(bus.read("new.topic", 0, 0, 1).await, Err(Error::UnknownTopic { .. })));
+}
+
+#[tokio::test]
+async fn a_batch_is_all_or_nothing_also_across_topics() {
+    let bus = bus().await;
+    let mut bad = event("b", json!(2));
+    bad.key = Some("k".repeat(limits::KEY_BYTES + 1));
+    let refused = bus.publish_batch(vec![event("a", json!(1)), bad]).await;
+    assert!(matches!(refused, Err(Error::Invalid(Invalid::TooLarge { what: "key", .. }))));
+    assert!(bus.topics().await.unwrap().is_empty());
+
+    let receipts = bus.publish_batch(vec![event("a", json!(1)), event("b", json!(2)), event("a", json!(3))]).await.unwrap();
+    let offsets: Vec<_> = receipts.iter().map(|receipt| receipt.offset).collect();
+    assert_eq!(offsets, [0, 0, 1]);
+    assert_eq!(bus.topics().await.unwrap().len(), 2);
+    assert!(bus.publish_batch(Vec::new()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_repeated_id_gives_the_first_receipt() {
+    let bus = bus().await;
+    let id = EventId::derived("once");
+    let first = bus.publish("a", json!(1)).id(id).await.unwrap();
+    let second = bus.publish("a", json!(2)).id(id).await.unwrap();
+    assert_eq!(first, second);
+    assert_eq!(bus.read("a", 0, 0, 10).await.unwrap().events.len(), 1);
+}
+
+#[tokio::test]
+async fn first_publishes_that_race_make_one_topic_and_keep_their_order() {
+    let bus = bus().await;
+    let sent: Vec<_> = (0..100).map(|number| bus.publish("race", json!(number)).send()).collect();
+    for (number, pending) in sent.into_iter().enumerate() {
+        assert_eq!(soon(pending).await.unwrap().offset, number as u64);
+    }
+    assert_eq!(bus.topics().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_topic_made_by_publishing_is_there_even_if_nobody_waited_for_the_receipt() {
+    let world = World::new();
+    let bus = world.bus().await;
+    drop(bus.publish("quiet", json!(1)).send());
+    drop(bus);
+    let bus = world.bus().await;
+    assert_eq!(bus.read("quiet", 0, 0, 10).await.unwrap().events.len(), 1);
+}
+
+#[tokio::test]
+async fn topics_are_not_made_where_that_is_not_allowed() {
+    let bus = World::new().bus_with(|options| options.new_topics = NewTopics::Refuse).await;
+    assert!(matches!(bus.publish("a", json!(1)).await, Err(Error::UnknownTopic { .. })));
+    bus.create_topic(TopicSettings::new("a").unwrap()).await.unwrap();
+    bus.publish("a", json!(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_decides_the_partition_and_a_chosen_one_wins() {
+    let bus = bus().await;
+    bus.create_topic(TopicSettings::new("p").unwrap().partitions(8)).await.unwrap();
+    for key in ["a", "b", "c"] {
+        let expected = prom_types::partition_of(key, 8);
+        for _ in 0..2 {
+            assert_eq!(bus.publish("p", json!(1)).key(key).await.unwrap().partition, expected);
+        }
+    }
+    assert_eq!(bus.publish("p", json!(1)).key("a").partition(7).await.unwrap().partition, 7);
+}
+
+#[tokio::test]
+async fn a_compacted_topic_refuses_events_without_a_key() {
+    let bus = bus().await;
+    bus.create_topic(TopicSettings::new("state").unwrap().compacted()).await.unwrap();
+    let error = bus.publish("state", json!(1)).await.unwrap_err();
+    assert!(matches!(error, Error::KeyRequired { .. }), "{error}");
+    let batch = bus.publish_batch(vec![event("other", json!(1)), event("state", json!(1))]).await;
+    assert!(matches!(batch, Err(Error::KeyRequired { .. })));
+    assert!(matches!(bus.read("other", 0, 0, 1).await, Err(Error::UnknownTopic { .. })));
+}

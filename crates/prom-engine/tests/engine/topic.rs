@@ -1,0 +1,42 @@
+//! Topics: created, changed where that breaks nothing, kept.
+
+use prom_engine::{Error, TopicSettings};
+use serde_json::json;
+
+use crate::support::{World, bus};
+
+#[tokio::test]
+async fn settings_survive_a_restart() {
+    let world = World::new();
+    let bus = world.bus().await;
+    let settings = TopicSettings::new("a.b").unwrap().partitions(3).retain_bytes(1_000_000).max_attempts(7);
+    bus.create_topic(settings.clone()).await.unwrap();
+    drop(bus);
+    let bus = world.bus().await;
+    let topics = bus.topics().await.unwrap();
+    assert_eq!((topics.len(), &topics[0].settings, topics[0].partitions.len()), (1, &settings, 3));
+    assert_eq!(bus.publish("a.b", json!(1)).partition(2).await.unwrap().partition, 2);
+}
+
+#[tokio::test]
+async fn changes_that_break_what_readers_rely_on_are_refused() {
+    let bus = bus().await;
+    let plain = || TopicSettings::new("plain").unwrap();
+    bus.create_topic(plain().partitions(2)).await.unwrap();
+    bus.create_topic(plain().partitions(2)).await.unwrap();
+    bus.create_topic(plain().partitions(4)).await.unwrap();
+    bus.publish("plain", json!(1)).await.unwrap();
+    let state = || TopicSettings::new("state").unwrap().compacted();
+    bus.create_topic(state()).await.unwrap();
+    let refused = [
+        bus.create_topic(plain().partitions(3)).await,
+        bus.create_topic(plain().partitions(4).compacted()).await,
+        bus.create_topic(state().partitions(2)).await,
+    ];
+    for refusal in refused {
+        assert!(matches!(refusal, Err(Error::TopicChange { .. })), "{refusal:?}");
+    }
+    assert!(bus.create_topic(plain().partitions(0)).await.is_err());
+    let partitions: Vec<_> = bus.topics().await.unwrap().iter().map(|topic| topic.settings.partitions).collect();
+    assert_eq!(partitions, [4, 1]);
+}
