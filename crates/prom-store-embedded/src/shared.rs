@@ -107,6 +107,27 @@ pub(crate) fn segments_dir(root: &std::path::Path, log: u32) -> PathBuf {
     root.join("segments").join(log.to_string())
 }
 
+/// Held by the journal's thread. However that ends, nobody waits for it forever.
+pub(crate) struct QueueGuard(pub(crate) Arc<Shared>);
+
+impl Drop for QueueGuard {
+    fn drop(&mut self) {
+        self.0.queue.abandon();
+    }
+}
+
+/// Held by the background thread. If that ends by a panic, new events are refused with the reason.
+pub(crate) struct BackgroundGuard(pub(crate) Arc<Shared>);
+
+impl Drop for BackgroundGuard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.health.lock().broken = Some("the thread behind the journal panicked; reopen the store".to_owned());
+        }
+        self.0.background.abandon();
+    }
+}
+
 impl Background {
     pub(crate) fn request(&self, change: impl FnOnce(&mut Work)) {
         change(&mut self.work.lock());
@@ -166,6 +187,15 @@ impl Background {
         while passes.done < pass {
             self.done.wait(&mut passes);
         }
+    }
+
+    /// Nobody will work any more: whoever waits for it goes on.
+    pub(crate) fn abandon(&self) {
+        let mut passes = self.passes.lock();
+        passes.done = u64::MAX;
+        self.done.notify_all();
+        drop(passes);
+        self.wake_waiting();
     }
 
     pub(crate) fn add_unfilled(&self, bytes: u64) -> u64 {

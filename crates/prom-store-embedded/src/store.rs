@@ -22,7 +22,7 @@ use crate::leases::LeaseTable;
 use crate::lock::DirectoryLock;
 use crate::options::{EmbeddedOptions, Sync};
 use crate::recover::{Recovered, recover};
-use crate::shared::Shared;
+use crate::shared::{BackgroundGuard, QueueGuard, Shared};
 use crate::{compact, fault, format, log};
 
 /// A store in a directory of its own. See the crate's page for what is promised.
@@ -64,8 +64,20 @@ impl EmbeddedStore {
         let commit = CommitThread::new(shared.clone(), journal, next_log_id, first_epoch);
         let background = BackgroundThread::new(shared.clone());
         let threads = Threads {
-            commit: spawn("prom-journal", root, move || commit.run())?,
-            background: spawn("prom-behind", root, move || background.run())?,
+            commit: spawn("prom-journal", root, {
+                let guard = QueueGuard(shared.clone());
+                move || {
+                    let _guard = guard;
+                    commit.run();
+                }
+            })?,
+            background: spawn("prom-behind", root, {
+                let guard = BackgroundGuard(shared.clone());
+                move || {
+                    let _guard = guard;
+                    background.run();
+                }
+            })?,
             _lock: lock,
         };
         Ok(Arc::new(Self {

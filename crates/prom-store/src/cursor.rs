@@ -104,10 +104,8 @@ impl CursorState {
             self.above.insert(from..range.end);
             self.floor = self.above.take_prefix(self.floor);
         }
-        if !self.failures.is_empty() {
-            let (floor, above) = (self.floor, &self.above);
-            self.failures
-                .retain(|&offset, _| offset >= floor && !above.contains(offset));
+        while let Some((&offset, _)) = self.failures.range(from..range.end).next() {
+            self.failures.remove(&offset);
         }
     }
 

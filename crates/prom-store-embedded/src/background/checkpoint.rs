@@ -27,6 +27,10 @@ impl BackgroundThread {
             shared.state.put_all(shared.cursors.changes());
             (applied.frame, std::mem::take(&mut applied.dropped))
         };
+        let unchanged = frame == self.reached && dropped.is_empty() && !self.any_dirty();
+        if unchanged {
+            return Ok(());
+        }
         let flushed = self.fill().and_then(|()| self.sync_segments()).and_then(|()| {
             self.forget_exact_ids(&dropped)?;
             self.flush(frame)
@@ -35,6 +39,7 @@ impl BackgroundThread {
             shared.applied.lock().dropped.extend(dropped);
             return Err(error);
         }
+        self.reached = frame;
         shared.state.end_flush();
         shared.options.disk.documents_synced(&shared.root.join("documents"));
         shared
@@ -42,6 +47,10 @@ impl BackgroundThread {
             .release(frame)
             .map_err(io("freeing journal files in", &shared.root))?;
         self.remove_segments(&dropped)
+    }
+
+    fn any_dirty(&self) -> bool {
+        self.shared.logs.read().values().any(|log| log.state.lock().dirty)
     }
 
     /// Changes after `frame` may go along: the journal has them too, and applying them twice changes nothing.

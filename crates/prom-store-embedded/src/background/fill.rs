@@ -48,6 +48,11 @@ impl BackgroundThread {
         }
         if seal_early {
             self.seal_active(log)?;
+            let mut state = log.state.lock();
+            let start = state.bounds.start;
+            let gone = state.trim(start);
+            drop(state);
+            self.shared.applied.lock().dropped.extend(gone);
         }
         Ok(())
     }

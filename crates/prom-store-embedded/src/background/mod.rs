@@ -27,6 +27,8 @@ pub(crate) struct BackgroundThread {
     /// Chunks that are in segments and in memory, oldest first, with their size.
     cached: VecDeque<(Arc<Log>, u64)>,
     cached_bytes: u64,
+    /// The frame of the last checkpoint.
+    reached: u64,
 }
 
 impl BackgroundThread {
@@ -36,6 +38,7 @@ impl BackgroundThread {
             unsynced: HashMap::new(),
             cached: VecDeque::new(),
             cached_bytes: 0,
+            reached: 0,
         }
     }
 

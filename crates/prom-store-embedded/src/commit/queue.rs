@@ -86,6 +86,15 @@ impl Queue {
         true
     }
 
+    /// Nobody will take what waits: everybody is told.
+    pub(crate) fn abandon(&self) {
+        self.close();
+        let waiting = std::mem::take(&mut self.waiting.lock().requests);
+        for request in waiting {
+            request.reply.send(Err(CommitError::Closed));
+        }
+    }
+
     /// No more requests; what waits is still taken.
     pub(crate) fn close(&self) {
         self.waiting.lock().closed = true;

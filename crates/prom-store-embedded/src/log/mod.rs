@@ -87,6 +87,9 @@ impl LogState {
         self.dirty = true;
         let start = self.bounds.start;
         self.tail.drop_before(start);
+        // A log that nobody writes to any more would keep its active segment forever.
+        let active = self.segments.last().filter(|segment| !segment.is_sealed());
+        self.seal_early |= active.is_some_and(|active| active.end() <= start && active.event_bytes() > 0);
         let gone = self
             .segments
             .iter()
