@@ -15,6 +15,8 @@ usage: prom-bench journal|core [options]
 pub enum Command {
     Journal,
     Core,
+    /// Started by `core` itself: fills a log and dies.
+    Fill,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,7 @@ impl Args {
         let command = match words.next().as_deref() {
             Some("journal") => Command::Journal,
             Some("core") => Command::Core,
+            Some("fill") => Command::Fill,
             Some(other) => return Err(format!("unknown command {other:?}")),
             None => return Err("name a command".to_owned()),
         };
@@ -76,6 +79,10 @@ impl Args {
             }
         }
         Ok(args)
+    }
+
+    pub fn fill_bytes(&self) -> u64 {
+        (self.log_gb * 1e9) as u64
     }
 
     /// How long one throughput measurement runs.

@@ -11,6 +11,7 @@
 
 mod args;
 mod bare;
+mod core;
 mod journal;
 mod percentile;
 mod place;
@@ -30,7 +31,8 @@ fn main() -> ExitCode {
     };
     let done = match args.command {
         Command::Journal => journal::run(&args),
-        Command::Core => Ok(()),
+        Command::Core => core::run(&args),
+        Command::Fill => core::fill(&args.dir, args.fill_bytes()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

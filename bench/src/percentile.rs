@@ -12,6 +12,11 @@ impl Spans {
         Self(spans)
     }
 
+    /// Several measurements as one.
+    pub fn all(parts: Vec<Self>) -> Self {
+        Self::of(parts.into_iter().flat_map(|part| part.0).collect())
+    }
+
     /// The span that so many percent of all do not exceed.
     pub fn percentile(&self, percent: f64) -> Duration {
         let rank = (percent / 100.0 * self.0.len() as f64).ceil().max(1.0) as usize;

@@ -1,6 +1,7 @@
 //! One integration binary: the promises of the whole, kept.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod crash;
 mod faults;
 mod power_loss;
 mod rounds;

@@ -13,11 +13,11 @@ use tokio::sync::oneshot;
 use prom_store::CursorName;
 use prom_types::Offset;
 
+use crate::Error;
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::task::{Reply, Request};
 use crate::dispatch::{LeaseId, SubscriberId};
 use crate::event::Origin;
-use crate::Error;
 
 /// Leases of one subscriber with one dispatcher.
 pub(crate) type Leases = SmallVec<[(Offset, LeaseId); 1]>;
@@ -42,7 +42,10 @@ impl Ticket {
 /// returned; whatever it does not name is settled.
 pub fn ack_all(deliveries: Vec<Delivery>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
     let tickets = deliveries.into_iter().map(|delivery| delivery.ticket());
-    let sent: Vec<_> = by_dispatcher(tickets).into_iter().map(|one| ack_leases(one.origin, one.subscriber, one.leases)).collect();
+    let sent: Vec<_> = by_dispatcher(tickets)
+        .into_iter()
+        .map(|one| ack_leases(one.origin, one.subscriber, one.leases))
+        .collect();
     async move { join_all(sent).await.into_iter().collect() }
 }
 
@@ -57,7 +60,8 @@ pub(crate) struct Together {
 pub(crate) fn by_dispatcher(tickets: impl Iterator<Item = Ticket>) -> Vec<Together> {
     let mut sorted: Vec<Together> = Vec::new();
     for ticket in tickets {
-        let same = |one: &&mut Together| Arc::ptr_eq(&one.origin, &ticket.origin) && one.subscriber == ticket.subscriber;
+        let same =
+            |one: &&mut Together| Arc::ptr_eq(&one.origin, &ticket.origin) && one.subscriber == ticket.subscriber;
         match sorted.iter_mut().rev().find(same) {
             Some(one) => one.leases.push((ticket.offset, ticket.lease)),
             None => sorted.push(Together {

@@ -124,7 +124,9 @@ impl Bus {
             options,
             store,
         });
-        tokio::spawn(crate::subscribe::follow_new_topics(core.clone()));
+        // Counted here: what is made before the task first runs has to be followed too.
+        let (_, topics_seen) = core.topics.since(usize::MAX);
+        tokio::spawn(crate::subscribe::follow_new_topics(core.clone(), topics_seen));
         if let Some(interval) = core.options.maintenance_interval {
             *core.maintenance.lock() = Some(tokio::spawn(maintain::run(core.clone(), interval)));
         }

@@ -100,7 +100,10 @@ impl Bus {
             return Err(Error::UnknownGroup { group });
         };
         let topic = self.core().topics.require(topic)?;
-        let agreed = document.subscriptions.into_iter().find(|agreed| agreed.matches(topic.name()));
+        let agreed = document
+            .subscriptions
+            .into_iter()
+            .find(|agreed| agreed.matches(topic.name()));
         match agreed {
             Some(agreed) => Ok(Reading {
                 group,

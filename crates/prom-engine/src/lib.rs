@@ -13,36 +13,36 @@ mod bus;
 mod error;
 pub mod limits;
 
-mod topic;
 mod admit;
 mod publish;
+mod topic;
 
 mod group;
 mod position;
+mod run;
 mod subscribe;
 mod subscription;
-mod run;
 mod tail;
 
-pub mod dispatch;
-mod outlet;
+mod ack;
+mod dead_letter;
 mod deliver;
+pub mod dispatch;
 mod event;
 mod gap;
-mod ack;
-mod nack;
 mod modack;
-mod dead_letter;
+mod nack;
+mod outlet;
 
-mod read;
+mod audit;
 mod cursor;
 mod lag;
+mod read;
 mod why;
-mod audit;
 
+mod compact;
 mod maintain;
 mod retain;
-mod compact;
 mod shutdown;
 
 pub use ack::ack_all;

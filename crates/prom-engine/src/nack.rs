@@ -17,11 +17,7 @@ impl Delivery {
     }
 
     /// As [`Delivery::nack`], but comes again after `delay`.
-    pub fn nack_after(
-        &self,
-        reason: &str,
-        delay: Duration,
-    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+    pub fn nack_after(&self, reason: &str, delay: Duration) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         self.ticket().nack_with(reason.to_owned(), Some(delay))
     }
 }
@@ -33,11 +29,7 @@ impl Ticket {
     }
 
     /// As [`Delivery::nack_after`].
-    pub fn nack_after(
-        &self,
-        reason: &str,
-        delay: Duration,
-    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+    pub fn nack_after(&self, reason: &str, delay: Duration) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         self.nack_with(reason.to_owned(), Some(delay))
     }
 
@@ -47,13 +39,15 @@ impl Ticket {
         delay: Option<Duration>,
     ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let ticket = self.clone();
-        settle(self.origin.clone(), smallvec![self.offset], move |reply| Request::Nack {
-            subscriber: ticket.subscriber,
-            offset: ticket.offset,
-            lease: ticket.lease,
-            reason: (!reason.is_empty()).then_some(reason),
-            delay,
-            reply: Some(reply),
+        settle(self.origin.clone(), smallvec![self.offset], move |reply| {
+            Request::Nack {
+                subscriber: ticket.subscriber,
+                offset: ticket.offset,
+                lease: ticket.lease,
+                reason: (!reason.is_empty()).then_some(reason),
+                delay,
+                reply: Some(reply),
+            }
         })
     }
 }

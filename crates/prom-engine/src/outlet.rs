@@ -162,7 +162,9 @@ impl Outlet {
     /// Deliveries from this origin that nobody will see any more.
     pub fn take_unseen(&self, origin: &Arc<Origin>) -> Vec<Ticket> {
         let unseen = &mut self.state.lock().unseen;
-        unseen.extract_if(.., |ticket| Arc::ptr_eq(&ticket.origin, origin)).collect()
+        unseen
+            .extract_if(.., |ticket| Arc::ptr_eq(&ticket.origin, origin))
+            .collect()
     }
 
     /// Drops from the queue what was fenced.
@@ -271,7 +273,8 @@ impl Outlet {
 
     /// Ready when no dispatcher knows the subscriber any more.
     pub async fn detached(&self) {
-        self.until(|state| state.dispatchers.values().all(Option::is_none)).await;
+        self.until(|state| state.dispatchers.values().all(Option::is_none))
+            .await;
     }
 
     /// Ready when nothing is leased to the subscriber any more.
@@ -300,7 +303,9 @@ impl Outlet {
     /// Free places: neither the window nor the queue may exceed the limit. The queue can hold events
     /// whose leases ended while they waited in it.
     fn room(&self, state: &State) -> usize {
-        self.taste.max_in_flight.saturating_sub(state.in_flight.max(state.queue.len()))
+        self.taste
+            .max_in_flight
+            .saturating_sub(state.in_flight.max(state.queue.len()))
     }
 
     /// Wakes the first hungry dispatcher if there is room for it.
@@ -368,7 +373,9 @@ mod tests {
         assert_eq!(outlet.reserve(&Arc::new(Notify::new()), 1), 1);
         assert_eq!(outlet.reserve(&wake, 1), 0);
         outlet.release(1);
-        tokio::time::timeout(Duration::from_secs(5), wake.notified()).await.expect("woken");
+        tokio::time::timeout(Duration::from_secs(5), wake.notified())
+            .await
+            .expect("woken");
         assert_eq!(outlet.reserve(&wake, 1), 1);
     }
 

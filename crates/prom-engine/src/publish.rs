@@ -105,13 +105,16 @@ impl Bus {
             } = sent?;
             let committed = commit.await.map_err(Error::publish)?;
             topics.iter().for_each(|topic| topic.mark_stored());
-            let receipts = places.into_iter().zip(committed.stored).map(|((id, partition), stored)| Receipt {
-                id,
-                partition,
-                offset: stored.offset,
-                stored_ts: stored.stored_ts,
-                durability,
-            });
+            let receipts = places
+                .into_iter()
+                .zip(committed.stored)
+                .map(|((id, partition), stored)| Receipt {
+                    id,
+                    partition,
+                    offset: stored.offset,
+                    stored_ts: stored.stored_ts,
+                    durability,
+                });
             Ok(receipts.collect())
         }
     }

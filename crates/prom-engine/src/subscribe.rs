@@ -247,22 +247,19 @@ impl Followers {
 }
 
 /// Attaches subscriptions to topics that are made or grow, until the bus stops.
-pub(crate) async fn follow_new_topics(core: Arc<Core>) {
+/// `seen` is how long the history of topics was when the bus started.
+pub(crate) async fn follow_new_topics(core: Arc<Core>, mut seen: usize) {
     let mut grown = core.topics.watch();
     let mut phase = core.watch_phase();
-    let (_, mut seen) = core.topics.since(usize::MAX);
-    loop {
-        tokio::select! {
-            _ = grown.changed() => {}
-            _ = phase.changed() => {}
-        }
-        if *phase.borrow_and_update() != Phase::Open {
-            return;
-        }
+    while *phase.borrow_and_update() == Phase::Open {
         let (topics, now) = core.topics.since(seen);
         seen = now;
         for live in core.followers.all() {
             topics.iter().for_each(|topic| live.attach(&core, topic));
+        }
+        tokio::select! {
+            _ = grown.changed() => {}
+            _ = phase.changed() => {}
         }
     }
 }

@@ -116,7 +116,9 @@ impl TailOptions<'_> {
         logs.sort_unstable();
         logs.dedup();
         let offsets = self.from.resolve(&*core.store, &logs).await?;
-        logs.into_iter().zip(offsets).for_each(|(log, next)| tail.follow(log, next));
+        logs.into_iter()
+            .zip(offsets)
+            .for_each(|(log, next)| tail.follow(log, next));
         Ok(tail)
     }
 }
@@ -192,7 +194,12 @@ impl Tail {
             events: TAIL_READ_EVENTS,
             bytes: READ_BYTES,
         };
-        let batch = self.bus.core().store.read(&reading.origin.log, reading.next, limit).await?;
+        let batch = self
+            .bus
+            .core()
+            .store
+            .read(&reading.origin.log, reading.next, limit)
+            .await?;
         let mut lost = Vec::new();
         if batch.bounds.start > reading.next {
             lost.push((reading.next..batch.bounds.start, GapReason::Retention));
@@ -202,19 +209,26 @@ impl Tail {
             lost.push((range, GapReason::Damage(damage.to_string())));
         }
         let log = &reading.origin.log;
-        self.gaps.extend(lost.into_iter().map(|(range, reason)| Gap::new(log, range, reason)));
+        self.gaps
+            .extend(lost.into_iter().map(|(range, reason)| Gap::new(log, range, reason)));
         while self.gaps.len() > crate::limits::GAPS {
             self.gaps.pop_front();
         }
         let origin = &reading.origin;
-        self.buffer.extend(batch.records.into_iter().map(|record| StoredEvent::new(origin.clone(), record)));
+        self.buffer.extend(
+            batch
+                .records
+                .into_iter()
+                .map(|record| StoredEvent::new(origin.clone(), record)),
+        );
         reading.next = reading.next.max(batch.next);
         // The others come first next time.
         self.due.pop_front();
         if reading.next < batch.bounds.next {
             self.due.push_back(at);
         } else if let Some(mut head) = reading.head.take() {
-            self.waiting.push(Box::pin(async move { head.changed().await.ok().map(|()| (at, head)) }));
+            self.waiting
+                .push(Box::pin(async move { head.changed().await.ok().map(|()| (at, head)) }));
         }
         Ok(())
     }

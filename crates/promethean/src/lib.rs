@@ -1,1 +1,41 @@
-//! (placeholder)
+//! A durable event bus as a library: open a directory, publish, subscribe, ack.
+//!
+//! ```
+//! use promethean::{Bus, BusOptions, EmbeddedStore, Position, json};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let directory = directory.path();
+//! let bus = Bus::start(EmbeddedStore::open(directory).await?, BusOptions::default()).await?;
+//! bus.publish("orders.placed", json!({"id": 7})).key("7").await?;
+//!
+//! let mut orders = bus.subscribe("orders.*", "billing").from(Position::Earliest).start().await?;
+//! if let Some(delivery) = orders.next().await {
+//!     assert_eq!(delivery.payload::<serde_json::Value>()?["id"], 7);
+//!     delivery.ack().await?;
+//! }
+//! bus.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Bus`] publishes, subscribes and looks after groups and topics. A receipt and the answer of an
+//!   ack mean: stored, as durably as the store says.
+//! - [`EmbeddedStore`] keeps everything in a directory; [`MemoryStore`] keeps it in memory, for tests.
+//!
+//! This crate re-exports; nothing else lives here.
+
+pub use prom_engine::{
+    Backoff, Bus, BusOptions, Compaction, CursorInfo, Delivery, Error, ErrorKind, Gap, GapReason, GroupInfo,
+    GroupOptions, GroupSubscription, Item, Lag, Mode, NewTopics, Order, Page, PartitionInfo, PartitionLag,
+    PartitionWhy, Position, Publish, Publishing, Retained, Retention, StoredEvent, Subscribe, Subscription,
+    SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicSettings, Why, ack_all,
+};
+pub use prom_store::{Clock, MemoryStore, Outcome, Store, StoreError, SystemClock};
+pub use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes, Sync};
+pub use prom_types::{
+    Durability, EpochMs, Event, EventId, GroupName, Headers, Invalid, Json, NewEvent, Offset, Receipt, TopicName,
+    TopicPattern,
+};
+pub use serde_json::json;

@@ -246,7 +246,9 @@ pub(super) fn fenced(cursor: &CursorName) -> Error {
 
 impl Retry {
     fn failed(&mut self, now: Duration) -> Duration {
-        let wait = FIRST_RETRY.saturating_mul(1 << self.failures.min(16)).min(LONGEST_RETRY);
+        let wait = FIRST_RETRY
+            .saturating_mul(1 << self.failures.min(16))
+            .min(LONGEST_RETRY);
         self.failures = self.failures.saturating_add(1);
         self.not_before = Some(now.saturating_add(wait));
         wait

@@ -139,7 +139,13 @@ mod tests {
         assert!(group.agree(&name, &patterns(&["a.c"]), none.clone()).is_err());
         let (options, _) = group.agree(&name, &patterns(&["c.d"]), none).unwrap();
         assert_eq!(options.order, Order::None);
-        assert!(group.agree(&name, &patterns(&["**"]), Asked::default()).is_err(), "it would meet both");
-        assert_eq!(group.agree(&name, &patterns(&["a.*"]), by_key).unwrap().1, Learned::Nothing);
+        assert!(
+            group.agree(&name, &patterns(&["**"]), Asked::default()).is_err(),
+            "it would meet both"
+        );
+        assert_eq!(
+            group.agree(&name, &patterns(&["a.*"]), by_key).unwrap().1,
+            Learned::Nothing
+        );
     }
 }

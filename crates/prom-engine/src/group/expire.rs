@@ -19,7 +19,10 @@ pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
     let mut expired = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let page = core.store.documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+        let page = core
+            .store
+            .documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE)
+            .await?;
         let Some(last) = page.last() else {
             return Ok(expired);
         };
@@ -47,7 +50,8 @@ pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
 impl Core {
     fn is_subscribed(&self, name: &GroupName) -> bool {
         let here = self.followers.all();
-        here.iter().any(|live| live.group.name == *name && !live.outlet.is_ended())
+        here.iter()
+            .any(|live| live.group.name == *name && !live.outlet.is_ended())
     }
 
     /// Writes down that the group is in use.

@@ -10,8 +10,8 @@ mod registry;
 
 pub(crate) use document::{GroupDocument, read_group};
 pub(crate) use expire::expire;
-pub(crate) use options::Asked;
 pub use list::{GroupInfo, GroupSubscription};
+pub(crate) use options::Asked;
 pub use options::{GroupOptions, Mode};
 pub(crate) use registry::{Group, Groups, Retired};
 

@@ -162,11 +162,17 @@ fn order_text(order: Order) -> String {
 }
 
 fn text(value: &Option<impl ToString>) -> String {
-    value.as_ref().map_or_else(|| "(default)".to_owned(), ToString::to_string)
+    value
+        .as_ref()
+        .map_or_else(|| "(default)".to_owned(), ToString::to_string)
 }
 
 fn shown(backoff: &Backoff) -> String {
-    format!("{} ms doubling to {} ms", backoff.first.as_millis(), backoff.max.as_millis())
+    format!(
+        "{} ms doubling to {} ms",
+        backoff.first.as_millis(),
+        backoff.max.as_millis()
+    )
 }
 
 #[cfg(test)]
@@ -199,7 +205,10 @@ mod tests {
             ..GroupOptions::default()
         };
         let told = asked.agrees_with(&group, &options).unwrap_err().to_string();
-        assert!(told.contains("maxAttempts = 3") && told.contains("asks for 9"), "{told}");
+        assert!(
+            told.contains("maxAttempts = 3") && told.contains("asks for 9"),
+            "{told}"
+        );
         assert!(Asked::default().agrees_with(&group, &options).is_ok());
     }
 }

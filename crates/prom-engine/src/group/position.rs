@@ -6,9 +6,9 @@ use prom_types::{GroupName, TopicPattern};
 
 use super::document::Learned;
 use super::{Asked, GroupDocument, GroupOptions, read_group};
+use crate::Error;
 use crate::bus::Core;
 use crate::limits::CONTENTION_TRIES;
-use crate::Error;
 
 impl Core {
     /// The options of the group for these topics, after making whatever of it was missing.
@@ -56,12 +56,17 @@ impl Core {
         before: &GroupDocument,
     ) -> Result<Vec<(CursorName, CursorChange)>, Error> {
         let all = self.topics.all();
-        let wanted = all.iter().filter(|topic| topics.iter().any(|pattern| pattern.matches(topic.name())));
+        let wanted = all
+            .iter()
+            .filter(|topic| topics.iter().any(|pattern| pattern.matches(topic.name())));
         // A topic the group reached before has come later than the group: it starts at 0.
         let (known, new): (Vec<_>, Vec<_>) = wanted.partition(|topic| before.matches(topic.name()));
         let logs: Vec<LogName> = new.into_iter().flat_map(|topic| topic.logs().iter().cloned()).collect();
         let floors = options.from.resolve(&*self.store, &logs).await?;
-        let from_zero = known.into_iter().flat_map(|topic| topic.logs().iter().cloned()).map(|log| (log, 0));
+        let from_zero = known
+            .into_iter()
+            .flat_map(|topic| topic.logs().iter().cloned())
+            .map(|log| (log, 0));
         let cursor = |(log, floor)| (CursorName::new(log, name.clone()), CursorChange::Create { floor });
         Ok(logs.into_iter().zip(floors).chain(from_zero).map(cursor).collect())
     }

@@ -62,7 +62,13 @@ impl Groups {
 
 impl Group {
     /// Lets a subscriber take part in the dispatching of a log; once per log.
-    pub fn attach(self: &Arc<Self>, core: &Arc<Core>, log: &LogName, options: &Arc<GroupOptions>, outlet: &Arc<Outlet>) {
+    pub fn attach(
+        self: &Arc<Self>,
+        core: &Arc<Core>,
+        log: &LogName,
+        options: &Arc<GroupOptions>,
+        outlet: &Arc<Outlet>,
+    ) {
         let mut dispatchers = self.dispatchers.lock();
         let running = self.get_or_start(core, &mut dispatchers, log, options);
         if outlet.attach(log, &running.wake) {
@@ -113,15 +119,14 @@ impl Group {
 
     /// Takes the dispatcher off the list, whoever is about to join: they are told that it ended.
     pub fn remove(&self, log: &LogName) -> Vec<Arc<Outlet>> {
-        self.dispatchers.lock().remove(log).map_or_else(Vec::new, |running| running.joining)
+        self.dispatchers
+            .lock()
+            .remove(log)
+            .map_or_else(Vec::new, |running| running.joining)
     }
 
     /// Asks a running dispatcher; `None` where none runs.
-    pub async fn ask<A>(
-        &self,
-        log: &LogName,
-        request: impl FnOnce(oneshot::Sender<A>) -> Request,
-    ) -> Option<A> {
+    pub async fn ask<A>(&self, log: &LogName, request: impl FnOnce(oneshot::Sender<A>) -> Request) -> Option<A> {
         let mailbox = self.running_mailbox(log)?;
         let (reply, answer) = oneshot::channel();
         mailbox.send(request(reply)).await.ok()?;
@@ -130,7 +135,10 @@ impl Group {
 
     fn take_tasks(&self) -> Vec<JoinHandle<()>> {
         let mut dispatchers = self.dispatchers.lock();
-        dispatchers.values_mut().filter_map(|running| running.task.take()).collect()
+        dispatchers
+            .values_mut()
+            .filter_map(|running| running.task.take())
+            .collect()
     }
 
     fn get_or_start<'a>(

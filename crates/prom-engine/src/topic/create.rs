@@ -74,7 +74,10 @@ impl Bus {
         let mut topics = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = self.store().documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+            let page = self
+                .store()
+                .documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE)
+                .await?;
             let Some(last) = page.last() else {
                 return Ok(topics);
             };
@@ -82,9 +85,9 @@ impl Bus {
             for document in page {
                 let settings = TopicSettings::parse(&document)?;
                 let partition = |partition| {
-                    let info = logs.iter().find(|info| {
-                        info.log.partition == partition && info.log.topic == settings.name
-                    });
+                    let info = logs
+                        .iter()
+                        .find(|info| info.log.partition == partition && info.log.topic == settings.name);
                     PartitionInfo {
                         partition,
                         bounds: info.map_or_else(Bounds::default, |info| info.bounds),

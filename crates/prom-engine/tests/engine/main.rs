@@ -1,5 +1,7 @@
 //! What the bus promises, over the memory store. Time is tokio's, which a test can hold still.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 mod support;
 
 mod ack;

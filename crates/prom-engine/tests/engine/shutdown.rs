@@ -23,7 +23,11 @@ async fn handlers_finish_and_their_acks_are_durable() {
             tokio::time::sleep(Duration::from_secs(2)).await;
             Ok::<(), String>(())
         };
-        runner.subscribe("numbers", "g").from(Position::Earliest).run(slow).await
+        runner
+            .subscribe("numbers", "g")
+            .from(Position::Earliest)
+            .run(slow)
+            .await
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
     soon(bus.shutdown()).await.unwrap();
@@ -32,14 +36,20 @@ async fn handlers_finish_and_their_acks_are_durable() {
     let bus = reopened(&world).bus().await;
     let mut numbers = bus.subscribe("numbers", "g").start().await.unwrap();
     let rest = next(&mut numbers).await;
-    assert_eq!((rest.offset(), rest.attempt()), (1, 1), "the first was acked, the others count for nothing");
+    assert_eq!(
+        (rest.offset(), rest.attempt()),
+        (1, 1),
+        "the first was acked, the others count for nothing"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_no_longer_than_it_was_told_and_counts_nothing() {
     let world = World::over(crate::faults::Stubborn::store(), crate::support::TokioClock::new());
     for _ in 0..10 {
-        let bus = world.bus_with(|options| options.drain_timeout = Duration::from_secs(3)).await;
+        let bus = world
+            .bus_with(|options| options.drain_timeout = Duration::from_secs(3))
+            .await;
         if bus.topics().await.unwrap().is_empty() {
             publish_numbers(&bus, "numbers", 0..1).await;
         }
@@ -61,7 +71,12 @@ async fn a_shutdown_waits_no_longer_than_it_was_told_and_counts_nothing() {
 async fn after_a_shutdown_everything_answers_that_the_bus_is_closed() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
+    let mut numbers = bus
+        .subscribe("numbers", "g")
+        .from(Position::Earliest)
+        .start()
+        .await
+        .unwrap();
     let held = next(&mut numbers).await;
     soon(held.ack()).await.unwrap();
     soon(bus.shutdown()).await.unwrap();
@@ -69,7 +84,10 @@ async fn after_a_shutdown_everything_answers_that_the_bus_is_closed() {
     assert!(soon(numbers.next()).await.is_none());
     assert!(matches!(bus.publish("numbers", json!(1)).await, Err(Error::Closed)));
     assert!(matches!(bus.publish_batch(Vec::new()).await, Err(Error::Closed)));
-    assert!(matches!(bus.subscribe("numbers", "g").start().await.err(), Some(Error::Closed)));
+    assert!(matches!(
+        bus.subscribe("numbers", "g").start().await.err(),
+        Some(Error::Closed)
+    ));
     assert!(matches!(bus.tail("numbers").start().await.err(), Some(Error::Closed)));
     assert!(matches!(bus.read("numbers", 0, 0, 1).await, Err(Error::Closed)));
 }

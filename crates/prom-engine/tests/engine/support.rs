@@ -70,7 +70,9 @@ pub async fn bus() -> Bus {
 
 /// Nothing in these tests takes this long unless it hangs.
 pub async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(600), what).await.expect("it did not happen")
+    tokio::time::timeout(Duration::from_secs(600), what)
+        .await
+        .expect("it did not happen")
 }
 
 /// The next delivery, which must come.
@@ -110,7 +112,7 @@ pub async fn floor(bus: &Bus, topic: &str, group: &str) -> u64 {
 pub async fn until(condition: impl AsyncFn() -> bool) {
     soon(async {
         while !condition().await {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     })
     .await;

@@ -52,7 +52,10 @@ impl BackgroundThread {
             let start = state.bounds.start;
             let gone = state.trim(start);
             drop(state);
-            self.shared.applied.lock().dropped.extend(gone);
+            if !gone.is_empty() {
+                self.shared.applied.lock().dropped.extend(gone);
+                self.shared.background.request(|work| work.checkpoint = true);
+            }
         }
         Ok(())
     }

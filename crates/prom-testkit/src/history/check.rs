@@ -14,6 +14,7 @@ pub struct Summary {
     pub acked: usize,
     pub failed: usize,
     pub events_found: usize,
+    pub letters_found: usize,
 }
 
 /// Every promise of the history that the store does not keep.
@@ -199,5 +200,6 @@ fn summary(history: &History, found: &Found) -> Summary {
         acked: count(|fact| matches!(fact, Fact::Acked { .. })),
         failed: count(|fact| matches!(fact, Fact::Failed { .. })),
         events_found: found.logs.values().map(Vec::len).sum(),
+        letters_found: found.letters.len(),
     }
 }

@@ -16,7 +16,7 @@ pub struct FoundEvent {
 /// Everything the judge looks at.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// In the order in which reading gave them. Dead letters are not among them.
+    /// In the order in which reading gave them. What the hub writes itself is not among them.
     pub logs: BTreeMap<LogName, Vec<FoundEvent>>,
     pub bounds: BTreeMap<LogName, Bounds>,
     pub cursors: BTreeMap<CursorName, CursorState>,
@@ -69,7 +69,7 @@ impl Found {
             }
             from = batch.next;
         }
-        if !log.topic.is_dead_letters() {
+        if !log.topic.is_reserved() {
             self.logs.insert(log.clone(), events);
         }
         Ok(())

@@ -8,11 +8,11 @@ use prom_types::Offset;
 
 use super::scan::Found;
 use super::{End, Task, fenced};
+use crate::Error;
 use crate::dead_letter::{self, Letter};
 use crate::dispatch::{Dead, LeaseId, Leased, SubscriberId};
 use crate::limits::LETTERS_AT_ONCE;
 use crate::topic::Topic;
-use crate::Error;
 
 #[derive(Default)]
 pub(super) struct Letters {
@@ -112,7 +112,10 @@ impl Task {
             failures: Vec::new(),
         };
         commit.cursors.push((self.cursor.clone(), settle));
-        let commit = self.core.topics.commit(&*self.core.store, commit, std::slice::from_ref(&topic));
+        let commit = self
+            .core
+            .topics
+            .commit(&*self.core.store, commit, std::slice::from_ref(&topic));
         self.letters.under_way = Some(UnderWay { commit, topic, events });
     }
 

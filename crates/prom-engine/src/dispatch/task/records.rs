@@ -32,7 +32,9 @@ impl Records {
             self.clear();
         }
         if self.slots.len() >= SLOTS
-            && let Some(Slot { record: Some(oldest), .. }) = self.slots.pop_front()
+            && let Some(Slot {
+                record: Some(oldest), ..
+            }) = self.slots.pop_front()
         {
             self.bytes -= oldest.len();
         }

@@ -105,7 +105,9 @@ impl Task {
         use std::hash::BuildHasher;
         match self.order {
             Order::None => None,
-            Order::Key => record.key().map(|key| foldhash::quality::FixedState::default().hash_one(key)),
+            Order::Key => record
+                .key()
+                .map(|key| foldhash::quality::FixedState::default().hash_one(key)),
         }
     }
 
@@ -135,7 +137,12 @@ impl Task {
         let mut found = Vec::with_capacity(offsets.len());
         while let Some(&from) = offsets.get(found.len()) {
             let rest = &offsets[found.len()..];
-            let last = rest.iter().take_while(|&&offset| offset < from + NEAR).last().copied().unwrap_or(from);
+            let last = rest
+                .iter()
+                .take_while(|&&offset| offset < from + NEAR)
+                .last()
+                .copied()
+                .unwrap_or(from);
             let limit = ReadLimit {
                 events: usize::try_from(last - from + 1).unwrap_or(1),
                 bytes: READ_BYTES,

@@ -119,7 +119,12 @@ impl Setup {
     /// Letters have no letters: a group that reads them keeps trying.
     fn max_attempts(&self) -> u32 {
         let topic = &self.cursor.log.topic;
-        let of_topic = || self.core.topics.get(topic).and_then(|topic| topic.settings.max_attempts);
+        let of_topic = || {
+            self.core
+                .topics
+                .get(topic)
+                .and_then(|topic| topic.settings.max_attempts)
+        };
         match topic.is_dead_letters() {
             true => u32::MAX,
             false => self.options.max_attempts.or_else(of_topic).unwrap_or(MAX_ATTEMPTS),

@@ -1,0 +1,90 @@
+//! A process killed at random points under load: what it was promised is there, once, in order.
+
+mod child;
+
+use prom_store::Store;
+use prom_store_embedded::{EmbeddedOptions, EmbeddedStore};
+use prom_testkit::Random;
+use prom_testkit::history::{Found, Summary, check};
+use prom_tests::small_files;
+use tempfile::TempDir;
+
+use crate::rounds::rounds;
+use child::Child;
+
+/// After so many kills a new directory is begun, so that judging stays quick.
+const KILLS_PER_DIRECTORY: u64 = 10;
+
+/// More with `PROM_CRASH_ROUNDS` (200 and more is the long form); other kill points with `PROM_CRASH_SEED`.
+#[test]
+fn whatever_was_promised_survives_a_kill_at_any_moment() {
+    let (kills, seed) = (rounds("PROM_CRASH_ROUNDS", 12), rounds("PROM_CRASH_SEED", 1));
+    eprintln!("crash: {kills} kills, seed {seed}");
+    let mut random = Random::seeded(seed);
+    let mut done = 0;
+    while done < kills {
+        let home = TempDir::new().unwrap();
+        let mut judged = Summary::default();
+        for life in 0..KILLS_PER_DIRECTORY.min(kills - done) {
+            let mut child = Child::start(home.path(), random.next_u64());
+            // Some die while they are still opening the directory.
+            if life > 0 && random.one_in(5) {
+                child.live_for_ms(random.within(0..60));
+            } else {
+                child.wait_for_more_facts(random.within(50..3_000));
+                child.live_for_ms(random.within(0..300));
+            }
+            child.kill();
+            done += 1;
+            // Sometimes the next child is the one that recovers.
+            if !random.one_in(4) {
+                judged = judge(&home, done);
+            }
+        }
+        let last = judge(&home, done);
+        assert!(
+            last.stored >= judged.stored,
+            "promises became fewer: {judged:?}, then {last:?}"
+        );
+        judged = last;
+        eprintln!("crash: after {done} kills: {judged:?}");
+        assert!(
+            judged.stored > 0 && judged.acked > 0 && judged.failed > 0,
+            "the load proved nothing"
+        );
+    }
+}
+
+/// Opens what the child left and holds it against what it wrote down.
+fn judge(home: &TempDir, kills: u64) -> Summary {
+    let history = child::history(home.path());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let options = EmbeddedOptions {
+            sizes: small_files(),
+            ..EmbeddedOptions::default()
+        };
+        let store = EmbeddedStore::open_with(child::data(home.path()), options)
+            .await
+            .unwrap();
+        assert_eq!(store.damage(), [], "after {kills} kills");
+        let found = Found::read(&*store).await.unwrap();
+        store.close().await.unwrap();
+        match check(&history, &found) {
+            Ok(summary) => summary,
+            Err(broken) => {
+                let all = broken.len();
+                let first: Vec<_> = broken.iter().take(20).map(ToString::to_string).collect();
+                let kept = std::mem::ManuallyDrop::new(home);
+                panic!(
+                    "after {kills} kills {all} promises are broken in {}:\n{}",
+                    kept.path().display(),
+                    first.join("\n")
+                )
+            }
+        }
+    })
+}
