@@ -1,6 +1,6 @@
 //! What the integration tests share with the child process they kill.
 
-use prom_store_embedded::Sizes;
+use promethean::Sizes;
 
 /// Files so small that rolls, seals and checkpoints happen many times a second.
 pub fn small_files() -> Sizes {

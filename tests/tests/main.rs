@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod crash;
+mod e2e;
 mod faults;
 mod power_loss;
 mod rounds;

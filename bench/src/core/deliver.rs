@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use prom_engine::{Bus, Position};
+use promethean::{Bus, Position};
 
 use super::{publish, scene::TOPIC};
 
@@ -38,7 +38,7 @@ pub async fn rate(bus: &Bus, span: Duration) -> anyhow::Result<f64> {
                 done = &mut publisher, if wanted == u64::MAX => wanted = done??,
                 batch = events.next_batch() => {
                     acked += batch.len() as u64;
-                    acks.push_back(tokio::spawn(prom_engine::ack_all(batch)));
+                    acks.push_back(tokio::spawn(promethean::ack_all(batch)));
                     if acks.len() >= ACKS_WAITING && let Some(oldest) = acks.pop_front() {
                         oldest.await??;
                     }

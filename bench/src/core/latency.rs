@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use prom_engine::Bus;
+use promethean::Bus;
 
 use super::EVENT_BYTES;
 use super::scene::event;

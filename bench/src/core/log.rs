@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use prom_engine::Position;
 use prom_store::Logs;
+use promethean::Position;
 
 use super::memory::resident_bytes;
 use super::publish;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use prom_engine::Bus;
+use promethean::Bus;
 
 use super::scene::event;
 

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use prom_store::{LogName, Logs, ReadLimit};
-use prom_store_embedded::EmbeddedStore;
 use prom_types::TopicName;
+use promethean::EmbeddedStore;
 
 use super::scene::TOPIC;
 

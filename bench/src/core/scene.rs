@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use prom_engine::{Bus, BusOptions};
 use prom_store::Store;
-use prom_store_embedded::EmbeddedStore;
 use prom_types::{Json, NewEvent, TopicName};
+use promethean::EmbeddedStore;
+use promethean::{Bus, BusOptions};
 
 use crate::place::Place;
 

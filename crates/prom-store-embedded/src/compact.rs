@@ -18,9 +18,10 @@ use crate::segment::{RECORDS_AT, Segment};
 use crate::shared::Shared;
 
 pub(crate) fn compact(shared: &Shared, log: &Arc<Log>, grace: Duration) -> Result<CompactReport, StoreError> {
-    let _one_at_a_time = shared.compacting.lock();
     know_latest(shared, log)?;
+    // Before the lock: the background thread takes it too when it begins.
     shared.background.request_and_wait(|work| work.fill = true);
+    let _one_at_a_time = shared.compacting.lock();
     let (segments, id, events_in_memory, bytes_in_memory) = {
         let state = log.state.lock();
         let events = state.bounds.next.saturating_sub(state.tail.filled_to());

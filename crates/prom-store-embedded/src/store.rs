@@ -340,6 +340,7 @@ fn shut_down(shared: &Shared, threads: Threads) -> Result<(), StoreError> {
     shared.background.request(|work| work.stop = true);
     let background = threads.background.join();
     shared.logs.write().clear();
+    shared.state.close();
     match (commit, background) {
         (Ok(()), Ok(())) => Ok(()),
         _ => Err(fault::documents(

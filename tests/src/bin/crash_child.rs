@@ -12,15 +12,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use prom_engine::{
-    Bus, BusOptions, Delivery, Error, NewTopics, Order, Position, Publishing, Subscription, TopicSettings,
-};
-use prom_store::{CursorName, LogName, SystemClock};
-use prom_store_embedded::{EmbeddedOptions, EmbeddedStore};
+use prom_store::{CursorName, LogName};
 use prom_testkit::Random;
 use prom_testkit::history::{Fact, History};
 use prom_tests::small_files;
-use prom_types::{EventId, GroupName, IdMaker, Json, NewEvent, TopicName};
+use prom_types::IdMaker;
+use promethean::{
+    Bus, BusOptions, Clock, Delivery, EmbeddedOptions, EmbeddedStore, Error, EventId, GroupName, Json, NewEvent, Order,
+    Position, Publishing, Subscription, SystemClock, TopicName, TopicSettings,
+};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -77,15 +77,7 @@ async fn open(directory: PathBuf) -> anyhow::Result<Bus> {
         ..EmbeddedOptions::default()
     };
     let store = EmbeddedStore::open_with(directory, options).await?;
-    let options = BusOptions {
-        clock: Arc::new(SystemClock::new()),
-        new_topics: NewTopics::Create {
-            partitions: 1,
-            retention: Default::default(),
-        },
-        ..BusOptions::default()
-    };
-    let bus = Bus::start(store, options).await?;
+    let bus = Bus::start(store, BusOptions::default()).await?;
     bus.create_topic(TopicSettings::new("stock.moved")?.partitions(3))
         .await?;
     Ok(bus)
@@ -111,14 +103,14 @@ fn event(publisher: u64, sequence: u64, id: EventId) -> anyhow::Result<NewEvent>
 
 async fn publish(bus: Bus, notes: Notes, publisher: u64, past: History) -> anyhow::Result<()> {
     let (mut unanswered, mut sequence) = unanswered(&past, publisher);
-    let ids = IdMaker::new();
+    let (ids, clock) = (IdMaker::new(), SystemClock::new());
     let mut waiting: VecDeque<(NewEvent, Publishing)> = VecDeque::new();
     loop {
         let (number, id) = match unanswered.pop_front() {
             Some(again) => again,
             None => {
                 sequence += 1;
-                let id = ids.make(prom_store::Clock::now_ms(&SystemClock::new()));
+                let id = ids.make(clock.now_ms());
                 (sequence, id)
             }
         };
@@ -221,13 +213,13 @@ async fn settle(notes: &Notes, group: GroupName, delivery: Delivery, choice: u64
             }
         }
         NACK..97 => {
-            if answered(delivery.nack("not today").await)? {
-                notes.write(&Fact::Failed {
-                    cursor,
-                    offset,
-                    attempts,
-                })?;
-            }
+            let failed = Fact::Failed {
+                cursor,
+                offset,
+                attempts,
+            };
+            let nacked = answered(delivery.nack("not today").await)?;
+            nacked.then(|| notes.write(&failed)).transpose()?;
         }
         // Left alone: its lease runs out.
         _ => {}

@@ -102,7 +102,7 @@ async fn live(
     let mut steps = 0;
     while steps < STEPS_IN_A_LIFE && !disk.is_off() {
         steps += 1;
-        if random.one_in(25) {
+        if random.one_in(12) {
             let log = random.pick(&plain_logs()).cloned().unwrap();
             let bounds = expected.logs.get(&log).map(|log| log.bounds).unwrap_or_default();
             let before = random.within(bounds.start..bounds.next + 1);

@@ -16,6 +16,7 @@ mod redeliver;
 mod retain;
 mod run;
 mod shutdown;
+mod stress;
 mod subscribe;
 mod tail;
 mod topic;

@@ -44,20 +44,28 @@ impl BackgroundThread {
         let shared = self.shared.clone();
         let _no_rewritten_copy_is_under_way = shared.compacting.lock();
         let logs: Vec<_> = shared.logs.read().values().cloned().collect();
+        // The next checkpoint looks into these once more before it removes them.
+        let dropped: HashSet<_> = shared
+            .applied
+            .lock()
+            .dropped
+            .iter()
+            .map(|segment| segment.path.clone())
+            .collect();
         for log in logs {
             let (id, known) = {
                 let state = log.state.lock();
-                let names = |segment: &Arc<Segment>| Some(segment.path.file_stem()?.to_string_lossy().into_owned());
-                let known: HashSet<_> = state.segments.iter().filter_map(names).collect();
+                let kept = state.segments.iter().map(|segment| &segment.path).chain(&dropped);
+                let known: HashSet<_> = kept.map(|path| path.with_extension("")).collect();
                 (state.id, known)
             };
             let Some(dir) = id.map(|id| shared.segments_dir(id)) else {
                 continue;
             };
             for name in shared.options.disk.list(&dir).unwrap_or_default() {
-                let stem = name.split('.').next().unwrap_or_default();
-                if !known.contains(stem)
-                    && let Err(error) = shared.options.disk.remove(&dir.join(&name))
+                let path = dir.join(&name);
+                if !known.contains(&path.with_extension(""))
+                    && let Err(error) = shared.options.disk.remove(&path)
                 {
                     tracing::debug!(name, %error, "an orphaned file stays");
                 }

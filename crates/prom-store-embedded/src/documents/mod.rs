@@ -31,9 +31,15 @@ const CACHE_BYTES: u64 = 8 << 20;
 const MEMTABLE_BYTES: u64 = 8 << 20;
 
 pub(crate) struct State {
+    /// Gone once the store is closed, so that the directory is free although somebody still holds the store.
+    open: RwLock<Option<Open>>,
+    overlay: RwLock<Overlay>,
+}
+
+#[derive(Clone)]
+struct Open {
     database: Database,
     keys: Keyspace,
-    overlay: RwLock<Overlay>,
 }
 
 impl State {
@@ -46,17 +52,26 @@ impl State {
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         let keys = database.keyspace("state", options).map_err(fault)?;
         Ok(Self {
-            database,
-            keys,
+            open: RwLock::new(Some(Open { database, keys })),
             overlay: RwLock::default(),
         })
+    }
+
+    pub(crate) fn close(&self) {
+        *self.open.write() = None;
+    }
+
+    fn open_database(&self) -> Result<Open, StoreError> {
+        self.open.read().clone().ok_or(StoreError::Closed)
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         if let Some(changed) = self.overlay.read().get(key) {
             return Ok(changed);
         }
-        let found = self.keys.get(key).map_err(fault)?;
+        let open = self.open.read();
+        let keys = &open.as_ref().ok_or(StoreError::Closed)?.keys;
+        let found = keys.get(key).map_err(fault)?;
         Ok(found.map(|value| Bytes::copy_from_slice(&value)))
     }
 
@@ -83,7 +98,8 @@ impl State {
         let changed = self.overlay.read().range(prefix, from.clone());
         let mut changed = changed.into_iter().peekable();
         let mut found = Vec::new();
-        let stored = self.keys.range::<Vec<u8>, _>((from, Bound::Unbounded));
+        let open = self.open_database()?;
+        let stored = open.keys.range::<Vec<u8>, _>((from, Bound::Unbounded));
         for guard in stored {
             let (key, value) = guard.into_inner().map_err(fault)?;
             if !key.starts_with(prefix) || found.len() >= limit {
@@ -112,15 +128,16 @@ impl State {
 
     /// Writes all of it and makes it durable, as one.
     pub(crate) fn flush(&self, writes: impl IntoIterator<Item = (Vec<u8>, Option<Bytes>)>) -> Result<(), StoreError> {
-        let mut batch = self.database.batch();
+        let Open { database, keys } = self.open_database()?;
+        let mut batch = database.batch();
         for (key, value) in writes {
             match value {
-                Some(value) => batch.insert(&self.keys, key, &value[..]),
-                None => batch.remove(&self.keys, key),
+                Some(value) => batch.insert(&keys, key, &value[..]),
+                None => batch.remove(&keys, key),
             }
         }
         batch.commit().map_err(fault)?;
-        self.database.persist(PersistMode::SyncAll).map_err(fault)
+        database.persist(PersistMode::SyncAll).map_err(fault)
     }
 
     /// The flush is durable: its changes need no memory any more.

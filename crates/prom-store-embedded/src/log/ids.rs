@@ -13,7 +13,7 @@ use prom_store::{ReadLimit, StoreError};
 use prom_types::{EpochMs, EventId, Offset, limits};
 
 use super::Log;
-use super::read::{from_anywhere, one};
+use super::read::{from_anywhere, is_current, one};
 use crate::segment::{OpenFiles, Segment};
 
 /// The ids of one log's unsealed part. The journal's writer owns it.
@@ -92,6 +92,18 @@ impl IdTable {
         if let Some(offset) = self.ids.get(&id) {
             return Ok(Some(*offset));
         }
+        match self.find_sealed(files, id) {
+            Ok(found) => Ok(found),
+            // Retention or compaction has replaced a segment since they were noted: note them anew.
+            Err(_) if self.sealed.iter().any(|sealed| !is_current(log, &sealed.segment)) => {
+                self.cover(log, files, now)?;
+                self.find_sealed(files, id)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn find_sealed(&self, files: &OpenFiles, id: EventId) -> Result<Option<Offset>, StoreError> {
         for sealed in self.sealed.iter().rev().filter(|sealed| sealed.range.contains(&id)) {
             if let Some(offset) = sealed.segment.find_id(files, id)? {
                 return Ok(Some(offset));

@@ -72,7 +72,7 @@ pub(crate) fn one(log: &Log, files: &OpenFiles, interval: u64, offset: Offset) -
         .filter(|record| record.offset() == offset))
 }
 
-fn is_current(log: &Log, segment: &Arc<Segment>) -> bool {
+pub(crate) fn is_current(log: &Log, segment: &Arc<Segment>) -> bool {
     log.state
         .lock()
         .segments

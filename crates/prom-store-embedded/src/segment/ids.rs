@@ -1,9 +1,10 @@
 //! Ids of a sealed segment, sorted, so that one can be found with a few small reads and no memory.
 //!
 //! ```text
-//!   magic · u32 CRC of the next 40 bytes · u64 count · first id · last id · count × (id, u32 offset − base | exact bit)
+//!   magic · u32 CRC of all that follows · u64 count · first id · last id · count × (id, u32 offset − base | exact bit)
 //! ```
-//! A cache: a file that is missing or bad is made again from the segment.
+//! A cache: it is checked whole before its first use, and one that is missing or bad is made again from
+//! the segment.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +22,9 @@ const HEADER_BYTES: u64 = 52;
 const ENTRY_BYTES: u64 = 20;
 const EXACT: u32 = 1 << 31;
 
-struct Header {
+/// What memory keeps of the file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IdsHeader {
     count: u64,
     first: EventId,
     last: EventId,
@@ -30,22 +33,14 @@ struct Header {
 impl Segment {
     /// The smallest and the largest id; `None` if there is no event. Only for sealed segments.
     pub(crate) fn id_range(&self, files: &OpenFiles) -> Result<Option<RangeInclusive<EventId>>, StoreError> {
-        if self.ids_header(files).is_none() {
-            self.save_ids(files)?;
-        }
-        let header = self.ids_header(files).filter(|header| header.count > 0);
-        Ok(header.map(|header| header.first..=header.last))
+        let header = self.ids_header(files)?;
+        Ok((header.count > 0).then_some(header.first..=header.last))
     }
 
     /// Where the event with this id lies, if it is here. Only for sealed segments.
     pub(crate) fn find_id(&self, files: &OpenFiles, id: EventId) -> Result<Option<Offset>, StoreError> {
         let path = self.ids_path();
-        if self.ids_header(files).is_none() {
-            self.save_ids(files)?;
-        }
-        let Some(header) = self.ids_header(files) else {
-            return Ok(None);
-        };
+        let header = self.ids_header(files)?;
         if header.count == 0 || id < header.first || id > header.last {
             return Ok(None);
         }
@@ -77,7 +72,7 @@ impl Segment {
     }
 
     /// Reads the segment and writes its ids in order.
-    pub(crate) fn save_ids(&self, files: &OpenFiles) -> Result<(), StoreError> {
+    pub(crate) fn save_ids(&self, files: &OpenFiles) -> Result<IdsHeader, StoreError> {
         let mut ids = Vec::new();
         let mut scan = Scan::new(self, files, RECORDS_AT)?;
         while let Some((_, item)) = scan.next_record()? {
@@ -91,38 +86,58 @@ impl Segment {
         out.extend_from_slice(MAGIC);
         out.put_u32(0);
         out.put_u64(ids.len() as u64);
-        let ends = [ids.first(), ids.last()].map(|end| end.map_or([0; 16], |(id, _)| *id.as_bytes()));
-        ends.iter().for_each(|end| out.extend_from_slice(end));
-        let checksum = crc32c::crc32c(&out[12..]);
-        out[8..12].copy_from_slice(&checksum.to_le_bytes());
+        let end = |end: Option<&(EventId, u32)>| end.map_or(EventId::from_bytes([0; 16]), |(id, _)| *id);
+        let header = IdsHeader {
+            count: ids.len() as u64,
+            first: end(ids.first()),
+            last: end(ids.last()),
+        };
+        out.extend_from_slice(header.first.as_bytes());
+        out.extend_from_slice(header.last.as_bytes());
         for (id, place) in ids {
             out.extend_from_slice(id.as_bytes());
             out.put_u32(place);
         }
+        let checksum = crc32c::crc32c(&out[12..]);
+        out[8..12].copy_from_slice(&checksum.to_le_bytes());
         let path = self.ids_path();
         let save = || {
             let file = files.disk().open(&path, Create::IfMissing)?;
             file.write_at(&out, 0)?;
-            file.set_len(out.len() as u64)?;
-            // The header alone is checked later, so entries must not be able to reach the disk after it.
-            file.sync_data()
+            file.set_len(out.len() as u64)
         };
-        save().map_err(io("writing", &path))
+        save().map_err(io("writing", &path))?;
+        *self.ids.lock() = Some(header);
+        Ok(header)
+    }
+
+    /// Checks the file the first time, and makes it again if need be.
+    fn ids_header(&self, files: &OpenFiles) -> Result<IdsHeader, StoreError> {
+        if let Some(header) = *self.ids.lock() {
+            return Ok(header);
+        }
+        match self.check_ids(files) {
+            Some(header) => {
+                *self.ids.lock() = Some(header);
+                Ok(header)
+            }
+            None => self.save_ids(files),
+        }
     }
 
     /// `None` where the file is missing, cut short or bad.
-    fn ids_header(&self, files: &OpenFiles) -> Option<Header> {
-        let file = files.get(&self.ids_path(), Create::Never).ok()?;
-        let mut bytes = [0u8; HEADER_BYTES as usize];
+    fn check_ids(&self, files: &OpenFiles) -> Option<IdsHeader> {
+        let file = files.disk().open(&self.ids_path(), Create::Never).ok()?;
+        let mut bytes = vec![0; usize::try_from(file.len().ok()?).ok()?];
         file.read_at(&mut bytes, 0).ok().filter(|&read| read == bytes.len())?;
         let mut take = Take::new(&bytes);
         let sound = take.slice(8).ok()? == MAGIC && take.u32().ok()? == crc32c::crc32c(&bytes[12..]);
-        let header = Header {
+        let header = IdsHeader {
             count: take.u64().ok()?,
             first: EventId::from_bytes(take.array().ok()?),
             last: EventId::from_bytes(take.array().ok()?),
         };
-        let whole = file.len().ok()? == HEADER_BYTES + header.count.checked_mul(ENTRY_BYTES)?;
+        let whole = bytes.len() as u64 == HEADER_BYTES + header.count.checked_mul(ENTRY_BYTES)?;
         (sound && whole).then_some(header)
     }
 }

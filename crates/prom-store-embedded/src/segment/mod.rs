@@ -47,6 +47,7 @@ pub(crate) struct Segment {
     replaced: AtomicBool,
     /// Loaded or rebuilt when first needed.
     index: Mutex<Option<Arc<SparseIndex>>>,
+    ids: Mutex<Option<ids::IdsHeader>>,
 }
 
 /// The part of a segment that changes.
@@ -90,6 +91,7 @@ impl Segment {
             meta: Mutex::new(meta),
             replaced: AtomicBool::new(false),
             index: Mutex::new(None),
+            ids: Mutex::new(None),
         }
     }
 

@@ -24,8 +24,9 @@ pub(crate) type Found = (u64, Result<Record, RecordFault>);
 pub(crate) struct Scan {
     file: Arc<dyn DiskFile>,
     path: std::path::PathBuf,
-    /// Where the segment ends.
+    /// Where the segment ended when the scan began.
     length: u64,
+    end: Offset,
     /// File position of the beginning of `block`.
     block_at: u64,
     block: Bytes,
@@ -34,13 +35,16 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub(crate) fn new(segment: &Segment, files: &OpenFiles, position: u64) -> Result<Self, StoreError> {
+        // Length and end belong together: the filler may append while we read.
+        let meta = *segment.meta.lock();
         let file = files
             .get(&segment.path, Create::Never)
             .map_err(io("opening", &segment.path))?;
         Ok(Self {
             file,
             path: segment.path.clone(),
-            length: segment.meta.lock().length,
+            length: meta.length,
+            end: meta.end,
             block_at: position,
             block: Bytes::new(),
             block_size: BLOCK,
@@ -148,7 +152,6 @@ impl Segment {
         from: Offset,
         limit: ReadLimit,
     ) -> Result<SegmentRead, StoreError> {
-        let end = self.end();
         let index = self.index(files, interval)?;
         let position = index.position_of(from);
         let room = usize::try_from(interval).unwrap_or(BLOCK).saturating_add(limit.bytes);
@@ -160,8 +163,8 @@ impl Segment {
         let mut bytes = 0;
         while found.records.len() < limit.events {
             let Some((at, item)) = scan.next_record()? else {
-                found.close_damage(end);
-                found.next = end;
+                found.close_damage(scan.end);
+                found.next = scan.end;
                 break;
             };
             match item {
