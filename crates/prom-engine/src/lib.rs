@@ -33,6 +33,7 @@ mod gap;
 mod modack;
 mod nack;
 mod outlet;
+mod turns;
 
 mod audit;
 mod cursor;

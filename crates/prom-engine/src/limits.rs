@@ -7,6 +7,8 @@ pub const MAILBOX: usize = 4096;
 /// Requests a dispatcher takes at once: large enough that a commit carries many, small enough that
 /// deadlines and new events are looked at in between.
 pub const REQUESTS_AT_ONCE: usize = 1024;
+/// Acks that wait for a commit. Beyond it the mailbox fills: backpressure when the disk is slow.
+pub const UNANSWERED: usize = 64 * 1024;
 /// Bytes of scanned events a dispatcher keeps for handing out. What does not fit is read again.
 pub const RECORD_CACHE_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of one read by a dispatcher or a tail.

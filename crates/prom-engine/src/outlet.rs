@@ -25,6 +25,7 @@ use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::SubscriberId;
 use crate::event::Origin;
 use crate::limits::GAPS;
+use crate::turns::Turns;
 use crate::{Error, Gap};
 
 /// One subscriber, as its dispatchers see it.
@@ -58,9 +59,11 @@ struct State {
     /// Leased, and taken out of the queue again: no handler has seen them.
     unseen: Vec<Ticket>,
     /// Dispatchers that found too little room, in the order in which they get some.
-    hungry: VecDeque<Arc<Notify>>,
+    hungry: Turns,
     /// All dispatchers by log; `None` for one that let go.
     dispatchers: HashMap<LogName, Option<Arc<Notify>>>,
+    /// Those that did not let go.
+    attached: usize,
     gaps: VecDeque<Gap>,
     failure: Option<Error>,
 }
@@ -87,19 +90,22 @@ impl Outlet {
             return false;
         }
         state.dispatchers.insert(log.clone(), Some(wake.clone()));
+        state.attached += 1;
         true
     }
 
     /// The dispatcher of a log lets the subscriber go.
     pub fn detach(&self, log: &LogName, wake: &Arc<Notify>) {
         let mut state = self.state.lock();
-        state.hungry.retain(|hungry| !Arc::ptr_eq(hungry, wake));
-        state.dispatchers.insert(log.clone(), None);
-        if state.dispatchers.values().all(Option::is_none) {
+        state.hungry.leave(wake);
+        if let Some(Some(_)) = state.dispatchers.insert(log.clone(), None) {
+            state.attached -= 1;
+        }
+        if state.attached == 0 {
             // Whatever was leased went back with the last dispatcher.
             state.in_flight = 0;
         }
-        self.feed(&state);
+        self.feed(&mut state);
         drop(state);
         self.eased.notify_waiters();
     }
@@ -110,21 +116,20 @@ impl Outlet {
             return 0;
         }
         let mut state = self.state.lock();
-        let my_turn = state.hungry.front().is_none_or(|first| Arc::ptr_eq(first, wake));
-        if !my_turn {
+        if !state.hungry.is_turn_of(wake) {
             // Others were here before: queue up, and let the first of them go on.
-            state.queue_up(wake);
-            self.feed(&state);
+            state.hungry.join(wake);
+            self.feed(&mut state);
             return 0;
         }
         let share = self.room(&state).div_ceil(state.hungry.len().max(1));
         let granted = want.min(share);
         state.in_flight += granted;
-        state.hungry.pop_front();
+        state.hungry.leave(wake);
         if granted < want {
-            state.queue_up(wake);
+            state.hungry.join(wake);
         }
-        self.feed(&state);
+        self.feed(&mut state);
         granted
     }
 
@@ -132,15 +137,15 @@ impl Outlet {
     pub fn give_back(&self, wake: &Arc<Notify>, unused: usize) {
         let mut state = self.state.lock();
         state.in_flight = state.in_flight.saturating_sub(unused);
-        state.hungry.retain(|hungry| !Arc::ptr_eq(hungry, wake));
-        self.feed(&state);
+        state.hungry.leave(wake);
+        self.feed(&mut state);
     }
 
     /// Leases ended: their places are free.
     pub fn release(&self, ended: usize) {
         let mut state = self.state.lock();
         state.in_flight = state.in_flight.saturating_sub(ended);
-        self.feed(&state);
+        self.feed(&mut state);
         drop(state);
         self.eased.notify_waiters();
     }
@@ -208,7 +213,7 @@ impl Outlet {
                 found => break found,
             }
         };
-        self.feed(&state);
+        self.feed(&mut state);
         live
     }
 
@@ -223,7 +228,7 @@ impl Outlet {
                 taken.push(delivery);
             }
         }
-        self.feed(&state);
+        self.feed(&mut state);
         taken
     }
 
@@ -273,8 +278,7 @@ impl Outlet {
 
     /// Ready when no dispatcher knows the subscriber any more.
     pub async fn detached(&self) {
-        self.until(|state| state.dispatchers.values().all(Option::is_none))
-            .await;
+        self.until(|state| state.attached == 0).await;
     }
 
     /// Ready when nothing is leased to the subscriber any more.
@@ -309,9 +313,9 @@ impl Outlet {
     }
 
     /// Wakes the first hungry dispatcher if there is room for it.
-    fn feed(&self, state: &State) {
-        if let Some(first) = state.hungry.front()
-            && self.room(state) > 0
+    fn feed(&self, state: &mut State) {
+        if self.room(state) > 0
+            && let Some(first) = state.hungry.first()
         {
             first.notify_one();
         }
@@ -320,14 +324,6 @@ impl Outlet {
     #[cfg(test)]
     pub fn in_flight(&self) -> usize {
         self.state.lock().in_flight
-    }
-}
-
-impl State {
-    fn queue_up(&mut self, wake: &Arc<Notify>) {
-        if !self.hungry.iter().any(|hungry| Arc::ptr_eq(hungry, wake)) {
-            self.hungry.push_back(wake.clone());
-        }
     }
 }
 

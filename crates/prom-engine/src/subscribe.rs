@@ -188,7 +188,8 @@ impl Subscribe<'_> {
         });
         core.followers.add(&live);
         // After it follows new topics, so that none is missed in between.
-        core.topics.all().iter().for_each(|topic| live.attach(core, topic));
+        let there = core.topics.matching(&live.topics);
+        there.iter().for_each(|topic| live.attach(core, topic));
         if core.phase() != Phase::Open {
             live.outlet.end();
         }

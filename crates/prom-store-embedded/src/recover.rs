@@ -80,6 +80,10 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     let walked = reader::read(&*disk, &journal_dir, checkpoint, |number, body, file| {
         replay.frame(number, body, file)
     })?;
+    for log in shared.logs.read().values() {
+        let bounds = log.state.lock().bounds;
+        log.announce(bounds);
+    }
     let next_log_id = replay.by_id.keys().max().map_or(0, |id| id + 1);
     let unfilled = replay.unfilled;
     let journal = resume(&shared, walked, &journal_dir)?;

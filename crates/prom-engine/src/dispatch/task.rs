@@ -151,13 +151,16 @@ impl Task {
     /// Waits for the next input and takes it in.
     async fn wait(&mut self, pace: Pace) -> Option<End> {
         self.arm_timer();
+        let has_room = self.settlement.has_room();
         tokio::select! {
             biased;
             result = self.settlement.done() => return self.settled(result),
             result = self.letters.done() => return self.letters_done(result),
             () = self.wake.notified() => self.take_in_joiners(),
             _ = self.phase.changed() => {}
-            _ = self.requests.recv_many(&mut self.inbox, REQUESTS_AT_ONCE) => return self.take_requests().await,
+            _ = self.requests.recv_many(&mut self.inbox, REQUESTS_AT_ONCE), if has_room => {
+                return self.take_requests().await;
+            }
             moved = self.head.changed() => {
                 if moved.is_err() {
                     return Some(End::Failed(|_| Error::Closed));

@@ -26,3 +26,38 @@ impl Dispatcher {
         self.unsettled.put(offset, Unsettled { state, ..event });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prom_store::{Bounds, CursorState};
+
+    use super::*;
+    use crate::dispatch::{DispatchOptions, Leaving, Seen};
+
+    #[test]
+    fn a_withdrawn_event_is_due_again_and_nothing_is_counted() {
+        let bounds = Bounds { start: 0, next: 1 };
+        let mut dispatcher = Dispatcher::new(DispatchOptions::default(), CursorState::at(0), bounds, 1);
+        let seen = Seen {
+            offset: 0,
+            key_hash: None,
+            wanted: true,
+        };
+        dispatcher.join(1, Duration::from_secs(30));
+        dispatcher.scanned(0, 1, [seen]);
+        let mut leased = Vec::new();
+        for _ in 0..100 {
+            leased.clear();
+            dispatcher.lease(Duration::ZERO, 1, 10, &mut leased);
+            assert_eq!((leased.len(), leased[0].attempt), (1, 1));
+            dispatcher.withdraw(Duration::ZERO, 1, 0, leased[0].lease);
+        }
+        let mut released = Vec::new();
+        dispatcher.released(&mut released);
+        assert_eq!(released, [(1, 100)]);
+        dispatcher.withdraw(Duration::ZERO, 1, 0, leased[0].lease);
+        dispatcher.leave(Duration::ZERO, 1, Leaving::Shutdown);
+        assert_eq!(dispatcher.take_changes(), None);
+        assert!(dispatcher.take_dead().is_empty());
+    }
+}

@@ -55,12 +55,9 @@ impl Core {
         options: &GroupOptions,
         before: &GroupDocument,
     ) -> Result<Vec<(CursorName, CursorChange)>, Error> {
-        let all = self.topics.all();
-        let wanted = all
-            .iter()
-            .filter(|topic| topics.iter().any(|pattern| pattern.matches(topic.name())));
+        let wanted = self.topics.matching(topics);
         // A topic the group reached before has come later than the group: it starts at 0.
-        let (known, new): (Vec<_>, Vec<_>) = wanted.partition(|topic| before.matches(topic.name()));
+        let (known, new): (Vec<_>, Vec<_>) = wanted.iter().partition(|topic| before.matches(topic.name()));
         let logs: Vec<LogName> = new.into_iter().flat_map(|topic| topic.logs().iter().cloned()).collect();
         let floors = options.from.resolve(&*self.store, &logs).await?;
         let from_zero = known

@@ -13,7 +13,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use parking_lot::RwLock;
 use prom_store::{Commit, DocumentWrite, LogName, PendingCommit, Store};
-use prom_types::TopicName;
+use prom_types::{TopicName, TopicPattern};
 use tokio::sync::watch;
 
 use super::{COLLECTION, TopicSettings};
@@ -111,6 +111,22 @@ impl Topics {
 
     pub fn all(&self) -> Vec<Arc<Topic>> {
         self.known.read().by_name.values().cloned().collect()
+    }
+
+    /// Topics that match one of the patterns, each once. Plain names cost a look-up each.
+    pub fn matching(&self, patterns: &[TopicPattern]) -> Vec<Arc<Topic>> {
+        let known = self.known.read();
+        let names: Option<Vec<TopicName>> = patterns.iter().map(TopicPattern::as_topic).collect();
+        match names {
+            Some(names) => names
+                .iter()
+                .filter_map(|name| known.by_name.get(name).cloned())
+                .collect(),
+            None => {
+                let wanted = |topic: &&Arc<Topic>| patterns.iter().any(|pattern| pattern.matches(topic.name()));
+                known.by_name.values().filter(wanted).cloned().collect()
+            }
+        }
     }
 
     /// Topics made or changed after the first `seen` of the history, and how long the history is now.

@@ -22,7 +22,7 @@ pub(crate) fn encode(name: &LogName, state: &LogState) -> Option<(Vec<u8>, Optio
     out.put_u8(u8::from(state.latest_known));
     out.put_u64(state.bounds.start);
     // Events beyond this are still in the journal and come back from there.
-    out.put_u64(state.tail.filled_to().max(state.bounds.start));
+    out.put_u64(state.tail.durable_to(state.bounds.next));
     out.put_i64(state.last_stored_ts);
     out.put_u32(state.segments.len() as u32);
     state.segments.iter().for_each(|segment| segment.put(&mut out));

@@ -112,6 +112,13 @@ impl Tail {
         self.chunks.front().map(Chunk::base)
     }
 
+    /// Everything before this needs the journal no more. Always the end of a chunk, also when the log's
+    /// start lies within one, so that replaying the journal finds whole chunks.
+    pub(crate) fn durable_to(&self, next: Offset) -> Offset {
+        let first = self.chunks.partition_point(|chunk| chunk.base < self.filled_to);
+        self.chunks.get(first).map_or(next, Chunk::base)
+    }
+
     /// Chunks that are not in a segment yet, oldest first.
     pub(crate) fn unfilled(&self) -> Vec<Chunk> {
         let first = self.chunks.partition_point(|chunk| chunk.base < self.filled_to);
@@ -132,7 +139,9 @@ impl Tail {
 
     /// Retention: what lies wholly before `start` needs no memory and no file.
     pub(crate) fn drop_before(&mut self, start: Offset) {
-        while self.chunks.pop_front_if(|chunk| chunk.end() <= start).is_some() {}
+        while let Some(chunk) = self.chunks.pop_front_if(|chunk| chunk.end() <= start) {
+            self.filled_to = self.filled_to.max(chunk.end());
+        }
         self.recount();
     }
 

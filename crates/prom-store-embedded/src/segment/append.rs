@@ -58,7 +58,7 @@ impl Segment {
         meta.length >= sizes.segment || meta.events >= sizes.segment_events
     }
 
-    /// No more appends. Index and ids are written beside it; they are caches and are not synced.
+    /// No more appends. Index and ids are written beside it.
     pub(crate) fn seal(&self, files: &OpenFiles, sizes: &Sizes) -> Result<(), StoreError> {
         self.save_index(files, sizes.index_interval)?;
         self.save_ids(files)?;

@@ -104,7 +104,9 @@ impl Segment {
         let save = || {
             let file = files.disk().open(&path, Create::IfMissing)?;
             file.write_at(&out, 0)?;
-            file.set_len(out.len() as u64)
+            file.set_len(out.len() as u64)?;
+            // A file of the same name, written before a crash for other events, must not come back after the next.
+            file.sync_data()
         };
         save().map_err(io("writing", &path))?;
         *self.ids.lock() = Some(header);

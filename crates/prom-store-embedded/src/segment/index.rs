@@ -117,7 +117,9 @@ impl Segment {
         let save = || {
             let file = files.disk().open(&path, Create::IfMissing)?;
             file.write_at(&bytes, 0)?;
-            file.set_len(bytes.len() as u64)
+            file.set_len(bytes.len() as u64)?;
+            // A file of the same name, written before a crash for other events, must not come back after the next.
+            file.sync_data()
         };
         save().map_err(io("writing", &path))
     }

@@ -6,7 +6,7 @@ use prom_store::{Commit, CommitError, Committed, CursorChange, PendingCommit};
 use super::{End, Reply, Retry, Task, fenced};
 use crate::Error;
 use crate::dispatch::Changes;
-use crate::limits::FLUSH_TIMEOUT;
+use crate::limits::{FLUSH_TIMEOUT, UNANSWERED};
 
 #[derive(Default)]
 pub(super) struct Settlement {
@@ -42,6 +42,11 @@ impl Settlement {
             Some(under_way) => (&mut under_way.commit).await,
             None => std::future::pending().await,
         }
+    }
+
+    /// Whether more may ask before the commit under way is done.
+    pub fn has_room(&self) -> bool {
+        self.waiting.len() < UNANSWERED
     }
 
     pub fn is_idle(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prom_store::{CursorState, StoreError};
+use prom_store::{Bounds, CursorState, StoreError};
 use prom_transform::{Limits, Program};
 use tokio::time::{Instant, sleep};
 
@@ -17,21 +17,35 @@ use crate::limits::MAX_ATTEMPTS;
 impl Task {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
     pub(super) async fn start(setup: Setup) -> Option<Self> {
-        let filter = match setup.options.filter.as_deref() {
-            Some(text) => match Program::compile(text, Limits::default()) {
-                Ok(program) => Some(program),
-                Err(error) => {
-                    setup.give_up(|| Error::Filter(error.clone()));
-                    return None;
-                }
-            },
-            None => None,
+        let compiled = setup
+            .options
+            .filter
+            .as_deref()
+            .map(|text| Program::compile(text, Limits::default()));
+        let filter = match compiled.transpose() {
+            Ok(filter) => filter,
+            Err(error) => {
+                setup.give_up(|| Error::Filter(error.clone()));
+                return None;
+            }
         };
-        let Some(cursor) = setup.take_cursor().await else {
-            setup.give_up(|| Error::Closed);
-            return None;
-        };
+        match setup.take_cursor().await {
+            Some(cursor) => Some(Self::build(setup, cursor, filter)),
+            None => {
+                setup.give_up(|| Error::Closed);
+                None
+            }
+        }
+    }
+
+    fn build(setup: Setup, cursor: CursorState, filter: Option<Program>) -> Self {
         let max_attempts = setup.max_attempts();
+        let dispatch = DispatchOptions {
+            order: setup.options.order,
+            max_attempts,
+            backoff: setup.options.backoff,
+            limits: DispatchLimits::default(),
+        };
         let Setup {
             core,
             group,
@@ -41,30 +55,25 @@ impl Task {
             mailbox,
             wake,
         } = setup;
-        let mut head = core.store.watch(&name.log);
-        let dispatch = DispatchOptions {
-            order: options.order,
-            max_attempts,
-            backoff: options.backoff,
-            limits: DispatchLimits::default(),
-        };
         let epoch = cursor.epoch;
         // Different for every partition and takeover, so that retries of many do not meet.
-        let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ u64::from(name.log.partition) << 32;
-        let origin = Arc::new(Origin {
-            log: name.log.clone(),
-            port: Some(Port {
-                mailbox,
-                group: name.group.clone(),
-                max_attempts,
-                store: core.store.clone(),
-                clock: core.clock.clone(),
-            }),
-        });
+        let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
+        let mut head = core.store.watch(&name.log);
         let bounds = head.bounds();
+        let port = Port {
+            mailbox,
+            group: name.group.clone(),
+            max_attempts,
+            store: core.store.clone(),
+            clock: core.clock.clone(),
+        };
+        let origin = Origin {
+            log: name.log.clone(),
+            port: Some(port),
+        };
         let mut task = Self {
             // The start is looked at afterwards, so that a gap is told like any other.
-            machine: Dispatcher::new(dispatch, cursor, prom_store::Bounds { start: 0, ..bounds }, seed),
+            machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed),
             epoch,
             order: options.order,
             filter,
@@ -81,17 +90,17 @@ impl Task {
             letters: Default::default(),
             leased: Vec::new(),
             released: Vec::new(),
+            origin: Arc::new(origin),
             cursor: name,
             core,
             group,
             requests,
             head,
             wake,
-            origin,
         };
         task.take_in_joiners();
         task.moved(bounds);
-        Some(task)
+        task
     }
 }
 
