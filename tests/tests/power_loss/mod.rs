@@ -18,6 +18,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_there_by_half() {
     };
     eprintln!("power loss: seeds {seeds:?}");
     for seed in seeds {
+        eprintln!("power loss: seed {seed}");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.unwrap().block_on(life::run(seed));
     }

@@ -44,19 +44,14 @@ impl BackgroundThread {
         let shared = self.shared.clone();
         let _no_rewritten_copy_is_under_way = shared.compacting.lock();
         let logs: Vec<_> = shared.logs.read().values().cloned().collect();
-        // The next checkpoint looks into these once more before it removes them.
-        let dropped: HashSet<_> = shared
-            .applied
-            .lock()
-            .dropped
-            .iter()
-            .map(|segment| segment.path.clone())
-            .collect();
         for log in logs {
             let (id, known) = {
+                // Under this lock a segment is either in its log or dropped; the next checkpoint looks into the
+                // dropped ones once more before it removes them.
+                let applied = shared.applied.lock();
                 let state = log.state.lock();
-                let kept = state.segments.iter().map(|segment| &segment.path).chain(&dropped);
-                let known: HashSet<_> = kept.map(|path| path.with_extension("")).collect();
+                let kept = state.segments.iter().chain(&applied.dropped);
+                let known: HashSet<_> = kept.map(|segment| segment.path.with_extension("")).collect();
                 (state.id, known)
             };
             let Some(dir) = id.map(|id| shared.segments_dir(id)) else {
