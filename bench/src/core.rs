@@ -11,6 +11,9 @@ mod publish;
 mod replay;
 mod scene;
 
+use std::path::Path;
+use std::time::Instant;
+
 use anyhow::Context;
 
 use crate::args::{Args, Output, Pace};
@@ -24,6 +27,8 @@ use scene::Scene;
 const EVENT_BYTES: usize = 320;
 const BARE_FILE_BYTES: u64 = 64 << 20;
 const WARM_BYTES: u64 = 6 << 30;
+/// Memory must not follow the backlog: four times as much of it may take this much more.
+const MEMORY_GROWTH: f64 = 1.15;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let place = Place::make(args)?;
@@ -46,78 +51,97 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 async fn measure(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
-    let mut figures = Vec::new();
     let ground = Ground::PreZeroed { bytes: BARE_FILE_BYTES };
     let mut bare = BareFile::make(&place.path().join("bare"), ground)?;
+    let mut figures = Vec::new();
+    figures.push(publishing(args, place, &mut bare, 1_000, Goal::AtLeast(1e6)).await?);
+    figures.push(publishing(args, place, &mut bare, 64, Goal::OfBareAtLeast(1.0 / 1.3)).await?);
+    figures.push(delivering(args, place).await?);
+    figures.extend(single_publisher(args, place, &mut bare).await?);
+    figures.extend(large_log(args, place).await?);
+    Ok(figures)
+}
 
-    for (in_flight, goal) in [(1_000, Goal::AtLeast(1e6)), (64, Goal::OfBareAtLeast(1.0 / 1.3))] {
-        eprintln!("  publish, {in_flight} in flight");
-        let bound = gathered(&mut bare, EVENT_BYTES, in_flight, args.span() / 2)?;
-        let scene = Scene::open(place, "publish").await?;
-        let rate = publish::rate(&scene.bus, in_flight, args.span()).await?;
-        scene.close().await?;
-        let name = format!("publish, {in_flight} in flight");
-        figures.push(Figure::new(name, rate, "events/s", goal).beside(bound, "gathered batches"));
-    }
+async fn publishing(
+    args: &Args,
+    place: &Place,
+    bare: &mut BareFile,
+    in_flight: usize,
+    goal: Goal,
+) -> anyhow::Result<Figure> {
+    eprintln!("  publish, {in_flight} in flight");
+    let bound = gathered(bare, EVENT_BYTES, in_flight, args.span() / 2)?;
+    let scene = Scene::open(place, "publish").await?;
+    let rate = publish::rate(&scene.bus, in_flight, args.span()).await?;
+    scene.close().await?;
+    let name = format!("publish, {in_flight} in flight");
+    Ok(Figure::new(name, rate, "events/s", goal).beside(bound, "gathered batches"))
+}
 
+async fn delivering(args: &Args, place: &Place) -> anyhow::Result<Figure> {
     eprintln!("  publish + dispatch + ack");
     let scene = Scene::open(place, "deliver").await?;
     let rate = deliver::rate(&scene.bus, args.span()).await?;
     scene.close().await?;
-    figures.push(Figure::new(
-        "publish + dispatch + ack of every event",
-        rate,
-        "events/s",
-        Goal::AtLeast(6e5),
-    ));
+    let name = "publish + dispatch + ack of every event";
+    Ok(Figure::new(name, rate, "events/s", Goal::AtLeast(6e5)))
+}
 
+async fn single_publisher(args: &Args, place: &Place, bare: &mut BareFile) -> anyhow::Result<[Figure; 2]> {
     eprintln!("  single publisher");
     let scene = Scene::open(place, "latency").await?;
-    let (ours, disk) = latency::beside_bare(&scene.bus, &mut bare, args.samples()).await?;
+    let (ours, disk) = latency::beside_bare(&scene.bus, bare, args.samples()).await?;
     scene.close().await?;
     let p50 = Figure::new("single publisher, p50", ours.p50_ms(), "ms", Goal::OfBareAtMost(1.5));
-    figures.push(p50.beside(disk.p50_ms(), "write + fdatasync"));
     let p99 = Figure::new("single publisher, p99", ours.p99_ms(), "ms", Goal::None);
-    figures.push(p99.beside(disk.p99_ms(), "write + fdatasync"));
+    Ok([
+        p50.beside(disk.p50_ms(), "write + fdatasync"),
+        p99.beside(disk.p99_ms(), "write + fdatasync"),
+    ])
+}
 
-    eprintln!(
-        "  a log of {} GB, written by a process that is killed at the end",
-        args.log_gb
-    );
+/// Memory while it is written, opening it, reading all of it.
+async fn large_log(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
+    let size = format!("{} GB", args.log_gb);
+    eprintln!("  a log of {size}, written by a process that is killed at the end");
     let data = place.path().join("log");
     let filled = log::fill_in_child(&data, args.log_gb).context("filling the log")?;
     eprintln!("    {} events at {}/s", filled.events, count(filled.events_per_second));
-    let growth = filled.resident_end as f64 / filled.resident_quarter as f64;
-    let resident = filled.resident_end as f64 / 1e6;
-    let name = format!(
-        "memory with a backlog of {} GB (a quarter of it: {:.0} MB)",
-        args.log_gb,
-        filled.resident_quarter as f64 / 1e6
-    );
-    figures.push(Figure::new(
-        name,
-        resident,
-        "MB",
-        Goal::AtMost(resident / growth * 1.15),
-    ));
+    let (quarter, end) = (filled.resident_quarter as f64 / 1e6, filled.resident_end as f64 / 1e6);
+    let name = format!("memory with a backlog of {size} (a quarter of it: {quarter:.0} MB)");
+    let mut figures = vec![Figure::new(name, end, "MB", Goal::AtMost(quarter * MEMORY_GROWTH))];
 
-    for how in ["after a kill", "after a clean close"] {
-        let started = std::time::Instant::now();
-        let scene = Scene::open_at(&data).await?;
-        let opened = started.elapsed().as_secs_f64() * 1e3;
-        if how == "after a clean close" {
-            eprintln!("  replay");
-            let rate = replay::rate(&scene.store).await?;
-            figures.push(Figure::new("replay from disk", rate, "events/s", Goal::AtLeast(2e6)));
-        }
-        scene.close().await?;
-        let name = format!("open a log of {} GB {how}", args.log_gb);
-        figures.push(Figure::new(name, opened, "ms", Goal::AtMost(100.0)));
-    }
+    let (opened, scene) = open(&data).await?;
+    scene.close().await?;
+    let goal = Goal::AtMost(100.0);
+    figures.push(Figure::new(
+        format!("open a log of {size} after a kill"),
+        opened,
+        "ms",
+        goal,
+    ));
+    let (opened, scene) = open(&data).await?;
+    figures.push(Figure::new(
+        format!("open a log of {size} after a clean close"),
+        opened,
+        "ms",
+        goal,
+    ));
+    eprintln!("  replay");
+    let rate = replay::rate(&scene.store).await?;
+    scene.close().await?;
+    figures.push(Figure::new("replay from disk", rate, "events/s", Goal::AtLeast(2e6)));
     Ok(figures)
 }
 
+/// How many milliseconds it took, and the open bus.
+async fn open(data: &Path) -> anyhow::Result<(f64, Scene)> {
+    let started = Instant::now();
+    let scene = Scene::open_at(data).await?;
+    Ok((started.elapsed().as_secs_f64() * 1e3, scene))
+}
+
 /// The child's side of [`log::fill_in_child`].
-pub fn fill(dir: &std::path::Path, bytes: u64) -> anyhow::Result<()> {
+pub fn fill(dir: &Path, bytes: u64) -> anyhow::Result<()> {
     tokio::runtime::Runtime::new()?.block_on(log::fill(dir, bytes))
 }

@@ -10,6 +10,7 @@ use prom_types::{IdMaker, TopicName};
 use tokio::sync::watch;
 
 use crate::group::Groups;
+use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
 use crate::topic::{Retention, TopicSettings, Topics};
 use crate::{Error, limits, maintain};
@@ -92,6 +93,7 @@ pub(crate) struct Core {
     pub followers: Followers,
     pub options: BusOptions,
     pub maintenance: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    pub shutdown: Shutdown,
     next_subscriber: AtomicU64,
     open: AtomicBool,
     phase: watch::Sender<Phase>,
@@ -118,6 +120,7 @@ impl Bus {
             groups: Groups::default(),
             followers: Followers::default(),
             maintenance: Mutex::new(None),
+            shutdown: Shutdown::default(),
             next_subscriber: AtomicU64::new(1),
             open: AtomicBool::new(true),
             phase: watch::Sender::new(Phase::Open),

@@ -16,7 +16,8 @@ use crate::event::Origin;
 /// An event with its lease. It reads like the [`StoredEvent`] it holds; [`Delivery::ack`],
 /// [`Delivery::nack`] and [`Delivery::modack`] settle or extend it.
 ///
-/// Dropping it settles nothing: the lease runs out and counts as a failed attempt.
+/// Its time begins when it is taken from the subscription. Dropping it settles nothing: the lease
+/// runs out and counts as a failed attempt.
 #[derive(Debug)]
 pub struct Delivery {
     event: StoredEvent,
@@ -87,11 +88,11 @@ impl Delivery {
         }
     }
 
-    pub(crate) fn has_expired(&self, now: Duration) -> bool {
-        self.deadline <= now
+    pub(crate) fn deadline(&self) -> Duration {
+        self.deadline
     }
 
-    /// The lease was renewed while the delivery waited.
+    /// The lease was renewed when the application took the delivery.
     pub(crate) fn extended_to(&mut self, deadline: Duration) {
         self.deadline = deadline;
     }

@@ -87,6 +87,17 @@ pub enum Error {
         key: String,
         reason: String,
     },
+    /// The rest was done. Look at what is named; the next pass tries it again.
+    #[error("{work} failed for {}; the rest was done", failed_parts(.failed))]
+    Incomplete {
+        work: &'static str,
+        /// Each part, a topic's partition or a group, with its error.
+        failed: Vec<(String, Error)>,
+    },
+    /// The bus has ended, but its store did not close in order. Whoever opens the store next recovers
+    /// what was durable.
+    #[error("the bus has ended, but its store could not be closed: {reason}")]
+    CloseFailed { reason: String },
     /// Start a new bus.
     #[error("the bus was shut down")]
     Closed,
@@ -126,6 +137,8 @@ impl Error {
             Self::PublishFailed { .. }
             | Self::AckFailed { .. }
             | Self::Contended { .. }
+            | Self::Incomplete { .. }
+            | Self::CloseFailed { .. }
             | Self::Store(_)
             | Self::Document { .. } => ErrorKind::Store,
             Self::Closed => ErrorKind::Closed,
@@ -177,6 +190,11 @@ impl From<StoreError> for Error {
             other => Self::Store(other),
         }
     }
+}
+
+fn failed_parts(failed: &[(String, Error)]) -> String {
+    let parts: Vec<String> = failed.iter().map(|(part, error)| format!("{part} ({error})")).collect();
+    parts.join(", ")
 }
 
 fn listed(offsets: &[Offset]) -> String {

@@ -31,6 +31,10 @@ pub const SHORTEST_ACK_TIMEOUT: Duration = Duration::from_millis(10);
 /// A lease nobody renews for this long belongs to a forgotten handler.
 pub const LONGEST_ACK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A delivery that waited in the queue for more than this share of its time gets the whole of it
+/// when it is taken; below, the little that is missing is not worth a message.
+pub const FREE_WAIT_SHARE: u32 = 10;
+
 /// Of a group, unless it or the topic says otherwise.
 pub const MAX_ATTEMPTS: u32 = 5;
 

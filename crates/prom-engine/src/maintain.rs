@@ -1,13 +1,15 @@
 //! Background passes: retention, compaction, expiry of groups. One task, one pass at a time; among
-//! several processes on one store, one at a time does it.
+//! several processes on one store, one at a time does it. One log or group that fails keeps no other
+//! from being cleaned.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::bus::{Core, Phase};
-use crate::{compact, group, retain};
+use crate::{Error, compact, group, retain};
 
 const LEASE: &str = "maintenance";
 
@@ -37,13 +39,51 @@ pub(crate) async fn run(core: Arc<Core>, every: Duration) {
 
 /// Each part for itself: one that fails does not stop the others.
 async fn pass(core: &Core) {
-    if let Err(error) = retain::retain(core).await {
-        tracing::error!(%error, "retention failed; it is tried again at the next pass");
+    log_failure("retention", retain::retain(core).await);
+    log_failure("compaction", compact::compact(core).await);
+    log_failure("expiry of groups", group::expire(core).await);
+}
+
+fn log_failure<T>(work: &str, result: Result<T, Error>) {
+    match result {
+        // What failed of it was logged part by part.
+        Ok(_) | Err(Error::Incomplete { .. }) => {}
+        Err(error) => tracing::error!(%error, "{work} failed; it is tried again at the next pass"),
     }
-    if let Err(error) = compact::compact(core).await {
-        tracing::error!(%error, "compaction failed; it is tried again at the next pass");
+}
+
+/// Gathers what failed of a pass while the rest goes on.
+pub(crate) struct Failures {
+    work: &'static str,
+    failed: Vec<(String, Error)>,
+}
+
+impl Failures {
+    pub fn of(work: &'static str) -> Self {
+        Self {
+            work,
+            failed: Vec::new(),
+        }
     }
-    if let Err(error) = group::expire(core).await {
-        tracing::error!(%error, "expiry of groups failed; it is tried again at the next pass");
+
+    /// The part was not done. A closed bus ends the pass: nothing else would work either.
+    pub fn note(&mut self, part: impl Display, error: Error) -> Result<(), Error> {
+        if matches!(error, Error::Closed) {
+            return Err(error);
+        }
+        tracing::error!(%part, %error, "{} failed here; it is tried again at the next pass", self.work);
+        self.failed.push((part.to_string(), error));
+        Ok(())
+    }
+
+    /// What was done, or the parts that failed.
+    pub fn unless_any<T>(self, done: T) -> Result<T, Error> {
+        match self.failed.is_empty() {
+            true => Ok(done),
+            false => Err(Error::Incomplete {
+                work: self.work,
+                failed: self.failed,
+            }),
+        }
     }
 }

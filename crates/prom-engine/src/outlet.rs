@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   dispatcher ──reserve──▶ room? ──lease──▶ push ──▶ queue ──▶ next()
-//!        ▲                                                        │
+//!        ▲                                              │         │
+//!        ├──────── overdue: withdrawn, uncounted ◀──────┘         │
 //!        └────────────── release ◀── ack, nack, expiry ◀──────────┘
 //! ```
 //!
@@ -10,6 +11,14 @@
 //! over; events held by the window and waiting in the queue never exceed it; a dispatcher that found
 //! no room is woken when room comes back, in turn with the others, and takes no more than its share
 //! while others wait.
+//!
+//! A lease costs an attempt only once the application has taken the delivery. Its time to settle
+//! begins then; while the delivery lies in the queue the same span bounds how long it may lie there.
+//! When that is over the dispatcher withdraws all it has in the queue (all, so that the rest does not
+//! overtake what is withdrawn), and the subscriber gets nothing until it takes again: whoever is
+//! stuck holds nothing back from others. What is in the queue therefore always has a live lease,
+//! provided that a dispatcher calls [`Outlet::take_overdue`] before it lets leases expire, and with
+//! the same time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +33,7 @@ use tokio::sync::Notify;
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::SubscriberId;
 use crate::event::Origin;
-use crate::limits::GAPS;
+use crate::limits::{FREE_WAIT_SHARE, GAPS};
 use crate::turns::Turns;
 use crate::{Error, Gap};
 
@@ -56,8 +65,14 @@ struct State {
     /// Leased and not ended.
     in_flight: usize,
     queue: VecDeque<Delivery>,
+    /// Nothing in the queue is overdue before this; saves looking through it.
+    none_overdue_before: Duration,
+    /// What lay in the queue was withdrawn, and the application has not asked for more since.
+    clogged: bool,
     /// Leased, and taken out of the queue again: no handler has seen them.
     unseen: Vec<Ticket>,
+    /// Taken by the application after a wait, with the deadline that counts from then.
+    taken_late: Vec<(Ticket, Duration)>,
     /// Dispatchers that found too little room, in the order in which they get some.
     hungry: Turns,
     /// All dispatchers by log; `None` for one that let go.
@@ -159,7 +174,13 @@ impl Outlet {
             self.wake_all();
             return;
         }
-        state.queue.extend(batch);
+        if state.queue.is_empty() {
+            state.none_overdue_before = Duration::MAX;
+        }
+        for delivery in batch {
+            state.none_overdue_before = state.none_overdue_before.min(delivery.deadline());
+            state.queue.push_back(delivery);
+        }
         drop(state);
         self.arrived.notify_one();
     }
@@ -169,6 +190,38 @@ impl Outlet {
         let unseen = &mut self.state.lock().unseen;
         unseen
             .extract_if(.., |ticket| Arc::ptr_eq(&ticket.origin, origin))
+            .collect()
+    }
+
+    /// Takes everything of this origin out of the queue if something of it has lain there too long;
+    /// the subscriber gets nothing more until the application comes back for it.
+    pub fn take_overdue(&self, now: Duration, origin: &Arc<Origin>) -> Vec<Ticket> {
+        let mut state = self.state.lock();
+        if now < state.none_overdue_before {
+            return Vec::new();
+        }
+        let is_ours = |delivery: &Delivery| Arc::ptr_eq(&delivery.origin, origin);
+        let is_overdue = |delivery: &Delivery| is_ours(delivery) && delivery.deadline() <= now;
+        let mut overdue = Vec::new();
+        if state.queue.iter().any(is_overdue) {
+            state.clogged = true;
+            state.queue.retain(|delivery| {
+                if is_ours(delivery) {
+                    overdue.push(delivery.ticket());
+                }
+                !is_ours(delivery)
+            });
+        }
+        let first = state.queue.iter().map(Delivery::deadline).min();
+        state.none_overdue_before = first.unwrap_or(Duration::MAX);
+        overdue
+    }
+
+    /// Deliveries from this origin that the application took after a wait, with their new deadlines.
+    pub fn take_taken_late(&self, origin: &Arc<Origin>) -> Vec<(Ticket, Duration)> {
+        let taken_late = &mut self.state.lock().taken_late;
+        taken_late
+            .extract_if(.., |(ticket, _)| Arc::ptr_eq(&ticket.origin, origin))
             .collect()
     }
 
@@ -204,17 +257,12 @@ impl Outlet {
 
     // What the subscriber does.
 
-    /// The next delivery in the queue. One whose lease ran out while it waited there is of no use.
+    /// The next delivery in the queue; its time to be settled begins now.
     pub fn take(&self, now: Duration) -> Option<Delivery> {
         let mut state = self.state.lock();
-        let live = loop {
-            match state.queue.pop_front() {
-                Some(delivery) if delivery.has_expired(now) => {}
-                found => break found,
-            }
-        };
-        self.feed(&mut state);
-        live
+        let taken = self.pop(&mut state, now);
+        self.unclog(&mut state);
+        taken
     }
 
     /// As [`Outlet::take`], many at once.
@@ -222,24 +270,12 @@ impl Outlet {
         let mut state = self.state.lock();
         let mut taken = Vec::with_capacity(most.min(state.queue.len()));
         while taken.len() < most
-            && let Some(delivery) = state.queue.pop_front()
+            && let Some(delivery) = self.pop(&mut state, now)
         {
-            if !delivery.has_expired(now) {
-                taken.push(delivery);
-            }
+            taken.push(delivery);
         }
-        self.feed(&mut state);
+        self.unclog(&mut state);
         taken
-    }
-
-    /// Renews the leases of what waits in the queue: tickets to send, deadlines moved at once.
-    pub fn renew_queued(&self, deadline: Duration) -> Vec<Ticket> {
-        let mut state = self.state.lock();
-        let renewed = state.queue.iter_mut().map(|delivery| {
-            delivery.extended_to(deadline);
-            delivery.ticket()
-        });
-        renewed.collect()
     }
 
     pub fn take_gap(&self) -> Option<Gap> {
@@ -304,12 +340,30 @@ impl Outlet {
         state.dispatchers.values().flatten().for_each(|wake| wake.notify_one());
     }
 
-    /// Free places: neither the window nor the queue may exceed the limit. The queue can hold events
-    /// whose leases ended while they waited in it.
+    /// One delivery out of the queue. Most are taken at once and keep their deadline: telling the
+    /// dispatcher of each would cost more than the little time it gives.
+    fn pop(&self, state: &mut State, now: Duration) -> Option<Delivery> {
+        let mut delivery = state.queue.pop_front()?;
+        let deadline = now.saturating_add(self.taste.ack_timeout);
+        let waited = deadline.saturating_sub(delivery.deadline());
+        if waited > self.taste.ack_timeout / FREE_WAIT_SHARE {
+            delivery.extended_to(deadline);
+            state.taken_late.push((delivery.ticket(), deadline));
+        }
+        Some(delivery)
+    }
+
+    /// The application asks for deliveries: it is not stuck.
+    fn unclog(&self, state: &mut State) {
+        state.clogged = false;
+        self.feed(state);
+    }
+
     fn room(&self, state: &State) -> usize {
-        self.taste
-            .max_in_flight
-            .saturating_sub(state.in_flight.max(state.queue.len()))
+        match state.clogged {
+            true => 0,
+            false => self.taste.max_in_flight.saturating_sub(state.in_flight),
+        }
     }
 
     /// Wakes the first hungry dispatcher if there is room for it.

@@ -1,9 +1,13 @@
 //! Retention: events older or more than a topic keeps are trimmed, partition by partition.
+//!
+//! Promises: an event that is appended while a pass looks at its log is not trimmed by that pass; a
+//! log that fails keeps no other from being trimmed.
 
-use prom_store::{Find, LogName};
+use prom_store::{Bounds, Find, LogName};
 use prom_types::{EpochMs, Offset};
 
 use crate::bus::Core;
+use crate::maintain::Failures;
 use crate::topic::Retention;
 use crate::{Bus, Error};
 
@@ -18,6 +22,7 @@ pub struct Retained {
 
 impl Bus {
     /// Applies retention to every topic now. What a group had not settled becomes a gap for it.
+    /// [`Error::Incomplete`] names the logs for which it failed; the others were trimmed.
     pub async fn retain_now(&self) -> Result<Vec<Retained>, Error> {
         retain(self.core()).await
     }
@@ -25,28 +30,38 @@ impl Bus {
 
 pub(crate) async fn retain(core: &Core) -> Result<Vec<Retained>, Error> {
     let mut retained = Vec::new();
+    let mut failures = Failures::of("retention");
     for topic in core.topics.all() {
         for log in topic.logs() {
-            let before = core.store.bounds(log).await?;
-            let keep_from = keep_from(core, log, topic.settings.retention).await?;
-            if keep_from <= before.start {
-                continue;
+            match retain_log(core, log, topic.settings.retention).await {
+                Ok(one) => retained.extend(one),
+                Err(error) => failures.note(log, error)?,
             }
-            let after = core.store.trim(log, keep_from).await?;
-            tracing::info!(%log, start = after.start, "retention removed events");
-            retained.push(Retained {
-                log: log.clone(),
-                start: after.start,
-                removed_offsets: after.start - before.start,
-            });
         }
     }
-    Ok(retained)
+    failures.unless_any(retained)
 }
 
-/// The first offset to keep: the later of what age and size say.
-async fn keep_from(core: &Core, log: &LogName, retention: Retention) -> Result<Offset, Error> {
-    let mut keep_from = 0;
+/// `None` if everything may stay.
+async fn retain_log(core: &Core, log: &LogName, retention: Retention) -> Result<Option<Retained>, Error> {
+    let before = core.store.bounds(log).await?;
+    let keep_from = keep_from(core, log, retention, before).await?;
+    if keep_from <= before.start {
+        return Ok(None);
+    }
+    let after = core.store.trim(log, keep_from).await?;
+    tracing::info!(%log, start = after.start, "retention removed events");
+    Ok(Some(Retained {
+        log: log.clone(),
+        start: after.start,
+        removed_offsets: after.start.saturating_sub(before.start),
+    }))
+}
+
+/// The first offset to keep: the later of what age and size say, and never beyond the bounds that
+/// were read before looking.
+async fn keep_from(core: &Core, log: &LogName, retention: Retention, before: Bounds) -> Result<Offset, Error> {
+    let mut keep_from = before.start;
     let looks = [
         retention.age_ms.map(|age| {
             let age = EpochMs::try_from(age).unwrap_or(EpochMs::MAX);
@@ -55,10 +70,9 @@ async fn keep_from(core: &Core, log: &LogName, retention: Retention) -> Result<O
         retention.size_bytes.map(Find::RemainingBytes),
     ];
     for look in looks.into_iter().flatten() {
-        // Read before looking: what is appended in between is young, and stays.
-        let next = core.store.bounds(log).await?.next;
-        let found = core.store.find(log, look).await?.unwrap_or(next);
-        keep_from = keep_from.max(found);
+        // Nothing found: everything that was there before looking may go.
+        let found = core.store.find(log, look).await?.unwrap_or(before.next);
+        keep_from = keep_from.max(found.min(before.next));
     }
     Ok(keep_from)
 }

@@ -1,7 +1,8 @@
 //! Handlers: each delivery is passed to a function; its result settles the event.
 //!
 //! Acks leave in batches whenever nothing else is to be done at once, so that a fast handler does
-//! not wait for the disk. Leases of what runs and of what waits its turn are renewed at half time.
+//! not wait for the disk. Leases of what runs are renewed at half time; what waits its turn for too
+//! long goes to whoever has time for it.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -131,9 +132,7 @@ where
                 }
             }
             Step::Renew => {
-                let deadline = subscription.bus().core().clock.monotonic().saturating_add(ack_timeout);
-                let queued = subscription.outlet().renew_queued(deadline);
-                send_renewals(held.values().cloned().chain(queued), ack_timeout).await;
+                send_renewals(held.values().cloned(), ack_timeout).await;
             }
         }
         if done.len() >= batch_size {

@@ -151,7 +151,13 @@ impl Subscribe<'_> {
         self
     }
 
-    /// How long a lease lasts without being renewed; 30 s unless said.
+    /// How long the application has for a delivery without renewing it; 30 s unless said.
+    ///
+    /// The time begins when the delivery is taken from the subscription; when it is over, that is a
+    /// failed attempt. Deliveries that wait in the subscription to be taken cost no attempt, however
+    /// slow the application is: those that wait for so long are withdrawn and offered to others, and
+    /// to this subscriber again when it next asks for a delivery. (What is taken within a tenth of
+    /// the time after it came keeps the deadline it came with.)
     pub fn ack_timeout(mut self, timeout: Duration) -> Self {
         self.taste.ack_timeout = timeout;
         self

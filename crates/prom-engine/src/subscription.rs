@@ -117,10 +117,6 @@ impl Subscription {
     pub(crate) fn outlet(&self) -> &Outlet {
         &self.live.outlet
     }
-
-    pub(crate) fn bus(&self) -> &Bus {
-        &self.bus
-    }
 }
 
 impl Drop for Subscription {

@@ -183,7 +183,7 @@ pub(crate) fn latest_offset(shared: &Shared, log: u32, key: &str) -> Result<Opti
     offset_at(shared, &keys::latest(log, key))
 }
 
-fn offset_at(shared: &Shared, place: &[u8]) -> Result<Option<Offset>, StoreError> {
+pub(crate) fn offset_at(shared: &Shared, place: &[u8]) -> Result<Option<Offset>, StoreError> {
     let found = shared.state.get(place)?;
     Ok(found.and_then(|bytes| Take::new(&bytes).u64().ok()))
 }

@@ -21,8 +21,11 @@ pub(crate) fn check(root: &Path) -> Result<(), StoreError> {
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let write = || {
-                std::fs::write(&path, format!("{CURRENT}\n"))?;
-                std::fs::File::open(&path)?.sync_all()?;
+                // Under another name first: half a file would keep the directory from ever opening.
+                let draft = path.with_extension("new");
+                std::fs::write(&draft, format!("{CURRENT}\n"))?;
+                std::fs::File::open(&draft)?.sync_all()?;
+                std::fs::rename(&draft, &path)?;
                 std::fs::File::open(root)?.sync_all()
             };
             write().map_err(io("writing", &path))

@@ -19,9 +19,11 @@ use crate::commit::thread::index_events;
 use crate::documents::{State, encode_document, keys};
 use crate::fault;
 use crate::journal::entry::entries;
+use crate::journal::frame::{Frame, sections};
 use crate::journal::reader::{self, Walked};
 use crate::journal::writer::Files;
 use crate::journal::{Entry, Journal};
+use crate::log::buffers::Buffers;
 use crate::log::{Chunk, Log};
 use crate::options::EmbeddedOptions;
 use crate::segment::OpenFiles;
@@ -40,6 +42,10 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     }
     options.disk.sync_dir(root).map_err(fault::io("syncing", root))?;
     let state = State::open(&root.join("documents"))?;
+    // The database syncs what is within its directory, not the directory's own name.
+    std::fs::File::open(root)
+        .and_then(|dir| dir.sync_all())
+        .map_err(fault::io("syncing", root))?;
     let checkpoint = state
         .get(keys::CHECKPOINT)?
         .and_then(|bytes| Take::new(&bytes).u64().ok())
@@ -60,6 +66,7 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
         state,
         cursors: crate::cursors::CursorTable::default(),
         files: OpenFiles::new(options.disk.clone(), options.sizes.open_files),
+        buffers: Buffers::default(),
         logs: RwLock::new(logs),
         applied: Mutex::new(Applied {
             frame: checkpoint,
@@ -77,8 +84,8 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
         unfilled: 0,
     };
     let disk = shared.options.disk.clone();
-    let walked = reader::read(&*disk, &journal_dir, checkpoint, |number, body, file| {
-        replay.frame(number, body, file)
+    let walked = reader::read(&*disk, &journal_dir, checkpoint, |frame, body, file| {
+        replay.frame(frame, body, file)
     })?;
     for log in shared.logs.read().values() {
         let bounds = log.state.lock().bounds;
@@ -86,6 +93,9 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     }
     let next_log_id = replay.by_id.keys().max().map_or(0, |id| id + 1);
     let unfilled = replay.unfilled;
+    if !walked.damage.is_empty() {
+        raise_to_cursors(&shared)?;
+    }
     let journal = resume(&shared, walked, &journal_dir)?;
     if shared.background.add_unfilled(unfilled) >= shared.options.sizes.fill_from {
         shared.background.request(|work| work.fill = true);
@@ -97,7 +107,36 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     })
 }
 
+/// Where frames were lost, a log may end before what its groups have settled. Its offsets must not be
+/// given out again: groups would take the new events for settled ones.
+fn raise_to_cursors(shared: &Shared) -> Result<(), StoreError> {
+    for (name, cursor) in shared.cursors.list(&shared.state, None)? {
+        let settled_to = cursor
+            .above
+            .iter()
+            .map(|range| range.end)
+            .max()
+            .unwrap_or(0)
+            .max(cursor.floor);
+        let log = shared.log(&name.log);
+        let mut state = log.state.lock();
+        if state.bounds.next < settled_to {
+            let lost = state.bounds.next..settled_to;
+            state.damage.push(Damage {
+                file: shared.root.join("journal"),
+                position: 0,
+                reason: "groups have settled events here that cannot be read any more".to_owned(),
+                lost: Some(lost),
+            });
+            state.bounds.next = settled_to;
+            state.dirty = true;
+        }
+    }
+    Ok(())
+}
+
 fn resume(shared: &Shared, walked: Walked, dir: &Path) -> Result<Journal, StoreError> {
+    walked.make_durable(&*shared.options.disk, dir)?;
     for damage in &walked.damage {
         tracing::error!(%damage, "the journal is damaged");
     }
@@ -115,21 +154,21 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn frame(&mut self, number: u64, body: &Bytes, file: &Path) -> Result<(), StoreError> {
+    fn frame(&mut self, frame: &Frame, body: &Bytes, file: &Path) -> Result<(), StoreError> {
         let malformed = |reason: &str| Damage {
             file: file.to_path_buf(),
             position: 0,
-            reason: format!("frame {number} is sound but says something impossible: {reason}"),
+            reason: format!(
+                "frame {} is sound but says something impossible: {reason}",
+                frame.number
+            ),
             lost: None,
         };
-        for entry in entries(body).map_err(|error| malformed(&error.to_string()))? {
+        let entries = entries(&body[..frame.entries]).map_err(|error| malformed(&error.to_string()))?;
+        let mut trims = Vec::new();
+        for entry in entries {
             match entry {
                 Entry::Log { id, name, options } => self.log(id, name, options),
-                Entry::Events { log, count, bytes } => {
-                    let log = self.by_id.get(&log).cloned().ok_or_else(|| malformed("unknown log"))?;
-                    let chunk = chunk(&body[bytes], count).ok_or_else(|| malformed("bad records"))?;
-                    self.events(&log, chunk, file);
-                }
                 Entry::Cursor { name, step } => self.shared.cursors.apply(&self.shared.state, &name, &step)?,
                 Entry::Document {
                     collection,
@@ -140,14 +179,32 @@ impl Replay<'_> {
                     let stored = value.map(|value| encode_document(revision, &value));
                     self.shared.state.put(keys::document(&collection, &key), stored);
                 }
-                Entry::Trim { log, start } => {
-                    let log = self.by_id.get(&log).ok_or_else(|| malformed("unknown log"))?;
-                    let dropped = log.state.lock().trim(start);
-                    self.shared.applied.lock().dropped.extend(dropped);
-                }
+                Entry::Trim { log, start } => trims.push((log, start)),
             }
         }
+        for section in sections(body, frame.entries).map_err(|error| malformed(&error.to_string()))? {
+            let Some(log) = self.by_id.get(&section.log).cloned() else {
+                self.unknown_log(malformed("its log was named by a frame that is lost"));
+                continue;
+            };
+            let chunk = chunk(&body[section.records], section.count).ok_or_else(|| malformed("bad records"))?;
+            self.events(&log, chunk, file);
+        }
+        // As when the frame was first applied: a trim may reach into the events beside it.
+        for (log, start) in trims {
+            let Some(log) = self.by_id.get(&log) else {
+                self.unknown_log(malformed("its log was named by a frame that is lost"));
+                continue;
+            };
+            let dropped = log.state.lock().trim(start);
+            self.shared.applied.lock().dropped.extend(dropped);
+        }
         Ok(())
+    }
+
+    fn unknown_log(&self, damage: Damage) {
+        tracing::error!(%damage, "events cannot be placed");
+        self.shared.damage.lock().push(damage);
     }
 
     fn log(&mut self, id: u32, name: LogName, options: LogOptions) {

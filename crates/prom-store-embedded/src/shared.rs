@@ -12,6 +12,7 @@ use crate::commit::Queue;
 use crate::cursors::CursorTable;
 use crate::documents::State;
 use crate::journal::writer::Files;
+use crate::log::buffers::Buffers;
 use crate::log::{Log, LogState};
 use crate::options::EmbeddedOptions;
 use crate::segment::{OpenFiles, Segment};
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) state: State,
     pub(crate) cursors: CursorTable,
     pub(crate) files: OpenFiles,
+    pub(crate) buffers: Buffers,
     pub(crate) logs: RwLock<HashMap<LogName, Arc<Log>>>,
     /// Held while a durable frame is applied, and while a checkpoint takes its cut.
     pub(crate) applied: Mutex<Applied>,

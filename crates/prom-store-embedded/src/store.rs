@@ -2,24 +2,25 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use prom_store::{
-    Bounds, Commit, CompactReport, CursorName, CursorState, Cursors, Damage, Document, Documents, Find, HeadWatch,
-    Lease, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+    Bounds, Commit, CommitError, CompactReport, CursorName, CursorState, Cursors, Damage, Document, Documents, Find,
+    HeadWatch, Lease, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
 };
 use prom_types::{Durability, Offset, TopicName};
 
 use crate::background::BackgroundThread;
-use crate::commit::Request;
 use crate::commit::thread::CommitThread;
+use crate::commit::{Request, TakeOver};
 use crate::cursors::CursorTable;
 use crate::leases::LeaseTable;
 use crate::lock::DirectoryLock;
+use crate::log::Log;
 use crate::options::{EmbeddedOptions, Sync};
 use crate::recover::{Recovered, recover};
 use crate::shared::{BackgroundGuard, QueueGuard, Shared};
@@ -51,7 +52,7 @@ impl EmbeddedStore {
     }
 
     fn open_blocking(root: &Path, options: EmbeddedOptions) -> Result<Arc<Self>, StoreError> {
-        std::fs::create_dir_all(root).map_err(fault::io("making", root))?;
+        make_dir(root)?;
         let lock = DirectoryLock::take(root)?;
         format::check(root)?;
         let first_fence = options.clock.now_ms().unsigned_abs();
@@ -224,17 +225,7 @@ impl Logs for EmbeddedStore {
         self.blocking(move |shared| {
             compact::know_latest(shared, &log)?;
             let id = log.state.lock().id;
-            let latest = |key: &String| {
-                let Some(offset) = id
-                    .map(|id| compact::latest_offset(shared, id, key))
-                    .transpose()?
-                    .flatten()
-                else {
-                    return Ok(None);
-                };
-                let record = log::read::one(&log, &shared.files, shared.interval(), offset)?;
-                Ok(record.filter(|record| !record.is_tombstone()))
-            };
+            let latest = |key: &String| latest(shared, &log, id, key);
             keys.iter().map(latest).collect()
         })
         .await
@@ -282,10 +273,23 @@ impl Logs for EmbeddedStore {
 #[async_trait]
 impl Cursors for EmbeddedStore {
     async fn take_cursor(&self, cursor: &CursorName, floor_if_new: Offset) -> Result<CursorState, StoreError> {
-        self.request(|request| request.take = Some((cursor.clone(), floor_if_new)))
-            .await?;
+        let epoch = Arc::new(AtomicU64::new(0));
+        let take = TakeOver {
+            cursor: cursor.clone(),
+            floor_if_new,
+            epoch: epoch.clone(),
+        };
+        self.request(|request| request.take = Some(take)).await?;
+        let given = epoch.load(Ordering::Acquire);
         let state = self.shared.cursors.get(&self.shared.state, cursor)?;
-        state.ok_or_else(|| fault::documents(format!("cursor {cursor} was deleted while it was taken over")))
+        let current = state.as_ref().map_or(0, |state| state.epoch);
+        // Somebody else may have taken it over since: then it is theirs.
+        let fenced = || CommitError::Fenced {
+            cursor: cursor.clone(),
+            given,
+            current,
+        };
+        Ok(state.filter(|state| state.epoch == given).ok_or_else(fenced)?)
     }
 
     async fn cursor(&self, cursor: &CursorName) -> Result<Option<CursorState>, StoreError> {
@@ -333,6 +337,24 @@ impl Leases for EmbeddedStore {
     }
 }
 
+/// The latest event of a key, unless it is a tombstone. Compaction may move it between look-up and read;
+/// then the look-up says something else the next time.
+fn latest(shared: &Shared, log: &Log, id: Option<u32>, key: &str) -> Result<Option<Record>, StoreError> {
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    let mut known = compact::latest_offset(shared, id, key)?;
+    while let Some(offset) = known {
+        let record = log::read::one(log, &shared.files, shared.interval(), offset)?;
+        let now_known = compact::latest_offset(shared, id, key)?;
+        if record.is_some() || now_known == known {
+            return Ok(record.filter(|record| !record.is_tombstone()));
+        }
+        known = now_known;
+    }
+    Ok(None)
+}
+
 /// Commits what waits, makes a last checkpoint, and lets the directory go.
 fn shut_down(shared: &Shared, threads: Threads) -> Result<(), StoreError> {
     shared.queue.close();
@@ -347,6 +369,22 @@ fn shut_down(shared: &Shared, threads: Threads) -> Result<(), StoreError> {
             "a thread of the store panicked; open it again to recover",
         )),
     }
+}
+
+/// Makes the directory and, if that was needed, its name durable.
+fn make_dir(root: &Path) -> Result<(), StoreError> {
+    if root.is_dir() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(root).map_err(fault::io("making", root))?;
+    let root = root.canonicalize().map_err(fault::io("making", root))?;
+    for parent in root.ancestors().skip(1) {
+        // Directories above that belong to others may not be readable; those were there before.
+        if let Ok(dir) = std::fs::File::open(parent) {
+            dir.sync_all().map_err(fault::io("syncing", parent))?;
+        }
+    }
+    Ok(())
 }
 
 fn spawn(name: &str, root: &Path, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {

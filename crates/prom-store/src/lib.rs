@@ -36,7 +36,7 @@ pub use error::{CommitError, Damage, Outcome, StoreError};
 pub use lease::{Lease, Leases};
 pub use log::{Bounds, CompactReport, Find, HeadWatch, LogInfo, LogName, LogOptions, Logs, ReadBatch, ReadLimit};
 pub use memory::MemoryStore;
-pub use pending::{PendingCommit, Reply};
+pub use pending::{Answers, PendingCommit, Reply};
 pub use ranges::RangeSet;
 pub use record::{EncodedEvent, Record};
 pub use store::Store;

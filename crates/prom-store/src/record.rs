@@ -2,14 +2,16 @@
 //!
 //! ```text
 //!    0  u32  length of everything after byte 8      32  16    id
-//!    4  u32  CRC-32C of everything after byte 8     48  u8    flags
+//!    4  u32  CRC-32C of bytes 24…, then 8 to 24      48  u8    flags
 //!    8  u64  offset       ┐ filled in by the        49  u8    zero
 //!   16  i64  stored_ts    ┘ store at the append     50  u16   length of the key
 //!   24  i64  ts                                     52  u32   length of the meta text
 //!   56  key · meta (`"headers":{…},"tags":[…],`, may be empty) · payload (JSON text)
 //! ```
 //!
-//! All numbers are little-endian. Meta and payload are the very text that readers get: delivery
+//! All numbers are little-endian. The checksum takes the stamp (offset and time) last, so that whoever
+//! encodes an event does the long part and the store only adds sixteen bytes to it.
+//! Meta and payload are the very text that readers get: delivery
 //! writes a short prefix and copies both. What the hub itself needs is in the fixed part.
 
 use bytes::Bytes;
@@ -20,6 +22,8 @@ use crate::LogName;
 pub const HEADER_BYTES: usize = 56;
 /// The part before the checksummed bytes: length and checksum.
 pub const PREFIX_BYTES: usize = 8;
+/// What the store fills in ends here.
+const STAMP_END: usize = 24;
 
 const FLAG_KEY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
@@ -71,6 +75,8 @@ impl EncodedEvent {
                 .to_le_bytes(),
         );
         out[52..56].copy_from_slice(&u32::try_from(meta_len).map_err(|_| too_large(meta_len))?.to_le_bytes());
+        let checksum = crc32c::crc32c(&out[STAMP_END..]);
+        out[4..8].copy_from_slice(&checksum.to_le_bytes());
         Ok(Self(out))
     }
 
@@ -80,7 +86,8 @@ impl EncodedEvent {
         out.extend_from_slice(&self.0);
         out[at + 8..at + 16].copy_from_slice(&offset.to_le_bytes());
         out[at + 16..at + 24].copy_from_slice(&stored_ts.to_le_bytes());
-        let checksum = crc32c::crc32c(&out[at + PREFIX_BYTES..]);
+        let unstamped = u32::from_le_bytes(array(out, at + 4));
+        let checksum = crc32c::crc32c_append(unstamped, &out[at + PREFIX_BYTES..at + STAMP_END]);
         out[at + 4..at + 8].copy_from_slice(&checksum.to_le_bytes());
     }
 
@@ -94,6 +101,10 @@ impl EncodedEvent {
 
     pub fn is_tombstone(&self) -> bool {
         self.0[48] & FLAG_TOMBSTONE != 0
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// Bytes it will take in a log.
@@ -111,8 +122,7 @@ impl Record {
     pub fn parse(bytes: &Bytes) -> Result<Self, RecordFault> {
         let length = frame_length(bytes)?;
         let record = bytes.slice(..length);
-        let expected = u32::from_le_bytes(array(&record, 4));
-        match crc32c::crc32c(&record[PREFIX_BYTES..]) == expected {
+        match is_sound(&record) {
             true => Ok(Self(record)),
             false => Err(RecordFault::Checksum),
         }
@@ -239,6 +249,12 @@ pub fn frame_length(bytes: &[u8]) -> Result<usize, RecordFault> {
         true => Ok(length),
         false => Err(RecordFault::Short),
     }
+}
+
+/// Whether a whole record is what was written.
+pub fn is_sound(record: &[u8]) -> bool {
+    let checksum = crc32c::crc32c_append(crc32c::crc32c(&record[STAMP_END..]), &record[PREFIX_BYTES..STAMP_END]);
+    checksum == u32::from_le_bytes(array(record, 4))
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {

@@ -24,7 +24,21 @@
 //!   ack mean: stored, as durably as the store says.
 //! - [`EmbeddedStore`] keeps everything in a directory; [`MemoryStore`] keeps it in memory, for tests.
 //!
-//! This crate re-exports; nothing else lives here.
+//! What to find where:
+//!
+//! | to | see |
+//! | --- | --- |
+//! | publish | [`Bus::publish`], [`Bus::publish_batch`], [`Publish`], [`Receipt`] |
+//! | subscribe with a group | [`Bus::subscribe`], [`Subscribe`], [`Subscription`], [`GroupOptions`] |
+//! | settle | [`Delivery::ack`], [`Delivery::nack`], [`Delivery::modack`], [`ack_all`] |
+//! | follow without a group | [`Bus::tail`], [`Tail`] |
+//! | read | [`Bus::read`], [`Bus::latest_by_key`], [`StoredEvent`] |
+//! | see where a group stands | [`Bus::cursor`], [`Bus::lag`], [`Bus::why`], [`Bus::set_cursor`] |
+//! | make and change topics | [`Bus::create_topic`], [`TopicSettings`], [`Retention`], [`Compaction`] |
+//! | know what went wrong | [`Error`], [`ErrorKind`], [`Gap`] |
+//!
+//! The guide in `docs/guide/library.md` walks through all of it. This crate re-exports; nothing else
+//! lives here.
 
 pub use prom_engine::{
     Backoff, Bus, BusOptions, Compaction, CursorInfo, Delivery, Error, ErrorKind, Gap, GapReason, GroupInfo,
@@ -39,3 +53,8 @@ pub use prom_types::{
     TopicPattern,
 };
 pub use serde_json::json;
+
+/// Compiles the code of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/library.md")]
+struct Guide;

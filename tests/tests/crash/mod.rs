@@ -2,11 +2,12 @@
 
 mod child;
 
-use prom_store::Store;
-use prom_store_embedded::{EmbeddedOptions, EmbeddedStore};
+use std::path::Path;
+
 use prom_testkit::Random;
-use prom_testkit::history::{Found, Summary, check};
+use prom_testkit::history::{Found, Summary, Violation, check};
 use prom_tests::small_files;
+use promethean::{EmbeddedOptions, EmbeddedStore, Store};
 use tempfile::TempDir;
 
 use crate::rounds::rounds;
@@ -23,7 +24,7 @@ fn whatever_was_promised_survives_a_kill_at_any_moment() {
     let mut random = Random::seeded(seed);
     let mut done = 0;
     while done < kills {
-        let home = TempDir::new().unwrap();
+        let mut home = TempDir::new().unwrap();
         let mut judged = Summary::default();
         for life in 0..KILLS_PER_DIRECTORY.min(kills - done) {
             let mut child = Child::start(home.path(), random.next_u64());
@@ -38,10 +39,10 @@ fn whatever_was_promised_survives_a_kill_at_any_moment() {
             done += 1;
             // Sometimes the next child is the one that recovers.
             if !random.one_in(4) {
-                judged = judge(&home, done);
+                judged = judge(home.path()).unwrap_or_else(|broken| fail(&mut home, done, &broken));
             }
         }
-        let last = judge(&home, done);
+        let last = judge(home.path()).unwrap_or_else(|broken| fail(&mut home, done, &broken));
         assert!(
             last.stored >= judged.stored,
             "promises became fewer: {judged:?}, then {last:?}"
@@ -56,35 +57,30 @@ fn whatever_was_promised_survives_a_kill_at_any_moment() {
 }
 
 /// Opens what the child left and holds it against what it wrote down.
-fn judge(home: &TempDir, kills: u64) -> Summary {
-    let history = child::history(home.path());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+fn judge(home: &Path) -> Result<Summary, Vec<Violation>> {
+    let history = child::history(home);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap().block_on(async {
         let options = EmbeddedOptions {
             sizes: small_files(),
             ..EmbeddedOptions::default()
         };
-        let store = EmbeddedStore::open_with(child::data(home.path()), options)
-            .await
-            .unwrap();
-        assert_eq!(store.damage(), [], "after {kills} kills");
+        let store = EmbeddedStore::open_with(child::data(home), options).await.unwrap();
+        assert_eq!(store.damage(), [], "a kill damages nothing");
         let found = Found::read(&*store).await.unwrap();
         store.close().await.unwrap();
-        match check(&history, &found) {
-            Ok(summary) => summary,
-            Err(broken) => {
-                let all = broken.len();
-                let first: Vec<_> = broken.iter().take(20).map(ToString::to_string).collect();
-                let kept = std::mem::ManuallyDrop::new(home);
-                panic!(
-                    "after {kills} kills {all} promises are broken in {}:\n{}",
-                    kept.path().display(),
-                    first.join("\n")
-                )
-            }
-        }
+        check(&history, &found)
     })
+}
+
+/// Leaves everything where it is for whoever looks into it.
+fn fail(home: &mut TempDir, kills: u64, broken: &[Violation]) -> ! {
+    home.disable_cleanup(true);
+    let first: Vec<_> = broken.iter().take(20).map(ToString::to_string).collect();
+    panic!(
+        "after {kills} kills {} promises are broken in {}:\n{}",
+        broken.len(),
+        home.path().display(),
+        first.join("\n")
+    )
 }

@@ -32,6 +32,7 @@ mod reset;
 mod scan;
 mod status;
 mod subscriber;
+mod take;
 mod vanish;
 mod withdraw;
 

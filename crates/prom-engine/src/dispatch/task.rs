@@ -128,10 +128,10 @@ impl Task {
             if *self.phase.borrow_and_update() == Phase::Stopped {
                 break End::Stopped;
             }
-            self.look_after_seats();
-            self.follow_head();
             let now = self.now();
-            self.machine.tick(now);
+            self.let_time_pass(now);
+            self.look_after_seats(now);
+            self.follow_head();
             self.reads.elapse(now);
             self.settlement.retry.elapse(now);
             let pace = self.hand_out().await;

@@ -1,7 +1,5 @@
 //! Taking back a lease whose event never reached a handler.
 
-use std::time::Duration;
-
 use prom_types::Offset;
 
 use super::unsettled::{DeadLetter, State, Unsettled};
@@ -9,9 +7,9 @@ use super::{Dispatcher, LeaseId, SubscriberId};
 
 impl Dispatcher {
     /// The event waited for the subscriber and was not seen: it is due again at once, and neither an
-    /// attempt nor a return is counted. A lease that has ended is left alone.
-    pub fn withdraw(&mut self, now: Duration, subscriber: SubscriberId, offset: Offset, lease: LeaseId) {
-        self.tick(now);
+    /// attempt nor a return is counted, also if its deadline has come and [`Self::tick`] has not
+    /// seen that. A lease that has ended is left alone.
+    pub fn withdraw(&mut self, subscriber: SubscriberId, offset: Offset, lease: LeaseId) {
         let Some(event) = self.unsettled.take_leased(offset, subscriber, lease) else {
             return;
         };
@@ -29,6 +27,8 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use prom_store::{Bounds, CursorState};
 
     use super::*;
@@ -50,12 +50,12 @@ mod tests {
             leased.clear();
             dispatcher.lease(Duration::ZERO, 1, 10, &mut leased);
             assert_eq!((leased.len(), leased[0].attempt), (1, 1));
-            dispatcher.withdraw(Duration::ZERO, 1, 0, leased[0].lease);
+            dispatcher.withdraw(1, 0, leased[0].lease);
         }
         let mut released = Vec::new();
         dispatcher.released(&mut released);
         assert_eq!(released, [(1, 100)]);
-        dispatcher.withdraw(Duration::ZERO, 1, 0, leased[0].lease);
+        dispatcher.withdraw(1, 0, leased[0].lease);
         dispatcher.leave(Duration::ZERO, 1, Leaving::Shutdown);
         assert_eq!(dispatcher.take_changes(), None);
         assert!(dispatcher.take_dead().is_empty());

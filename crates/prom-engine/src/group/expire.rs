@@ -1,15 +1,18 @@
-//! Groups that nobody used for as long as they said are deleted.
+//! Groups that nobody used for as long as they said are deleted. One that cannot be read or deleted
+//! keeps no other from expiring.
 
-use prom_store::{CommitError, Expect};
+use prom_store::{CommitError, Document, Expect};
 use prom_types::{EpochMs, GroupName};
 
 use super::{COLLECTION, GroupDocument};
 use crate::bus::Core;
 use crate::limits::DOCUMENTS_AT_ONCE;
+use crate::maintain::Failures;
 use crate::{Bus, Error};
 
 impl Bus {
-    /// Deletes expired groups now; returns their names.
+    /// Deletes expired groups now; returns their names. [`Error::Incomplete`] names the groups for
+    /// which it failed; the others were looked after.
     pub async fn expire_groups_now(&self) -> Result<Vec<GroupName>, Error> {
         expire(self.core()).await
     }
@@ -17,6 +20,7 @@ impl Bus {
 
 pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
     let mut expired = Vec::new();
+    let mut failures = Failures::of("expiry");
     let mut after: Option<String> = None;
     loop {
         let page = core
@@ -24,27 +28,36 @@ pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
             .documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE)
             .await?;
         let Some(last) = page.last() else {
-            return Ok(expired);
+            return failures.unless_any(expired);
         };
         after = Some(last.key.clone());
         for document in page {
-            let group = GroupDocument::parse(&document.key, &document.value)?;
-            let Some(expire_after_ms) = group.expire_after_ms() else {
-                continue;
-            };
-            let name = GroupName::parse(&document.key)?;
-            if core.is_subscribed(&name) {
-                core.touch(&name, group, document.revision).await?;
-                continue;
-            }
-            let unused = core.clock.now_ms().saturating_sub(group.last_used_ts);
-            if unused >= EpochMs::try_from(expire_after_ms).unwrap_or(EpochMs::MAX) {
-                core.delete_group(&name, Expect::Revision(document.revision)).await?;
-                tracing::info!(group = %name, "the group was not used and has expired");
-                expired.push(name);
+            match expire_one(core, &document).await {
+                Ok(one) => expired.extend(one),
+                Err(error) => failures.note(format_args!("group {}", document.key), error)?,
             }
         }
     }
+}
+
+/// The name of the group if it has expired.
+async fn expire_one(core: &Core, document: &Document) -> Result<Option<GroupName>, Error> {
+    let group = GroupDocument::parse(&document.key, &document.value)?;
+    let Some(expire_after_ms) = group.expire_after_ms() else {
+        return Ok(None);
+    };
+    let name = GroupName::parse(&document.key)?;
+    if core.is_subscribed(&name) {
+        core.touch(&name, group, document.revision).await?;
+        return Ok(None);
+    }
+    let unused = core.clock.now_ms().saturating_sub(group.last_used_ts);
+    if unused < EpochMs::try_from(expire_after_ms).unwrap_or(EpochMs::MAX) {
+        return Ok(None);
+    }
+    core.delete_group(&name, Expect::Revision(document.revision)).await?;
+    tracing::info!(group = %name, "the group was not used and has expired");
+    Ok(Some(name))
 }
 
 impl Core {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use prom_engine::{Error, GapReason, Position};
 use prom_store::*;
-use prom_types::{Durability, GroupName, Offset, TopicName};
+use prom_types::{Durability, EventId, GroupName, NewEvent, Offset, TopicName};
 use serde_json::json;
 
 use crate::support::{TokioClock, World, floor, next, publish_numbers, soon, take_acked, until};
@@ -17,20 +17,26 @@ use crate::support::{TokioClock, World, floor, next, publish_numbers, soon, take
 /// A memory store with faults. It does not close, so that a second bus can look at what is left.
 pub struct Stubborn {
     inner: MemoryStore,
-    faults: Mutex<Faults>,
+    pub faults: Mutex<Faults>,
 }
 
 #[derive(Default)]
-struct Faults {
+pub struct Faults {
     refuse_appends: bool,
     fail_settlements: bool,
     fail_reads: bool,
     damaged: Option<Range<Offset>>,
+    /// A topic whose log cannot be looked at.
+    pub bad_topic: Option<&'static str>,
+    /// So many events come in as soon as somebody looks something up.
+    pub appends_at_find: usize,
+    pub fail_close: bool,
+    pub closes: usize,
     settlements_tried: usize,
 }
 
 impl Stubborn {
-    fn new() -> (Arc<Self>, World) {
+    pub fn new() -> (Arc<Self>, World) {
         let clock = TokioClock::new();
         let store = Arc::new(Self {
             inner: MemoryStore::new(clock.clone()),
@@ -43,8 +49,23 @@ impl Stubborn {
         Self::new().0
     }
 
-    fn set(&self, change: impl FnOnce(&mut Faults)) {
+    fn check_topic(&self, log: &LogName) -> Result<(), StoreError> {
+        match self.faults.lock().bad_topic {
+            Some(bad) if bad == log.topic.as_str() => Err(hiccup()),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn set(&self, change: impl FnOnce(&mut Faults)) {
         change(&mut self.faults.lock());
+    }
+}
+
+fn hiccup() -> StoreError {
+    StoreError::Io {
+        doing: "read",
+        path: PathBuf::from("segment"),
+        source: std::io::Error::other("the disk hiccuped"),
     }
 }
 
@@ -75,7 +96,12 @@ impl Store for Stubborn {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        Ok(())
+        let mut faults = self.faults.lock();
+        faults.closes += 1;
+        match faults.fail_close {
+            true => Err(hiccup()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -83,11 +109,7 @@ impl Store for Stubborn {
 impl Logs for Stubborn {
     async fn read(&self, log: &LogName, from: Offset, limit: ReadLimit) -> Result<ReadBatch, StoreError> {
         if self.faults.lock().fail_reads {
-            return Err(StoreError::Io {
-                doing: "read",
-                path: PathBuf::from("segment"),
-                source: std::io::Error::other("the disk hiccuped"),
-            });
+            return Err(hiccup());
         }
         let mut batch = self.inner.read(log, from, limit).await?;
         if let Some(lost) = self.faults.lock().damaged.clone()
@@ -105,6 +127,7 @@ impl Logs for Stubborn {
     }
 
     async fn bounds(&self, log: &LogName) -> Result<Bounds, StoreError> {
+        self.check_topic(log)?;
         self.inner.bounds(log).await
     }
 
@@ -113,6 +136,14 @@ impl Logs for Stubborn {
     }
 
     async fn find(&self, log: &LogName, what: Find) -> Result<Option<Offset>, StoreError> {
+        let appends = std::mem::take(&mut self.faults.lock().appends_at_find);
+        for number in 0..appends {
+            let event = NewEvent::new(log.topic.clone(), json!(number));
+            let id = EventId::derived(&format!("late {number}"));
+            let encoded = EncodedEvent::encode(&event, id, 0).unwrap();
+            let append = Commit::append(log.clone(), encoded, Dedupe::Fresh);
+            self.inner.commit(append).await.unwrap();
+        }
         self.inner.find(log, what).await
     }
 
@@ -125,6 +156,7 @@ impl Logs for Stubborn {
     }
 
     async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError> {
+        self.check_topic(log)?;
         self.inner.compact(log, tombstone_grace).await
     }
 

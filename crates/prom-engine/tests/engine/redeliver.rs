@@ -80,23 +80,3 @@ async fn attempts_survive_a_restart() {
     let mut numbers = bus.subscribe("numbers", "g").start().await.unwrap();
     assert_eq!(next(&mut numbers).await.attempt(), 3);
 }
-
-#[tokio::test(start_paused = true)]
-async fn what_waited_in_the_queue_beyond_its_lease_is_not_handed_over() {
-    let bus = bus().await;
-    publish_numbers(&bus, "numbers", 0..3).await;
-    let group = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .ack_timeout(Duration::from_secs(1));
-    let mut numbers = group.start().await.unwrap();
-    let first = next(&mut numbers).await;
-    soon(first.modack(Duration::from_secs(60))).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(1001)).await;
-    for _ in 0..2 {
-        let delivery = next(&mut numbers).await;
-        assert_eq!(delivery.attempt(), 2, "the first lease of {delivery:?} is over");
-        soon(delivery.ack()).await.unwrap();
-    }
-    soon(first.ack()).await.unwrap();
-}

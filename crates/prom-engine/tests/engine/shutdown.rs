@@ -5,7 +5,8 @@ use std::time::Duration;
 use prom_engine::{Delivery, Error, Position};
 use serde_json::json;
 
-use crate::support::{World, bus, next, publish_numbers, soon};
+use crate::faults::Stubborn;
+use crate::support::{World, bus, next, publish_numbers, soon, until};
 
 /// A memory store that stays open when a bus is done with it.
 fn reopened(world: &World) -> World {
@@ -97,4 +98,62 @@ async fn a_shutdown_without_subscribers_is_immediate() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
     soon(bus.shutdown()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_goes_on_when_its_caller_stops_waiting_and_later_callers_wait_for_its_end() {
+    let (store, world) = Stubborn::new();
+    let bus = world.bus().await;
+    publish_numbers(&bus, "numbers", 0..1).await;
+    let mut numbers = bus
+        .subscribe("numbers", "g")
+        .from(Position::Earliest)
+        .start()
+        .await
+        .unwrap();
+    let _held = next(&mut numbers).await;
+    let impatient = tokio::time::timeout(Duration::from_secs(1), bus.shutdown()).await;
+    assert!(impatient.is_err(), "the handler is not done");
+    assert_eq!(store.faults.lock().closes, 0);
+    soon(bus.shutdown()).await.unwrap();
+    assert_eq!(
+        store.faults.lock().closes,
+        1,
+        "closed once, and before anybody hears of the end"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_that_nobody_waits_for_closes_the_store_all_the_same() {
+    let (store, world) = Stubborn::new();
+    let bus = world.bus().await;
+    publish_numbers(&bus, "numbers", 0..1).await;
+    let mut numbers = bus
+        .subscribe("numbers", "g")
+        .from(Position::Earliest)
+        .start()
+        .await
+        .unwrap();
+    let held = next(&mut numbers).await;
+    let impatient = tokio::time::timeout(Duration::from_secs(1), bus.shutdown()).await;
+    assert!(impatient.is_err(), "the handler is not done");
+    drop((numbers, held, bus));
+    until(async || store.faults.lock().closes == 1).await;
+}
+
+#[tokio::test]
+async fn everybody_who_shuts_down_hears_that_the_store_did_not_close() {
+    let (store, world) = Stubborn::new();
+    let bus = world.bus().await;
+    store.set(|faults| faults.fail_close = true);
+    let (first, second) = soon(async { tokio::join!(bus.shutdown(), bus.shutdown()) }).await;
+    let third = soon(bus.shutdown()).await;
+    for told in [first, second, third] {
+        let told = told.unwrap_err();
+        assert!(
+            matches!(&told, Error::CloseFailed { reason } if reason.contains("hiccuped")),
+            "{told}"
+        );
+    }
+    assert_eq!(store.faults.lock().closes, 1);
 }

@@ -14,6 +14,7 @@ use super::{BackgroundThread, manifest};
 use crate::documents::keys;
 use crate::fault::io;
 use crate::log::Log;
+use crate::options::Sync;
 
 impl BackgroundThread {
     pub(super) fn checkpoint(&mut self) -> Result<(), StoreError> {
@@ -29,10 +30,15 @@ impl BackgroundThread {
         };
         let unchanged = frame == self.reached && dropped.is_empty() && !self.any_dirty();
         if unchanged {
-            return Ok(());
+            // A frame that failed may have left files behind that claim nothing of their own.
+            return shared
+                .journal
+                .release(frame)
+                .map_err(io("freeing journal files in", &shared.root));
         }
         let flushed = self.fill().and_then(|()| self.sync_segments()).and_then(|()| {
-            self.forget_exact_ids(&dropped)?;
+            self.forget_exact_ids(&dropped);
+            self.sync_journal()?;
             self.flush(frame)
         });
         if let Err(error) = flushed {
@@ -77,8 +83,24 @@ impl BackgroundThread {
         let flushed = shared.state.flush(changes.chain(manifests).chain([reached]));
         if flushed.is_err() {
             dirty.iter().for_each(|log| log.state.lock().dirty = true);
+            // The database refuses everything after an error. What it was to write is still in memory.
+            if let Err(error) = shared.state.reopen() {
+                shared.health.lock().broken = Some(error.to_string());
+            }
         }
         flushed
+    }
+
+    /// What goes into the database must be in the journal first, also where commits do not wait for that.
+    fn sync_journal(&self) -> Result<(), StoreError> {
+        match self.shared.options.sync {
+            Sync::Fsync => Ok(()),
+            Sync::Os => self
+                .shared
+                .journal
+                .sync_live()
+                .map_err(io("syncing", &self.shared.root)),
+        }
     }
 
     /// After an error the file's contents are in doubt and stay so: the journal keeps everything, and

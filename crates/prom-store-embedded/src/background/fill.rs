@@ -106,7 +106,8 @@ impl BackgroundThread {
         while self.cached_bytes > self.shared.options.sizes.cache
             && let Some((log, bytes)) = self.cached.pop_front()
         {
-            log.state.lock().tail.evict_oldest();
+            let evicted = log.state.lock().tail.evict_oldest();
+            evicted.into_iter().for_each(|memory| self.shared.buffers.give(memory));
             self.cached_bytes -= bytes;
         }
     }

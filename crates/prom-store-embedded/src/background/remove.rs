@@ -6,21 +6,34 @@ use std::sync::Arc;
 use prom_store::StoreError;
 
 use super::BackgroundThread;
+use crate::compact::offset_at;
 use crate::documents::keys;
 use crate::segment::Segment;
 
 impl BackgroundThread {
     /// Exact ids go with the events that had them. Runs before the checkpoint that forgets the segments.
-    pub(super) fn forget_exact_ids(&mut self, dropped: &[Arc<Segment>]) -> Result<(), StoreError> {
+    /// One that stays by mistake does no harm: whoever finds it looks for the event and finds none.
+    pub(super) fn forget_exact_ids(&mut self, dropped: &[Arc<Segment>]) {
         for segment in dropped.iter().filter(|segment| !segment.is_replaced()) {
             let Some(log) = log_of(segment) else {
                 continue;
             };
-            let forgotten = segment.exact_ids(&self.shared.files)?;
-            self.shared
-                .state
-                .put_all(forgotten.into_iter().map(|id| (keys::exact(log, id), None)));
+            if let Err(error) = self.forget_exact_ids_of(log, segment) {
+                tracing::warn!(segment = %segment.path.display(), %error, "exact ids of a dropped segment stay");
+            }
         }
+    }
+
+    fn forget_exact_ids_of(&self, log: u32, segment: &Segment) -> Result<(), StoreError> {
+        let mut forgotten = Vec::new();
+        for (id, offset) in segment.exact_ids(&self.shared.files)? {
+            let key = keys::exact(log, id);
+            // The id may have been published again since its first event was trimmed.
+            if offset_at(&self.shared, &key)? == Some(offset) {
+                forgotten.push((key, None));
+            }
+        }
+        self.shared.state.put_all(forgotten);
         Ok(())
     }
 

@@ -1,19 +1,20 @@
 //! Building a frame from requests: every precondition is checked before anything of a request counts.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 use prom_store::{
-    Append, Commit, CommitError, Committed, CursorChange, CursorName, Dedupe, DocumentWrite, LogName, Outcome,
-    StoreError, Stored,
+    Append, Commit, CommitError, CursorChange, CursorName, Dedupe, DocumentWrite, LogName, Outcome, StoreError, Stored,
 };
 use prom_types::{EpochMs, limits};
 
 use super::queue::Request;
 use super::slot::Slot;
 use crate::documents::keys;
+use crate::journal::CursorStep;
 use crate::journal::entry;
-use crate::journal::{CursorStep, frame};
+use crate::journal::frame::{self, Draft, Section};
 use crate::log::ids::stored_ts_of;
 use crate::shared::Shared;
 
@@ -25,17 +26,17 @@ pub(super) struct Builder {
     first_epoch: u64,
     /// Slots with events in the frame under way.
     touched: Vec<usize>,
-    /// Entries other than events.
+    /// The frame's header and entries.
     entries: Vec<u8>,
-    frame: Vec<u8>,
+    /// Where the events of the frame's requests are, in order.
+    pub(super) stored: Vec<Stored>,
+    /// For the request being added: where its events were stored before.
+    known: Vec<Option<Stored>>,
     pub(super) effects: Effects,
     /// Epochs and revisions as the frame under way will leave them; 0 is absent.
     epochs: HashMap<CursorName, Option<u64>>,
     revisions: HashMap<(String, String), u64>,
 }
-
-/// For each event of a request: where the same id was stored before.
-type FirstReceipts = smallvec::SmallVec<[Option<Stored>; 1]>;
 
 /// What is applied to memory once the frame is durable.
 #[derive(Default)]
@@ -49,14 +50,17 @@ pub(super) struct Effects {
 
 impl Builder {
     pub(super) fn new(next_log_id: u32, first_epoch: u64) -> Self {
+        let mut entries = Vec::new();
+        frame::begin(&mut entries);
         Self {
             slots: Vec::new(),
             by_name: hashbrown::HashMap::default(),
             next_log_id,
             first_epoch,
             touched: Vec::new(),
-            entries: Vec::new(),
-            frame: Vec::new(),
+            entries,
+            stored: Vec::new(),
+            known: Vec::new(),
             effects: Effects::default(),
             epochs: HashMap::new(),
             revisions: HashMap::new(),
@@ -64,8 +68,11 @@ impl Builder {
     }
 
     /// Adds a request to the frame under way, or says why not and leaves no trace of it.
-    pub(super) fn add(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<Committed, CommitError> {
-        let known = self.check(shared, request, now)?;
+    ///
+    /// Returns how many places of events were added to `stored`. They are read again when the frame is
+    /// durable: copying what was just written would make the processor wait for all writes before it.
+    pub(super) fn add(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<usize, Box<CommitError>> {
+        self.check(shared, request, now)?;
         for (name, options) in &request.commit.logs {
             let slot = self.slot(shared, name);
             if !self.slots[slot].defined || self.slots[slot].options != *options {
@@ -73,17 +80,18 @@ impl Builder {
                 self.define(slot);
             }
         }
-        let mut committed = Committed::default();
-        for (append, known) in request.commit.appends.iter().zip(known) {
-            committed
-                .stored
-                .push(known.unwrap_or_else(|| self.append(shared, append, now)));
+        for (index, append) in request.commit.appends.iter().enumerate() {
+            match self.known.get(index) {
+                Some(Some(first)) => self.stored.push(*first),
+                _ => self.append(shared, append, now),
+            }
         }
         for (name, change) in &request.commit.cursors {
             self.change_cursor(name, change);
         }
-        if let Some((name, floor_if_new)) = &request.take {
-            self.take_cursor(name, *floor_if_new);
+        if let Some(take) = &request.take {
+            let epoch = self.take_cursor(&take.cursor, take.floor_if_new);
+            take.epoch.store(epoch, Ordering::Release);
         }
         for write in &request.commit.documents {
             self.write_document(write);
@@ -95,12 +103,12 @@ impl Builder {
                 self.effects.trims.push((slot, *start));
             }
         }
-        Ok(committed)
+        Ok(request.commit.appends.len())
     }
 
     /// Everything that can refuse a request or fail to be looked up, before anything of it is in the
-    /// frame. Returns the first receipts of events that are there already.
-    fn check(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<FirstReceipts, CommitError> {
+    /// frame. Notes the first receipts of events that are there already.
+    fn check(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<(), CommitError> {
         let commit = &request.commit;
         if !commit.appends.is_empty()
             && let Some(reason) = shared.health.lock().reason()
@@ -108,12 +116,12 @@ impl Builder {
             return Err(CommitError::Full { reason: reason.clone() });
         }
         self.check_cursors(shared, commit)?;
-        if let Some((name, _)) = &request.take {
-            self.epoch(shared, name)?;
+        if let Some(take) = &request.take {
+            self.epoch(shared, &take.cursor)?;
         }
         self.check_documents(shared, commit)?;
-        let mut known = FirstReceipts::new();
-        for append in &commit.appends {
+        self.known.clear();
+        for (index, append) in commit.appends.iter().enumerate() {
             let options = commit
                 .logs
                 .iter()
@@ -126,12 +134,13 @@ impl Builder {
                     log: append.log.clone(),
                 });
             }
-            known.push(match append.dedupe {
-                Dedupe::Fresh => None,
-                _ => self.first_receipt(shared, slot, append, now)?,
-            });
+            if append.dedupe != Dedupe::Fresh {
+                let first = self.first_receipt(shared, slot, append, now)?;
+                self.known.resize(index, None);
+                self.known.push(first);
+            }
         }
-        Ok(known)
+        Ok(())
     }
 
     /// Walks the writes in order: one may expect what another before it wrote.
@@ -188,30 +197,31 @@ impl Builder {
         Ok(())
     }
 
-    fn append(&mut self, shared: &Shared, append: &Append, now: EpochMs) -> Stored {
+    fn append(&mut self, shared: &Shared, append: &Append, now: EpochMs) {
         let index = self.slot(shared, &append.log);
         let slot = &mut self.slots[index];
         if append.dedupe != Dedupe::Fresh
             && let Some((offset, stored_ts)) = slot.find_in_frame(append.event.id())
         {
-            return Stored {
+            self.stored.push(Stored {
                 offset,
                 stored_ts,
                 duplicate: true,
-            };
+            });
+            return;
         }
         if !slot.is_touched() {
             self.touched.push(index);
         }
-        let (offset, stored_ts) = slot.append(&append.event, append.dedupe, now);
+        let (offset, stored_ts) = slot.append(&shared.buffers, &append.event, append.dedupe, now);
         if !slot.defined {
             self.define(index);
         }
-        Stored {
+        self.stored.push(Stored {
             offset,
             stored_ts,
             duplicate: false,
-        }
+        });
     }
 
     /// Where the same id was stored before, within the window or, if exact, at all.
@@ -283,10 +293,11 @@ impl Builder {
         self.step(name, step);
     }
 
-    fn take_cursor(&mut self, name: &CursorName, floor_if_new: u64) {
+    fn take_cursor(&mut self, name: &CursorName, floor_if_new: u64) -> u64 {
         let current = self.epochs.get(name).copied().flatten();
         let epoch = current.unwrap_or(self.first_epoch) + 1;
         self.step(name, CursorStep::Taken { epoch, floor_if_new });
+        epoch
     }
 
     fn write_document(&mut self, write: &DocumentWrite) {
@@ -354,19 +365,24 @@ impl Builder {
         self.slots.len() - 1
     }
 
-    /// The frame, ready for its header; `None` if there is nothing to write.
-    pub(super) fn frame(&mut self) -> Option<&mut Vec<u8>> {
-        if self.entries.is_empty() && self.touched.is_empty() {
+    /// The frame, ready to be written; `None` if there is nothing to write.
+    pub(super) fn frame(&mut self) -> Option<Draft<'_>> {
+        if self.entries.len() == frame::HEADER_BYTES && self.touched.is_empty() {
             return None;
         }
-        frame::begin(&mut self.frame);
-        self.frame.extend_from_slice(&self.entries);
-        for &index in &self.touched {
-            let slot = &self.slots[index];
+        let section = |&index: &usize| {
+            let slot: &Slot = &self.slots[index];
             let (records, count) = slot.records();
-            entry::put_events(&mut self.frame, slot.id, count, records);
-        }
-        Some(&mut self.frame)
+            Section {
+                log: slot.id,
+                count,
+                records,
+            }
+        };
+        Some(Draft {
+            sections: self.touched.iter().map(section).collect(),
+            head: &mut self.entries,
+        })
     }
 
     pub(super) fn touched(&self) -> &[usize] {
@@ -380,7 +396,7 @@ impl Builder {
     /// The frame is durable and applied: on to the next.
     pub(super) fn clear(&mut self) {
         self.touched.clear();
-        self.entries.clear();
+        frame::begin(&mut self.entries);
         self.effects = Effects::default();
         self.epochs.clear();
         self.revisions.clear();

@@ -14,4 +14,4 @@ mod queue;
 mod slot;
 pub(crate) mod thread;
 
-pub(crate) use queue::{Queue, Request};
+pub(crate) use queue::{Queue, Request, TakeOver};

@@ -1,26 +1,41 @@
 //! What waits to be committed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
 use parking_lot::{Condvar, Mutex};
-use prom_store::{Commit, CommitError, CursorName, LogName, PendingCommit, Reply};
+use prom_store::{Commit, CommitError, CursorChange, CursorName, LogName, PendingCommit, Reply};
 use prom_types::Offset;
 
 /// Beyond this many waiting bytes a commit is refused: whoever publishes should wait for answers.
 const MOST_BYTES: usize = 256 << 20;
 /// What a waiting commit costs besides its events.
 const REQUEST_BYTES: usize = 256;
+/// When nobody has come for this long, the expected callers are not coming now.
+const GROWTH_PAUSE: Duration = Duration::from_micros(10);
 
 /// One caller's wish.
 pub(crate) struct Request {
     pub(crate) commit: Commit,
     /// Besides what a commit can hold: taking a cursor over, moving a log's start.
-    pub(crate) take: Option<(CursorName, Offset)>,
+    pub(crate) take: Option<TakeOver>,
     pub(crate) trim: Option<(LogName, Offset)>,
     pub(crate) reply: Reply,
+}
+
+/// A takeover: the epoch it leads to is noted when the frame is built.
+pub(crate) struct TakeOver {
+    pub(crate) cursor: CursorName,
+    pub(crate) floor_if_new: Offset,
+    pub(crate) epoch: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
+    /// How many requests wait, for looking without the lock.
+    length: AtomicUsize,
     filled: Condvar,
 }
 
@@ -29,6 +44,36 @@ struct Waiting {
     requests: Vec<Request>,
     bytes: usize,
     closed: bool,
+}
+
+impl Request {
+    /// About how many bytes it takes in memory and in a frame.
+    pub(crate) fn size(&self) -> usize {
+        let Commit {
+            appends,
+            cursors,
+            documents,
+            logs,
+        } = &self.commit;
+        let events: usize = appends.iter().map(|append| append.event.len()).sum();
+        let changes: usize = cursors.iter().map(|(_, change)| cursor_size(change)).sum();
+        let values = documents
+            .iter()
+            .map(|write| write.key.len() + write.value.as_ref().map_or(0, |value| value.len()));
+        REQUEST_BYTES * (1 + cursors.len() + documents.len() + logs.len()) + events + changes + values.sum::<usize>()
+    }
+}
+
+fn cursor_size(change: &CursorChange) -> usize {
+    match change {
+        CursorChange::Settle { settled, failures, .. } => {
+            let reasons = failures
+                .iter()
+                .map(|(_, failure)| 32 + failure.reason.as_ref().map_or(0, String::len));
+            settled.len() * 16 + reasons.sum::<usize>()
+        }
+        _ => 0,
+    }
 }
 
 impl Queue {
@@ -44,13 +89,7 @@ impl Queue {
     }
 
     pub(crate) fn push_request(&self, request: Request) {
-        let size = REQUEST_BYTES
-            + request
-                .commit
-                .appends
-                .iter()
-                .map(|append| append.event.len())
-                .sum::<usize>();
+        let size = request.size();
         let mut waiting = self.waiting.lock();
         let refusal = match (waiting.closed, waiting.bytes + size > MOST_BYTES) {
             (true, _) => Some(CommitError::Closed),
@@ -65,6 +104,7 @@ impl Queue {
         waiting.bytes += size;
         waiting.requests.push(request);
         let wake = waiting.requests.len() == 1;
+        self.length.store(waiting.requests.len(), Ordering::Relaxed);
         drop(waiting);
         if wake {
             self.filled.notify_one();
@@ -73,7 +113,11 @@ impl Queue {
 
     /// Everything that waits, swapped into `batch` (empty). Blocks until there is something;
     /// `false` when the queue is closed and empty.
-    pub(crate) fn take(&self, batch: &mut Vec<Request>) -> bool {
+    ///
+    /// Whoever was just answered is about to ask again, and a sync costs the same for one as for all:
+    /// so with `expected` callers coming back, their requests are let in first, for `patience` at most
+    /// and only while they keep coming. A lone caller never waits here.
+    pub(crate) fn take(&self, batch: &mut Vec<Request>, expected: usize, patience: Duration) -> bool {
         let mut waiting = self.waiting.lock();
         while waiting.requests.is_empty() {
             if waiting.closed {
@@ -81,9 +125,32 @@ impl Queue {
             }
             self.filled.wait(&mut waiting);
         }
+        if waiting.requests.len() < expected && !waiting.closed {
+            drop(waiting);
+            self.let_in(expected, patience);
+            waiting = self.waiting.lock();
+        }
         std::mem::swap(&mut waiting.requests, batch);
         waiting.bytes = 0;
+        self.length.store(0, Ordering::Relaxed);
         true
+    }
+
+    /// Watches the queue grow without touching its lock, which the callers need.
+    fn let_in(&self, expected: usize, patience: Duration) {
+        let began = Instant::now();
+        let (mut seen, mut last_grown) = (0, Duration::ZERO);
+        loop {
+            let length = self.length.load(Ordering::Relaxed);
+            let now = began.elapsed();
+            if length > seen {
+                (seen, last_grown) = (length, now);
+            }
+            if length >= expected || now >= patience || now - last_grown >= GROWTH_PAUSE {
+                return;
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// Nobody will take what waits: everybody is told.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use prom_store::{Dedupe, EncodedEvent, LogName, LogOptions, Record};
 use prom_types::{EpochMs, EventId, Offset};
 
+use crate::log::buffers::Buffers;
 use crate::log::ids::IdTable;
 use crate::log::{Chunk, Log};
 
@@ -56,12 +57,18 @@ impl Slot {
     }
 
     /// Gives the event the next offset in the frame under way.
-    pub(super) fn append(&mut self, event: &EncodedEvent, dedupe: Dedupe, now: EpochMs) -> (Offset, EpochMs) {
+    pub(super) fn append(
+        &mut self,
+        buffers: &Buffers,
+        event: &EncodedEvent,
+        dedupe: Dedupe,
+        now: EpochMs,
+    ) -> (Offset, EpochMs) {
         self.exact |= dedupe == Dedupe::Exact;
         let offset = self.next;
         self.last_stored_ts = self.last_stored_ts.max(now);
         if self.frame.capacity() == 0 {
-            self.frame.reserve(self.last_frame_bytes.max(event.len()));
+            self.frame = buffers.take(self.last_frame_bytes.max(event.len()));
         }
         self.positions.push(self.frame.len() as u32);
         event.write_at(offset, self.last_stored_ts, &mut self.frame);
@@ -104,7 +111,8 @@ impl Slot {
         self.durable_ts = self.last_stored_ts;
         self.last_frame_bytes = self.frame.len();
         let mut bytes = std::mem::take(&mut self.frame);
-        if bytes.capacity() > bytes.len() * 2 {
+        // A used buffer may be larger than needed; one that is far too large would waste the cache's room.
+        if bytes.capacity() > bytes.len() * 4 {
             bytes.shrink_to_fit();
         }
         let positions = std::mem::take(&mut self.positions);

@@ -14,7 +14,7 @@ pub(crate) mod keys;
 mod overlay;
 
 use std::ops::Bound;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
@@ -31,6 +31,7 @@ const CACHE_BYTES: u64 = 8 << 20;
 const MEMTABLE_BYTES: u64 = 8 << 20;
 
 pub(crate) struct State {
+    dir: PathBuf,
     /// Gone once the store is closed, so that the directory is free although somebody still holds the store.
     open: RwLock<Option<Open>>,
     overlay: RwLock<Overlay>,
@@ -42,8 +43,8 @@ struct Open {
     keys: Keyspace,
 }
 
-impl State {
-    pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
+impl Open {
+    fn new(dir: &Path) -> Result<Self, StoreError> {
         let database = Database::builder(dir)
             .cache_size(CACHE_BYTES)
             .worker_threads(1)
@@ -51,10 +52,26 @@ impl State {
             .map_err(fault)?;
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         let keys = database.keyspace("state", options).map_err(fault)?;
+        Ok(Self { database, keys })
+    }
+}
+
+impl State {
+    pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
         Ok(Self {
-            open: RwLock::new(Some(Open { database, keys })),
+            dir: dir.to_path_buf(),
+            open: RwLock::new(Some(Open::new(dir)?)),
             overlay: RwLock::default(),
         })
+    }
+
+    /// Closes the database and opens it again. Readers wait meanwhile.
+    pub(crate) fn reopen(&self) -> Result<(), StoreError> {
+        let mut open = self.open.write();
+        if open.take().is_some() {
+            *open = Some(Open::new(&self.dir)?);
+        }
+        Ok(())
     }
 
     pub(crate) fn close(&self) {

@@ -8,7 +8,6 @@ use prom_types::{GroupName, Offset, TopicName};
 use crate::codec::{Malformed, Put, Take};
 
 const LOG: u8 = 1;
-const EVENTS: u8 = 2;
 const CURSOR: u8 = 3;
 const DOCUMENT: u8 = 4;
 const TRIM: u8 = 5;
@@ -19,7 +18,7 @@ const RESET: u8 = 3;
 const DELETED: u8 = 4;
 const TAKEN: u8 = 5;
 
-/// One entry. `events` point into the frame's body.
+/// One entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// Gives a log its number, or changes its options.
@@ -27,12 +26,6 @@ pub(crate) enum Entry {
         id: u32,
         name: LogName,
         options: LogOptions,
-    },
-    /// Records of one log, back to back.
-    Events {
-        log: u32,
-        count: u32,
-        bytes: Range<usize>,
     },
     Cursor {
         name: CursorName,
@@ -83,13 +76,6 @@ pub(crate) fn put_log(out: &mut Vec<u8>, id: u32, name: &LogName, options: LogOp
     out.put_u32(id);
     put_log_name(out, name);
     out.put_u8(u8::from(options.compacted));
-}
-
-pub(crate) fn put_events(out: &mut Vec<u8>, log: u32, count: usize, records: &[u8]) {
-    out.put_u8(EVENTS);
-    out.put_u32(log);
-    out.put_u32(count as u32);
-    out.put_bytes(records);
 }
 
 pub(crate) fn put_trim(out: &mut Vec<u8>, log: u32, start: Offset) {
@@ -216,15 +202,6 @@ fn entry(take: &mut Take<'_>) -> Result<Entry, Malformed> {
                 compacted: take.u8()? != 0,
             },
         },
-        EVENTS => {
-            let (log, count) = (take.u32()?, take.u32()?);
-            let length = take.u32()? as usize;
-            Entry::Events {
-                log,
-                count,
-                bytes: take.range(length)?,
-            }
-        }
         CURSOR => Entry::Cursor {
             name: take_cursor_name(take)?,
             step: cursor_step(take)?,
@@ -301,24 +278,22 @@ mod tests {
         };
         let mut body = Vec::new();
         put_log(&mut body, 7, &log, LogOptions { compacted: true });
-        put_events(&mut body, 7, 2, b"records");
         put_cursor(&mut body, &cursor, &settle);
         put_cursor(&mut body, &cursor, &CursorStep::Reset { epoch: 5, floor: 2 });
         put_document(&mut body, "topics", "k", 2, Some(b"{}"));
         put_document(&mut body, "topics", "gone", 3, None);
         put_trim(&mut body, 7, 12);
         let read = entries(&body).unwrap();
-        assert_eq!(read.len(), 7);
+        assert_eq!(read.len(), 6);
         assert_eq!(
-            read[2],
+            read[1],
             Entry::Cursor {
                 name: cursor,
                 step: settle
             }
         );
-        assert!(matches!(&read[1], Entry::Events { bytes, .. } if &body[bytes.clone()] == b"records"));
         assert!(matches!(
-            &read[5],
+            &read[4],
             Entry::Document {
                 value: None,
                 revision: 3,
@@ -326,6 +301,6 @@ mod tests {
             }
         ));
         let whole = |cut: usize| entries(&body[..cut]).map(|read| read.len());
-        assert!((0..body.len()).all(|cut| whole(cut) != Ok(7)));
+        assert!((0..body.len()).all(|cut| whole(cut) != Ok(6)));
     }
 }

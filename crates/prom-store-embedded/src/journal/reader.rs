@@ -6,7 +6,7 @@ use bytes::Bytes;
 use prom_store::{Damage, StoreError};
 
 use super::file::{Claim, FRAMES_AT, JournalFile, slots};
-use super::frame;
+use super::frame::{self, Frame};
 use crate::disk::Disk;
 use crate::fault::io;
 
@@ -22,14 +22,32 @@ pub(crate) struct Walked {
     pub(crate) position: u64,
     pub(crate) free: Vec<JournalFile>,
     pub(crate) damage: Vec<Damage>,
+    /// The newest frame: the file, where in it, and its bytes.
+    newest: Option<(JournalFile, u64, Bytes)>,
 }
 
-/// Calls `apply` with number and body of each frame after `checkpoint`.
+impl Walked {
+    /// Makes sure that what was read is on the disk. A process that was killed between write and sync, or
+    /// whose sync failed, left its last frame in the page cache only; written and synced again it counts.
+    pub(crate) fn make_durable(&self, disk: &dyn Disk, dir: &Path) -> Result<(), StoreError> {
+        if let Some((file, position, frame)) = &self.newest {
+            file.handle
+                .write_at(frame, *position)
+                .map_err(io("writing", &file.path))?;
+        }
+        for (file, _) in &self.live {
+            file.handle.sync_data().map_err(io("syncing", &file.path))?;
+        }
+        disk.sync_dir(dir).map_err(io("syncing", dir))
+    }
+}
+
+/// Calls `apply` with each frame after `checkpoint` and its body.
 pub(crate) fn read(
     disk: &dyn Disk,
     dir: &Path,
     checkpoint: u64,
-    mut apply: impl FnMut(u64, &Bytes, &Path) -> Result<(), StoreError>,
+    mut apply: impl FnMut(&Frame, &Bytes, &Path) -> Result<(), StoreError>,
 ) -> Result<Walked, StoreError> {
     let mut walked = Walked {
         next_frame: checkpoint + 1,
@@ -38,6 +56,7 @@ pub(crate) fn read(
         position: FRAMES_AT,
         free: Vec::new(),
         damage: Vec::new(),
+        newest: None,
     };
     let files = sort_files(disk, dir, &mut walked)?;
     for (index, (file, claim)) in files.iter().enumerate() {
@@ -61,7 +80,19 @@ fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(J
         let file = JournalFile::open(disk, dir, slot).map_err(io("opening", dir))?;
         match file.claim().map_err(io("reading", &file.path))? {
             Some(claim) => files.push((file, claim)),
-            None => walked.free.push(file),
+            None => match first_sound_frame(&file, walked.next_frame)? {
+                Some(first_frame) => {
+                    walked.damage.push(bad_header(&file.path, first_frame));
+                    files.push((
+                        file,
+                        Claim {
+                            first_frame,
+                            generation: 0,
+                        },
+                    ));
+                }
+                None => walked.free.push(file),
+            },
         }
     }
     files.sort_by_key(|(_, claim)| *claim);
@@ -75,12 +106,34 @@ fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(J
     Ok(files)
 }
 
+/// A file whose header is bad may still hold frames that count: its first one says which.
+fn first_sound_frame(file: &JournalFile, next_frame: u64) -> Result<Option<u64>, StoreError> {
+    let mut header = [0; frame::HEADER_BYTES];
+    file.handle
+        .read_at(&mut header, FRAMES_AT)
+        .map_err(io("reading", &file.path))?;
+    if frame::number(&header).is_none_or(|number| number < next_frame) {
+        return Ok(None);
+    }
+    let bytes = read_whole(file)?;
+    Ok(frame::check(&bytes[FRAMES_AT as usize..]).map(|frame| frame.number))
+}
+
+fn bad_header(path: &Path, first_frame: u64) -> Damage {
+    Damage {
+        file: PathBuf::from(path),
+        position: 0,
+        reason: format!("the header is bad; its frames from {first_frame} on were read all the same"),
+        lost: None,
+    }
+}
+
 fn walk_file(
     file: &JournalFile,
     first: u64,
     replaced_from: u64,
     walked: &mut Walked,
-    apply: &mut impl FnMut(u64, &Bytes, &Path) -> Result<(), StoreError>,
+    apply: &mut impl FnMut(&Frame, &Bytes, &Path) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let bytes = read_whole(file)?;
     let mut position = FRAMES_AT as usize;
@@ -102,8 +155,10 @@ fn walk_file(
         };
         if found.number >= walked.next_frame {
             let body = bytes.slice(position + frame::HEADER_BYTES..position + frame::HEADER_BYTES + found.body);
-            apply(found.number, &body, &file.path)?;
+            apply(&found, &body, &file.path)?;
         }
+        let end = (position + found.stride).min(bytes.len());
+        walked.newest = Some((file.clone(), position as u64, bytes.slice(position..end)));
         expected = found.number + 1;
         position += found.stride;
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::{Condvar, Mutex};
 
 use super::file::{Claim, FRAMES_AT, JournalFile};
-use super::frame;
+use super::frame::Draft;
 use super::reader::Walked;
 use crate::disk::Disk;
 use crate::options::{Sizes, Sync};
@@ -40,6 +40,8 @@ pub(crate) struct Journal {
     position: u64,
     next_frame: u64,
     generation: u64,
+    /// Kept for its memory.
+    buffer: Vec<u8>,
     /// A new file was begun since the last time somebody asked.
     rolled: bool,
     /// A sync failed and no fresh file could be begun yet.
@@ -98,6 +100,18 @@ impl Files {
             true => Ok(()),
             false => self.disk.sync_dir(&self.dir),
         }
+    }
+
+    /// Syncs every file with frames that no checkpoint has.
+    pub(crate) fn sync_live(&self) -> std::io::Result<()> {
+        let live: Vec<_> = self
+            .state
+            .lock()
+            .live
+            .iter()
+            .map(|(file, _)| file.handle.clone())
+            .collect();
+        live.iter().try_for_each(|file| file.sync_data())
     }
 
     /// Makes sure that a free file waits for the writer.
@@ -191,27 +205,25 @@ impl Journal {
             position: walked.position,
             next_frame: walked.next_frame,
             generation: walked.generation + 1,
+            buffer: Vec::new(),
             rolled: false,
             failed: false,
         })
     }
 
-    /// Makes one frame durable. `buffer` was begun by [`frame::begin`]. Returns the frame's number.
-    pub(crate) fn append(&mut self, buffer: &mut Vec<u8>) -> Result<u64, WriteFault> {
+    /// Makes one frame durable. Returns its number.
+    pub(crate) fn append(&mut self, mut frame: Draft<'_>) -> Result<u64, WriteFault> {
         let number = self.next_frame;
-        frame::finish(buffer, number);
-        let needed = buffer.len() as u64;
+        let needed = frame.len() as u64;
         if self.failed || self.position + needed > self.current.capacity {
             self.roll(needed).map_err(WriteFault::NoRoom)?;
         }
-        let written = self
-            .current
-            .handle
-            .write_at(buffer, self.position)
-            .and_then(|()| match self.sync {
-                Sync::Fsync => self.current.handle.sync_data(),
-                Sync::Os => Ok(()),
-            });
+        let handle = self.current.handle.clone();
+        let written = frame.write(number, &*handle, self.position, &mut self.buffer);
+        let written = written.and_then(|()| match self.sync {
+            Sync::Fsync => handle.sync_data(),
+            Sync::Os => Ok(()),
+        });
         match written {
             Ok(()) => {
                 self.position += needed;

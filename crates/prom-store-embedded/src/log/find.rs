@@ -6,22 +6,34 @@ use prom_store::{Find, ReadLimit, StoreError};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::Log;
-use super::read::from_anywhere;
+use super::read::{from_anywhere, is_current};
 use crate::segment::read::Scan;
 use crate::segment::{OpenFiles, Segment};
 
+/// How often a look is repeated because retention or compaction replaced a segment meanwhile.
+const LOOKS: usize = 4;
+
 pub(crate) fn find(log: &Log, files: &OpenFiles, interval: u64, what: Find) -> Result<Option<Offset>, StoreError> {
-    match what {
+    let look = || match what {
         Find::StoredAt(time) => by_time(log, files, interval, time),
         Find::Id(id) => by_id(log, files, interval, id),
         Find::RemainingBytes(bytes) => by_remaining_bytes(log, files, interval, bytes),
+    };
+    for _ in 1..LOOKS {
+        let (segments, _) = snapshot(log);
+        match look() {
+            Err(StoreError::Io { .. }) if segments.iter().any(|segment| !is_current(log, segment)) => {}
+            result => return result,
+        }
     }
+    look()
 }
 
 fn by_time(log: &Log, files: &OpenFiles, interval: u64, time: EpochMs) -> Result<Option<Offset>, StoreError> {
     let (segments, start) = snapshot(log);
-    let holder = segments.partition_point(|segment| segment.meta.lock().last_ts < time);
-    if let Some(segment) = segments.get(holder) {
+    let end = segments.last().map_or(start, |segment| segment.end()).max(start);
+    // A segment's last time is an upper bound: what had it may be damaged. So the ones behind are read too.
+    for segment in segments.iter().filter(|segment| segment.may_hold_since(time)) {
         let position = segment.index(files, interval)?.position_of_time(time);
         let mut scan = Scan::new(segment, files, position)?;
         while let Some((_, item)) = scan.next_record()? {
@@ -31,8 +43,7 @@ fn by_time(log: &Log, files: &OpenFiles, interval: u64, time: EpochMs) -> Result
             }
         }
     }
-    let from = segments.last().map_or(start, |segment| segment.end()).max(start);
-    scan_for(log, files, interval, from, |record| record.stored_ts() >= time)
+    scan_for(log, files, interval, end, |record| record.stored_ts() >= time)
 }
 
 fn by_id(log: &Log, files: &OpenFiles, interval: u64, id: EventId) -> Result<Option<Offset>, StoreError> {
@@ -57,7 +68,11 @@ fn by_id(log: &Log, files: &OpenFiles, interval: u64, id: EventId) -> Result<Opt
 fn by_remaining_bytes(log: &Log, files: &OpenFiles, interval: u64, bytes: u64) -> Result<Option<Offset>, StoreError> {
     let (unfilled, segments, bounds) = {
         let state = log.state.lock();
-        (state.tail.unfilled(), state.segments.clone(), state.bounds)
+        // The filler may have written a chunk and not said so yet; it must not count twice.
+        let filled_to = state.segments.last().map_or(0, |segment| segment.end());
+        let mut unfilled = state.tail.unfilled();
+        unfilled.retain(|chunk| chunk.base() >= filled_to);
+        (unfilled, state.segments.clone(), state.bounds)
     };
     let within = |offset: Offset| Ok(Some(offset.max(bounds.start)).filter(|offset| *offset < bounds.next));
     let mut remaining = 0;

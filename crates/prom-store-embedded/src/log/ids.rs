@@ -20,6 +20,8 @@ use crate::segment::{OpenFiles, Segment};
 #[derive(Default)]
 pub(crate) struct IdTable {
     ids: HashMap<EventId, Offset, RandomState>,
+    /// About how many there are between two looks.
+    usual_len: usize,
     /// False after a start, until the first look-up reads the unsealed part.
     loaded: bool,
     /// Offsets before this are covered by `sealed`.
@@ -60,6 +62,15 @@ impl IdTable {
         self.ids.len()
     }
 
+    /// Called now and then: a table that was large and is not any more gives its memory back, little by
+    /// little, so that one that fills up again between two sealed segments need not grow anew each time.
+    pub(crate) fn settle_size(&mut self) {
+        self.usual_len = self.ids.len().max(self.usual_len - self.usual_len / 8);
+        if self.ids.capacity() > self.usual_len.saturating_mul(4).max(1024) {
+            self.ids.shrink_to(self.usual_len * 2);
+        }
+    }
+
     /// Lets go of ids that a sealed segment now has on disk.
     pub(crate) fn prune(&mut self, log: &Log, files: &OpenFiles, now: EpochMs) -> Result<(), StoreError> {
         let sealed_to = sealed_to(log);
@@ -71,9 +82,6 @@ impl IdTable {
         }
         self.sealed_to = sealed_to;
         self.ids.retain(|_, offset| *offset >= sealed_to);
-        if self.ids.capacity() > self.ids.len().saturating_mul(4).max(1024) {
-            self.ids.shrink_to_fit();
-        }
         Ok(())
     }
 

@@ -10,6 +10,7 @@
 //! The journal's writer adds chunks, the filler moves `filled_to`, readers take whichever holds what
 //! they want. Everything here is behind one short lock per log.
 
+pub(crate) mod buffers;
 pub(crate) mod find;
 pub(crate) mod ids;
 pub(crate) mod read;

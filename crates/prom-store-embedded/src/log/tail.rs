@@ -131,10 +131,10 @@ impl Tail {
         self.recount();
     }
 
-    /// Lets go of the oldest chunk if it is in a segment; returns its bytes.
-    pub(crate) fn evict_oldest(&mut self) -> Option<u64> {
+    /// Lets go of the oldest chunk if it is in a segment; returns its memory.
+    pub(crate) fn evict_oldest(&mut self) -> Option<Bytes> {
         let chunk = self.chunks.pop_front_if(|chunk| chunk.end() <= self.filled_to)?;
-        Some(chunk.len_bytes())
+        Some(chunk.bytes)
     }
 
     /// Retention: what lies wholly before `start` needs no memory and no file.

@@ -51,8 +51,8 @@ impl Segment {
             end: old.end,
             length: 0,
             events: 0,
-            first_ts: old.first_ts,
-            last_ts: old.last_ts,
+            first_ts: 0,
+            last_ts: 0,
             sealed: true,
             cleaned_at: Some(old.cleaned_at.unwrap_or(cleaned_at)),
         };
@@ -66,6 +66,10 @@ impl Segment {
         self.for_each(files, |record| {
             if keep(&record) {
                 buffer.extend_from_slice(record.as_bytes());
+                if meta.events == 0 {
+                    meta.first_ts = record.stored_ts();
+                }
+                meta.last_ts = record.stored_ts();
                 meta.events += 1;
             }
             match buffer.len() >= WRITE_AT {

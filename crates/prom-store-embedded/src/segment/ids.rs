@@ -62,11 +62,12 @@ impl Segment {
     }
 
     /// Ids that were published as exact, so that they can be forgotten with the segment.
-    pub(crate) fn exact_ids(&self, files: &OpenFiles) -> Result<Vec<EventId>, StoreError> {
+    pub(crate) fn exact_ids(&self, files: &OpenFiles) -> Result<Vec<(EventId, Offset)>, StoreError> {
         let mut ids = Vec::new();
         let mut scan = Scan::new(self, files, RECORDS_AT)?;
         while let Some((_, item)) = scan.next_record()? {
-            ids.extend(item.ok().filter(|record| record.is_exact()).map(|record| record.id()));
+            let exact = item.ok().filter(|record| record.is_exact());
+            ids.extend(exact.map(|record| (record.id(), record.offset())));
         }
         Ok(ids)
     }

@@ -103,6 +103,12 @@ impl Segment {
         self.meta.lock().sealed
     }
 
+    /// Whether an event stored at or after `time` can be in it.
+    pub(crate) fn may_hold_since(&self, time: EpochMs) -> bool {
+        let meta = self.meta.lock();
+        meta.events > 0 && meta.last_ts >= time
+    }
+
     pub(crate) fn is_replaced(&self) -> bool {
         self.replaced.load(Ordering::Relaxed)
     }

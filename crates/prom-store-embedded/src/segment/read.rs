@@ -26,6 +26,8 @@ pub(crate) struct Scan {
     path: std::path::PathBuf,
     /// Where the segment ended when the scan began.
     length: u64,
+    /// The file turned out to be shorter than that; told once.
+    cut_short: Option<u64>,
     end: Offset,
     /// File position of the beginning of `block`.
     block_at: u64,
@@ -44,6 +46,7 @@ impl Scan {
             file,
             path: segment.path.clone(),
             length: meta.length,
+            cut_short: None,
             end: meta.end,
             block_at: position,
             block: Bytes::new(),
@@ -60,7 +63,8 @@ impl Scan {
     /// After a fault the scan goes on at the next sound record.
     pub(crate) fn next_record(&mut self) -> Result<Option<Found>, StoreError> {
         if self.block_at >= self.length {
-            return Ok(None);
+            let cut = self.cut_short.take();
+            return Ok(cut.map(|position| (position, Err(RecordFault::Short))));
         }
         let mut parsed = Record::parse(&self.block);
         if parsed == Err(RecordFault::Short) {
@@ -123,6 +127,10 @@ impl Scan {
             .file
             .read_at(&mut buffer, self.block_at)
             .map_err(io("reading", &self.path))?;
+        if read < buffer.len() {
+            self.length = self.block_at + read as u64;
+            self.cut_short = Some(self.length);
+        }
         buffer.truncate(read);
         self.block = buffer.freeze();
         Ok(())
@@ -176,6 +184,8 @@ impl Segment {
                     bytes += record.len();
                     found.records.push(record);
                 }
+                // The next read reports the next damage.
+                Err(_) if found.has_closed_damage() => break,
                 Err(fault) => found.open_damage(self, at, fault),
             }
         }
@@ -192,6 +202,11 @@ impl SegmentRead {
             reason: fault.to_string(),
             lost,
         });
+    }
+
+    fn has_closed_damage(&self) -> bool {
+        let lost = self.damage.as_ref().and_then(|damage| damage.lost.as_ref());
+        lost.is_some_and(|lost| lost.end > lost.start)
     }
 
     /// The first sound record behind damage tells how many offsets it took.

@@ -119,7 +119,7 @@ impl Task {
                     continue;
                 }
                 Found::Gone => self.machine.vanished(lease.offset),
-                Found::Unread => self.machine.withdraw(self.now(), outlet.id, lease.offset, lease.lease),
+                Found::Unread => self.machine.withdraw(outlet.id, lease.offset, lease.lease),
             }
             missing += 1;
         }

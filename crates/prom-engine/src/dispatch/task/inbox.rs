@@ -85,6 +85,8 @@ impl Task {
     pub(super) async fn take_requests(&mut self) -> Option<End> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let now = self.now();
+        // Whoever asks for more time counts from when it took the event.
+        self.note_what_was_taken();
         let mut end = None;
         for request in inbox.drain(..) {
             match request {

@@ -24,9 +24,8 @@ impl Task {
     }
 
     /// Lets go of those who ended, passes on who paused.
-    pub(super) fn look_after_seats(&mut self) {
+    pub(super) fn look_after_seats(&mut self, now: Duration) {
         let draining = *self.phase.borrow() != Phase::Open;
-        let now = self.now();
         let mut at = 0;
         while let Some(seat) = self.seats.get_mut(at) {
             let paused = seat.outlet.is_paused();
@@ -45,7 +44,7 @@ impl Task {
                 continue;
             }
             let outlet = seat.outlet.clone();
-            self.withdraw_unseen(now, &outlet);
+            self.withdraw_unseen(&outlet);
             if draining {
                 // Handlers may still settle what they hold, until the bus stops.
                 self.machine.pause(outlet.id);
@@ -61,16 +60,46 @@ impl Task {
     /// The bus stops: no event is to blame.
     pub(super) fn leave_all(&mut self, now: Duration) {
         let outlets: Vec<_> = self.seats.iter().map(|seat| seat.outlet.clone()).collect();
-        for outlet in outlets {
+        // All queues before the first leave: leaving lets time pass for everybody.
+        for outlet in &outlets {
             outlet.end();
-            self.withdraw_unseen(now, &outlet);
+            self.withdraw_unseen(outlet);
+        }
+        self.note_what_was_taken();
+        for outlet in outlets {
             self.machine.leave(now, outlet.id, Leaving::Shutdown);
         }
     }
 
-    fn withdraw_unseen(&mut self, now: Duration, outlet: &Outlet) {
+    /// Ends what has run out of time by `now`. First the queues are looked at: a lease whose
+    /// delivery still lies there goes back uncounted.
+    pub(super) fn let_time_pass(&mut self, now: Duration) {
+        if self.machine.next_deadline().is_none_or(|next| next > now) {
+            return;
+        }
+        for seat in &self.seats {
+            for ticket in seat.outlet.take_overdue(now, &self.origin) {
+                self.machine.withdraw(seat.outlet.id, ticket.offset, ticket.lease);
+            }
+        }
+        // After the queues: what is taken from now on was not overdue.
+        self.note_what_was_taken();
+        self.machine.tick(now);
+    }
+
+    /// Passes on which deliveries the application took late, and how long it has for them.
+    pub(super) fn note_what_was_taken(&mut self) {
+        for seat in &self.seats {
+            for (ticket, deadline) in seat.outlet.take_taken_late(&self.origin) {
+                self.machine
+                    .taken(seat.outlet.id, ticket.offset, ticket.lease, deadline);
+            }
+        }
+    }
+
+    fn withdraw_unseen(&mut self, outlet: &Outlet) {
         for ticket in outlet.take_unseen(&self.origin) {
-            self.machine.withdraw(now, outlet.id, ticket.offset, ticket.lease);
+            self.machine.withdraw(outlet.id, ticket.offset, ticket.lease);
         }
     }
 

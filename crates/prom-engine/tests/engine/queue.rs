@@ -1,0 +1,137 @@
+//! What waits in a subscription to be taken: it costs no attempt, and nobody is kept from it for ever.
+
+use std::time::Duration;
+
+use prom_engine::{Bus, Delivery, Position, Subscription};
+
+use crate::support::{bus, floor, next, publish_numbers, soon, stays_silent, take_acked, until};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+async fn subscribe(bus: &Bus) -> Subscription {
+    let group = bus.subscribe("numbers", "g").from(Position::Earliest).max_attempts(1);
+    group.ack_timeout(TIMEOUT).start().await.unwrap()
+}
+
+async fn has_letters(bus: &Bus) -> bool {
+    let topics = bus.topics().await.unwrap();
+    topics.iter().any(|topic| topic.settings.name.as_str() == "dlq.numbers")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_gets_every_event_once_in_order_and_none_counts_as_failed() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..1500).await;
+    let mut numbers = subscribe(&bus).await;
+    for expected in 0..200 {
+        let delivery = next(&mut numbers).await;
+        assert_eq!((delivery.offset(), delivery.attempt()), (expected, 1));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        soon(delivery.ack()).await.unwrap();
+    }
+    assert_eq!(floor(&bus, "numbers", "g").await, 200);
+    assert!(!has_letters(&bus).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_of_batches_loses_no_attempt_either() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..1000).await;
+    let mut numbers = subscribe(&bus).await;
+    for _ in 0..10 {
+        let batch = soon(numbers.next_batch()).await;
+        assert!(batch.iter().all(|delivery| delivery.attempt() == 1));
+        tokio::time::sleep(TIMEOUT / 2).await;
+        soon(numbers.ack_all(batch)).await.unwrap();
+    }
+    assert_eq!(floor(&bus, "numbers", "g").await, 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_handler_loses_no_attempt_either() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..100).await;
+    let runner = bus.clone();
+    tokio::spawn(async move {
+        let slow = |delivery: Delivery| async move {
+            tokio::time::sleep(TIMEOUT * 3 / 2).await;
+            match delivery.attempt() {
+                1 => Ok(()),
+                again => Err(format!("attempt {again}")),
+            }
+        };
+        let group = runner
+            .subscribe("numbers", "g")
+            .from(Position::Earliest)
+            .max_attempts(1);
+        group.ack_timeout(TIMEOUT).run(slow).await
+    });
+    tokio::time::sleep(TIMEOUT * 10).await;
+    until(async || floor(&bus, "numbers", "g").await >= 9).await;
+    assert!(!has_letters(&bus).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_to_settle_begins_when_a_delivery_is_taken() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..3).await;
+    let mut numbers = subscribe(&bus).await;
+    next(&mut numbers).await.ack().await.unwrap();
+    tokio::time::sleep(TIMEOUT - Duration::from_secs(1)).await;
+    let late = next(&mut numbers).await;
+    assert_eq!((late.offset(), late.ack_deadline()), (1, TIMEOUT));
+    tokio::time::sleep(TIMEOUT - Duration::from_secs(1)).await;
+    soon(late.ack()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_taken_and_not_settled_in_time_is_a_failed_attempt() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..2).await;
+    let group = bus.subscribe("numbers", "g").from(Position::Earliest);
+    let mut numbers = group.ack_timeout(TIMEOUT).start().await.unwrap();
+    next(&mut numbers).await.ack().await.unwrap();
+    tokio::time::sleep(TIMEOUT - Duration::from_secs(1)).await;
+    let late = next(&mut numbers).await;
+    assert_eq!(late.attempt(), 1);
+    assert!(stays_silent(&mut numbers, TIMEOUT - Duration::from_secs(1)).await);
+    let again = next(&mut numbers).await;
+    assert_eq!((again.offset(), again.attempt()), (1, 2));
+    assert!(soon(late.ack()).await.is_err());
+    soon(again.ack()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_time_asked_for_after_a_late_taking_is_not_cut_short() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..1).await;
+    let mut numbers = subscribe(&bus).await;
+    until(async || bus.lag("numbers", "g").await.unwrap().in_flight == 1).await;
+    tokio::time::sleep(TIMEOUT / 2).await;
+    let late = next(&mut numbers).await;
+    soon(late.modack(TIMEOUT * 3)).await.unwrap();
+    tokio::time::sleep(TIMEOUT * 2).await;
+    soon(late.ack()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_stuck_subscriber_never_took_goes_to_the_others() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..500).await;
+    let mut stuck = subscribe(&bus).await;
+    until(async || bus.lag("numbers", "g").await.unwrap().in_flight == 500).await;
+    let mut lively = subscribe(&bus).await;
+    assert!(stays_silent(&mut lively, TIMEOUT - Duration::from_secs(1)).await);
+    let expected: Vec<u64> = (0..500).collect();
+    assert_eq!(take_acked(&mut lively, 500).await, expected);
+    assert_eq!(floor(&bus, "numbers", "g").await, 500);
+    assert!(stuck.try_next().is_none(), "nothing is handed over twice");
+
+    publish_numbers(&bus, "numbers", 500..501).await;
+    drop(lively);
+    assert_eq!(
+        take_acked(&mut stuck, 1).await,
+        [500],
+        "it takes part again once it takes"
+    );
+}
