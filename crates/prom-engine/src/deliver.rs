@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use prom_store::{Clock, Record, Store};
@@ -41,7 +42,8 @@ pub struct Ticket {
 pub(crate) struct Port {
     pub mailbox: mpsc::Sender<Request>,
     pub group: GroupName,
-    pub max_attempts: u32,
+    /// Changes with the group.
+    pub max_attempts: AtomicU32,
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
 }
@@ -64,7 +66,7 @@ impl Delivery {
 
     /// The attempt after which the event goes to the dead letters.
     pub fn max_attempts(&self) -> u32 {
-        self.port().map_or(0, |port| port.max_attempts)
+        self.port().map_or(0, |port| port.max_attempts.load(Ordering::Relaxed))
     }
 
     /// What is left of the lease.

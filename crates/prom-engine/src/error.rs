@@ -49,6 +49,13 @@ pub enum Error {
     /// A change of a topic that would break what readers rely on. Make a new topic instead.
     #[error("topic {topic} cannot be changed so: {reason}")]
     TopicChange { topic: TopicName, reason: &'static str },
+    /// An option that a group keeps for life. Do what the reason says.
+    #[error("{option} of group {group} cannot be changed: {reason}")]
+    GroupChange {
+        group: GroupName,
+        option: &'static str,
+        reason: &'static str,
+    },
     #[error("topic {topic} is compacted and takes no event without a key; give the event a key")]
     KeyRequired { topic: TopicName },
     #[error("the filter is not a valid jq program: {0}")]
@@ -126,6 +133,7 @@ impl Error {
             | Self::OptionConflict { .. }
             | Self::BadOption { .. }
             | Self::TopicChange { .. }
+            | Self::GroupChange { .. }
             | Self::KeyRequired { .. }
             | Self::Filter(_)
             | Self::Payload { .. } => ErrorKind::BadRequest,

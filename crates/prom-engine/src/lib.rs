@@ -54,7 +54,7 @@ pub use dispatch::{Backoff, Order};
 pub use error::{Error, ErrorKind};
 pub use event::StoredEvent;
 pub use gap::{Gap, GapReason};
-pub use group::{GroupInfo, GroupOptions, GroupSubscription, Mode};
+pub use group::{Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Mode};
 pub use lag::{Lag, PartitionLag};
 pub use position::Position;
 pub use publish::{Publish, Publishing};

@@ -21,6 +21,7 @@ pub(crate) mod task;
 
 mod ack;
 mod bounds;
+mod change;
 mod changes;
 mod dead;
 mod expire;

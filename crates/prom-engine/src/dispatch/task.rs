@@ -63,6 +63,8 @@ pub(crate) struct Task {
     epoch: u64,
     order: Order,
     filter: Option<Program>,
+    /// Changes of the group that were made to an older document are known already.
+    options_revision: u64,
     machine: Dispatcher,
 
     requests: mpsc::Receiver<Request>,

@@ -29,7 +29,7 @@ impl Agreed {
         self.topics.iter().any(|pattern| pattern.matches(topic))
     }
 
-    fn can_meet(&self, topics: &[TopicPattern]) -> bool {
+    pub fn can_meet(&self, topics: &[TopicPattern]) -> bool {
         let meets = |one: &TopicPattern| topics.iter().any(|other| can_meet(one.as_str(), other.as_str()));
         self.topics.iter().any(meets)
     }
@@ -68,6 +68,12 @@ impl GroupDocument {
 
     pub fn matches(&self, topic: &str) -> bool {
         self.subscriptions.iter().any(|agreed| agreed.matches(topic))
+    }
+
+    /// The options under which a topic is read. Subscriptions that reach the same have the same.
+    pub fn options_of(&self, topic: &str) -> Option<&GroupOptions> {
+        let agreed = self.subscriptions.iter().find(|agreed| agreed.matches(topic))?;
+        Some(&agreed.options)
     }
 
     /// The longest of the expiry times, if every subscription has one.

@@ -1,5 +1,6 @@
 //! Groups: what they agreed on, where it is kept, and the dispatchers that run for them.
 
+mod change;
 mod document;
 mod expire;
 mod list;
@@ -8,6 +9,7 @@ mod overlap;
 mod position;
 mod registry;
 
+pub use change::{Expiry, GroupChange};
 pub(crate) use document::{GroupDocument, read_group};
 pub(crate) use expire::expire;
 pub use list::{GroupInfo, GroupSubscription};

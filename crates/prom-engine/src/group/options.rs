@@ -1,4 +1,5 @@
-//! The options that belong to a group as a whole: set by its first subscriber, then fixed.
+//! The options that belong to a group as a whole: set by its first subscriber, then changed only by
+//! administration.
 
 use std::time::Duration;
 

@@ -5,6 +5,7 @@
 mod support;
 
 mod ack;
+mod change_group;
 mod cursor;
 mod dead_letter;
 mod faults;

@@ -102,7 +102,7 @@ async fn the_background_pass_goes_on_past_a_log_that_fails() {
 async fn what_is_appended_while_retention_looks_is_not_trimmed() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
-    let settings = TopicSettings::new("numbers").unwrap().retain_bytes(1);
+    let settings = TopicSettings::new("numbers").unwrap().retain_bytes(200);
     bus.create_topic(settings).await.unwrap();
     publish_numbers(&bus, "numbers", 0..3).await;
     store.set(|faults| faults.appends_at_find = 5);

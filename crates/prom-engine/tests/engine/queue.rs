@@ -82,6 +82,7 @@ async fn the_time_to_settle_begins_when_a_delivery_is_taken() {
     assert_eq!((late.offset(), late.ack_deadline()), (1, TIMEOUT));
     tokio::time::sleep(TIMEOUT - Duration::from_secs(1)).await;
     soon(late.ack()).await.unwrap();
+    assert!(!has_letters(&bus).await, "it was settled by the ack and nothing else");
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,6 +113,7 @@ async fn more_time_asked_for_after_a_late_taking_is_not_cut_short() {
     soon(late.modack(TIMEOUT * 3)).await.unwrap();
     tokio::time::sleep(TIMEOUT * 2).await;
     soon(late.ack()).await.unwrap();
+    assert!(!has_letters(&bus).await, "it was settled by the ack and nothing else");
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,9 @@ const MOST_BYTES: usize = 256 << 20;
 /// What a waiting commit costs besides its events.
 const REQUEST_BYTES: usize = 256;
 /// When nobody has come for this long, the expected callers are not coming now.
-const GROWTH_PAUSE: Duration = Duration::from_micros(10);
+const GROWTH_PAUSE: Duration = Duration::from_micros(20);
+/// How long to look for the first of several callers before going to sleep: being woken takes as long.
+const FIRST_PAUSE: Duration = Duration::from_micros(40);
 
 /// One caller's wish.
 pub(crate) struct Request {
@@ -118,6 +120,9 @@ impl Queue {
     /// so with `expected` callers coming back, their requests are let in first, for `patience` at most
     /// and only while they keep coming. A lone caller never waits here.
     pub(crate) fn take(&self, batch: &mut Vec<Request>, expected: usize, patience: Duration) -> bool {
+        if expected > 1 {
+            self.let_in(1, FIRST_PAUSE);
+        }
         let mut waiting = self.waiting.lock();
         while waiting.requests.is_empty() {
             if waiting.closed {
@@ -146,7 +151,8 @@ impl Queue {
             if length > seen {
                 (seen, last_grown) = (length, now);
             }
-            if length >= expected || now >= patience || now - last_grown >= GROWTH_PAUSE {
+            let stalled = seen > 0 && now - last_grown >= GROWTH_PAUSE;
+            if length >= expected || now >= patience || stalled {
                 return;
             }
             std::hint::spin_loop();

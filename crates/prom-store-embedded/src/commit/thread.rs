@@ -33,8 +33,8 @@ pub(crate) struct CommitThread {
     /// The journal failed, why, and when to try again.
     failed: Option<(String, Instant)>,
     frames: u64,
-    /// How many callers the last round answered, and half of what its sync took.
-    answered: usize,
+    /// How many callers came together lately, and half of what the last sync took.
+    expected: usize,
     patience: Duration,
 }
 
@@ -48,7 +48,7 @@ impl CommitThread {
             woken: Answers::default(),
             failed: None,
             frames: 0,
-            answered: 0,
+            expected: 0,
             patience: Duration::ZERO,
         }
     }
@@ -56,8 +56,8 @@ impl CommitThread {
     /// Works until the queue is closed and empty.
     pub(crate) fn run(mut self) {
         let mut batch = Vec::new();
-        while self.shared.queue.take(&mut batch, self.answered, self.patience) {
-            self.answered = batch.len();
+        while self.shared.queue.take(&mut batch, self.expected, self.patience) {
+            self.expected = batch.len().max(self.expected - self.expected / 8);
             bring_near(&batch);
             let mut requests = batch.drain(..).peekable();
             while requests.peek().is_some() {

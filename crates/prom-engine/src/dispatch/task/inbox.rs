@@ -1,16 +1,19 @@
 //! What others ask of a dispatcher.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use prom_store::{Commit, CursorChange, CursorName};
 use prom_types::{NewEvent, Offset, TopicName};
 use tokio::sync::oneshot;
 
+use super::start::max_attempts;
 use super::{End, Task, fenced};
 use crate::Error;
 use crate::ack::Leases;
 use crate::dispatch::{LeaseId, NotLeased, Settled, Status, SubscriberId};
+use crate::group::GroupOptions;
 use crate::limits::CONTENTION_TRIES;
 
 pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
@@ -39,6 +42,13 @@ pub(crate) enum Request {
     /// Moves the cursor.
     Reset(Box<Reset>),
     Status(oneshot::Sender<Report>),
+    /// The group's options changed; they are durable already.
+    Change {
+        options: Box<GroupOptions>,
+        /// The revision of the group's document that the change was made to.
+        made_to: u64,
+        done: oneshot::Sender<()>,
+    },
     /// The group is being deleted.
     Delete(oneshot::Sender<()>),
 }
@@ -72,7 +82,7 @@ impl Request {
             }
             Self::Nack { offset, reply, .. } => (reply, not_leased(vec![offset])),
             Self::Reset(reset) => (Some(reset.reply), fenced(cursor)),
-            Self::Status(_) | Self::Delete(_) => return,
+            Self::Status(_) | Self::Change { .. } | Self::Delete(_) => return,
         };
         if let Some(reply) = reply {
             let _nobody_waits = reply.send(Err(error));
@@ -116,11 +126,28 @@ impl Task {
                 Request::Status(reply) => {
                     let _nobody_waits = reply.send(self.report(now));
                 }
+                Request::Change { options, made_to, done } => {
+                    self.change(&options, made_to);
+                    let _nobody_waits = done.send(());
+                }
                 Request::Delete(reply) => end = Some(End::Deleted(reply)),
             }
         }
         self.inbox = inbox;
         end
+    }
+
+    /// Two changes may arrive the wrong way round: the newer one stays.
+    fn change(&mut self, options: &GroupOptions, made_to: u64) {
+        if made_to < self.options_revision {
+            return;
+        }
+        self.options_revision = made_to + 1;
+        let max_attempts = max_attempts(&self.core, &self.cursor.log.topic, options);
+        self.machine.change(max_attempts, options.backoff);
+        if let Some(port) = &self.origin.port {
+            port.max_attempts.store(max_attempts, Ordering::Relaxed);
+        }
     }
 
     fn ack(&mut self, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>) {

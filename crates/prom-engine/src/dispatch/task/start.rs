@@ -1,22 +1,25 @@
 //! Taking the cursor over and building the machine. What fails here is tried again until the bus stops.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use prom_store::{Bounds, CursorState, StoreError};
 use prom_transform::{Limits, Program};
+use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
 use super::{Retry, Setup, Task};
 use crate::Error;
-use crate::bus::Phase;
+use crate::bus::{Core, Phase};
 use crate::deliver::Port;
 use crate::dispatch::{DispatchLimits, DispatchOptions, Dispatcher};
 use crate::event::Origin;
+use crate::group::{GroupOptions, read_group};
 use crate::limits::MAX_ATTEMPTS;
 
 impl Task {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
-    pub(super) async fn start(setup: Setup) -> Option<Self> {
+    pub(super) async fn start(mut setup: Setup) -> Option<Self> {
         let compiled = setup
             .options
             .filter
@@ -30,7 +33,10 @@ impl Task {
             }
         };
         match setup.take_cursor().await {
-            Some(cursor) => Some(Self::build(setup, cursor, filter)),
+            Some((cursor, newest)) => {
+                setup.options = newest.options;
+                Some(Self::build(setup, cursor, filter, newest.revision))
+            }
             None => {
                 setup.give_up(|| Error::Closed);
                 None
@@ -38,8 +44,8 @@ impl Task {
         }
     }
 
-    fn build(setup: Setup, cursor: CursorState, filter: Option<Program>) -> Self {
-        let max_attempts = setup.max_attempts();
+    fn build(setup: Setup, cursor: CursorState, filter: Option<Program>, options_revision: u64) -> Self {
+        let max_attempts = max_attempts(&setup.core, &setup.cursor.log.topic, &setup.options);
         let dispatch = DispatchOptions {
             order: setup.options.order,
             max_attempts,
@@ -63,7 +69,7 @@ impl Task {
         let port = Port {
             mailbox,
             group: name.group.clone(),
-            max_attempts,
+            max_attempts: AtomicU32::new(max_attempts),
             store: core.store.clone(),
             clock: core.clock.clone(),
         };
@@ -77,6 +83,7 @@ impl Task {
             epoch,
             order: options.order,
             filter,
+            options_revision,
             phase: core.watch_phase(),
             timer: Box::pin(tokio::time::sleep_until(Instant::now())),
             armed: None,
@@ -104,16 +111,26 @@ impl Task {
     }
 }
 
+/// The options of the group, and the revision of the document they stand in.
+struct Newest {
+    options: Arc<GroupOptions>,
+    revision: u64,
+}
+
 impl Setup {
-    async fn take_cursor(&self) -> Option<CursorState> {
+    async fn take_cursor(&self) -> Option<(CursorState, Newest)> {
         let mut phase = self.core.watch_phase();
         let mut retry = Retry::default();
         loop {
             if *phase.borrow_and_update() == Phase::Stopped {
                 return None;
             }
-            match self.core.store.take_cursor(&self.cursor, 0).await {
-                Ok(cursor) => return Some(cursor),
+            let taken = match self.core.store.take_cursor(&self.cursor, 0).await {
+                Ok(cursor) => self.newest_options().await.map(|newest| (cursor, newest)),
+                Err(error) => Err(error),
+            };
+            match taken {
+                Ok(taken) => return Some(taken),
                 Err(StoreError::Closed) => return None,
                 Err(error) => tracing::error!(cursor = %self.cursor, %error, "the cursor cannot be read; trying again"),
             }
@@ -125,18 +142,28 @@ impl Setup {
         }
     }
 
-    /// Letters have no letters: a group that reads them keeps trying.
-    fn max_attempts(&self) -> u32 {
-        let topic = &self.cursor.log.topic;
-        let of_topic = || {
-            self.core
-                .topics
-                .get(topic)
-                .and_then(|topic| topic.settings.max_attempts)
+    /// What the group agreed on by now. Read after this dispatcher can be told of changes, so that
+    /// none is missed in between.
+    async fn newest_options(&self) -> Result<Newest, StoreError> {
+        let given = Newest {
+            options: self.options.clone(),
+            revision: 0,
         };
-        match topic.is_dead_letters() {
-            true => u32::MAX,
-            false => self.options.max_attempts.or_else(of_topic).unwrap_or(MAX_ATTEMPTS),
+        match read_group(&*self.core.store, &self.cursor.group).await {
+            Ok(Some((document, revision))) => Ok(match document.options_of(self.cursor.log.topic.as_str()) {
+                Some(options) => Newest {
+                    options: Arc::new(options.clone()),
+                    revision,
+                },
+                None => given,
+            }),
+            Ok(None) => Ok(given),
+            Err(Error::Store(error)) => Err(error),
+            Err(Error::Closed) => Err(StoreError::Closed),
+            Err(error) => {
+                tracing::error!(cursor = %self.cursor, %error, "going on with the options of the subscriber");
+                Ok(given)
+            }
         }
     }
 
@@ -149,5 +176,14 @@ impl Setup {
         while let Ok(request) = self.requests.try_recv() {
             request.refuse(&self.cursor);
         }
+    }
+}
+
+/// Letters have no letters: a group that reads them keeps trying.
+pub(super) fn max_attempts(core: &Core, topic: &TopicName, options: &GroupOptions) -> u32 {
+    let of_topic = || core.topics.get(topic).and_then(|topic| topic.settings.max_attempts);
+    match topic.is_dead_letters() {
+        true => u32::MAX,
+        false => options.max_attempts.or_else(of_topic).unwrap_or(MAX_ATTEMPTS),
     }
 }

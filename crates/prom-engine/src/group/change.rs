@@ -1,0 +1,160 @@
+//! Changing a group that exists: what can change on a live group does so at once, the rest is refused
+//! with the reason.
+//!
+//! The document is written first, by compare-and-set; then the dispatchers of this process are told.
+//! One that starts meanwhile reads the document after it can be told, so it misses nothing.
+//! Dispatchers of other processes take the change over when they next start.
+
+use std::time::Duration;
+
+use prom_store::{Commit, CommitError, Expect};
+use prom_types::{GroupName, TopicName, TopicPattern};
+
+use super::document::Agreed;
+use super::{Asked, GroupDocument, GroupOptions, read_group};
+use crate::dispatch::task::Request;
+use crate::dispatch::{Backoff, Order};
+use crate::limits::CONTENTION_TRIES;
+use crate::topic::millis;
+use crate::{Bus, Error, Position};
+
+/// What is to become different; everything left out stays as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GroupChange {
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    pub expire_after: Option<Expiry>,
+    /// Refused: it was used once, when the group was made.
+    pub from: Option<Position>,
+    /// Refused while the group lives: events in flight were handed out in the old order.
+    pub order: Option<Order>,
+    /// Refused while the group lives: what the old one let pass by counts as settled.
+    pub filter: Option<String>,
+}
+
+/// When a group that nobody uses is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    Never,
+    After(Duration),
+}
+
+impl GroupChange {
+    fn check(&self, group: &GroupName) -> Result<(), Error> {
+        let refused = [
+            (
+                self.from.is_some(),
+                "from",
+                "it is used once, when the group is made; move the cursor instead",
+            ),
+            (
+                self.order.is_some(),
+                "order",
+                "events in flight were handed out in the old order; use another group",
+            ),
+            (
+                self.filter.is_some(),
+                "filter",
+                "what the old one held back is settled already; use another group",
+            ),
+        ];
+        if let Some((_, option, reason)) = refused.into_iter().find(|(asked, ..)| *asked) {
+            return Err(Error::GroupChange {
+                group: group.clone(),
+                option,
+                reason,
+            });
+        }
+        let asked = Asked {
+            max_attempts: self.max_attempts,
+            backoff: self.backoff,
+            ..Asked::default()
+        };
+        asked.check()
+    }
+
+    fn apply_to(&self, options: &mut GroupOptions) {
+        options.max_attempts = self.max_attempts.or(options.max_attempts);
+        options.backoff = self.backoff.unwrap_or(options.backoff);
+        options.expire_after_ms = match self.expire_after {
+            None => options.expire_after_ms,
+            Some(Expiry::Never) => None,
+            Some(Expiry::After(unused)) => Some(millis(unused)),
+        };
+    }
+}
+
+impl Bus {
+    /// Changes what a group agreed on for a topic or pattern that it subscribes to, and for every
+    /// other of its subscriptions that can reach the same topics: those share their options.
+    /// Durable when it returns; subscribers that run go on under the new options. With fewer
+    /// attempts, what has failed as often already goes to the dead letters.
+    pub async fn change_group(&self, topic_or_pattern: &str, group: &str, change: GroupChange) -> Result<(), Error> {
+        let core = self.core();
+        core.check_open()?;
+        let name = GroupName::parse(group)?;
+        let pattern = TopicPattern::parse(topic_or_pattern)?;
+        change.check(&name)?;
+        for _ in 0..CONTENTION_TRIES {
+            let Some((mut document, revision)) = read_group(&**self.store(), &name).await? else {
+                return Err(Error::UnknownGroup { group: name });
+            };
+            let changed = document.change(&pattern, &change);
+            if changed.is_empty() {
+                return Err(not_subscribed(name, &pattern));
+            }
+            // It may begin to expire now: its time begins now too.
+            document.last_used_ts = document.last_used_ts.max(core.clock.now_ms());
+            let write = document.write(&name, Expect::Revision(revision));
+            match core.store.commit(Commit::document(write)).await {
+                Ok(_) => {
+                    self.tell_dispatchers(&name, &changed, revision).await;
+                    return Ok(());
+                }
+                Err(CommitError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Contended {
+            what: format!("group {name}"),
+        })
+    }
+
+    async fn tell_dispatchers(&self, name: &GroupName, changed: &[Agreed], made_to: u64) {
+        let group = self.core().groups.get(name);
+        for log in group.running_logs() {
+            if let Some(agreed) = changed.iter().find(|agreed| agreed.matches(log.topic.as_str())) {
+                let options = Box::new(agreed.options.clone());
+                group.ask(&log, |done| Request::Change { options, made_to, done }).await;
+            }
+        }
+    }
+}
+
+fn not_subscribed(group: GroupName, pattern: &TopicPattern) -> Error {
+    match TopicName::parse(pattern.as_str()) {
+        Ok(topic) => Error::NotOfTheGroup { group, topic },
+        Err(_) => Error::BadOption {
+            option: "topic",
+            asked: pattern.as_str().to_owned(),
+            reason: "the group subscribes to nothing that this pattern can reach",
+        },
+    }
+}
+
+impl GroupDocument {
+    /// Changes every subscription that can reach what `pattern` does, or what another changed one
+    /// does; returns them as they are afterwards.
+    fn change(&mut self, pattern: &TopicPattern, change: &GroupChange) -> Vec<Agreed> {
+        let mut reached = vec![pattern.clone()];
+        let mut open: Vec<&mut Agreed> = self.subscriptions.iter_mut().collect();
+        let mut changed = Vec::new();
+        while let Some(at) = open.iter().position(|agreed| agreed.can_meet(&reached)) {
+            let agreed = open.swap_remove(at);
+            change.apply_to(&mut agreed.options);
+            
+            changed.push(agreed.clone());
+        }
+        changed
+    }
+}
