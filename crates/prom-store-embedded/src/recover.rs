@@ -36,6 +36,41 @@ pub(crate) struct Recovered {
 }
 
 pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered, StoreError> {
+    let (shared, by_id) = open_checkpoint(root, options)?;
+    let checkpoint = shared.applied.lock().frame;
+    let journal_dir = root.join("journal");
+    let mut replay = Replay {
+        shared: &shared,
+        by_id,
+        unfilled: 0,
+    };
+    let walked = reader::read(&*shared.options.disk, &journal_dir, checkpoint, |frame, body, file| {
+        replay.frame(frame, body, file)
+    })?;
+    let next_log_id = replay.by_id.keys().max().map_or(0, |id| id + 1);
+    let unfilled = replay.unfilled;
+    if !walked.damage.is_empty() {
+        raise_to_cursors(&shared)?;
+    }
+    for log in shared.logs.read().values() {
+        let bounds = log.state.lock().bounds;
+        log.announce(bounds);
+    }
+    let journal = resume(&shared, walked, &journal_dir)?;
+    if shared.background.add_unfilled(unfilled) >= shared.options.sizes.fill_from {
+        shared.background.request(|work| work.fill = true);
+    }
+    Ok(Recovered {
+        shared,
+        journal,
+        next_log_id,
+    })
+}
+
+type LogsById = HashMap<u32, Arc<Log>>;
+
+/// The store as the last checkpoint left it.
+fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<Shared>, LogsById), StoreError> {
     let journal_dir = root.join("journal");
     for dir in [journal_dir.clone(), root.join("segments")] {
         options.disk.create_dir(&dir).map_err(fault::io("making", &dir))?;
@@ -46,12 +81,9 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     std::fs::File::open(root)
         .and_then(|dir| dir.sync_all())
         .map_err(fault::io("syncing", root))?;
-    let checkpoint = state
-        .get(keys::CHECKPOINT)?
-        .and_then(|bytes| Take::new(&bytes).u64().ok())
-        .unwrap_or(0);
-    let mut logs = HashMap::new();
-    let mut by_id = HashMap::new();
+    let checkpoint = state.get(keys::CHECKPOINT)?;
+    let checkpoint = checkpoint.and_then(|bytes| Take::new(&bytes).u64().ok()).unwrap_or(0);
+    let (mut logs, mut by_id) = (HashMap::new(), LogsById::new());
     for (key, value) in state.scan(keys::ALL_LOGS, None, usize::MAX)? {
         let (name, log_state) = manifest::decode(root, &key, &value).map_err(fault::documents)?;
         let id = log_state.id;
@@ -59,10 +91,10 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
         by_id.extend(id.map(|id| (id, log.clone())));
         logs.insert(name, log);
     }
-    let shared = Arc::new(Shared {
+    let shared = Shared {
         root: root.to_path_buf(),
         queue: Queue::default(),
-        journal: Files::new(options.disk.clone(), journal_dir.clone(), options.sizes),
+        journal: Files::new(options.disk.clone(), journal_dir, options.sizes),
         state,
         cursors: crate::cursors::CursorTable::default(),
         files: OpenFiles::new(options.disk.clone(), options.sizes.open_files),
@@ -77,34 +109,8 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
         damage: Mutex::default(),
         compacting: Mutex::new(()),
         options,
-    });
-    let mut replay = Replay {
-        shared: &shared,
-        by_id,
-        unfilled: 0,
     };
-    let disk = shared.options.disk.clone();
-    let walked = reader::read(&*disk, &journal_dir, checkpoint, |frame, body, file| {
-        replay.frame(frame, body, file)
-    })?;
-    for log in shared.logs.read().values() {
-        let bounds = log.state.lock().bounds;
-        log.announce(bounds);
-    }
-    let next_log_id = replay.by_id.keys().max().map_or(0, |id| id + 1);
-    let unfilled = replay.unfilled;
-    if !walked.damage.is_empty() {
-        raise_to_cursors(&shared)?;
-    }
-    let journal = resume(&shared, walked, &journal_dir)?;
-    if shared.background.add_unfilled(unfilled) >= shared.options.sizes.fill_from {
-        shared.background.request(|work| work.fill = true);
-    }
-    Ok(Recovered {
-        shared,
-        journal,
-        next_log_id,
-    })
+    Ok((Arc::new(shared), by_id))
 }
 
 /// Where frames were lost, a log may end before what its groups have settled. Its offsets must not be

@@ -152,7 +152,7 @@ impl GroupDocument {
         while let Some(at) = open.iter().position(|agreed| agreed.can_meet(&reached)) {
             let agreed = open.swap_remove(at);
             change.apply_to(&mut agreed.options);
-            
+            reached.extend(agreed.topics.iter().cloned());
             changed.push(agreed.clone());
         }
         changed

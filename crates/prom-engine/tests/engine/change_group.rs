@@ -64,7 +64,7 @@ async fn a_change_survives_a_restart_and_reaches_all_that_share_the_options() {
         let group = bus.subscribe(topic, "g").from(Position::Earliest);
         group.start().await.unwrap().unsubscribe().await;
     }
-    bus.change_group("orders.placed", "g", attempts(9)).await.unwrap();
+    bus.change_group("orders.shipped", "g", attempts(9)).await.unwrap();
     drop(bus);
 
     let bus = world.bus().await;
