@@ -21,6 +21,11 @@ use std::process::ExitCode;
 
 use args::{Args, Command};
 
+/// Events are allocated by whoever publishes and freed by the journal's thread. The system's allocator
+/// takes a lock for that; with this one a publish costs about a third less.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = match Args::parse(std::env::args().skip(1)) {
         Ok(args) => args,

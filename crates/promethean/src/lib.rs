@@ -41,8 +41,8 @@
 //! lives here.
 
 pub use prom_engine::{
-    Backoff, Bus, BusOptions, Compaction, CursorInfo, Delivery, Error, ErrorKind, Gap, GapReason, GroupInfo,
-    GroupOptions, GroupSubscription, Item, Lag, Mode, NewTopics, Order, Page, PartitionInfo, PartitionLag,
+    Backoff, Bus, BusOptions, Compaction, CursorInfo, Delivery, Error, ErrorKind, Expiry, Gap, GapReason, GroupChange,
+    GroupInfo, GroupOptions, GroupSubscription, Item, Lag, Mode, NewTopics, Order, Page, PartitionInfo, PartitionLag,
     PartitionWhy, Position, Publish, Publishing, Retained, Retention, StoredEvent, Subscribe, Subscription,
     SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicSettings, Why, ack_all,
 };

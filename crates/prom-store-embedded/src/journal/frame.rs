@@ -43,7 +43,7 @@ pub(crate) fn begin(head: &mut Vec<u8>) {
 }
 
 impl Draft<'_> {
-    /// Bytes it takes in the journal.
+    /// Bytes it takes in the journal; the last few up to the alignment are not written.
     pub(crate) fn len(&self) -> usize {
         let sections = self
             .sections
@@ -61,7 +61,6 @@ impl Draft<'_> {
         position: u64,
         buffer: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let length = self.len();
         self.fill_header(number);
         buffer.clear();
         buffer.extend_from_slice(self.head);
@@ -72,20 +71,16 @@ impl Draft<'_> {
                 written += bytes.len() as u64;
             }
             buffer.clear();
-            Ok::<_, io::Error>(written as usize)
+            Ok::<_, io::Error>(())
         };
         for section in &self.sections {
             put_section_header(buffer, section);
             match section.records.len() < COPY_BELOW {
                 true => buffer.extend_from_slice(section.records),
-                false => {
-                    flush(buffer, section.records)?;
-                }
+                false => flush(buffer, section.records)?,
             }
         }
-        let so_far = flush(buffer, &[])?;
-        flush(buffer, &[0; ALIGN][..length - so_far])?;
-        Ok(())
+        flush(buffer, &[])
     }
 
     fn fill_header(&mut self, number: u64) {
@@ -242,7 +237,7 @@ mod tests {
         draft.write(number, &*file, 0, &mut Vec::new()).unwrap();
         let mut bytes = vec![0; draft.len() + 1];
         let length = file.read_at(&mut bytes, 0).unwrap();
-        assert_eq!(length, draft.len());
+        assert_eq!(length.next_multiple_of(ALIGN), draft.len());
         bytes.truncate(length);
         bytes
     }
@@ -255,7 +250,7 @@ mod tests {
         let body = &bytes[HEADER_BYTES..HEADER_BYTES + frame.body];
         let found = sections(body, frame.entries).unwrap();
         assert_eq!((found[0].log, found[0].count), (5, 2));
-        assert_eq!(frame.stride, bytes.len());
+        assert_eq!(frame.stride, bytes.len().next_multiple_of(ALIGN));
     }
 
     #[test]
