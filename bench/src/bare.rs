@@ -31,19 +31,13 @@ impl BareFile {
             let zeros = vec![0; 1 << 20];
             let mut position = 0;
             while position < bytes {
-                let length = zeros
-                    .len()
-                    .min(usize::try_from(bytes - position).unwrap_or(zeros.len()));
+                let length = zeros.len().min(usize::try_from(bytes - position).unwrap_or(zeros.len()));
                 file.write_all_at(&zeros[..length], position)?;
                 position += length as u64;
             }
         }
         file.sync_all()?;
-        Ok(Self {
-            file,
-            ground,
-            position: 0,
-        })
+        Ok(Self { file, ground, position: 0 })
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -36,10 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let about = place.describe();
     eprintln!("measuring: {about}");
     if args.pace == Pace::Full {
-        eprintln!(
-            "  writing {} GB so that no figure pays for a first touch of the disk",
-            WARM_BYTES >> 30
-        );
+        eprintln!("  writing {} GB so that no figure pays for a first touch of the disk", WARM_BYTES >> 30);
         place.warm(WARM_BYTES)?;
     }
     let runtime = tokio::runtime::Runtime::new()?;
@@ -95,10 +92,7 @@ async fn single_publisher(args: &Args, place: &Place, bare: &mut BareFile) -> an
     scene.close().await?;
     let p50 = Figure::new("single publisher, p50", ours.p50_ms(), "ms", Goal::OfBareAtMost(1.5));
     let p99 = Figure::new("single publisher, p99", ours.p99_ms(), "ms", Goal::None);
-    Ok([
-        p50.beside(disk.p50_ms(), "write + fdatasync"),
-        p99.beside(disk.p99_ms(), "write + fdatasync"),
-    ])
+    Ok([p50.beside(disk.p50_ms(), "write + fdatasync"), p99.beside(disk.p99_ms(), "write + fdatasync")])
 }
 
 /// Memory while it is written, opening it, reading all of it.
@@ -115,19 +109,9 @@ async fn large_log(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
     let (opened, scene) = open(&data).await?;
     scene.close().await?;
     let goal = Goal::AtMost(100.0);
-    figures.push(Figure::new(
-        format!("open a log of {size} after a kill"),
-        opened,
-        "ms",
-        goal,
-    ));
+    figures.push(Figure::new(format!("open a log of {size} after a kill"), opened, "ms", goal));
     let (opened, scene) = open(&data).await?;
-    figures.push(Figure::new(
-        format!("open a log of {size} after a clean close"),
-        opened,
-        "ms",
-        goal,
-    ));
+    figures.push(Figure::new(format!("open a log of {size} after a clean close"), opened, "ms", goal));
     eprintln!("  replay");
     let rate = replay::rate(&scene.store).await?;
     scene.close().await?;

@@ -20,10 +20,7 @@ impl Spans {
     /// The span that so many percent of all do not exceed.
     pub fn percentile(&self, percent: f64) -> Duration {
         let rank = (percent / 100.0 * self.0.len() as f64).ceil().max(1.0) as usize;
-        self.0
-            .get(rank.min(self.0.len()).saturating_sub(1))
-            .copied()
-            .unwrap_or_default()
+        self.0.get(rank.min(self.0.len()).saturating_sub(1)).copied().unwrap_or_default()
     }
 
     pub fn p50_ms(&self) -> f64 {

@@ -19,14 +19,8 @@ impl Place {
         let temporary = tempfile::Builder::new().prefix("prom-bench-").tempdir_in(&args.dir)?;
         let path = temporary.path().canonicalize()?;
         Ok(match args.leftovers {
-            Leftovers::Remove => Self {
-                temporary: Some(temporary),
-                path,
-            },
-            Leftovers::Keep => Self {
-                path: temporary.keep().canonicalize()?,
-                temporary: None,
-            },
+            Leftovers::Remove => Self { temporary: Some(temporary), path },
+            Leftovers::Keep => Self { path: temporary.keep().canonicalize()?, temporary: None },
         })
     }
 

@@ -13,11 +13,7 @@ pub struct Table {
 
 impl Table {
     pub fn new(title: &str, columns: &[&str]) -> Self {
-        Self {
-            title: title.to_owned(),
-            columns: columns.iter().map(|it| (*it).to_owned()).collect(),
-            rows: Vec::new(),
-        }
+        Self { title: title.to_owned(), columns: columns.iter().map(|it| (*it).to_owned()).collect(), rows: Vec::new() }
     }
 
     pub fn row(&mut self, cells: Vec<String>) {
@@ -37,11 +33,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells
-                .chain(self.columns.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
+            cells.chain(self.columns.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<_> = (0..self.columns.len()).map(widest).collect();
         let line = |f: &mut fmt::Formatter<'_>, cells: &[String]| {

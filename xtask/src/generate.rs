@@ -14,19 +14,11 @@ struct Generator {
     folder: &'static str,
 }
 
-const GENERATORS: [Generator; 1] = [Generator {
-    package: "prom-types",
-    example: "vectors",
-    folder: "protocol/vectors",
-}];
+const GENERATORS: [Generator; 1] =
+    [Generator { package: "prom-types", example: "vectors", folder: "protocol/vectors" }];
 
 pub fn write() -> Result<()> {
-    for Generator {
-        package,
-        example,
-        folder,
-    } in &GENERATORS
-    {
+    for Generator { package, example, folder } in &GENERATORS {
         succeed(cargo().args(["run", "--quiet", "--locked", "--package", package, "--example", example]))?;
         println!("wrote {folder}");
     }
@@ -35,11 +27,7 @@ pub fn write() -> Result<()> {
 
 /// Leaves the files as they were.
 pub fn check() -> Result<()> {
-    let folders = || {
-        GENERATORS
-            .iter()
-            .map(|generator| repository::root().join(generator.folder))
-    };
+    let folders = || GENERATORS.iter().map(|generator| repository::root().join(generator.folder));
     let committed = contents_of(folders())?;
     let generated = write().and_then(|()| contents_of(folders()));
     put_back(&committed, &contents_of(folders())?)?;
@@ -64,10 +52,7 @@ fn put_back(committed: &Contents, now: &Contents) -> Result<()> {
     for (path, content) in committed.iter().filter(|file| !now.contains(file)) {
         std::fs::write(path, content).with_context(|| format!("putting back {}", path.display()))?;
     }
-    for (path, _) in now
-        .iter()
-        .filter(|(path, _)| !committed.iter().any(|(old, _)| old == path))
-    {
+    for (path, _) in now.iter().filter(|(path, _)| !committed.iter().any(|(old, _)| old == path)) {
         std::fs::remove_file(path).with_context(|| format!("removing {}", path.display()))?;
     }
     Ok(())
@@ -75,13 +60,8 @@ fn put_back(committed: &Contents, now: &Contents) -> Result<()> {
 
 fn differences(committed: &Contents, generated: &Contents) -> Vec<String> {
     let changed = committed.iter().filter(|file| !generated.contains(file));
-    let added = generated
-        .iter()
-        .filter(|(path, _)| !committed.iter().any(|(old, _)| old == path));
-    changed
-        .chain(added)
-        .map(|(path, _)| path.display().to_string())
-        .collect()
+    let added = generated.iter().filter(|(path, _)| !committed.iter().any(|(old, _)| old == path));
+    changed.chain(added).map(|(path, _)| path.display().to_string()).collect()
 }
 
 #[cfg(test)]
@@ -89,10 +69,7 @@ mod tests {
     use super::*;
 
     fn contents(files: &[(&str, &str)]) -> Contents {
-        files
-            .iter()
-            .map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec()))
-            .collect()
+        files.iter().map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec())).collect()
     }
 
     #[test]

@@ -1,10 +1,6 @@
 //! The repository's own commands. `cargo xtask test` is all that CI runs.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line tool speaks by printing"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks by printing")]
 
 mod generate;
 mod repository;

@@ -9,20 +9,8 @@ use anyhow::{Context, Result};
 const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", "prom-data", "proptest-regressions"];
 
 /// What people write, by the end of its name.
-const TEXT: [&str; 12] = [
-    ".rs",
-    ".md",
-    ".toml",
-    ".txt",
-    ".json",
-    ".jsonl",
-    ".yml",
-    ".sh",
-    ".ts",
-    ".js",
-    ".gitignore",
-    ".ci/run",
-];
+const TEXT: [&str; 12] =
+    [".rs", ".md", ".toml", ".txt", ".json", ".jsonl", ".yml", ".sh", ".ts", ".js", ".gitignore", ".ci/run"];
 
 /// A file of the repository.
 pub struct File {

@@ -24,11 +24,6 @@ pub fn succeed(command: &mut Command) -> Result<()> {
 
 /// Whether `cargo <name>` is there. Its absence is the only thing asked; other failures show when it is used.
 pub fn has_cargo_command(name: &str) -> bool {
-    let quiet = cargo()
-        .arg(name)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let quiet = cargo().arg(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     quiet.is_ok_and(|status| status.success())
 }

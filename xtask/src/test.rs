@@ -28,54 +28,20 @@ struct Step {
 
 /// Quick steps run always.
 const STEPS: [Step; 8] = [
-    Step {
-        name: "format",
-        extent: Extent::Quick,
-        run: format,
-    },
-    Step {
-        name: "tidy",
-        extent: Extent::Quick,
-        run: || tidy::run().map(|()| Outcome::Done),
-    },
-    Step {
-        name: "clippy",
-        extent: Extent::Quick,
-        run: clippy,
-    },
-    Step {
-        name: "generated files",
-        extent: Extent::Quick,
-        run: || generate::check().map(|()| Outcome::Done),
-    },
-    Step {
-        name: "tests",
-        extent: Extent::Quick,
-        run: tests,
-    },
-    Step {
-        name: "documentation tests",
-        extent: Extent::Full,
-        run: documentation_tests,
-    },
-    Step {
-        name: "documentation",
-        extent: Extent::Full,
-        run: documentation,
-    },
-    Step {
-        name: "dependencies",
-        extent: Extent::Full,
-        run: dependencies,
-    },
+    Step { name: "format", extent: Extent::Quick, run: format },
+    Step { name: "tidy", extent: Extent::Quick, run: || tidy::run().map(|()| Outcome::Done) },
+    Step { name: "clippy", extent: Extent::Quick, run: clippy },
+    Step { name: "generated files", extent: Extent::Quick, run: || generate::check().map(|()| Outcome::Done) },
+    Step { name: "tests", extent: Extent::Quick, run: tests },
+    Step { name: "documentation tests", extent: Extent::Full, run: documentation_tests },
+    Step { name: "documentation", extent: Extent::Full, run: documentation },
+    Step { name: "dependencies", extent: Extent::Full, run: dependencies },
 ];
 
 pub fn run(extent: Extent) -> Result<()> {
     let begin = Instant::now();
-    let steps: Vec<&Step> = STEPS
-        .iter()
-        .filter(|step| step.extent == Extent::Quick || extent == Extent::Full)
-        .collect();
+    let steps: Vec<&Step> =
+        STEPS.iter().filter(|step| step.extent == Extent::Quick || extent == Extent::Full).collect();
     for (index, Step { name, run, .. }) in steps.iter().enumerate() {
         let place = format!("[{}/{}] {name}", index + 1, steps.len());
         println!("{place} …");
@@ -86,11 +52,7 @@ pub fn run(extent: Extent) -> Result<()> {
             Outcome::Skipped(reason) => println!("{place}: skipped: {reason}"),
         }
     }
-    println!(
-        "all {} steps passed in {:.1} s",
-        steps.len(),
-        begin.elapsed().as_secs_f64()
-    );
+    println!("all {} steps passed in {:.1} s", steps.len(), begin.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -100,37 +62,17 @@ fn format() -> Result<Outcome> {
 }
 
 fn clippy() -> Result<Outcome> {
-    succeed(cargo().args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        "--",
-        "-D",
-        "warnings",
-    ]))?;
+    succeed(cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))?;
     Ok(Outcome::Done)
 }
 
 fn tests() -> Result<Outcome> {
     if has_cargo_command("nextest") {
-        let profile = if std::env::var_os("CI").is_some() {
-            "ci"
-        } else {
-            "default"
-        };
+        let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
         succeed(cargo().args(["nextest", "run", "--workspace", "--locked", "--profile", profile]))?;
     } else {
         println!("cargo-nextest is not installed: running with cargo test, without its time limits");
-        succeed(cargo().args([
-            "test",
-            "--workspace",
-            "--locked",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--no-fail-fast",
-        ]))?;
+        succeed(cargo().args(["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--no-fail-fast"]))?;
     }
     Ok(Outcome::Done)
 }
@@ -142,8 +84,7 @@ fn documentation_tests() -> Result<Outcome> {
 
 fn documentation() -> Result<Outcome> {
     let mut doc = cargo();
-    doc.args(["doc", "--workspace", "--no-deps", "--locked"])
-        .env("RUSTDOCFLAGS", "-D warnings");
+    doc.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
     succeed(&mut doc)?;
     Ok(Outcome::Done)
 }

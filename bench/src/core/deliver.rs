@@ -15,13 +15,8 @@ const ACKS_WAITING: usize = 16;
 
 pub async fn rate(bus: &Bus, span: Duration) -> anyhow::Result<f64> {
     publish::run(bus, IN_FLIGHT, Duration::from_millis(1)).await?;
-    let mut events = bus
-        .subscribe(TOPIC, "bench")
-        .from(Position::Latest)
-        .batch_size(BATCH)
-        .max_in_flight(LEASED)
-        .start()
-        .await?;
+    let mut events =
+        bus.subscribe(TOPIC, "bench").from(Position::Latest).batch_size(BATCH).max_in_flight(LEASED).start().await?;
     let started = Instant::now();
     let publisher = {
         let bus = bus.clone();

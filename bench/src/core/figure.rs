@@ -25,13 +25,7 @@ pub struct Figure {
 
 impl Figure {
     pub fn new(name: impl Into<String>, measured: f64, unit: &'static str, goal: Goal) -> Self {
-        Self {
-            name: name.into(),
-            measured,
-            unit,
-            goal,
-            bare: None,
-        }
+        Self { name: name.into(), measured, unit, goal, bare: None }
     }
 
     /// What the disk alone gave.
@@ -81,9 +75,7 @@ pub fn table(figures: &[Figure]) -> Table {
     let title = "The bus on the embedded store, fsync on, 256-byte payloads";
     let mut table = Table::new(title, &["figure", "measured", "goal", "bare peer", "ratio", ""]);
     for figure in figures {
-        let bare = figure
-            .bare
-            .map(|(bare, what)| format!("{} ({what})", figure.shown(bare)));
+        let bare = figure.bare.map(|(bare, what)| format!("{} ({what})", figure.shown(bare)));
         table.row(vec![
             figure.name.clone(),
             figure.shown(figure.measured),

@@ -34,12 +34,7 @@ pub fn fill_in_child(dir: &Path, gigabytes: f64) -> anyhow::Result<Filled> {
     let [events, events_per_second, quarter, end] = numbers[..] else {
         bail!("the child failed: {}", String::from_utf8_lossy(&output.stderr));
     };
-    Ok(Filled {
-        events: events as u64,
-        events_per_second,
-        resident_quarter: quarter as u64,
-        resident_end: end as u64,
-    })
+    Ok(Filled { events: events as u64, events_per_second, resident_quarter: quarter as u64, resident_end: end as u64 })
 }
 
 /// Publishes until the log has so many bytes, with a group that lags all the way; then dies.

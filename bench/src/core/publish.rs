@@ -23,9 +23,8 @@ pub async fn rate(bus: &Bus, in_flight: usize, span: Duration) -> anyhow::Result
 /// Publishes for so long and waits for the last receipt; how many there were.
 pub async fn run(bus: &Bus, in_flight: usize, span: Duration) -> anyhow::Result<u64> {
     let number = if in_flight < SHARED_FROM { 1 } else { PUBLISHERS };
-    let publishers: Vec<_> = (0..number)
-        .map(|_| tokio::spawn(publish(bus.clone(), in_flight / number, span)))
-        .collect();
+    let publishers: Vec<_> =
+        (0..number).map(|_| tokio::spawn(publish(bus.clone(), in_flight / number, span))).collect();
     let mut published = 0;
     for publisher in publishers {
         published += publisher.await??;

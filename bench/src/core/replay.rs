@@ -8,10 +8,7 @@ use promethean::EmbeddedStore;
 
 use super::scene::TOPIC;
 
-const BLOCK: ReadLimit = ReadLimit {
-    events: 16_384,
-    bytes: 4 << 20,
-};
+const BLOCK: ReadLimit = ReadLimit { events: 16_384, bytes: 4 << 20 };
 
 /// Events per second. Each record's offset is looked at, as any reader would.
 pub async fn rate(store: &EmbeddedStore) -> anyhow::Result<f64> {

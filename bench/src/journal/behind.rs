@@ -35,12 +35,7 @@ pub fn measure(args: &Args, dir: &Path) -> anyhow::Result<Table> {
         let segments = dir.join(format!("segments-{partitions}"));
         let both = with_segments(&mut journal, &segments, partitions, args.span())?;
         std::fs::remove_dir_all(&segments)?;
-        table.row(vec![
-            partitions.to_string(),
-            count(alone),
-            count(both),
-            ratio(both, alone),
-        ]);
+        table.row(vec![partitions.to_string(), count(alone), count(both), ratio(both, alone)]);
     }
     Ok(table)
 }
@@ -68,9 +63,7 @@ fn with_segments(journal: &mut BareFile, dir: &Path, partitions: usize, span: Du
         }
         drop(sender);
         // What still lags is part of the work, so the clock runs until it is written.
-        filler
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the segment writer panicked")))?;
+        filler.join().unwrap_or_else(|_| Err(io::Error::other("the segment writer panicked")))?;
         Ok(written as f64 / started.elapsed().as_secs_f64())
     })
 }

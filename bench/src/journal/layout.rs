@@ -19,14 +19,8 @@ const SYNC_THREADS: usize = 8;
 const SMALLEST_FILE_BYTES: u64 = 320 << 10;
 
 pub fn measure(args: &Args, dir: &Path) -> anyhow::Result<Table> {
-    let columns = [
-        "batch",
-        "partitions",
-        "journal ev/s",
-        "files, 1 thread",
-        "files, 8 threads",
-        "journal / best files",
-    ];
+    let columns =
+        ["batch", "partitions", "journal ev/s", "files, 1 thread", "files, 8 threads", "journal / best files"];
     let title = "One journal against a file per partition (300-byte events, fdatasync before every answer)";
     let mut table = Table::new(title, &columns);
     for events in BATCHES {
@@ -88,17 +82,11 @@ fn in_parallel(files: &mut [BareFile], events: usize, span: Duration) -> std::io
     let share = events.div_ceil(writers);
     let files_each = files.len().div_ceil(writers);
     thread::scope(|scope| {
-        let running: Vec<_> = files
-            .chunks_mut(files_each)
-            .map(|files| scope.spawn(move || per_partition(files, share, span)))
-            .collect();
+        let running: Vec<_> =
+            files.chunks_mut(files_each).map(|files| scope.spawn(move || per_partition(files, share, span))).collect();
         running
             .into_iter()
-            .map(|writer| {
-                writer
-                    .join()
-                    .unwrap_or_else(|_| Err(std::io::Error::other("a writer panicked")))
-            })
+            .map(|writer| writer.join().unwrap_or_else(|_| Err(std::io::Error::other("a writer panicked"))))
             .sum()
     })
 }

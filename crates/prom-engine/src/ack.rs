@@ -42,10 +42,8 @@ impl Ticket {
 /// returned; whatever it does not name is settled.
 pub fn ack_all(deliveries: Vec<Delivery>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
     let tickets = deliveries.into_iter().map(|delivery| delivery.ticket());
-    let sent: Vec<_> = by_dispatcher(tickets)
-        .into_iter()
-        .map(|one| ack_leases(one.origin, one.subscriber, one.leases))
-        .collect();
+    let sent: Vec<_> =
+        by_dispatcher(tickets).into_iter().map(|one| ack_leases(one.origin, one.subscriber, one.leases)).collect();
     async move { join_all(sent).await.into_iter().collect() }
 }
 
@@ -80,11 +78,7 @@ fn ack_leases(
     leases: Leases,
 ) -> impl Future<Output = Result<(), Error>> + Send {
     let offsets = leases.iter().map(|(offset, _)| *offset).collect();
-    settle(origin, offsets, move |reply| Request::Ack {
-        subscriber,
-        leases,
-        reply: Some(reply),
-    })
+    settle(origin, offsets, move |reply| Request::Ack { subscriber, leases, reply: Some(reply) })
 }
 
 /// Sends a request now if the mailbox has room, and waits for its answer.
@@ -121,9 +115,6 @@ async fn dispatcher_ended(origin: &Origin, offsets: &[Offset]) -> Result<(), Err
     }
     match open.is_empty() {
         true => Ok(()),
-        false => Err(Error::NotLeased {
-            topic: origin.log.topic.clone(),
-            offsets: open,
-        }),
+        false => Err(Error::NotLeased { topic: origin.log.topic.clone(), offsets: open }),
     }
 }

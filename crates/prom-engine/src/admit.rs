@@ -101,11 +101,7 @@ impl Core {
             return Err(no_such_partition(&topic.settings, partition));
         };
         let event = EncodedEvent::encode(event, id, event.ts.unwrap_or(now))?;
-        Ok(Admitted {
-            append: Append { log, event, dedupe },
-            topic,
-            id,
-        })
+        Ok(Admitted { append: Append { log, event, dedupe }, topic, id })
     }
 }
 
@@ -120,10 +116,7 @@ fn partition_for(settings: &TopicSettings, event: &NewEvent, id: EventId) -> u32
 }
 
 fn no_such_partition(settings: &TopicSettings, partition: u32) -> Error {
-    Error::Invalid(Invalid::Partition {
-        partition,
-        partitions: settings.partitions,
-    })
+    Error::Invalid(Invalid::Partition { partition, partitions: settings.partitions })
 }
 
 /// A batch is held in memory whole, so it has a size.

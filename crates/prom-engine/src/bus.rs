@@ -68,10 +68,7 @@ impl Default for BusOptions {
     fn default() -> Self {
         Self {
             clock: Arc::new(SystemClock::new()),
-            new_topics: NewTopics::Create {
-                partitions: 1,
-                retention: Retention::default(),
-            },
+            new_topics: NewTopics::Create { partitions: 1, retention: Retention::default() },
             maintenance_interval: Some(limits::MAINTENANCE_INTERVAL),
             drain_timeout: limits::DRAIN_TIMEOUT,
         }
@@ -133,9 +130,7 @@ impl Bus {
         if let Some(interval) = core.options.maintenance_interval {
             *core.maintenance.lock() = Some(tokio::spawn(maintain::run(core.clone(), interval)));
         }
-        Ok(Self {
-            handle: Arc::new(Handle { core }),
-        })
+        Ok(Self { handle: Arc::new(Handle { core }) })
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -184,11 +179,9 @@ impl Core {
     pub fn settings_of_new(&self, name: TopicName) -> TopicSettings {
         let settings = TopicSettings::named(name);
         match self.options.new_topics {
-            NewTopics::Create { partitions, retention } if !settings.name.is_reserved() => TopicSettings {
-                partitions,
-                retention,
-                ..settings
-            },
+            NewTopics::Create { partitions, retention } if !settings.name.is_reserved() => {
+                TopicSettings { partitions, retention, ..settings }
+            }
             _ if crate::audit::is_audit(&settings.name) => settings.retain_for(limits::AUDIT_AGE),
             _ => settings,
         }

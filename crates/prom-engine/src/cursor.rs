@@ -70,11 +70,7 @@ impl Bus {
         // A dispatcher may retire between two words of this; then another one is asked.
         for _ in 0..CONTENTION_TRIES {
             let (reply, answer) = oneshot::channel();
-            let reset = Reset {
-                floor,
-                audit: audit::cursor_moved(&cursor, before, floor, position)?,
-                reply,
-            };
+            let reset = Reset { floor, audit: audit::cursor_moved(&cursor, before, floor, position)?, reply };
             let mailbox = group.mailbox(self.core(), &cursor.log, &reading.options);
             if mailbox.send(Request::Reset(Box::new(reset))).await.is_err() {
                 continue;
@@ -88,9 +84,7 @@ impl Bus {
                 }
             }
         }
-        Err(Error::Contended {
-            what: format!("cursor {cursor}"),
-        })
+        Err(Error::Contended { what: format!("cursor {cursor}") })
     }
 
     /// A group that exists and reads a topic that exists.
@@ -100,20 +94,10 @@ impl Bus {
             return Err(Error::UnknownGroup { group });
         };
         let topic = self.core().topics.require(topic)?;
-        let agreed = document
-            .subscriptions
-            .into_iter()
-            .find(|agreed| agreed.matches(topic.name()));
+        let agreed = document.subscriptions.into_iter().find(|agreed| agreed.matches(topic.name()));
         match agreed {
-            Some(agreed) => Ok(Reading {
-                group,
-                topic,
-                options: Arc::new(agreed.options),
-            }),
-            None => Err(Error::NotOfTheGroup {
-                group,
-                topic: topic.name().clone(),
-            }),
+            Some(agreed) => Ok(Reading { group, topic, options: Arc::new(agreed.options) }),
+            None => Err(Error::NotOfTheGroup { group, topic: topic.name().clone() }),
         }
     }
 
@@ -124,10 +108,7 @@ impl Bus {
     }
 
     pub(crate) async fn stored_at(&self, log: &LogName, offset: Offset) -> Result<Option<(EventId, EpochMs)>, Error> {
-        let one = ReadLimit {
-            events: 1,
-            ..ReadLimit::default()
-        };
+        let one = ReadLimit { events: 1, ..ReadLimit::default() };
         let batch = self.store().read(log, offset, one).await?;
         let record = batch.records.first().filter(|record| record.offset() == offset);
         Ok(record.map(|record| (record.id(), record.stored_ts())))

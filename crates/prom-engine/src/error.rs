@@ -23,39 +23,21 @@ pub enum Error {
     UnknownEvent { id: EventId },
     /// Nothing was changed. The largest offset that can be asked for is `next`.
     #[error("offset {asked} of {topic}/{partition} is beyond the end; the next event gets {next}")]
-    CursorBeyondEnd {
-        topic: TopicName,
-        partition: u32,
-        asked: Offset,
-        next: Offset,
-    },
+    CursorBeyondEnd { topic: TopicName, partition: u32, asked: Offset, next: Offset },
     /// Ask for nothing or for the same, or change the group, or use another group.
     #[error(
         "group {group} has {option} = {in_use}, this subscriber asks for {asked}; leave the option out, or use another group"
     )]
-    OptionConflict {
-        group: GroupName,
-        option: &'static str,
-        in_use: String,
-        asked: String,
-    },
+    OptionConflict { group: GroupName, option: &'static str, in_use: String, asked: String },
     /// An option outside its range. Nothing was changed.
     #[error("{option} cannot be {asked}: {reason}")]
-    BadOption {
-        option: &'static str,
-        asked: String,
-        reason: &'static str,
-    },
+    BadOption { option: &'static str, asked: String, reason: &'static str },
     /// A change of a topic that would break what readers rely on. Make a new topic instead.
     #[error("topic {topic} cannot be changed so: {reason}")]
     TopicChange { topic: TopicName, reason: &'static str },
     /// An option that a group keeps for life. Do what the reason says.
     #[error("{option} of group {group} cannot be changed: {reason}")]
-    GroupChange {
-        group: GroupName,
-        option: &'static str,
-        reason: &'static str,
-    },
+    GroupChange { group: GroupName, option: &'static str, reason: &'static str },
     #[error("topic {topic} is compacted and takes no event without a key; give the event a key")]
     KeyRequired { topic: TopicName },
     #[error("the filter is not a valid jq program: {0}")]
@@ -66,11 +48,7 @@ pub enum Error {
     NotLeased { topic: TopicName, offsets: Vec<Offset> },
     /// Another process dispatches this group now. Subscribe again.
     #[error("the cursor of {group} in {topic}/{partition} was taken over; subscribe again")]
-    Fenced {
-        group: GroupName,
-        topic: TopicName,
-        partition: u32,
-    },
+    Fenced { group: GroupName, topic: TopicName, partition: u32 },
     /// `stored` says whether the events may be there all the same; publishing again with the same
     /// ids is safe.
     #[error("publishing failed: {reason} ({stored})")]
@@ -89,11 +67,7 @@ pub enum Error {
     Store(StoreError),
     /// A document of the bus itself cannot be read: written by a newer version, or damaged.
     #[error("document {collection}/{key} cannot be read: {reason}")]
-    Document {
-        collection: &'static str,
-        key: String,
-        reason: String,
-    },
+    Document { collection: &'static str, key: String, reason: String },
     /// The rest was done. Look at what is named; the next pass tries it again.
     #[error("{work} failed for {}; the rest was done", failed_parts(.failed))]
     Incomplete {
@@ -158,14 +132,8 @@ impl Error {
         match error {
             CommitError::KeyRequired { log } => Self::KeyRequired { topic: log.topic },
             CommitError::Closed => Self::Closed,
-            CommitError::Failed { reason, outcome } => Self::PublishFailed {
-                reason,
-                stored: outcome,
-            },
-            refused => Self::PublishFailed {
-                reason: refused.to_string(),
-                stored: Outcome::NotStored,
-            },
+            CommitError::Failed { reason, outcome } => Self::PublishFailed { reason, stored: outcome },
+            refused => Self::PublishFailed { reason: refused.to_string(), stored: Outcome::NotStored },
         }
     }
 
@@ -178,9 +146,7 @@ impl Error {
                 partition: cursor.log.partition,
             },
             CommitError::Closed => Self::Closed,
-            other => Self::AckFailed {
-                reason: other.to_string(),
-            },
+            other => Self::AckFailed { reason: other.to_string() },
         }
     }
 }

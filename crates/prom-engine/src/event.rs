@@ -73,10 +73,7 @@ impl StoredEvent {
 
     /// The payload as a type of the application.
     pub fn payload<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        self.json().to().map_err(|error| Error::Payload {
-            id: self.id(),
-            reason: error.to_string(),
-        })
+        self.json().to().map_err(|error| Error::Payload { id: self.id(), reason: error.to_string() })
     }
 
     /// The payload as JSON text.
@@ -102,10 +99,9 @@ impl StoredEvent {
 
     /// The whole event, parsed and owned.
     pub fn to_event(&self) -> Result<Event, Error> {
-        self.record.to_event(&self.origin.log).map_err(|error| Error::Payload {
-            id: self.id(),
-            reason: error.to_string(),
-        })
+        self.record
+            .to_event(&self.origin.log)
+            .map_err(|error| Error::Payload { id: self.id(), reason: error.to_string() })
     }
 
     /// Appends the whole event as JSON text; parses nothing.

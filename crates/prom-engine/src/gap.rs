@@ -28,13 +28,7 @@ pub enum GapReason {
 
 impl Gap {
     pub(crate) fn new(log: &LogName, lost: Range<Offset>, reason: GapReason) -> Self {
-        Self {
-            topic: log.topic.clone(),
-            partition: log.partition,
-            from: lost.start,
-            to: lost.end,
-            reason,
-        }
+        Self { topic: log.topic.clone(), partition: log.partition, from: lost.start, to: lost.end, reason }
     }
 }
 

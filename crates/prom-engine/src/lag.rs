@@ -41,28 +41,12 @@ impl Bus {
             let cursor = self.cursor_state(log, &reading.group).await?;
             let bounds = self.store().bounds(log).await?;
             let lag_events = cursor.lag(bounds.start, bounds.next);
-            let one = ReadLimit {
-                events: 1,
-                ..ReadLimit::default()
-            };
+            let one = ReadLimit { events: 1, ..ReadLimit::default() };
             let oldest = match lag_events {
                 0 => None,
-                _ => self
-                    .store()
-                    .read(log, cursor.floor, one)
-                    .await?
-                    .records
-                    .into_iter()
-                    .next(),
+                _ => self.store().read(log, cursor.floor, one).await?.records.into_iter().next(),
             };
-            let age = |stored_ts: i64| {
-                self.core()
-                    .clock
-                    .now_ms()
-                    .saturating_sub(stored_ts)
-                    .max(0)
-                    .unsigned_abs()
-            };
+            let age = |stored_ts: i64| self.core().clock.now_ms().saturating_sub(stored_ts).max(0).unsigned_abs();
             let report = running.ask(log, Request::Status).await;
             partitions.push(PartitionLag {
                 partition: log.partition,

@@ -60,10 +60,7 @@ pub(crate) struct Failures {
 
 impl Failures {
     pub fn of(work: &'static str) -> Self {
-        Self {
-            work,
-            failed: Vec::new(),
-        }
+        Self { work, failed: Vec::new() }
     }
 
     /// The part was not done. A closed bus ends the pass: nothing else would work either.
@@ -80,10 +77,7 @@ impl Failures {
     pub fn unless_any<T>(self, done: T) -> Result<T, Error> {
         match self.failed.is_empty() {
             true => Ok(done),
-            false => Err(Error::Incomplete {
-                work: self.work,
-                failed: self.failed,
-            }),
+            false => Err(Error::Incomplete { work: self.work, failed: self.failed }),
         }
     }
 }

@@ -22,13 +22,11 @@ impl Ticket {
     /// As [`Delivery::modack`].
     pub fn modack(&self, extend: Duration) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let ticket = self.clone();
-        settle(self.origin.clone(), smallvec![self.offset], move |reply| {
-            Request::Modack {
-                subscriber: ticket.subscriber,
-                leases: smallvec![(ticket.offset, ticket.lease)],
-                extend: extend.min(LONGEST_ACK_TIMEOUT),
-                reply: Some(reply),
-            }
+        settle(self.origin.clone(), smallvec![self.offset], move |reply| Request::Modack {
+            subscriber: ticket.subscriber,
+            leases: smallvec![(ticket.offset, ticket.lease)],
+            extend: extend.min(LONGEST_ACK_TIMEOUT),
+            reply: Some(reply),
         })
     }
 }

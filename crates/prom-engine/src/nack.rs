@@ -39,15 +39,13 @@ impl Ticket {
         delay: Option<Duration>,
     ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let ticket = self.clone();
-        settle(self.origin.clone(), smallvec![self.offset], move |reply| {
-            Request::Nack {
-                subscriber: ticket.subscriber,
-                offset: ticket.offset,
-                lease: ticket.lease,
-                reason: (!reason.is_empty()).then_some(reason),
-                delay,
-                reply: Some(reply),
-            }
+        settle(self.origin.clone(), smallvec![self.offset], move |reply| Request::Nack {
+            subscriber: ticket.subscriber,
+            offset: ticket.offset,
+            lease: ticket.lease,
+            reason: (!reason.is_empty()).then_some(reason),
+            delay,
+            reply: Some(reply),
         })
     }
 }

@@ -188,9 +188,7 @@ impl Outlet {
     /// Deliveries from this origin that nobody will see any more.
     pub fn take_unseen(&self, origin: &Arc<Origin>) -> Vec<Ticket> {
         let unseen = &mut self.state.lock().unseen;
-        unseen
-            .extract_if(.., |ticket| Arc::ptr_eq(&ticket.origin, origin))
-            .collect()
+        unseen.extract_if(.., |ticket| Arc::ptr_eq(&ticket.origin, origin)).collect()
     }
 
     /// Takes everything of this origin out of the queue if something of it has lain there too long;
@@ -220,9 +218,7 @@ impl Outlet {
     /// Deliveries from this origin that the application took after a wait, with their new deadlines.
     pub fn take_taken_late(&self, origin: &Arc<Origin>) -> Vec<(Ticket, Duration)> {
         let taken_late = &mut self.state.lock().taken_late;
-        taken_late
-            .extract_if(.., |(ticket, _)| Arc::ptr_eq(&ticket.origin, origin))
-            .collect()
+        taken_late.extract_if(.., |(ticket, _)| Arc::ptr_eq(&ticket.origin, origin)).collect()
     }
 
     /// Drops from the queue what was fenced.
@@ -386,12 +382,7 @@ mod tests {
     use super::*;
 
     fn outlet(max_in_flight: usize) -> Outlet {
-        let taste = Taste {
-            batch_size: 10,
-            max_in_flight,
-            ack_timeout: Duration::from_secs(1),
-            member: None,
-        };
+        let taste = Taste { batch_size: 10, max_in_flight, ack_timeout: Duration::from_secs(1), member: None };
         Outlet::new(1, taste)
     }
 
@@ -423,9 +414,7 @@ mod tests {
         assert_eq!(outlet.reserve(&Arc::new(Notify::new()), 1), 1);
         assert_eq!(outlet.reserve(&wake, 1), 0);
         outlet.release(1);
-        tokio::time::timeout(Duration::from_secs(5), wake.notified())
-            .await
-            .expect("woken");
+        tokio::time::timeout(Duration::from_secs(5), wake.notified()).await.expect("woken");
         assert_eq!(outlet.reserve(&wake, 1), 1);
     }
 

@@ -74,10 +74,7 @@ async fn after(store: &dyn Store, logs: &[LogName], id: EventId) -> Result<Vec<O
         }
     }
     let (home, offset) = found.ok_or(Error::UnknownEvent { id })?;
-    let one = ReadLimit {
-        events: 1,
-        ..ReadLimit::default()
-    };
+    let one = ReadLimit { events: 1, ..ReadLimit::default() };
     let stored_ts = match store.read(home, offset, one).await?.records.first() {
         Some(record) if record.offset() == offset => record.stored_ts(),
         _ => return Err(Error::UnknownEvent { id }),

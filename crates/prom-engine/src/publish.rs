@@ -97,24 +97,16 @@ impl Bus {
     pub fn publish_batch(&self, events: Vec<NewEvent>) -> impl Future<Output = Result<Vec<Receipt>, Error>> + Send {
         let sent = self.send_batch(&events);
         async move {
-            let Batch {
-                commit,
-                topics,
-                places,
-                durability,
-            } = sent?;
+            let Batch { commit, topics, places, durability } = sent?;
             let committed = commit.await.map_err(Error::publish)?;
             topics.iter().for_each(|topic| topic.mark_stored());
-            let receipts = places
-                .into_iter()
-                .zip(committed.stored)
-                .map(|((id, partition), stored)| Receipt {
-                    id,
-                    partition,
-                    offset: stored.offset,
-                    stored_ts: stored.stored_ts,
-                    durability,
-                });
+            let receipts = places.into_iter().zip(committed.stored).map(|((id, partition), stored)| Receipt {
+                id,
+                partition,
+                offset: stored.offset,
+                stored_ts: stored.stored_ts,
+                durability,
+            });
             Ok(receipts.collect())
         }
     }
@@ -166,12 +158,7 @@ impl Bus {
             true => PendingCommit::known(Ok(Default::default())),
             false => core.topics.commit(&*core.store, commit, &topics),
         };
-        Ok(Batch {
-            commit,
-            topics,
-            places,
-            durability: core.store.durability(),
-        })
+        Ok(Batch { commit, topics, places, durability: core.store.durability() })
     }
 }
 
@@ -272,13 +259,7 @@ impl Future for Publishing {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Closed))),
-            State::Pending {
-                commit,
-                proposed,
-                id,
-                partition,
-                durability,
-            } => {
+            State::Pending { commit, proposed, id, partition, durability } => {
                 let committed = match ready!(Pin::new(commit).poll(context)) {
                     Ok(committed) => committed,
                     Err(error) => return Poll::Ready(Err(Error::publish(error))),

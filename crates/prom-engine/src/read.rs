@@ -35,10 +35,7 @@ impl Bus {
     /// ```
     pub async fn read(&self, topic: &str, partition: u32, from: Offset, limit: usize) -> Result<Page, Error> {
         let log = self.log(topic, partition)?;
-        let limit = ReadLimit {
-            events: limit,
-            ..ReadLimit::default()
-        };
+        let limit = ReadLimit { events: limit, ..ReadLimit::default() };
         let batch = self.core().store.read(&log, from, limit).await?;
         let origin = Origin::plain(log);
         let event = |record| StoredEvent::new(origin.clone(), record);
@@ -73,10 +70,7 @@ impl Bus {
 
     pub(crate) fn log(&self, topic: &str, partition: u32) -> Result<LogName, Error> {
         let topic = self.core().topics.require(topic)?;
-        let none = || Invalid::Partition {
-            partition,
-            partitions: topic.settings.partitions,
-        };
+        let none = || Invalid::Partition { partition, partitions: topic.settings.partitions };
         Ok(topic.log(partition).cloned().ok_or_else(none)?)
     }
 }

@@ -84,10 +84,7 @@ impl Bus {
                 ack_timeout: limits::ACK_TIMEOUT,
                 member: None,
             },
-            handling: Handling {
-                concurrency: 1,
-                settling: Settling::ByResult,
-            },
+            handling: Handling { concurrency: 1, settling: Settling::ByResult },
         }
     }
 }

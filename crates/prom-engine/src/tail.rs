@@ -71,11 +71,7 @@ impl Bus {
     /// # }
     /// ```
     pub fn tail(&self, topic: &str) -> TailOptions<'_> {
-        TailOptions {
-            bus: self,
-            topics: vec![topic.to_owned()],
-            from: Position::Latest,
-        }
+        TailOptions { bus: self, topics: vec![topic.to_owned()], from: Position::Latest }
     }
 }
 
@@ -116,9 +112,7 @@ impl TailOptions<'_> {
         logs.sort_unstable();
         logs.dedup();
         let offsets = self.from.resolve(&*core.store, &logs).await?;
-        logs.into_iter()
-            .zip(offsets)
-            .for_each(|(log, next)| tail.follow(log, next));
+        logs.into_iter().zip(offsets).for_each(|(log, next)| tail.follow(log, next));
         Ok(tail)
     }
 }
@@ -166,11 +160,7 @@ impl Tail {
         }
         self.by_name.insert(log.clone(), self.logs.len());
         self.due.push_back(self.logs.len());
-        self.logs.push(Reading {
-            head: Some(self.bus.core().store.watch(&log)),
-            origin: Origin::plain(log),
-            next,
-        });
+        self.logs.push(Reading { head: Some(self.bus.core().store.watch(&log)), origin: Origin::plain(log), next });
     }
 
     fn take_in_new_topics(&mut self) {
@@ -190,16 +180,8 @@ impl Tail {
         if let Some(head) = &mut reading.head {
             head.bounds();
         }
-        let limit = ReadLimit {
-            events: TAIL_READ_EVENTS,
-            bytes: READ_BYTES,
-        };
-        let batch = self
-            .bus
-            .core()
-            .store
-            .read(&reading.origin.log, reading.next, limit)
-            .await?;
+        let limit = ReadLimit { events: TAIL_READ_EVENTS, bytes: READ_BYTES };
+        let batch = self.bus.core().store.read(&reading.origin.log, reading.next, limit).await?;
         let mut lost = Vec::new();
         if batch.bounds.start > reading.next {
             lost.push((reading.next..batch.bounds.start, GapReason::Retention));
@@ -209,26 +191,19 @@ impl Tail {
             lost.push((range, GapReason::Damage(damage.to_string())));
         }
         let log = &reading.origin.log;
-        self.gaps
-            .extend(lost.into_iter().map(|(range, reason)| Gap::new(log, range, reason)));
+        self.gaps.extend(lost.into_iter().map(|(range, reason)| Gap::new(log, range, reason)));
         while self.gaps.len() > crate::limits::GAPS {
             self.gaps.pop_front();
         }
         let origin = &reading.origin;
-        self.buffer.extend(
-            batch
-                .records
-                .into_iter()
-                .map(|record| StoredEvent::new(origin.clone(), record)),
-        );
+        self.buffer.extend(batch.records.into_iter().map(|record| StoredEvent::new(origin.clone(), record)));
         reading.next = reading.next.max(batch.next);
         // The others come first next time.
         self.due.pop_front();
         if reading.next < batch.bounds.next {
             self.due.push_back(at);
         } else if let Some(mut head) = reading.head.take() {
-            self.waiting
-                .push(Box::pin(async move { head.changed().await.ok().map(|()| (at, head)) }));
+            self.waiting.push(Box::pin(async move { head.changed().await.ok().map(|()| (at, head)) }));
         }
         Ok(())
     }

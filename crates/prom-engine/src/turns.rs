@@ -32,8 +32,7 @@ impl Turns {
         }
         if self.queue.len() > 2 * self.waiting.len() + SWEEP_FROM {
             let waiting = &self.waiting;
-            self.queue
-                .retain(|(number, wake)| waiting.get(&identity(wake)) == Some(number));
+            self.queue.retain(|(number, wake)| waiting.get(&identity(wake)) == Some(number));
         }
         self.waiting.insert(identity(wake), self.next_number);
         self.queue.push_back((self.next_number, wake.clone()));

@@ -40,20 +40,13 @@ impl Bus {
             let report = running.ask(log, Request::Status).await;
             partitions.push(self.why_here(log, &reading.group, report).await?);
         }
-        Ok(Why {
-            topic: reading.topic.name().clone(),
-            group: reading.group,
-            partitions,
-        })
+        Ok(Why { topic: reading.topic.name().clone(), group: reading.group, partitions })
     }
 
     async fn why_here(&self, log: &LogName, group: &GroupName, report: Option<Report>) -> Result<PartitionWhy, Error> {
         let cursor = self.cursor_state(log, group).await?;
         let bounds = self.store().bounds(log).await?;
-        let floor = report
-            .as_ref()
-            .map_or(cursor.floor, |report| report.status.floor)
-            .max(bounds.start);
+        let floor = report.as_ref().map_or(cursor.floor, |report| report.status.floor).max(bounds.start);
         let event = self.stored_at(log, floor).await?;
         let explanation = match &report {
             _ if floor >= bounds.next => "everything is settled".to_owned(),
@@ -105,14 +98,8 @@ fn explain_holdup(report: &Report, holdup: Holdup) -> String {
         }
         Holdup::NotScanned => "is about to be read".to_owned(),
         Holdup::Ready => "waits for room in a subscriber's window; add subscribers, or ack faster".to_owned(),
-        Holdup::Leased {
-            subscriber, deadline, ..
-        } => {
-            let named = report
-                .members
-                .iter()
-                .find(|(id, _)| *id == subscriber)
-                .and_then(|(_, member)| member.clone());
+        Holdup::Leased { subscriber, deadline, .. } => {
+            let named = report.members.iter().find(|(id, _)| *id == subscriber).and_then(|(_, member)| member.clone());
             let holder = named.unwrap_or_else(|| format!("subscriber {subscriber}"));
             format!("is with {holder} for another {:.1} s", seconds(deadline))
         }

@@ -34,9 +34,7 @@ impl CursorTable {
 
     /// The current epoch; `None` where there is no such cursor.
     pub(crate) fn epoch(&self, documents: &State, name: &CursorName) -> Result<Option<u64>, StoreError> {
-        self.with(documents, name, |touched| {
-            touched.state.as_ref().map(|state| state.epoch)
-        })
+        self.with(documents, name, |touched| touched.state.as_ref().map(|state| state.epoch))
     }
 
     /// Applies a durable step. Applying it twice changes nothing.
@@ -69,15 +67,8 @@ impl CursorTable {
             return Ok(act(touched));
         }
         let stored = documents.get(&keys::cursor(name))?;
-        let state = stored
-            .map(|bytes| decode(&bytes))
-            .transpose()
-            .map_err(fault::documents)?;
-        let mut touched = Touched {
-            state,
-            dirty: false,
-            used: true,
-        };
+        let state = stored.map(|bytes| decode(&bytes)).transpose().map_err(fault::documents)?;
+        let mut touched = Touched { state, dirty: false, used: true };
         let result = act(&mut touched);
         table.insert(name.clone(), touched);
         Ok(result)
@@ -124,19 +115,12 @@ impl CursorTable {
 }
 
 fn advance(state: &mut Option<CursorState>, step: &CursorStep) {
-    let fresh = |epoch: u64, floor: u64| CursorState {
-        epoch,
-        ..CursorState::at(floor)
-    };
+    let fresh = |epoch: u64, floor: u64| CursorState { epoch, ..CursorState::at(floor) };
     match step {
         CursorStep::Created { epoch, floor } => {
             state.get_or_insert_with(|| fresh(*epoch, *floor));
         }
-        CursorStep::Settled {
-            epoch,
-            settled,
-            failures,
-        } => {
+        CursorStep::Settled { epoch, settled, failures } => {
             if let Some(state) = state.as_mut().filter(|state| state.epoch == *epoch) {
                 state.apply(settled, failures);
             }
@@ -158,21 +142,13 @@ fn encode(state: &CursorState) -> Bytes {
         out.put_u64(range.start);
         out.put_u64(range.end);
     }
-    put_failures(
-        &mut out,
-        state.failures.iter().map(|(offset, failure)| (*offset, failure)),
-        state.failures.len(),
-    );
+    put_failures(&mut out, state.failures.iter().map(|(offset, failure)| (*offset, failure)), state.failures.len());
     out.into()
 }
 
 fn decode(bytes: &[u8]) -> Result<CursorState, Malformed> {
     let mut take = Take::new(bytes);
-    let mut state = CursorState {
-        epoch: take.u64()?,
-        floor: take.u64()?,
-        ..CursorState::default()
-    };
+    let mut state = CursorState { epoch: take.u64()?, floor: take.u64()?, ..CursorState::default() };
     for _ in 0..take.u32()? {
         state.above.insert(take.u64()?..take.u64()?);
     }
@@ -190,14 +166,7 @@ mod tests {
         let mut state = CursorState::at(4);
         state.epoch = 9;
         state.settle(6..9);
-        state.failures.insert(
-            5,
-            Failures {
-                attempts: 1,
-                returns: 2,
-                reason: None,
-            },
-        );
+        state.failures.insert(5, Failures { attempts: 1, returns: 2, reason: None });
         assert_eq!(decode(&encode(&state)), Ok(state));
     }
 }

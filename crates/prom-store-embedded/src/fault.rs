@@ -11,7 +11,5 @@ pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error
 }
 
 pub(crate) fn documents(error: impl std::fmt::Display) -> StoreError {
-    StoreError::Documents {
-        reason: error.to_string(),
-    }
+    StoreError::Documents { reason: error.to_string() }
 }

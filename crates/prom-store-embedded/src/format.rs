@@ -14,11 +14,9 @@ pub(crate) fn check(root: &Path) -> Result<(), StoreError> {
     let path = root.join(NAME);
     match std::fs::read_to_string(&path) {
         Ok(found) if found.trim() == CURRENT => Ok(()),
-        Ok(found) => Err(StoreError::Format {
-            path,
-            found: format!("{:?}", found.trim()),
-            supported: format!("{CURRENT:?}"),
-        }),
+        Ok(found) => {
+            Err(StoreError::Format { path, found: format!("{:?}", found.trim()), supported: format!("{CURRENT:?}") })
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let write = || {
                 // Under another name first: half a file would keep the directory from ever opening.

@@ -39,14 +39,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            logs,
-            segments,
-            events,
-            bytes,
-            frames,
-            ..
-        } = self;
+        let Self { logs, segments, events, bytes, frames, .. } = self;
         writeln!(
             f,
             "{logs} logs, {segments} segments, {events} events, {bytes} bytes, {frames} journal frames behind the checkpoint"
@@ -80,10 +73,7 @@ pub fn fsck(root: &Path, options: &EmbeddedOptions, mut progress: impl FnMut(&Lo
             check_segment(segment, &files, options, &mut report)?;
         }
     }
-    let checkpoint = state
-        .get(keys::CHECKPOINT)?
-        .and_then(|bytes| Take::new(&bytes).u64().ok())
-        .unwrap_or(0);
+    let checkpoint = state.get(keys::CHECKPOINT)?.and_then(|bytes| Take::new(&bytes).u64().ok()).unwrap_or(0);
     let walked = reader::read(&*options.disk, &root.join("journal"), checkpoint, |_, _, _| {
         report.frames += 1;
         Ok(())
@@ -115,12 +105,7 @@ fn check_segment(
     };
     let (mut sound, mut last) = (0, None);
     let mut damage = |position, reason: String| {
-        report.damage.push(Damage {
-            file: segment.path.clone(),
-            position,
-            reason,
-            lost: None,
-        });
+        report.damage.push(Damage { file: segment.path.clone(), position, reason, lost: None });
     };
     while let Some((position, item)) = scan.next_record()? {
         match item {

@@ -19,10 +19,7 @@ struct Held {
 
 impl LeaseTable {
     pub(crate) fn new(first_fence: u64) -> Self {
-        Self {
-            held: Mutex::default(),
-            first_fence,
-        }
+        Self { held: Mutex::default(), first_fence }
     }
 
     pub(crate) fn acquire(&self, clock: &dyn Clock, name: &str, holder: &str, ttl: Duration) -> Option<Lease> {
@@ -37,30 +34,15 @@ impl LeaseTable {
             Some(current) => current.lease.fence + 1,
             None => self.first_fence,
         };
-        let lease = Lease {
-            name: name.to_owned(),
-            holder: holder.to_owned(),
-            fence,
-        };
+        let lease = Lease { name: name.to_owned(), holder: holder.to_owned(), fence };
         let until = now + ttl;
-        held.insert(
-            name.to_owned(),
-            Held {
-                lease: lease.clone(),
-                until,
-            },
-        );
+        held.insert(name.to_owned(), Held { lease: lease.clone(), until });
         Some(lease)
     }
 
     pub(crate) fn release(&self, lease: &Lease) {
         // The entry stays, ended: its fence is what the next holder's must exceed.
-        if let Some(current) = self
-            .held
-            .lock()
-            .get_mut(&lease.name)
-            .filter(|current| current.lease == *lease)
-        {
+        if let Some(current) = self.held.lock().get_mut(&lease.name).filter(|current| current.lease == *lease) {
             current.until = Duration::ZERO;
         }
     }

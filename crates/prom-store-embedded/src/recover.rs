@@ -39,11 +39,7 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     let (shared, by_id) = open_checkpoint(root, options)?;
     let checkpoint = shared.applied.lock().frame;
     let journal_dir = root.join("journal");
-    let mut replay = Replay {
-        shared: &shared,
-        by_id,
-        unfilled: 0,
-    };
+    let mut replay = Replay { shared: &shared, by_id, unfilled: 0 };
     let walked = reader::read(&*shared.options.disk, &journal_dir, checkpoint, |frame, body, file| {
         replay.frame(frame, body, file)
     })?;
@@ -60,11 +56,7 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     if shared.background.add_unfilled(unfilled) >= shared.options.sizes.fill_from {
         shared.background.request(|work| work.fill = true);
     }
-    Ok(Recovered {
-        shared,
-        journal,
-        next_log_id,
-    })
+    Ok(Recovered { shared, journal, next_log_id })
 }
 
 type LogsById = HashMap<u32, Arc<Log>>;
@@ -78,9 +70,7 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<Shared>
     options.disk.sync_dir(root).map_err(fault::io("syncing", root))?;
     let state = State::open(&root.join("documents"))?;
     // The database syncs what is within its directory, not the directory's own name.
-    std::fs::File::open(root)
-        .and_then(|dir| dir.sync_all())
-        .map_err(fault::io("syncing", root))?;
+    std::fs::File::open(root).and_then(|dir| dir.sync_all()).map_err(fault::io("syncing", root))?;
     let checkpoint = state.get(keys::CHECKPOINT)?;
     let checkpoint = checkpoint.and_then(|bytes| Take::new(&bytes).u64().ok()).unwrap_or(0);
     let (mut logs, mut by_id) = (HashMap::new(), LogsById::new());
@@ -100,10 +90,7 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<Shared>
         files: OpenFiles::new(options.disk.clone(), options.sizes.open_files),
         buffers: Buffers::default(),
         logs: RwLock::new(logs),
-        applied: Mutex::new(Applied {
-            frame: checkpoint,
-            dropped: Vec::new(),
-        }),
+        applied: Mutex::new(Applied { frame: checkpoint, dropped: Vec::new() }),
         background: Background::default(),
         health: Mutex::new(Health::default()),
         damage: Mutex::default(),
@@ -117,13 +104,7 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<Shared>
 /// given out again: groups would take the new events for settled ones.
 fn raise_to_cursors(shared: &Shared) -> Result<(), StoreError> {
     for (name, cursor) in shared.cursors.list(&shared.state, None)? {
-        let settled_to = cursor
-            .above
-            .iter()
-            .map(|range| range.end)
-            .max()
-            .unwrap_or(0)
-            .max(cursor.floor);
+        let settled_to = cursor.above.iter().map(|range| range.end).max().unwrap_or(0).max(cursor.floor);
         let log = shared.log(&name.log);
         let mut state = log.state.lock();
         if state.bounds.next < settled_to {
@@ -164,10 +145,7 @@ impl Replay<'_> {
         let malformed = |reason: &str| Damage {
             file: file.to_path_buf(),
             position: 0,
-            reason: format!(
-                "frame {} is sound but says something impossible: {reason}",
-                frame.number
-            ),
+            reason: format!("frame {} is sound but says something impossible: {reason}", frame.number),
             lost: None,
         };
         let entries = entries(&body[..frame.entries]).map_err(|error| malformed(&error.to_string()))?;
@@ -176,12 +154,7 @@ impl Replay<'_> {
             match entry {
                 Entry::Log { id, name, options } => self.log(id, name, options),
                 Entry::Cursor { name, step } => self.shared.cursors.apply(&self.shared.state, &name, &step)?,
-                Entry::Document {
-                    collection,
-                    key,
-                    revision,
-                    value,
-                } => {
+                Entry::Document { collection, key, revision, value } => {
                     let stored = value.map(|value| encode_document(revision, &value));
                     self.shared.state.put(keys::document(&collection, &key), stored);
                 }
@@ -249,9 +222,7 @@ impl Replay<'_> {
             });
         }
         self.unfilled += chunk.len_bytes();
-        let last_stored_ts = chunk
-            .record(chunk.end() - 1)
-            .map_or(state.last_stored_ts, |record| record.stored_ts());
+        let last_stored_ts = chunk.record(chunk.end() - 1).map_or(state.last_stored_ts, |record| record.stored_ts());
         state.push(chunk, last_stored_ts);
     }
 }

@@ -161,13 +161,7 @@ impl Background {
         }
         let stop = work.stop;
         self.passes.lock().begun += 1;
-        std::mem::replace(
-            &mut *work,
-            Work {
-                stop,
-                ..Work::default()
-            },
-        )
+        std::mem::replace(&mut *work, Work { stop, ..Work::default() })
     }
 
     /// The pass that `wait` began is over.
@@ -205,6 +199,8 @@ impl Background {
     }
 
     pub(crate) fn set_unfilled(&self, bytes: u64) {
+        // Under the lock, so that nobody who has just seen the old figure misses the wake-up.
+        let _work = self.work.lock();
         self.unfilled.store(bytes, Ordering::Relaxed);
         self.filled.notify_all();
     }
@@ -218,10 +214,14 @@ impl Background {
         self.unfilled.load(Ordering::Relaxed)
     }
 
-    /// Waits a moment for the filler to make room.
-    pub(crate) fn wait_filled(&self) {
+    /// Asks the filler to make room and waits a moment, unless there is room already.
+    pub(crate) fn wait_for_room(&self, most: u64) {
         let mut work = self.work.lock();
-        self.filled.wait_for(&mut work, std::time::Duration::from_millis(50));
+        if self.unfilled() > most {
+            work.fill = true;
+            self.wake.notify_one();
+            self.filled.wait_for(&mut work, std::time::Duration::from_millis(50));
+        }
     }
 }
 

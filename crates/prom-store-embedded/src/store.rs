@@ -56,11 +56,7 @@ impl EmbeddedStore {
         let lock = DirectoryLock::take(root)?;
         format::check(root)?;
         let first_fence = options.clock.now_ms().unsigned_abs();
-        let Recovered {
-            shared,
-            journal,
-            next_log_id,
-        } = recover(root, options)?;
+        let Recovered { shared, journal, next_log_id } = recover(root, options)?;
         let first_epoch = CursorTable::first_epoch(&shared.state)?;
         let commit = CommitThread::new(shared.clone(), journal, next_log_id, first_epoch);
         let background = BackgroundThread::new(shared.clone());
@@ -138,12 +134,7 @@ impl EmbeddedStore {
     async fn request(&self, fill: impl FnOnce(&mut Request)) -> Result<(), StoreError> {
         self.check_open()?;
         let (reply, pending) = PendingCommit::new();
-        let mut request = Request {
-            commit: Commit::default(),
-            take: None,
-            trim: None,
-            reply,
-        };
+        let mut request = Request { commit: Commit::default(), take: None, trim: None, reply };
         fill(&mut request);
         self.shared.queue.push_request(request);
         pending.await?;
@@ -187,10 +178,7 @@ impl Logs for EmbeddedStore {
     async fn read(&self, name: &LogName, from: Offset, limit: ReadLimit) -> Result<ReadBatch, StoreError> {
         self.check_open()?;
         let Some(log) = self.shared.known_log(name) else {
-            return Ok(ReadBatch {
-                next: from,
-                ..ReadBatch::default()
-            });
+            return Ok(ReadBatch { next: from, ..ReadBatch::default() });
         };
         if let Some(batch) = log::read::from_memory(&log, from, limit) {
             return Ok(batch);
@@ -214,8 +202,7 @@ impl Logs for EmbeddedStore {
         let Some(log) = self.shared.known_log(name) else {
             return Ok(None);
         };
-        self.blocking(move |shared| log::find::find(&log, &shared.files, shared.interval(), what))
-            .await
+        self.blocking(move |shared| log::find::find(&log, &shared.files, shared.interval(), what)).await
     }
 
     async fn latest_by_key(&self, name: &LogName, keys: &[&str]) -> Result<Vec<Option<Record>>, StoreError> {
@@ -232,8 +219,7 @@ impl Logs for EmbeddedStore {
     }
 
     async fn trim(&self, name: &LogName, before: Offset) -> Result<Bounds, StoreError> {
-        self.request(|request| request.trim = Some((name.clone(), before)))
-            .await?;
+        self.request(|request| request.trim = Some((name.clone(), before))).await?;
         // The file of a segment goes with a checkpoint; without one the room would stay taken.
         self.shared.background.request(|work| work.checkpoint = true);
         self.bounds(name).await
@@ -274,21 +260,13 @@ impl Logs for EmbeddedStore {
 impl Cursors for EmbeddedStore {
     async fn take_cursor(&self, cursor: &CursorName, floor_if_new: Offset) -> Result<CursorState, StoreError> {
         let epoch = Arc::new(AtomicU64::new(0));
-        let take = TakeOver {
-            cursor: cursor.clone(),
-            floor_if_new,
-            epoch: epoch.clone(),
-        };
+        let take = TakeOver { cursor: cursor.clone(), floor_if_new, epoch: epoch.clone() };
         self.request(|request| request.take = Some(take)).await?;
         let given = epoch.load(Ordering::Acquire);
         let state = self.shared.cursors.get(&self.shared.state, cursor)?;
         let current = state.as_ref().map_or(0, |state| state.epoch);
         // Somebody else may have taken it over since: then it is theirs.
-        let fenced = || CommitError::Fenced {
-            cursor: cursor.clone(),
-            given,
-            current,
-        };
+        let fenced = || CommitError::Fenced { cursor: cursor.clone(), given, current };
         Ok(state.filter(|state| state.epoch == given).ok_or_else(fenced)?)
     }
 
@@ -299,8 +277,7 @@ impl Cursors for EmbeddedStore {
 
     async fn cursors(&self, topic: Option<&TopicName>) -> Result<Vec<(CursorName, CursorState)>, StoreError> {
         let topic = topic.cloned();
-        self.blocking(move |shared| shared.cursors.list(&shared.state, topic.as_ref()))
-            .await
+        self.blocking(move |shared| shared.cursors.list(&shared.state, topic.as_ref())).await
     }
 }
 
@@ -318,8 +295,7 @@ impl Documents for EmbeddedStore {
         limit: usize,
     ) -> Result<Vec<Document>, StoreError> {
         let (collection, after) = (collection.to_owned(), after.map(str::to_owned));
-        self.blocking(move |shared| shared.state.documents(&collection, after.as_deref(), limit))
-            .await
+        self.blocking(move |shared| shared.state.documents(&collection, after.as_deref(), limit)).await
     }
 }
 
@@ -365,9 +341,7 @@ fn shut_down(shared: &Shared, threads: Threads) -> Result<(), StoreError> {
     shared.state.close();
     match (commit, background) {
         (Ok(()), Ok(())) => Ok(()),
-        _ => Err(fault::documents(
-            "a thread of the store panicked; open it again to recover",
-        )),
+        _ => Err(fault::documents("a thread of the store panicked; open it again to recover")),
     }
 }
 
@@ -388,10 +362,7 @@ fn make_dir(root: &Path) -> Result<(), StoreError> {
 }
 
 fn spawn(name: &str, root: &Path, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work)
-        .map_err(fault::io("starting a thread for", root))
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(fault::io("starting a thread for", root))
 }
 
 async fn blocking<T: Send + 'static>(

@@ -15,10 +15,7 @@ struct EmbeddedHarness {
 
 impl EmbeddedHarness {
     fn new() -> Self {
-        Self {
-            clock: Arc::new(TestClock::new()),
-            dir: TempDir::new().expect("a temporary directory"),
-        }
+        Self { clock: Arc::new(TestClock::new()), dir: TempDir::new().expect("a temporary directory") }
     }
 }
 
@@ -29,11 +26,7 @@ impl Harness for EmbeddedHarness {
     }
 
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        let options = EmbeddedOptions {
-            clock: self.clock.clone(),
-            sizes: Sizes::tiny(),
-            ..EmbeddedOptions::default()
-        };
+        let options = EmbeddedOptions { clock: self.clock.clone(), sizes: Sizes::tiny(), ..EmbeddedOptions::default() };
         Ok(EmbeddedStore::open_with(self.dir.path(), options).await?)
     }
 

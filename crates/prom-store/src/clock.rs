@@ -21,9 +21,7 @@ pub struct SystemClock {
 
 impl SystemClock {
     pub fn new() -> Self {
-        Self {
-            started: Instant::now(),
-        }
+        Self { started: Instant::now() }
     }
 }
 

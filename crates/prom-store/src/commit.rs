@@ -46,17 +46,11 @@ impl Commit {
     }
 
     pub fn document(write: DocumentWrite) -> Self {
-        Self {
-            documents: vec![write],
-            ..Self::default()
-        }
+        Self { documents: vec![write], ..Self::default() }
     }
 
     pub fn cursor(name: CursorName, change: CursorChange) -> Self {
-        Self {
-            cursors: vec![(name, change)],
-            ..Self::default()
-        }
+        Self { cursors: vec![(name, change)], ..Self::default() }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -73,11 +73,7 @@ pub enum CursorChange {
     Create { floor: Offset },
     /// Settles offsets and records failures (absolute, not added). Refused unless `epoch` is current.
     /// Settling twice changes nothing; a failure of a settled offset is ignored.
-    Settle {
-        epoch: u64,
-        settled: Vec<Range<Offset>>,
-        failures: Vec<(Offset, Failures)>,
-    },
+    Settle { epoch: u64, settled: Vec<Range<Offset>>, failures: Vec<(Offset, Failures)> },
     /// Puts the floor somewhere else, forgets the rest, raises the epoch.
     Reset { floor: Offset },
     /// Forgets the cursor.
@@ -86,10 +82,7 @@ pub enum CursorChange {
 
 impl CursorState {
     pub fn at(floor: Offset) -> Self {
-        Self {
-            floor,
-            ..Self::default()
-        }
+        Self { floor, ..Self::default() }
     }
 
     /// Settles a range and moves the floor over what has become contiguous.

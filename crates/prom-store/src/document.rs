@@ -43,12 +43,7 @@ impl DocumentWrite {
     }
 
     pub fn delete(collection: &str, key: &str) -> Self {
-        Self {
-            collection: collection.to_owned(),
-            key: key.to_owned(),
-            value: None,
-            expect: Expect::Anything,
-        }
+        Self { collection: collection.to_owned(), key: key.to_owned(), value: None, expect: Expect::Anything }
     }
 
     pub fn expecting(mut self, expect: Expect) -> Self {

@@ -12,18 +12,10 @@ use crate::{CursorName, LogName};
 pub enum CommitError {
     /// Somebody took the cursor over. Stop dispatching it.
     #[error("cursor {cursor} is at epoch {current}, not {given}: somebody else took it over")]
-    Fenced {
-        cursor: CursorName,
-        given: u64,
-        current: u64,
-    },
+    Fenced { cursor: CursorName, given: u64, current: u64 },
     /// Read the document again and decide anew.
     #[error("document {collection}/{key} is at revision {current}, another was expected")]
-    Conflict {
-        collection: String,
-        key: String,
-        current: u64,
-    },
+    Conflict { collection: String, key: String, current: u64 },
     /// Give the event a key; compaction keeps the latest event of each.
     #[error("{log} is compacted and takes no event without a key")]
     KeyRequired { log: LogName },
@@ -66,11 +58,7 @@ pub enum StoreError {
     InUse { path: PathBuf, holder: String },
     /// Written by a newer version of this software, or not ours at all.
     #[error("{path} has format {found}, this version reads {supported}; use the version that wrote it", path = .path.display())]
-    Format {
-        path: PathBuf,
-        found: String,
-        supported: String,
-    },
+    Format { path: PathBuf, found: String, supported: String },
     /// Bytes that were written and acknowledged are not what they were. The rest stays readable.
     #[error(transparent)]
     Damaged(#[from] Damage),

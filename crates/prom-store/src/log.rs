@@ -77,10 +77,7 @@ pub struct ReadLimit {
 
 impl Default for ReadLimit {
     fn default() -> Self {
-        Self {
-            events: 4096,
-            bytes: 1024 * 1024,
-        }
+        Self { events: 4096, bytes: 1024 * 1024 }
     }
 }
 

@@ -134,9 +134,7 @@ mod tests {
         let waiting: Vec<_> = pendings.into_iter().map(tokio::spawn).collect();
         tokio::task::yield_now().await;
         let mut answers = Answers::default();
-        replies
-            .into_iter()
-            .for_each(|reply| answers.put(reply, Ok(Committed::default())));
+        replies.into_iter().for_each(|reply| answers.put(reply, Ok(Committed::default())));
         answers.wake();
         for waiting in waiting {
             assert_eq!(waiting.await.unwrap(), Ok(Committed::default()));

@@ -47,10 +47,7 @@ impl RangeSet {
     }
 
     pub fn contains(&self, offset: Offset) -> bool {
-        self.0
-            .range(..=offset)
-            .next_back()
-            .is_some_and(|(_, &end)| end > offset)
+        self.0.range(..=offset).next_back().is_some_and(|(_, &end)| end > offset)
     }
 
     /// How many of the offsets in `within` are in the set.

@@ -69,11 +69,7 @@ impl EncodedEvent {
         out[24..32].copy_from_slice(&ts.to_le_bytes());
         out[32..48].copy_from_slice(id.as_bytes());
         out[48] = flags;
-        out[50..52].copy_from_slice(
-            &u16::try_from(key.len())
-                .map_err(|_| too_large(key.len()))?
-                .to_le_bytes(),
-        );
+        out[50..52].copy_from_slice(&u16::try_from(key.len()).map_err(|_| too_large(key.len()))?.to_le_bytes());
         out[52..56].copy_from_slice(&u32::try_from(meta_len).map_err(|_| too_large(meta_len))?.to_le_bytes());
         let checksum = crc32c::crc32c(&out[STAMP_END..]);
         out[4..8].copy_from_slice(&checksum.to_le_bytes());
@@ -101,10 +97,6 @@ impl EncodedEvent {
 
     pub fn is_tombstone(&self) -> bool {
         self.0[48] & FLAG_TOMBSTONE != 0
-    }
-
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
     }
 
     /// Bytes it will take in a log.
@@ -302,10 +294,7 @@ fn write_member(name: &'static str, value: &impl serde::Serialize, out: &mut Vec
     out.push(b'"');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\":");
-    serde_json::to_writer(&mut *out, value).map_err(|error| Invalid::Json {
-        what: name,
-        reason: error.to_string(),
-    })?;
+    serde_json::to_writer(&mut *out, value).map_err(|error| Invalid::Json { what: name, reason: error.to_string() })?;
     out.push(b',');
     Ok(())
 }
@@ -323,9 +312,5 @@ fn write_json_string(text: &str, out: &mut Vec<u8>) {
 }
 
 fn too_large(size: usize) -> Invalid {
-    Invalid::TooLarge {
-        what: "event",
-        size,
-        limit: u32::MAX as usize,
-    }
+    Invalid::TooLarge { what: "event", size, limit: u32::MAX as usize }
 }

@@ -13,9 +13,7 @@ struct MemoryHarness {
 
 impl MemoryHarness {
     fn new() -> Self {
-        Self {
-            clock: Arc::new(TestClock::new()),
-        }
+        Self { clock: Arc::new(TestClock::new()) }
     }
 }
 

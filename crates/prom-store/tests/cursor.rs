@@ -17,10 +17,7 @@ struct Model {
 
 impl Model {
     fn at(floor: u64) -> Self {
-        Self {
-            settled: (0..floor).collect(),
-            ..Self::default()
-        }
+        Self { settled: (0..floor).collect(), ..Self::default() }
     }
 
     fn apply(&mut self, step: &Step) {
@@ -46,14 +43,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let range = (0..END, 0..8u64).prop_map(|(start, length)| start..start + length);
     let failure = (0..END, 1..5u32, 0..3u32).prop_map(|(offset, attempts, returns)| {
         let reason = Some(format!("attempt {attempts}"));
-        (
-            offset,
-            Failures {
-                attempts,
-                returns,
-                reason,
-            },
-        )
+        (offset, Failures { attempts, returns, reason })
     });
     let step = (prop::collection::vec(range, 0..4), prop::collection::vec(failure, 0..3))
         .prop_map(|(settled, failures)| Step { settled, failures });

@@ -11,11 +11,7 @@ const END: u64 = 64;
 fn ranges() -> impl Strategy<Value = Vec<Range<u64>>> {
     // Also empty and backward ones, which add nothing.
     prop::collection::vec((0..END, 0..12u64, 0..2u64), 0..40)
-        .prop_map(|parts| {
-            parts
-                .into_iter()
-                .map(|(start, length, back)| start..(start + length).saturating_sub(back))
-        })
+        .prop_map(|parts| parts.into_iter().map(|(start, length, back)| start..(start + length).saturating_sub(back)))
         .prop_map(Iterator::collect)
 }
 

@@ -25,10 +25,8 @@ fn json() -> impl Strategy<Value = Value> {
 
 /// Any text, with a liking for what JSON has to escape.
 fn text(longest: usize) -> impl Strategy<Value = String> {
-    let letter = prop_oneof![
-        any::<char>(),
-        prop::sample::select(vec!['"', '\\', '\n', '\0', '\u{7f}', 'ä', '😀', 'a'])
-    ];
+    let letter =
+        prop_oneof![any::<char>(), prop::sample::select(vec!['"', '\\', '\n', '\0', '\u{7f}', 'ä', '😀', 'a'])];
     prop::collection::vec(letter, 0..longest).prop_map(|letters| letters.into_iter().collect())
 }
 
@@ -39,9 +37,7 @@ fn headers() -> impl Strategy<Value = Headers> {
 }
 
 fn event_id() -> impl Strategy<Value = EventId> {
-    any::<[u8; 16]>()
-        .prop_filter("nil is no id", |bytes| *bytes != [0; 16])
-        .prop_map(EventId::from_bytes)
+    any::<[u8; 16]>().prop_filter("nil is no id", |bytes| *bytes != [0; 16]).prop_map(EventId::from_bytes)
 }
 
 prop_compose! {
@@ -160,10 +156,7 @@ proptest! {
 #[test]
 fn zeroed_space_is_no_record() {
     assert_eq!(Record::parse(&Bytes::from(vec![0; 4096])), Err(RecordFault::Length));
-    assert_eq!(
-        Record::parse(&Bytes::from(vec![0; HEADER_BYTES - 1])),
-        Err(RecordFault::Short)
-    );
+    assert_eq!(Record::parse(&Bytes::from(vec![0; HEADER_BYTES - 1])), Err(RecordFault::Short));
 }
 
 #[test]

@@ -16,15 +16,10 @@ pub(crate) fn compile(text: &str) -> Result<Filter<Metered>, CompileError> {
         return Err(CompileError::NoUnwinding);
     }
     if text.len() > PROGRAM_BYTES {
-        return Err(CompileError::TooLong {
-            bytes: text.len(),
-            limit: PROGRAM_BYTES,
-        });
+        return Err(CompileError::TooLong { bytes: text.len(), limit: PROGRAM_BYTES });
     }
     std::thread::scope(|scope| {
-        let parser = std::thread::Builder::new()
-            .name("jq-compile".into())
-            .stack_size(PARSER_STACK_BYTES);
+        let parser = std::thread::Builder::new().name("jq-compile".into()).stack_size(PARSER_STACK_BYTES);
         let parser = parser.spawn_scoped(scope, || parse(text));
         let parser = parser.map_err(|error| CompileError::Internal(format!("no thread for the parser: {error}")))?;
         let panicked = |_| Err(CompileError::Internal("the parser panicked".into()));

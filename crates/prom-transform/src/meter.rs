@@ -137,10 +137,8 @@ fn explain(payload: &(dyn Any + Send)) -> RunError {
     if let Some(Stopped(exceeded)) = payload.downcast_ref() {
         return RunError::Limit(*exceeded);
     }
-    let message = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let message =
+        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     RunError::Internal(message.unwrap_or("panic without a message").to_owned())
 }
 

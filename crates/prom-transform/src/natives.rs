@@ -32,11 +32,8 @@ const OUTSIDE: [&str; 14] = [
 
 /// The library's regular expressions under other names, so that [`REGEX_DEFINITIONS`] can stand before them: they gather
 /// all matches before the meter sees the first.
-const REGEX: [(&str, &str); 3] = [
-    ("matches", "unchecked_matches"),
-    ("split_matches", "unchecked_split_matches"),
-    ("split_", "unchecked_split"),
-];
+const REGEX: [(&str, &str); 3] =
+    [("matches", "unchecked_matches"), ("split_matches", "unchecked_split_matches"), ("split_", "unchecked_split")];
 
 const REGEX_DEFINITIONS: &str = "
 def matches($re; $flags): regex_subject | unchecked_matches($re; $flags);
@@ -48,9 +45,7 @@ def split_($re; $flags): regex_subject | unchecked_split($re; $flags);
 pub(crate) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
     let regex = load::parse(REGEX_DEFINITIONS, |parser| parser.defs()).unwrap_or_default();
     let libraries = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
-    regex
-        .into_iter()
-        .chain(libraries.filter(|def| !OUTSIDE.contains(&def.name)))
+    regex.into_iter().chain(libraries.filter(|def| !OUTSIDE.contains(&def.name)))
 }
 
 /// Functions written in Rust.
@@ -73,9 +68,7 @@ fn json_functions<D: for<'a> DataT<V<'a> = Value>>() -> Box<[Filter<RunPtr<D>>]>
         ("contains", v(1), |cv| unary(cv, |value, part| contains(&value, &part))),
         ("has", v(1), |cv| unary(cv, |value, index| has(value, &index))),
         ("indices", v(1), |cv| unary(cv, |value, part| indices(&value, &part))),
-        ("bsearch", v(1), |cv| {
-            unary(cv, |value, wanted| binary_search(value, &wanted))
-        }),
+        ("bsearch", v(1), |cv| unary(cv, |value, wanted| binary_search(value, &wanted))),
     ])
 }
 

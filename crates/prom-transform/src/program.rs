@@ -28,13 +28,7 @@ impl Program {
     /// Parses and checks a program. The error names line and column.
     pub fn compile(text: &str, limits: Limits) -> Result<Self, CompileError> {
         let filter = compile(text)?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                text: text.to_owned(),
-                limits,
-                filter,
-            }),
-        })
+        Ok(Self { inner: Arc::new(Inner { text: text.to_owned(), limits, filter }) })
     }
 
     /// The text it was compiled from.
@@ -69,9 +63,7 @@ impl Program {
 
     /// Whether the first output is neither `false` nor `null`; no output is `false`.
     pub fn test(&self, input: &[u8]) -> Result<bool, RunError> {
-        self.evaluate(input, |values| {
-            values.next().map_or(Ok(false), |value| Ok(value?.as_bool()))
-        })
+        self.evaluate(input, |values| values.next().map_or(Ok(false), |value| Ok(value?.as_bool())))
     }
 
     fn evaluate<T>(

@@ -58,9 +58,7 @@ impl<'s> Walk<'s> {
                 otherwise.iter().try_for_each(|otherwise| self.term(otherwise))
             }
             Term::Def(definitions, body) => {
-                definitions
-                    .iter()
-                    .try_for_each(|definition| self.definition(definition))?;
+                definitions.iter().try_for_each(|definition| self.definition(definition))?;
                 self.term(body)
             }
             Term::Call(name, arguments) => {

@@ -99,12 +99,7 @@ struct Writer {
 
 impl Writer {
     fn new(pay: fn(usize), full_at: usize) -> Self {
-        Self {
-            out: Vec::new(),
-            paid: 0,
-            pay,
-            full_at,
-        }
+        Self { out: Vec::new(), paid: 0, pay, full_at }
     }
 
     fn value(&mut self, val: &Val) -> Result<(), NoText> {

@@ -7,17 +7,13 @@ fn check(program: &str, input: &str, expected: &[&str]) {
         .unwrap_or_else(|error| panic!("{program}: {error}"))
         .run(input.as_bytes())
         .unwrap_or_else(|error| panic!("{program} on {input}: {error}"));
-    let outputs: Vec<String> = outputs
-        .into_iter()
-        .map(|text| String::from_utf8(text).expect("JSON is UTF-8"))
-        .collect();
+    let outputs: Vec<String> =
+        outputs.into_iter().map(|text| String::from_utf8(text).expect("JSON is UTF-8")).collect();
     assert_eq!(outputs, expected, "{program} on {input}");
 }
 
 fn compile_error(program: &str) -> CompileError {
-    Program::compile(program, Limits::default())
-        .err()
-        .unwrap_or_else(|| panic!("{program} compiled"))
+    Program::compile(program, Limits::default()).err().unwrap_or_else(|| panic!("{program} compiled"))
 }
 
 fn run_error(program: &str, input: &str) -> RunError {
@@ -33,27 +29,11 @@ fn an_event_is_read_and_rewritten() {
     check(".payload.missing", event, &["null"]);
     check(".payload.tags | length", event, &["2"]);
     check(r#""\(.key):\(.payload.pid)""#, event, &[r#""k:7""#]);
-    check(
-        ".payload | .mem_mib = .mem_mb | del(.mem_mb)",
-        event,
-        &[r#"{"pid":7,"tags":["a","b"],"mem_mib":3.5}"#],
-    );
+    check(".payload | .mem_mib = .mem_mb | del(.mem_mb)", event, &[r#"{"pid":7,"tags":["a","b"],"mem_mib":3.5}"#]);
     check(".payload | select(.pid > 100)", event, &[]);
-    check(
-        ".payload | with_entries(select(.key != \"tags\"))",
-        event,
-        &[r#"{"pid":7,"mem_mb":3.5}"#],
-    );
-    check(
-        ".payload.tags |= map(ascii_upcase) | .payload.tags",
-        event,
-        &[r#"["A","B"]"#],
-    );
-    check(
-        "{a: .key} * {b: {c: 1}} * {b: {d: 2}}",
-        event,
-        &[r#"{"a":"k","b":{"c":1,"d":2}}"#],
-    );
+    check(".payload | with_entries(select(.key != \"tags\"))", event, &[r#"{"pid":7,"mem_mb":3.5}"#]);
+    check(".payload.tags |= map(ascii_upcase) | .payload.tags", event, &[r#"["A","B"]"#]);
+    check("{a: .key} * {b: {c: 1}} * {b: {d: 2}}", event, &[r#"{"a":"k","b":{"c":1,"d":2}}"#]);
 }
 
 #[test]
@@ -65,46 +45,22 @@ fn the_language_is_jq() {
     check("unique, min, max, (. - [2])", "[3,2,2]", &["[2,3]", "2", "3", "[3]"]);
     check("[paths]", r#"{"a":[1]}"#, &[r#"[["a"],["a",0]]"#]);
     check("getpath([\"a\",\"b\"])", r#"{"a":{"b":5}}"#, &["5"]);
-    check(
-        "walk(if type == \"number\" then . + 1 else . end)",
-        r#"{"a":[1]}"#,
-        &[r#"{"a":[2]}"#],
-    );
-    check(
-        "reduce .[] as [$k, $v] ({}; .[$k] = $v)",
-        r#"[["a",1],["b",2]]"#,
-        &[r#"{"a":1,"b":2}"#],
-    );
+    check("walk(if type == \"number\" then . + 1 else . end)", r#"{"a":[1]}"#, &[r#"{"a":[2]}"#]);
+    check("reduce .[] as [$k, $v] ({}; .[$k] = $v)", r#"[["a",1],["b",2]]"#, &[r#"{"a":1,"b":2}"#]);
     check(
         "test(\"^a.c$\"), sub(\"b\"; \"x\"), (split(\"b\") | join(\"-\"))",
         r#""abc""#,
         &["true", r#""axc""#, r#""a-c""#],
     );
-    check(
-        "tojson, (tojson | fromjson | .a), ([.a] | tostring)",
-        r#"{"a":1}"#,
-        &[r#""{\"a\":1}""#, "1", r#""[1]""#],
-    );
+    check("tojson, (tojson | fromjson | .a), ([.a] | tostring)", r#"{"a":1}"#, &[r#""{\"a\":1}""#, "1", r#""[1]""#]);
     check("try error(\"x\") catch .", "null", &[r#""x""#]);
     check(".a // \"default\", (.b? // 1)", "{}", &[r#""default""#, "1"]);
     check(".[1:3], .[-1], .[:1]", "[1,2,3,4]", &["[2,3]", "4", "[1]"]);
     check(".[1:3]", r#""añbc""#, &[r#""ñb""#]);
-    check(
-        "contains({a: [1]}), has(\"a\"), indices(\"x\")?",
-        r#"{"a":[1,2]}"#,
-        &["true", "true"],
-    );
-    check(
-        "indices(1), index(1), (.[1:] = [9])",
-        "[0,1,1]",
-        &["[1,2]", "1", "[0,9]"],
-    );
+    check("contains({a: [1]}), has(\"a\"), indices(\"x\")?", r#"{"a":[1,2]}"#, &["true", "true"]);
+    check("indices(1), index(1), (.[1:] = [9])", "[0,1,1]", &["[1,2]", "1", "[0,9]"]);
     check(".[0] = 5 | del(.[1])", "[1,2,3]", &["[5,3]"]);
-    check(
-        ". == {b:1,a:[2]}, . < {c:1}, ([1,2] < [1,3])",
-        r#"{"a":[2],"b":1}"#,
-        &["true", "true", "true"],
-    );
+    check(". == {b:1,a:[2]}, . < {c:1}, ([1,2] < [1,3])", r#"{"a":[2],"b":1}"#, &["true", "true", "true"]);
     check("def f($n): if $n > 9 then $n else f($n + 1) end; f(0)", "null", &["10"]);
     check("[.[] | tonumber] | bsearch(2)", r#"["1","2"]"#, &["1"]);
     check("now > 1600000000", "null", &["true"]);
@@ -117,11 +73,7 @@ fn setting_a_field_below_an_absent_one_makes_the_object() {
 
 #[test]
 fn numbers_keep_their_digits_and_outputs_are_json() {
-    check(
-        ".",
-        "[12345678901234567890123, 1.10, 1e400, -0.0]",
-        &["[12345678901234567890123,1.10,1e400,-0.0]"],
-    );
+    check(".", "[12345678901234567890123, 1.10, 1e400, -0.0]", &["[12345678901234567890123,1.10,1e400,-0.0]"]);
     check("3.0 * 2, 7 / 2, 1 / 3", "null", &["6", "3.5", "0.3333333333333333"]);
     check("[nan, infinite, -infinite]", "null", &["[null,null,null]"]);
     check(".", r#""\u0001\"\\é\ud83d\ude00""#, &["\"\\u0001\\\"\\\\é😀\""]);
@@ -129,12 +81,7 @@ fn numbers_keep_their_digits_and_outputs_are_json() {
 
 #[test]
 fn the_first_output_decides_a_test_and_none_is_false() {
-    let test = |program: &str| {
-        Program::compile(program, Limits::default())
-            .unwrap()
-            .test(b"{}")
-            .unwrap()
-    };
+    let test = |program: &str| Program::compile(program, Limits::default()).unwrap().test(b"{}").unwrap();
     assert!(test("true, error(\"not reached\")"));
     assert!(test("0") && test("\"\"") && test("[]"));
     assert!(!test("false, true") && !test("null") && !test("empty"));
@@ -160,10 +107,7 @@ fn a_compile_error_is_one_line_that_names_the_place() {
     assert_eq!(place("{a: 1"), (1, 6, "expected closing brace, found the end".into()));
     for program in ["", "{", "\"", ".a |", "1 +", "if . then", "..a..", "&"] {
         let message = compile_error(program).to_string();
-        assert!(
-            !message.contains('\n') && message.contains("line 1"),
-            "{program:?}: {message}"
-        );
+        assert!(!message.contains('\n') && message.contains("line 1"), "{program:?}: {message}");
     }
 }
 
@@ -197,16 +141,10 @@ fn nothing_outside_the_program_can_be_reached() {
 
 #[test]
 fn errors_of_the_program_come_with_their_message() {
-    assert_eq!(
-        run_error("error(\"no pid\")", "null"),
-        RunError::Program("no pid".into())
-    );
+    assert_eq!(run_error("error(\"no pid\")", "null"), RunError::Program("no pid".into()));
     assert!(matches!(run_error(".a", "[1]"), RunError::Program(text) if text.contains("cannot index")));
     assert!(matches!(run_error(". + 1", "{}"), RunError::Program(text) if text.contains("cannot calculate")));
-    assert!(matches!(
-        run_error("{(1|tojson|fromjson): 2}", "{}"),
-        RunError::Program(_)
-    ));
+    assert!(matches!(run_error("{(1|tojson|fromjson): 2}", "{}"), RunError::Program(_)));
     assert!(matches!(run_error("test(\"(\")", "\"a\""), RunError::Program(_)));
     let long = format!("\"{}\"", "é".repeat(10_000));
     assert!(run_error("error", &long).to_string().len() < 300);

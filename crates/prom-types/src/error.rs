@@ -21,11 +21,7 @@ pub enum Invalid {
     #[error("{what} is not valid JSON: {reason}")]
     Json { what: &'static str, reason: String },
     #[error("{what} is {size}, the limit is {limit}")]
-    TooLarge {
-        what: &'static str,
-        size: usize,
-        limit: usize,
-    },
+    TooLarge { what: &'static str, size: usize, limit: usize },
     #[error("partition {partition} does not exist: the topic has {partitions}, numbered from 0")]
     Partition { partition: u32, partitions: u32 },
 }

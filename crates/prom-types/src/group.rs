@@ -25,10 +25,7 @@ impl GroupName {
         } else {
             return Ok(Self(name.into()));
         };
-        Err(Invalid::Group {
-            name: excerpt(name),
-            reason,
-        })
+        Err(Invalid::Group { name: excerpt(name), reason })
     }
 
     pub fn as_str(&self) -> &str {

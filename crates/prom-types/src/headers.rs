@@ -25,10 +25,7 @@ impl Headers {
             });
         }
         if value.chars().any(|c| c.is_control() && c != '\t') {
-            return Err(Invalid::Header {
-                name,
-                reason: "its value has a control character",
-            });
+            return Err(Invalid::Header { name, reason: "its value has a control character" });
         }
         if self.0.len() >= limits::HEADERS && !self.0.contains_key(&name) {
             return Err(Invalid::TooLarge {
@@ -59,12 +56,7 @@ impl Headers {
 }
 
 fn canonical(name: &str) -> Result<String, Invalid> {
-    let refuse = |reason| {
-        Err(Invalid::Header {
-            name: excerpt(name),
-            reason,
-        })
-    };
+    let refuse = |reason| Err(Invalid::Header { name: excerpt(name), reason });
     if name.len() > limits::HEADER_NAME_BYTES {
         return refuse("its name is too long");
     }
@@ -106,14 +98,7 @@ mod tests {
     #[test]
     fn names_follow_the_rule() {
         let mut headers = Headers::default();
-        for good in [
-            "x-a",
-            "x-schema-version",
-            "Content-Type",
-            "traceparent",
-            "tracestate",
-            "x--",
-        ] {
+        for good in ["x-a", "x-schema-version", "Content-Type", "traceparent", "tracestate", "x--"] {
             assert!(headers.insert(good, "v").is_ok(), "{good:?} refused");
         }
         for bad in ["", "x-", "X-A", "x-ä", "y-a", "x-a b", "Traceparent", "authorization"] {
@@ -126,11 +111,7 @@ mod tests {
     fn values_and_numbers_are_limited() {
         let mut headers = Headers::default();
         assert!(headers.insert("x-a", "line\nbreak").is_err());
-        assert!(
-            headers
-                .insert("x-a", "v".repeat(limits::HEADER_VALUE_BYTES + 1))
-                .is_err()
-        );
+        assert!(headers.insert("x-a", "v".repeat(limits::HEADER_VALUE_BYTES + 1)).is_err());
         for n in 0..limits::HEADERS {
             headers.insert(&format!("x-{n}"), "v").unwrap();
         }

@@ -90,19 +90,13 @@ const COUNTER_BITS: u32 = 22;
 impl IdMaker {
     pub fn new() -> Self {
         let seed = Uuid::new_v4().as_u128();
-        Self {
-            last: AtomicU64::new(0),
-            seed: (seed >> 64) as u64 ^ seed as u64,
-        }
+        Self { last: AtomicU64::new(0), seed: (seed >> 64) as u64 ^ seed as u64 }
     }
 
     pub fn make(&self, now: EpochMs) -> EventId {
         let now = now.max(0).unsigned_abs() << COUNTER_BITS;
         let advance = |last: u64| Some(now.max(last + 1));
-        let last = self
-            .last
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance)
-            .unwrap_or_else(|last| last);
+        let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance).unwrap_or_else(|last| last);
         let moment = now.max(last + 1);
         let millis = u128::from(moment >> COUNTER_BITS);
         let counter = u128::from(moment & ((1 << COUNTER_BITS) - 1));

@@ -20,10 +20,8 @@ impl Json {
     /// Checks text that came from outside: syntax and depth.
     pub fn parse(text: impl Into<Bytes>) -> Result<Self, Invalid> {
         let text = text.into();
-        let raw: &RawValue = serde_json::from_slice(&text).map_err(|error| Invalid::Json {
-            what: "payload",
-            reason: error.to_string(),
-        })?;
+        let raw: &RawValue = serde_json::from_slice(&text)
+            .map_err(|error| Invalid::Json { what: "payload", reason: error.to_string() })?;
         check_depth(raw.get())?;
         Ok(Self(text.slice_ref(raw.get().as_bytes())))
     }
@@ -34,10 +32,8 @@ impl Json {
     }
 
     pub fn from_value(value: &impl Serialize) -> Result<Self, Invalid> {
-        let text = serde_json::to_vec(value).map_err(|error| Invalid::Json {
-            what: "payload",
-            reason: error.to_string(),
-        })?;
+        let text =
+            serde_json::to_vec(value).map_err(|error| Invalid::Json { what: "payload", reason: error.to_string() })?;
         let json = Self(text.into());
         check_depth(json.as_str())?;
         Ok(json)
@@ -84,11 +80,9 @@ fn check_depth(text: &str) -> Result<(), Invalid> {
         }
     }
     match deepest > limits::JSON_DEPTH {
-        true => Err(Invalid::TooLarge {
-            what: "nesting depth of the payload",
-            size: deepest,
-            limit: limits::JSON_DEPTH,
-        }),
+        true => {
+            Err(Invalid::TooLarge { what: "nesting depth of the payload", size: deepest, limit: limits::JSON_DEPTH })
+        }
         false => Ok(()),
     }
 }

@@ -25,17 +25,10 @@ impl TopicName {
             false => limits::TOPIC_BYTES,
         };
         if name.len() > longest {
-            return Err(Invalid::TooLarge {
-                what: "topic name",
-                size: name.len(),
-                limit: longest,
-            });
+            return Err(Invalid::TooLarge { what: "topic name", size: name.len(), limit: longest });
         }
         match fault(name) {
-            Some(reason) => Err(Invalid::Topic {
-                name: excerpt(name),
-                reason,
-            }),
+            Some(reason) => Err(Invalid::Topic { name: excerpt(name), reason }),
             None => Ok(Self(name.into())),
         }
     }

@@ -50,10 +50,7 @@ fn keys_spread_evenly() {
         // Five standard deviations of a fair draw.
         let slack = 5.0 * fair.sqrt();
         for (partition, count) in counts.into_iter().enumerate() {
-            assert!(
-                (count as f64 - fair).abs() < slack,
-                "{count} of {KEYS} in {partition} of {partitions}"
-            );
+            assert!((count as f64 - fair).abs() < slack, "{count} of {KEYS} in {partition} of {partitions}");
         }
     }
 }

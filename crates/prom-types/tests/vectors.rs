@@ -6,19 +6,14 @@ mod files;
 use std::path::PathBuf;
 
 fn committed(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../protocol/vectors")
-        .join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../protocol/vectors").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}; run `cargo xtask gen`"))
 }
 
 #[test]
 fn committed_vectors_are_current() {
     for (name, text) in files::all() {
-        assert!(
-            committed(name) == text,
-            "{name} is not current; run `cargo xtask gen` and look at what changed"
-        );
+        assert!(committed(name) == text, "{name} is not current; run `cargo xtask gen` and look at what changed");
     }
 }
 
@@ -37,21 +32,10 @@ fn every_list_has_something_in_it() {
     for (name, text) in files::all() {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         for (member, items) in value.as_object().unwrap() {
-            assert!(
-                items.as_array().is_some_and(|items| !items.is_empty()),
-                "{name}: {member}"
-            );
+            assert!(items.as_array().is_some_and(|items| !items.is_empty()), "{name}: {member}");
         }
     }
     let patterns: serde_json::Value = serde_json::from_str(&committed("topic_patterns.json")).unwrap();
-    assert_eq!(
-        patterns["matches"].as_array().unwrap().len(),
-        27 * 26,
-        "a pattern was refused"
-    );
-    assert_eq!(
-        patterns["invalid"].as_array().unwrap().len(),
-        14,
-        "an invalid pattern passed"
-    );
+    assert_eq!(patterns["matches"].as_array().unwrap().len(), 27 * 26, "a pattern was refused");
+    assert_eq!(patterns["invalid"].as_array().unwrap().len(), 14, "an invalid pattern passed");
 }

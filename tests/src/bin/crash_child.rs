@@ -72,14 +72,10 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn open(directory: PathBuf) -> anyhow::Result<Bus> {
-    let options = EmbeddedOptions {
-        sizes: small_files(),
-        ..EmbeddedOptions::default()
-    };
+    let options = EmbeddedOptions { sizes: small_files(), ..EmbeddedOptions::default() };
     let store = EmbeddedStore::open_with(directory, options).await?;
     let bus = Bus::start(store, BusOptions::default()).await?;
-    bus.create_topic(TopicSettings::new("stock.moved")?.partitions(3))
-        .await?;
+    bus.create_topic(TopicSettings::new("stock.moved")?.partitions(3)).await?;
     Ok(bus)
 }
 
@@ -115,11 +111,7 @@ async fn publish(bus: Bus, notes: Notes, publisher: u64, past: History) -> anyho
             }
         };
         let event = event(publisher, number, id)?;
-        notes.write(&Fact::Sent {
-            publisher,
-            sequence: number,
-            id,
-        })?;
+        notes.write(&Fact::Sent { publisher, sequence: number, id })?;
         let publishing = bus.publish_event(event.clone());
         waiting.push_back((event, publishing));
         while waiting.len() >= IN_FLIGHT
@@ -149,11 +141,7 @@ fn unanswered(past: &History, publisher: u64) -> (VecDeque<(u64, EventId)>, u64)
         .0
         .iter()
         .filter_map(|fact| match fact {
-            Fact::Sent {
-                publisher: by,
-                sequence,
-                id,
-            } if *by == publisher => Some((*sequence, *id)),
+            Fact::Sent { publisher: by, sequence, id } if *by == publisher => Some((*sequence, *id)),
             _ => None,
         })
         .collect();
@@ -204,20 +192,13 @@ async fn settle(notes: &Notes, group: GroupName, delivery: Delivery, choice: u64
     };
     match choice {
         0..NACK => {
-            notes.write(&Fact::Settling {
-                cursor: cursor.clone(),
-                offset,
-            })?;
+            notes.write(&Fact::Settling { cursor: cursor.clone(), offset })?;
             if answered(delivery.ack().await)? {
                 notes.write(&Fact::Acked { cursor, offset })?;
             }
         }
         NACK..97 => {
-            let failed = Fact::Failed {
-                cursor,
-                offset,
-                attempts,
-            };
+            let failed = Fact::Failed { cursor, offset, attempts };
             let nacked = answered(delivery.nack("not today").await)?;
             nacked.then(|| notes.write(&failed)).transpose()?;
         }

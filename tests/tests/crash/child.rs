@@ -43,10 +43,7 @@ impl Child {
             .stderr(File::create(complaints(home)).unwrap())
             .spawn()
             .unwrap();
-        Self {
-            process,
-            home: home.to_path_buf(),
-        }
+        Self { process, home: home.to_path_buf() }
     }
 
     /// Until it has written so many bytes' worth of further facts.
@@ -55,17 +52,9 @@ impl Child {
         let length = || fs::metadata(facts(&self.home)).map_or(0, |about| about.len());
         let (from, started) = (length(), Instant::now());
         while length() < from + facts_wanted * BYTES_PER_FACT {
-            assert!(
-                started.elapsed() < DEADLINE,
-                "the child makes no progress: {}",
-                self.complaints()
-            );
+            assert!(started.elapsed() < DEADLINE, "the child makes no progress: {}", self.complaints());
             thread::sleep(Duration::from_millis(2));
-            assert!(
-                self.process.try_wait().unwrap().is_none(),
-                "the child gave up: {}",
-                self.complaints()
-            );
+            assert!(self.process.try_wait().unwrap().is_none(), "the child gave up: {}", self.complaints());
         }
     }
 
@@ -75,11 +64,7 @@ impl Child {
     }
 
     pub fn kill(mut self) {
-        assert!(
-            self.process.try_wait().unwrap().is_none(),
-            "the child gave up: {}",
-            self.complaints()
-        );
+        assert!(self.process.try_wait().unwrap().is_none(), "the child gave up: {}", self.complaints());
         self.end();
     }
 

@@ -43,16 +43,10 @@ fn whatever_was_promised_survives_a_kill_at_any_moment() {
             }
         }
         let last = judge(home.path()).unwrap_or_else(|broken| fail(&mut home, done, &broken));
-        assert!(
-            last.stored >= judged.stored,
-            "promises became fewer: {judged:?}, then {last:?}"
-        );
+        assert!(last.stored >= judged.stored, "promises became fewer: {judged:?}, then {last:?}");
         judged = last;
         eprintln!("crash: after {done} kills: {judged:?}");
-        assert!(
-            judged.stored > 0 && judged.acked > 0 && judged.failed > 0,
-            "the load proved nothing"
-        );
+        assert!(judged.stored > 0 && judged.acked > 0 && judged.failed > 0, "the load proved nothing");
     }
 }
 
@@ -61,10 +55,7 @@ fn judge(home: &Path) -> Result<Summary, Vec<Violation>> {
     let history = child::history(home);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.unwrap().block_on(async {
-        let options = EmbeddedOptions {
-            sizes: small_files(),
-            ..EmbeddedOptions::default()
-        };
+        let options = EmbeddedOptions { sizes: small_files(), ..EmbeddedOptions::default() };
         let store = EmbeddedStore::open_with(child::data(home), options).await.unwrap();
         assert_eq!(store.damage(), [], "a kill damages nothing");
         let found = Found::read(&*store).await.unwrap();

@@ -19,19 +19,12 @@ fn a_backlog_of_two_hundred_megabytes_behind_a_slow_subscriber_does_not_grow_mem
         // Other tests of this binary would be measured too.
         let this = "e2e::backlog::a_backlog_of_two_hundred_megabytes_behind_a_slow_subscriber_does_not_grow_memory";
         let mut child = Command::new(std::env::current_exe().unwrap());
-        let done = child
-            .args(["--exact", this, "--nocapture"])
-            .env(ALONE, "1")
-            .output()
-            .unwrap();
+        let done = child.args(["--exact", this, "--nocapture"]).env(ALONE, "1").output().unwrap();
         let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success() && said.contains("1 passed"), "{said}");
         return;
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.unwrap().block_on(fill_while_somebody_is_slow());
 }
 
@@ -54,10 +47,7 @@ async fn fill_while_somebody_is_slow() {
         }
     }
     assert_eq!(floor(&bus, "metrics", "slow").await, EVENTS / 1_000);
-    assert!(
-        most - before.min(most) < MOST_GROWTH_MB,
-        "grew from {before} MB to {most} MB"
-    );
+    assert!(most - before.min(most) < MOST_GROWTH_MB, "grew from {before} MB to {most} MB");
 
     // The same for whoever reads all of it at once.
     let mut read = EVENTS / 1_000;
@@ -68,10 +58,7 @@ async fn fill_while_somebody_is_slow() {
         most = most.max(resident_mb());
     }
     assert_eq!(floor(&bus, "metrics", "slow").await, EVENTS);
-    assert!(
-        most - before.min(most) < MOST_GROWTH_MB,
-        "grew from {before} MB to {most} MB"
-    );
+    assert!(most - before.min(most) < MOST_GROWTH_MB, "grew from {before} MB to {most} MB");
     eprintln!("resident: {before} MB before, {most} MB at most");
     home.close_sound(bus).await;
 }

@@ -44,12 +44,8 @@ async fn the_latest_of_each_key_is_right_through_compactions_and_restarts() {
         let (mut random, mut expected) = (Random::seeded(7), Expected::new());
         let mut bus = home.start().await;
         let settings = TopicSettings::new("state").unwrap();
-        let compaction = Some(Compaction {
-            tombstone_grace_ms: 1_000,
-        });
-        bus.create_topic(TopicSettings { compaction, ..settings })
-            .await
-            .unwrap();
+        let compaction = Some(Compaction { tombstone_grace_ms: 1_000 });
+        bus.create_topic(TopicSettings { compaction, ..settings }).await.unwrap();
         let keyless = bus.publish("state", json!(1)).await;
         assert!(matches!(keyless, Err(Error::KeyRequired { .. })));
         for round in 0..4 {
@@ -57,10 +53,7 @@ async fn the_latest_of_each_key_is_right_through_compactions_and_restarts() {
             assert_latest(&bus, &expected, "before compaction").await;
             let report = bus.compact_now().await.unwrap()[0].1;
             if home.sizes.segment < 100_000 {
-                assert!(
-                    report.events_after < report.events_before / 2 + 500,
-                    "round {round}: {report:?}"
-                );
+                assert!(report.events_after < report.events_before / 2 + 500, "round {round}: {report:?}");
             }
             assert_latest(&bus, &expected, "after compaction").await;
             bus = home.restart(bus).await;
@@ -75,12 +68,7 @@ async fn the_latest_of_each_key_is_right_through_compactions_and_restarts() {
 
 /// A group that reads what is left comes to the same state.
 async fn assert_reading_gives_the_same(bus: &Bus, expected: &Expected) {
-    let mut state = bus
-        .subscribe("state", "cache")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut state = bus.subscribe("state", "cache").from(Position::Earliest).start().await.unwrap();
     let mut seen = Expected::new();
     let mut last = None;
     while last != Some(3_999) {

@@ -10,45 +10,21 @@ async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_says_wh
     for home in Home::of_each_size() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders", 0..1_000).await;
-        let mut orders = bus
-            .subscribe("orders", "billing")
-            .from(Position::Earliest)
-            .start()
-            .await
-            .unwrap();
+        let mut orders = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
         take_acked(&mut orders, 900).await;
         let fenced = next(&mut orders).await;
-        assert_eq!(
-            soon(bus.set_cursor("orders", 0, "billing", Position::Offset(250)))
-                .await
-                .unwrap(),
-            250
-        );
+        assert_eq!(soon(bus.set_cursor("orders", 0, "billing", Position::Offset(250))).await.unwrap(), 250);
         let late = soon(fenced.ack()).await;
-        assert!(
-            matches!(late, Err(Error::NotLeased { .. })),
-            "what was in flight is fenced: {late:?}"
-        );
+        assert!(matches!(late, Err(Error::NotLeased { .. })), "what was in flight is fenced: {late:?}");
         let bus = home.restart(bus).await;
         assert_eq!(floor(&bus, "orders", "billing").await, 250);
         let mut orders = bus.subscribe("orders", "billing").start().await.unwrap();
         assert!(take_acked(&mut orders, 750).await.into_iter().eq(250..1_000));
 
-        soon(bus.set_cursor("orders", 0, "billing", Position::Earliest))
-            .await
-            .unwrap();
-        soon(bus.set_cursor("orders", 0, "billing", Position::Latest))
-            .await
-            .unwrap();
+        soon(bus.set_cursor("orders", 0, "billing", Position::Earliest)).await.unwrap();
+        soon(bus.set_cursor("orders", 0, "billing", Position::Latest)).await.unwrap();
         let beyond = bus.set_cursor("orders", 0, "billing", Position::Offset(1_001)).await;
-        assert!(matches!(
-            beyond,
-            Err(Error::CursorBeyondEnd {
-                asked: 1_001,
-                next: 1_000,
-                ..
-            })
-        ));
+        assert!(matches!(beyond, Err(Error::CursorBeyondEnd { asked: 1_001, next: 1_000, .. })));
         let bus = home.restart(bus).await;
         assert_eq!(floor(&bus, "orders", "billing").await, 1_000);
         let trail = bus.read("system.audit", 0, 0, 10).await.unwrap().events;
@@ -56,19 +32,12 @@ async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_says_wh
             .iter()
             .map(|entry| {
                 let entry: Value = entry.payload().unwrap();
-                assert_eq!(
-                    (&entry["action"], &entry["group"]),
-                    (&"set_cursor".into(), &"billing".into())
-                );
+                assert_eq!((&entry["action"], &entry["group"]), (&"set_cursor".into(), &"billing".into()));
                 assert_eq!((&entry["topic"], &entry["partition"]), (&"orders".into(), &0.into()));
                 (entry["before"].as_u64().unwrap(), entry["after"].as_u64().unwrap())
             })
             .collect();
-        assert_eq!(
-            moves,
-            [(900, 250), (1_000, 0), (0, 1_000)],
-            "what was refused is not in it"
-        );
+        assert_eq!(moves, [(900, 250), (1_000, 0), (0, 1_000)], "what was refused is not in it");
         home.close_sound(bus).await;
     }
 }

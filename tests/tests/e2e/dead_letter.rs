@@ -30,11 +30,7 @@ async fn attempts_survive_restarts_and_count_on_to_the_dead_letter() {
                 delivery.ack().await.unwrap();
                 delivery = next(&mut orders).await;
             }
-            assert_eq!(
-                (delivery.offset(), delivery.attempt()),
-                (0, attempt),
-                "counted across restarts"
-            );
+            assert_eq!((delivery.offset(), delivery.attempt()), (0, attempt), "counted across restarts");
             delivery.nack("cannot be billed").await.unwrap();
             bus = home.restart(bus).await;
         }
@@ -52,19 +48,10 @@ async fn attempts_survive_restarts_and_count_on_to_the_dead_letter() {
         let letters = bus.read("dlq.orders", 0, 0, 10).await.unwrap().events;
         assert_eq!(letters.len(), 1, "once");
         let letter: Value = letters[0].payload().unwrap();
-        assert_eq!(
-            (&letter["topic"], &letter["group"]),
-            (&json!("orders"), &json!("billing"))
-        );
-        assert_eq!(
-            (&letter["attempts"], &letter["err"]),
-            (&json!(3), &json!("cannot be billed"))
-        );
+        assert_eq!((&letter["topic"], &letter["group"]), (&json!("orders"), &json!("billing")));
+        assert_eq!((&letter["attempts"], &letter["err"]), (&json!(3), &json!("cannot be billed")));
         assert_eq!(letter["original"]["id"], json!(receipt.id.to_string()));
-        assert_eq!(
-            (letters[0].key(), &letter["original"]["payload"]),
-            (Some("k"), &json!("poison"))
-        );
+        assert_eq!((letters[0].key(), &letter["original"]["payload"]), (Some("k"), &json!("poison")));
         home.close_sound(bus).await;
     }
 }
@@ -92,11 +79,7 @@ async fn a_letter_and_its_settlement_are_both_there_or_neither_wherever_the_powe
             // Refused if the power fails at this moment.
             let _answer = soon(delivery.nack("no")).await;
         }
-        let letters = async || {
-            bus.read("dlq.orders", 0, 0, 100)
-                .await
-                .map_or(0, |page| page.events.len() as u64)
-        };
+        let letters = async || bus.read("dlq.orders", 0, 0, 100).await.map_or(0, |page| page.events.len() as u64);
         until(async || disk.is_off() || letters().await == EVENTS).await;
         let disk = disk.power_loss(Survival::Strict).unwrap();
         drop((orders, bus));
@@ -111,17 +94,11 @@ async fn a_letter_and_its_settlement_are_both_there_or_neither_wherever_the_powe
         }
         bus.shutdown().await.unwrap();
     }
-    assert!(
-        none > 0 && some > 0 && all > 0,
-        "{none} before, {some} in between, {all} after"
-    );
+    assert!(none > 0 && some > 0 && all > 0, "{none} before, {some} in between, {all} after");
 }
 
 async fn open(disk: &PowerLossDisk) -> Bus {
-    let options = EmbeddedOptions {
-        disk: Arc::new(disk.clone()),
-        ..EmbeddedOptions::default()
-    };
+    let options = EmbeddedOptions { disk: Arc::new(disk.clone()), ..EmbeddedOptions::default() };
     let store = EmbeddedStore::open_with(disk.root(), options).await.unwrap();
     Bus::start(store, BusOptions::default()).await.unwrap()
 }
@@ -132,10 +109,7 @@ async fn lettered(bus: &Bus) -> BTreeSet<u64> {
         return BTreeSet::new();
     };
     let offset = |letter: Value| letter["original"]["offset"].as_u64().unwrap();
-    page.events
-        .iter()
-        .map(|letter| offset(letter.payload().unwrap()))
-        .collect()
+    page.events.iter().map(|letter| offset(letter.payload().unwrap())).collect()
 }
 
 /// The offsets that the group is done with.

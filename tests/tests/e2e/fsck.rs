@@ -28,17 +28,10 @@ async fn a_directory_is_sound_after_everything_happened_to_it() {
         for life in 0..3 {
             publish_numbers(&bus, "metrics", 0..1_000).await;
             for number in 0..300 {
-                bus.publish("state", json!(number))
-                    .key(format!("{}", number % 7))
-                    .await
-                    .unwrap();
+                bus.publish("state", json!(number)).key(format!("{}", number % 7)).await.unwrap();
             }
             let wait = Duration::from_millis(1);
-            let group = bus
-                .subscribe("**", "all")
-                .from(Position::Earliest)
-                .max_attempts(1)
-                .backoff(wait, wait);
+            let group = bus.subscribe("**", "all").from(Position::Earliest).max_attempts(1).backoff(wait, wait);
             let mut all = group.start().await.unwrap();
             for round in 0..20 {
                 publish_numbers(&bus, "metrics", 0..50).await;
@@ -50,9 +43,7 @@ async fn a_directory_is_sound_after_everything_happened_to_it() {
                     bus.compact_now().await.unwrap();
                 }
             }
-            soon(bus.set_cursor("state", 0, "all", Position::Offset(life)))
-                .await
-                .unwrap();
+            soon(bus.set_cursor("state", 0, "all", Position::Offset(life))).await.unwrap();
             drop(all);
             bus = home.restart(bus).await;
         }
@@ -83,12 +74,7 @@ async fn a_flipped_byte_in_a_sealed_segment_is_named_and_groups_go_on_behind_it(
     assert_eq!(report.events, 999, "all but one are readable");
 
     let bus = home.start().await;
-    let mut orders = bus
-        .subscribe("orders", "billing")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut orders = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     let (mut seen, mut gap) = (Vec::new(), None);
     while seen.last() != Some(&999) {
         match soon(orders.next_item()).await.unwrap() {
@@ -107,9 +93,6 @@ async fn a_flipped_byte_in_a_sealed_segment_is_named_and_groups_go_on_behind_it(
     };
     assert!(place.contains(&*damaged.to_string_lossy()), "{place}");
     publish_numbers(&bus, "orders", 1_000..1_010).await;
-    assert!(
-        take_acked(&mut orders, 10).await.into_iter().eq(1_000..1_010),
-        "publishing goes on"
-    );
+    assert!(take_acked(&mut orders, 10).await.into_iter().eq(1_000..1_010), "publishing goes on");
     assert_eq!(bus.lag("orders", "billing").await.unwrap().lag_events, 0);
 }

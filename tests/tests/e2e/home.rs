@@ -24,11 +24,7 @@ pub struct Home {
 
 impl Home {
     pub fn of(sizes: Sizes) -> Self {
-        Self {
-            dir: TempDir::new().unwrap(),
-            sizes,
-            clock: Arc::default(),
-        }
+        Self { dir: TempDir::new().unwrap(), sizes, clock: Arc::default() }
     }
 
     /// One with the sizes of production, one with tiny ones.
@@ -78,22 +74,14 @@ impl Home {
     pub fn segments(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for log in entries(&self.dir.path().join("segments")) {
-            found.extend(
-                entries(&log)
-                    .into_iter()
-                    .filter(|path| path.extension().is_some_and(|end| end == "seg")),
-            );
+            found.extend(entries(&log).into_iter().filter(|path| path.extension().is_some_and(|end| end == "seg")));
         }
         found.sort();
         found
     }
 
     fn options(&self) -> EmbeddedOptions {
-        EmbeddedOptions {
-            clock: self.clock.clone(),
-            sizes: self.sizes,
-            ..EmbeddedOptions::default()
-        }
+        EmbeddedOptions { clock: self.clock.clone(), sizes: self.sizes, ..EmbeddedOptions::default() }
     }
 }
 
@@ -111,8 +99,7 @@ pub struct MovableClock {
 
 impl MovableClock {
     pub fn advance(&self, by: Duration) {
-        self.ahead_ms
-            .fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+        self.ahead_ms.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
     }
 }
 
@@ -154,9 +141,7 @@ pub async fn take_acked(subscription: &mut Subscription, count: usize) -> Vec<u6
         taken.push(delivery.payload().unwrap());
         deliveries.push(delivery);
         if deliveries.len() == 500 {
-            soon(subscription.ack_all(std::mem::take(&mut deliveries)))
-                .await
-                .unwrap();
+            soon(subscription.ack_all(std::mem::take(&mut deliveries))).await.unwrap();
         }
     }
     soon(subscription.ack_all(deliveries)).await.unwrap();
@@ -166,9 +151,7 @@ pub async fn take_acked(subscription: &mut Subscription, count: usize) -> Vec<u6
 /// Publishes the numbers as payloads, in batches.
 pub async fn publish_numbers(bus: &Bus, topic: &str, numbers: std::ops::Range<u64>) -> Vec<Receipt> {
     let topic = TopicName::parse(topic).unwrap();
-    let events: Vec<_> = numbers
-        .map(|number| NewEvent::new(topic.clone(), json!(number)))
-        .collect();
+    let events: Vec<_> = numbers.map(|number| NewEvent::new(topic.clone(), json!(number))).collect();
     publish_all(bus, events).await
 }
 

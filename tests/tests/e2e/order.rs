@@ -34,13 +34,8 @@ async fn events_of_a_key_are_handled_in_order_by_several_subscribers_although_so
         publish_all(&bus, (0..EVENTS).map(step).collect()).await;
         let mut subscriptions = Vec::new();
         for _ in 0..SUBSCRIBERS {
-            let group = bus
-                .subscribe("steps", "workers")
-                .from(Position::Earliest)
-                .order(Order::Key);
-            let group = group
-                .max_attempts(100)
-                .backoff(Duration::from_millis(1), Duration::from_millis(2));
+            let group = bus.subscribe("steps", "workers").from(Position::Earliest).order(Order::Key);
+            let group = group.max_attempts(100).backoff(Duration::from_millis(1), Duration::from_millis(2));
             subscriptions.push(group.max_in_flight(64).start().await.unwrap());
         }
         let seen = Arc::new(Mutex::new(Seen {

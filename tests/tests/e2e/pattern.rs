@@ -18,10 +18,7 @@ async fn a_topic_made_after_a_restart_is_read_from_its_beginning() {
         let mut orders = bus.subscribe("orders.**", "audit").start().await.unwrap();
         assert!(take_acked(&mut orders, 10).await.into_iter().eq(100..110));
         publish_numbers(&bus, "orders.sent", 200..210).await;
-        assert!(
-            take_acked(&mut orders, 10).await.into_iter().eq(200..210),
-            "also while it runs"
-        );
+        assert!(take_acked(&mut orders, 10).await.into_iter().eq(200..210), "also while it runs");
         publish_numbers(&bus, "orders.placed", 10..11).await;
         assert_eq!(take_acked(&mut orders, 1).await, [10]);
         let bus = home.restart(bus).await;
@@ -39,16 +36,12 @@ async fn five_thousand_topics_live_in_one_bus() {
     let home = Home::of(promethean::Sizes::default());
     let mut bus = home.start().await;
     for round in 0..2 {
-        let receipts: Vec<_> = (0..TOPICS)
-            .map(|topic| bus.publish(&format!("many.t{topic}"), json!(topic)).send())
-            .collect();
+        let receipts: Vec<_> =
+            (0..TOPICS).map(|topic| bus.publish(&format!("many.t{topic}"), json!(topic)).send()).collect();
         for receipt in receipts {
             assert_eq!(receipt.await.unwrap().offset, round);
         }
-        let group = bus
-            .subscribe("many.*", "all")
-            .from(Position::Earliest)
-            .max_in_flight(5_000);
+        let group = bus.subscribe("many.*", "all").from(Position::Earliest).max_in_flight(5_000);
         let mut all = group.start().await.unwrap();
         let mut seen = take_acked(&mut all, TOPICS as usize).await;
         seen.sort_unstable();

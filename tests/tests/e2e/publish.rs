@@ -31,14 +31,8 @@ async fn every_part_of_an_event_comes_back_as_it_was_given() {
         let bus = home.restart(bus).await;
         let page = bus.read("orders.placed", 0, 0, 1).await.unwrap();
         let event = page.events[0].to_event().unwrap();
-        assert_eq!(
-            (event.id, event.ts, event.stored_ts),
-            (receipt.id, 12_345, receipt.stored_ts)
-        );
-        assert_eq!(
-            (event.key.as_deref(), event.sid.as_deref()),
-            (Some("k/1"), Some("boot-1"))
-        );
+        assert_eq!((event.id, event.ts, event.stored_ts), (receipt.id, 12_345, receipt.stored_ts));
+        assert_eq!((event.key.as_deref(), event.sid.as_deref()), (Some("k/1"), Some("boot-1")));
         assert_eq!(event.headers.get("x-source"), Some("web"));
         assert_eq!(event.headers.get("traceparent"), Some("00-1-2-01"));
         assert_eq!((event.tags, event.caused_by), (vec!["t".to_owned()], vec![cause]));
@@ -91,10 +85,7 @@ async fn what_is_wrong_is_refused_and_nothing_is_stored() {
     let refused: Vec<Error> = vec![
         bus.publish("Orders", json!(1)).await.unwrap_err(),
         bus.publish("dlq.orders", json!(1)).await.unwrap_err(),
-        bus.publish("orders", json!(1))
-            .header("authorization", "x")
-            .await
-            .unwrap_err(),
+        bus.publish("orders", json!(1)).header("authorization", "x").await.unwrap_err(),
         bus.publish("orders", json!(1)).partition(1).await.unwrap_err(),
         bus.publish("orders", huge).await.unwrap_err(),
     ];

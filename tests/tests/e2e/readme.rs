@@ -10,14 +10,7 @@ fn repository() -> PathBuf {
 fn the_readme_shows_the_quickstart_as_it_is() {
     let read = |path: &str| std::fs::read_to_string(repository().join(path)).unwrap();
     let (readme, example) = (read("README.md"), read("crates/promethean/examples/quickstart.rs"));
-    let shown: Vec<&str> = readme
-        .split("```rust\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
+    let shown: Vec<&str> = readme.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(shown.len(), 1, "one piece of Rust");
-    assert_eq!(
-        shown[0], example,
-        "copy crates/promethean/examples/quickstart.rs into the README"
-    );
+    assert_eq!(shown[0], example, "copy crates/promethean/examples/quickstart.rs into the README");
 }

@@ -51,11 +51,7 @@ async fn acks_out_of_order_are_kept_and_only_the_rest_is_delivered_again() {
         let mut orders = billing(&bus).await;
         for offset in LEFT {
             let delivery = next(&mut orders).await;
-            assert_eq!(
-                (delivery.offset(), delivery.attempt()),
-                (offset, 1),
-                "a shutdown is no attempt"
-            );
+            assert_eq!((delivery.offset(), delivery.attempt()), (offset, 1), "a shutdown is no attempt");
             delivery.ack().await.unwrap();
         }
         assert_eq!(floor(&bus, "orders.placed", "billing").await, 1_000);
@@ -70,10 +66,7 @@ async fn a_lease_that_ran_out_counts_as_an_attempt_also_after_a_restart() {
     let bus = home.start().await;
     publish_numbers(&bus, "orders.placed", 0..1).await;
     let wait = Duration::from_millis(1);
-    let group = bus
-        .subscribe("orders.placed", "billing")
-        .from(Position::Earliest)
-        .backoff(wait, wait);
+    let group = bus.subscribe("orders.placed", "billing").from(Position::Earliest).backoff(wait, wait);
     let mut orders = group.ack_timeout(Duration::from_millis(20)).start().await.unwrap();
     let forgotten = next(&mut orders).await;
     let second = next(&mut orders).await;

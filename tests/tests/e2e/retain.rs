@@ -11,10 +11,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Numbers with some weight, so that they fill segments.
 async fn publish_heavy(bus: &Bus, numbers: std::ops::Range<u64>) {
     let topic = TopicName::parse("metrics").unwrap();
-    let heavy = |number| NewEvent {
-        tags: vec!["x".repeat(200)],
-        ..NewEvent::new(topic.clone(), json!(number))
-    };
+    let heavy = |number| NewEvent { tags: vec!["x".repeat(200)], ..NewEvent::new(topic.clone(), json!(number)) };
     publish_all(bus, numbers.map(heavy).collect()).await;
 }
 
@@ -22,9 +19,7 @@ async fn publish_heavy(bus: &Bus, numbers: std::ops::Range<u64>) {
 async fn retention_by_age_drops_what_is_old_and_groups_go_on_after_a_notice() {
     for home in Home::of_each_size() {
         let bus = home.start().await;
-        bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR))
-            .await
-            .unwrap();
+        bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR)).await.unwrap();
         publish_heavy(&bus, 0..1_000).await;
         let group = bus.subscribe("metrics", "graphs").from(Position::Earliest);
         let mut graphs = group.start().await.unwrap();
@@ -41,11 +36,7 @@ async fn retention_by_age_drops_what_is_old_and_groups_go_on_after_a_notice() {
 
         let bus = home.restart(bus).await;
         let page = bus.read("metrics", 0, 0, 1).await.unwrap();
-        assert_eq!(
-            (page.bounds.start, page.events[0].offset()),
-            (1_000, 1_000),
-            "also after a restart"
-        );
+        assert_eq!((page.bounds.start, page.events[0].offset()), (1_000, 1_000), "also after a restart");
         let lag = bus.lag("metrics", "graphs").await.unwrap();
         assert_eq!(lag.lag_events, 500, "what is gone is no lag");
         let mut graphs = bus.subscribe("metrics", "graphs").start().await.unwrap();
@@ -68,26 +59,13 @@ async fn retention_by_age_drops_what_is_old_and_groups_go_on_after_a_notice() {
 async fn retention_by_size_runs_by_itself_and_gives_the_disk_back() {
     const KEPT_BYTES: u64 = 64 << 10;
     let [_, home] = Home::of_each_size();
-    let bus = home
-        .start_with(|options| options.maintenance_interval = Some(Duration::from_millis(20)))
-        .await;
-    bus.create_topic(TopicSettings::new("metrics").unwrap().retain_bytes(KEPT_BYTES))
-        .await
-        .unwrap();
-    let mut graphs = bus
-        .subscribe("metrics", "graphs")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let bus = home.start_with(|options| options.maintenance_interval = Some(Duration::from_millis(20))).await;
+    bus.create_topic(TopicSettings::new("metrics").unwrap().retain_bytes(KEPT_BYTES)).await.unwrap();
+    let mut graphs = bus.subscribe("metrics", "graphs").from(Position::Earliest).start().await.unwrap();
     let bytes_on_disk = || -> u64 {
         let files = home.segments();
         // One that is just being removed has no size any more.
-        files
-            .iter()
-            .filter_map(|file| file.metadata().ok())
-            .map(|file| file.len())
-            .sum()
+        files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
     };
     for round in 0..5 {
         publish_heavy(&bus, round * 1_000..(round + 1) * 1_000).await;
@@ -112,9 +90,7 @@ async fn retention_by_size_runs_by_itself_and_gives_the_disk_back() {
 async fn an_emptied_topic_goes_on_counting_after_a_restart() {
     for home in Home::of_each_size() {
         let bus = home.start().await;
-        bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR))
-            .await
-            .unwrap();
+        bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR)).await.unwrap();
         publish_heavy(&bus, 0..300).await;
         home.clock.advance(2 * HOUR);
         bus.retain_now().await.unwrap();

@@ -12,10 +12,7 @@ async fn what_a_dropped_subscription_held_goes_to_another_at_once() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders", 0..100).await;
         // So long that only the drop can be what frees them.
-        let group = bus
-            .subscribe("orders", "billing")
-            .from(Position::Earliest)
-            .ack_timeout(Duration::from_secs(3600));
+        let group = bus.subscribe("orders", "billing").from(Position::Earliest).ack_timeout(Duration::from_secs(3600));
         let mut first = group.clone().max_in_flight(100).start().await.unwrap();
         let mut held = Vec::new();
         for _ in 0..60 {
@@ -40,19 +37,11 @@ async fn what_a_dropped_subscription_held_goes_to_another_at_once() {
 async fn a_paused_subscription_gets_nothing_new_and_resumes_where_it_was() {
     let [home, _] = Home::of_each_size();
     let bus = home.start().await;
-    let mut orders = bus
-        .subscribe("orders", "billing")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut orders = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     orders.pause().await;
     publish_numbers(&bus, "orders", 0..10).await;
     let mut other = bus.subscribe("orders", "billing").start().await.unwrap();
-    assert!(
-        take_acked(&mut other, 10).await.into_iter().eq(0..10),
-        "the other gets all of it"
-    );
+    assert!(take_acked(&mut other, 10).await.into_iter().eq(0..10), "the other gets all of it");
     other.unsubscribe().await;
     publish_numbers(&bus, "orders", 10..20).await;
     assert!(orders.try_next().is_none());

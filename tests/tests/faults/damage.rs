@@ -29,20 +29,13 @@ async fn a_flipped_bit_in_a_sealed_segment_is_named_and_the_rest_is_read() {
         assert!(damage.position.abs_diff(position) < 600, "position {}", damage.position);
         assert!(damage.to_string().contains(&*damaged.to_string_lossy()));
     }
-    assert!(
-        (198..200).contains(&found.ids.len()),
-        "{} of 200 are readable",
-        found.ids.len()
-    );
+    assert!((198..200).contains(&found.ids.len()), "{} of 200 are readable", found.ids.len());
     assert!(found.offsets.is_sorted());
     let offset = publish(&store, 500).await.expect("publishing goes on");
     assert_eq!(offset, 200);
     drop(store);
 
-    let options = EmbeddedOptions {
-        sizes: Sizes::tiny(),
-        ..EmbeddedOptions::default()
-    };
+    let options = EmbeddedOptions { sizes: Sizes::tiny(), ..EmbeddedOptions::default() };
     let report = fsck::fsck(scene.dir.path(), &options, |_| {}).unwrap();
     assert!(!report.is_sound());
     assert!(report.damage.iter().all(|damage| &damage.file == damaged));
@@ -76,11 +69,7 @@ async fn a_bad_index_harms_nobody(first_byte: u64) {
     let found = read_all(&store).await;
     assert_eq!((found.ids.len(), found.damage.len()), (200, 0));
     for number in [0, 57, 199] {
-        assert_eq!(
-            publish(&store, number).await.unwrap(),
-            number,
-            "the same id again is not stored again"
-        );
+        assert_eq!(publish(&store, number).await.unwrap(), number, "the same id again is not stored again");
     }
 }
 
@@ -88,10 +77,7 @@ async fn a_bad_index_harms_nobody(first_byte: u64) {
 async fn a_flipped_bit_in_the_journal_is_named_and_what_follows_is_kept() {
     let disk = PowerLossDisk::new().unwrap();
     let open = async |disk: &PowerLossDisk| {
-        let options = EmbeddedOptions {
-            disk: Arc::new(disk.clone()),
-            ..EmbeddedOptions::default()
-        };
+        let options = EmbeddedOptions { disk: Arc::new(disk.clone()), ..EmbeddedOptions::default() };
         EmbeddedStore::open_with(disk.root(), options).await.unwrap()
     };
     let store = open(&disk).await;
@@ -107,19 +93,11 @@ async fn a_flipped_bit_in_the_journal_is_named_and_what_follows_is_kept() {
     let damage = store.damage();
     assert!(!damage.is_empty(), "the damage is told");
     assert_eq!(damage[0].file, path);
-    assert!(
-        damage[0].position.abs_diff(position) < 600,
-        "position {}",
-        damage[0].position
-    );
+    assert!(damage[0].position.abs_diff(position) < 600, "position {}", damage[0].position);
     let found = read_all(&store).await;
     assert_eq!(found.ids.len(), 9, "all but one are there");
     assert!(!found.damage.is_empty(), "whoever reads over the gap is told");
-    assert_eq!(
-        publish(&store, 50).await.unwrap(),
-        10,
-        "the lost offset is not given out again"
-    );
+    assert_eq!(publish(&store, 50).await.unwrap(), 10, "the lost offset is not given out again");
 }
 
 #[tokio::test]

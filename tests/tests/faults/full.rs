@@ -32,10 +32,7 @@ async fn goes_on_when_full(place: Place) {
     // The journal alone goes round in the files it has for as long as segments take the events.
     if place != Place::Journal {
         let (taken, refused) = publish_until_refused(&store, 50).await;
-        assert!(
-            refused.to_string().contains("os error 28"),
-            "the reason is told: {refused}"
-        );
+        assert!(refused.to_string().contains("os error 28"), "the reason is told: {refused}");
         numbers.extend(taken);
     } else {
         publish_some(&store, &mut numbers).await;
@@ -54,11 +51,7 @@ async fn goes_on_when_full(place: Place) {
     let store = scene.open().await;
     let found = read_all(&store).await;
     assert_holds(&found, &numbers);
-    assert_eq!(
-        found.offsets,
-        (0..found.offsets.len() as u64).collect::<Vec<_>>(),
-        "no holes"
-    );
+    assert_eq!(found.offsets, (0..found.offsets.len() as u64).collect::<Vec<_>>(), "no holes");
     assert_eq!(store.cursor(&cursor()).await.unwrap().unwrap().floor, 20);
 }
 

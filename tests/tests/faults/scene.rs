@@ -25,11 +25,7 @@ pub struct Scene {
 impl Scene {
     pub fn new() -> Self {
         let (disk, faults) = FaultyDisk::over(Arc::new(RealDisk));
-        Self {
-            dir: TempDir::new().unwrap(),
-            disk: Arc::new(disk),
-            faults,
-        }
+        Self { dir: TempDir::new().unwrap(), disk: Arc::new(disk), faults }
     }
 
     pub async fn open(&self) -> Arc<EmbeddedStore> {
@@ -37,11 +33,7 @@ impl Scene {
     }
 
     pub async fn try_open(&self) -> Result<Arc<EmbeddedStore>, StoreError> {
-        let options = EmbeddedOptions {
-            disk: self.disk.clone(),
-            sizes: Sizes::tiny(),
-            ..EmbeddedOptions::default()
-        };
+        let options = EmbeddedOptions { disk: self.disk.clone(), sizes: Sizes::tiny(), ..EmbeddedOptions::default() };
         EmbeddedStore::open_with(self.dir.path(), options).await
     }
 
@@ -120,11 +112,7 @@ pub async fn settle(store: &EmbeddedStore, offset: Offset) -> Result<(), CommitE
     let state = store.cursor(&cursor()).await.unwrap();
     let epoch = state.map_or(0, |state| state.epoch);
     let range = offset..offset + 1;
-    let change = CursorChange::Settle {
-        epoch,
-        settled: vec![range],
-        failures: Vec::new(),
-    };
+    let change = CursorChange::Settle { epoch, settled: vec![range], failures: Vec::new() };
     store.commit(Commit::cursor(cursor(), change)).await.map(|_| ())
 }
 
@@ -135,11 +123,7 @@ pub struct Everything {
 }
 
 pub async fn read_all(store: &EmbeddedStore) -> Everything {
-    let mut all = Everything {
-        ids: Vec::new(),
-        offsets: Vec::new(),
-        damage: Vec::new(),
-    };
+    let mut all = Everything { ids: Vec::new(), offsets: Vec::new(), damage: Vec::new() };
     let mut from = 0;
     loop {
         let batch = store.read(&log(), from, ReadLimit::default()).await.unwrap();

@@ -49,16 +49,7 @@ pub async fn run(seed: u64) {
 
         disk.cut_power_after(disk.operations() + random.within(1..900));
         let mut expected = known.clone();
-        live(
-            &store,
-            &disk,
-            &mut random,
-            &mut number,
-            &mut expected,
-            &mut asked,
-            &context,
-        )
-        .await;
+        live(&store, &disk, &mut random, &mut number, &mut expected, &mut asked, &context).await;
         drop(store);
         disk = lose_power(&disk, &mut random);
     }
@@ -184,18 +175,12 @@ impl Asked {
             }
             match model.difference(found) {
                 None => {
-                    return Model {
-                        logs: found.logs.clone(),
-                        ..model
-                    };
+                    return Model { logs: found.logs.clone(), ..model };
                 }
                 Some(difference) => differences.push(format!("{taken}: {difference}")),
             }
         }
         let all = self.steps.len();
-        panic!(
-            "{context}: {done} of {all} steps were answered; compared with each end:\n{}",
-            differences.join("\n")
-        )
+        panic!("{context}: {done} of {all} steps were answered; compared with each end:\n{}", differences.join("\n"))
     }
 }

@@ -75,10 +75,7 @@ impl Model {
             }
             CursorChange::Reset { floor } => {
                 let state = self.cursors.entry(name.clone()).or_default();
-                *state = CursorState {
-                    epoch: state.epoch + 1,
-                    ..CursorState::at(*floor)
-                };
+                *state = CursorState { epoch: state.epoch + 1, ..CursorState::at(*floor) };
             }
             CursorChange::Create { .. } | CursorChange::Delete => {}
         }
@@ -88,11 +85,7 @@ impl Model {
     pub async fn read(store: &EmbeddedStore) -> Self {
         let mut found = Self::default();
         for info in store.logs().await.unwrap() {
-            let mut log = Log {
-                bounds: info.bounds,
-                compacted: info.options.compacted,
-                ..Log::default()
-            };
+            let mut log = Log { bounds: info.bounds, compacted: info.options.compacted, ..Log::default() };
             let mut from = 0;
             loop {
                 let batch = store.read(&info.log, from, ReadLimit::default()).await.unwrap();
@@ -116,10 +109,7 @@ impl Model {
         }
         found.cursors = store.cursors(None).await.unwrap().into_iter().collect();
         let documents = store.documents(COLLECTION, None, usize::MAX).await.unwrap();
-        found.documents = documents
-            .into_iter()
-            .map(|it| (it.key, (it.revision, it.value)))
-            .collect();
+        found.documents = documents.into_iter().map(|it| (it.key, (it.revision, it.value))).collect();
         found
     }
 
@@ -157,10 +147,7 @@ impl Log {
 
     /// The latest event of each key.
     pub fn latest(&self) -> BTreeMap<&str, Offset> {
-        self.events
-            .iter()
-            .filter_map(|(offset, event)| Some((event.key.as_deref()?, *offset)))
-            .collect()
+        self.events.iter().filter_map(|(offset, event)| Some((event.key.as_deref()?, *offset))).collect()
     }
 
     fn difference(&self, found: &Self) -> Option<String> {
@@ -169,23 +156,14 @@ impl Log {
             return Some(format!("expected {expected:?}, found {found:?}"));
         }
         if !self.compacted {
-            let missing = self
-                .events
-                .iter()
-                .find(|(offset, event)| found.events.get(offset) != Some(event));
+            let missing = self.events.iter().find(|(offset, event)| found.events.get(offset) != Some(event));
             let added = found.events.keys().find(|offset| !self.events.contains_key(offset));
             let differs = missing.map(|(offset, _)| offset).or(added)?;
             return Some(format!("offset {differs} is not as it was stored"));
         }
         // Compaction may have dropped what a later event of the same key replaced, nothing else.
-        let invented = found
-            .events
-            .iter()
-            .find(|(offset, event)| self.events.get(offset) != Some(event));
-        let dropped = self
-            .latest()
-            .into_values()
-            .find(|offset| !found.events.contains_key(offset));
+        let invented = found.events.iter().find(|(offset, event)| self.events.get(offset) != Some(event));
+        let dropped = self.latest().into_values().find(|offset| !found.events.contains_key(offset));
         let differs = invented.map(|(offset, _)| *offset).or(dropped)?;
         Some(format!("compacted: offset {differs} is not as it was stored"))
     }

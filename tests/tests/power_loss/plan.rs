@@ -44,10 +44,7 @@ pub fn compacted_log() -> LogName {
 pub fn cursors() -> Vec<CursorName> {
     let group = |name| GroupName::parse(name).unwrap();
     let logs = plain_logs();
-    vec![
-        CursorName::new(logs[0].clone(), group("one")),
-        CursorName::new(logs[2].clone(), group("two")),
-    ]
+    vec![CursorName::new(logs[0].clone(), group("one")), CursorName::new(logs[2].clone(), group("two"))]
 }
 
 impl Plan {
@@ -80,11 +77,7 @@ impl Plan {
         let append = |(log, event): &(LogName, Event)| {
             let mut new = NewEvent::new(log.topic.clone(), Json::trusted(event.payload.clone()));
             new.key.clone_from(&event.key);
-            Append {
-                log: log.clone(),
-                event: EncodedEvent::encode(&new, event.id, 0).unwrap(),
-                dedupe: Dedupe::Window,
-            }
+            Append { log: log.clone(), event: EncodedEvent::encode(&new, event.id, 0).unwrap(), dedupe: Dedupe::Window }
         };
         let document = |(key, value): &(String, Option<Bytes>)| DocumentWrite {
             collection: COLLECTION.to_owned(),
@@ -151,10 +144,6 @@ fn draw_change(random: &mut Random, name: CursorName, now: &Model) -> Option<(Cu
         }
     }
     let epoch = state.epoch;
-    let change = CursorChange::Settle {
-        epoch,
-        settled,
-        failures,
-    };
+    let change = CursorChange::Settle { epoch, settled, failures };
     Some((name, change))
 }

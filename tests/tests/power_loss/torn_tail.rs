@@ -109,21 +109,14 @@ fn id(number: u64) -> EventId {
 }
 
 async fn open(disk: &PowerLossDisk) -> Arc<EmbeddedStore> {
-    let options = EmbeddedOptions {
-        disk: Arc::new(disk.clone()),
-        sizes: Sizes::tiny(),
-        ..EmbeddedOptions::default()
-    };
+    let options = EmbeddedOptions { disk: Arc::new(disk.clone()), sizes: Sizes::tiny(), ..EmbeddedOptions::default() };
     EmbeddedStore::open_with(disk.root(), options).await.unwrap()
 }
 
 async fn publish(store: &EmbeddedStore, number: u64) {
     let event = NewEvent::new(log().topic, Json::trusted(number.to_string().into()));
     let event = EncodedEvent::encode(&event, id(number), 0).unwrap();
-    store
-        .commit(Commit::append(log(), event, Dedupe::Window))
-        .await
-        .unwrap();
+    store.commit(Commit::append(log(), event, Dedupe::Window)).await.unwrap();
 }
 
 async fn read(store: &EmbeddedStore) -> Vec<EventId> {

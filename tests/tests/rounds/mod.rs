@@ -2,8 +2,5 @@
 
 /// The number in the environment variable, else the default.
 pub fn rounds(variable: &str, default: u64) -> u64 {
-    std::env::var(variable)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

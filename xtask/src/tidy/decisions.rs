@@ -7,18 +7,10 @@ const FOLDER: &str = "docs/decisions/";
 const INDEX: &str = "docs/decisions/README.md";
 
 pub fn check(files: &[File]) -> Vec<Complaint> {
-    let index = files
-        .iter()
-        .find(|file| file.path == INDEX)
-        .map_or("", |file| file.text.as_str());
-    let pages = files
-        .iter()
-        .filter_map(|file| file.path.strip_prefix(FOLDER))
-        .filter(|name| name.ends_with(".md"));
+    let index = files.iter().find(|file| file.path == INDEX).map_or("", |file| file.text.as_str());
+    let pages = files.iter().filter_map(|file| file.path.strip_prefix(FOLDER)).filter(|name| name.ends_with(".md"));
     let unlisted = pages.filter(|name| *name != "README.md" && !index.contains(&format!("({name})")));
-    unlisted
-        .map(|name| Complaint::new(&format!("{FOLDER}{name}"), 0, format!("list it in {INDEX}")))
-        .collect()
+    unlisted.map(|name| Complaint::new(&format!("{FOLDER}{name}"), 0, format!("list it in {INDEX}"))).collect()
 }
 
 #[cfg(test)]
@@ -27,10 +19,7 @@ mod tests {
 
     #[test]
     fn a_page_is_listed() {
-        let file = |path: &str, text: &str| File {
-            path: path.into(),
-            text: text.into(),
-        };
+        let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let page = || file("docs/decisions/0001-a.md", "# A\n");
         assert_eq!(check(&[file(INDEX, "- [A](0001-a.md)\n"), page()]), []);
         assert_eq!(check(&[file(INDEX, "- [B](0002-b.md)\n"), page()]).len(), 1);

@@ -4,12 +4,7 @@ use super::Complaint;
 use super::source::Source;
 
 pub fn check(source: &Source<'_>) -> Option<Complaint> {
-    let says = source
-        .text
-        .lines()
-        .next()
-        .and_then(|line| line.strip_prefix("//!"))
-        .map_or("", str::trim);
+    let says = source.text.lines().next().and_then(|line| line.strip_prefix("//!")).map_or("", str::trim);
     let advice = "open the file with `//!`: what it is for and what it promises";
     says.is_empty().then(|| Complaint::new(source.path, 1, advice))
 }

@@ -11,16 +11,7 @@ const MAY_USE: [(&str, &[&str]); 6] = [
     ("prom-store", &["prom-types"]),
     ("prom-store-embedded", &["prom-types", "prom-store"]),
     ("prom-engine", &["prom-types", "prom-transform", "prom-store"]),
-    (
-        "promethean",
-        &[
-            "prom-types",
-            "prom-transform",
-            "prom-store",
-            "prom-store-embedded",
-            "prom-engine",
-        ],
-    ),
+    ("promethean", &["prom-types", "prom-transform", "prom-store", "prom-store-embedded", "prom-engine"]),
 ];
 /// Tests, measurements and tools look at everything.
 const MAY_USE_ALL: [&str; 4] = ["prom-testkit", "prom-tests", "prom-bench", "xtask"];
@@ -82,10 +73,7 @@ mod tests {
     use super::*;
 
     fn advice(path: &str, manifest: &str) -> Vec<String> {
-        let file = File {
-            path: path.into(),
-            text: manifest.into(),
-        };
+        let file = File { path: path.into(), text: manifest.into() };
         check(&[file]).into_iter().map(|complaint| complaint.advice).collect()
     }
 
@@ -94,10 +82,7 @@ mod tests {
         let engine = |dependencies: &str| format!("[package]\nname = \"prom-engine\"\n[dependencies]\n{dependencies}");
         let path = "crates/prom-engine/Cargo.toml";
         assert!(advice(path, &engine("prom-types.workspace = true\nbytes = \"1\"\n")).is_empty());
-        let wrong = advice(
-            path,
-            &engine("prom-store-embedded = { path = \"../prom-store-embedded\" }\n"),
-        );
+        let wrong = advice(path, &engine("prom-store-embedded = { path = \"../prom-store-embedded\" }\n"));
         assert_eq!(wrong, ["`prom-engine` must not depend on `prom-store-embedded`"]);
         let tests = engine("[dev-dependencies]\nprom-testkit.workspace = true\n");
         assert!(advice(path, &tests).is_empty());

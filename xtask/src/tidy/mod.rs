@@ -23,11 +23,7 @@ pub struct Complaint {
 
 impl Complaint {
     fn new(path: &str, line: usize, advice: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            advice: advice.into(),
-        }
+        Self { path: path.to_owned(), line, advice: advice.into() }
     }
 }
 
@@ -51,10 +47,7 @@ pub fn run() -> Result<()> {
 
 fn check(files: &[File]) -> Vec<Complaint> {
     let rust = source::read_all(files);
-    let ratchet = files
-        .iter()
-        .find(|file| file.path == RATCHET)
-        .map_or("", |file| file.text.as_str());
+    let ratchet = files.iter().find(|file| file.path == RATCHET).map_or("", |file| file.text.as_str());
     let mut complaints = Vec::new();
     for file in files {
         complaints.extend(text::check(file));

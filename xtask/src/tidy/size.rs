@@ -23,21 +23,10 @@ struct Sized {
 pub fn check(sources: &[Source<'_>], ratchet: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     let mut allowed: HashMap<&str, usize> = HashMap::new();
-    for (index, line) in ratchet
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-    {
-        match line
-            .split_once(' ')
-            .and_then(|(lines, name)| Some((lines.parse().ok()?, name)))
-        {
+    for (index, line) in ratchet.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+        match line.split_once(' ').and_then(|(lines, name)| Some((lines.parse().ok()?, name))) {
             Some((lines, name)) => drop(allowed.insert(name, lines)),
-            None => complaints.push(Complaint::new(
-                RATCHET,
-                index + 1,
-                "expected: lines, path, function if it is one",
-            )),
+            None => complaints.push(Complaint::new(RATCHET, index + 1, "expected: lines, path, function if it is one")),
         }
     }
     for sized in sources.iter().flat_map(measure) {
@@ -49,13 +38,7 @@ pub fn check(sources: &[Source<'_>], ratchet: &str) -> Vec<Complaint> {
 }
 
 fn judge(sized: &Sized, allowed: Option<usize>) -> Option<Complaint> {
-    let Sized {
-        name,
-        path,
-        line,
-        lines,
-        limit,
-    } = sized;
+    let Sized { name, path, line, lines, limit } = sized;
     let complain = |advice: String| Some(Complaint::new(path, *line, advice));
     match allowed {
         None if lines > limit => complain(format!("split by role: {lines} lines, at most {limit} (`{name}`)")),
@@ -78,15 +61,13 @@ fn measure(source: &Source<'_>) -> Vec<Sized> {
         lines: source.text.lines().count(),
         limit: FILE_LINES,
     };
-    let functions = functions(&source.code)
-        .into_iter()
-        .map(|(function, line, lines)| Sized {
-            name: format!("{path} {function}"),
-            path: path.clone(),
-            line,
-            lines,
-            limit: FUNCTION_LINES,
-        });
+    let functions = functions(&source.code).into_iter().map(|(function, line, lines)| Sized {
+        name: format!("{path} {function}"),
+        path: path.clone(),
+        line,
+        lines,
+        limit: FUNCTION_LINES,
+    });
     let functions: Vec<Sized> = functions.collect();
     [file].into_iter().chain(functions).collect()
 }
@@ -98,11 +79,7 @@ fn functions(code: &str) -> Vec<(String, usize, usize)> {
         let begins = at == 0 || !(code.as_bytes()[at - 1].is_ascii_alphanumeric() || code.as_bytes()[at - 1] == b'_');
         let rest = code[at + 3..].trim_start();
         let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let open = if begins && !name.is_empty() {
-            body_start(code, at)
-        } else {
-            None
-        };
+        let open = if begins && !name.is_empty() { body_start(code, at) } else { None };
         if let Some(open) = open {
             let (first, last) = (line_of(code, at), line_of(code, block_end(code, open) - 1));
             found.push((name, first, last - first + 1));
@@ -132,10 +109,7 @@ mod tests {
     use super::*;
 
     fn complaints(path: &str, text: &str, ratchet: &str) -> Vec<String> {
-        check(&[read(path, text)], ratchet)
-            .into_iter()
-            .map(|complaint| complaint.advice)
-            .collect()
+        check(&[read(path, text)], ratchet).into_iter().map(|complaint| complaint.advice).collect()
     }
 
     fn function(lines: usize) -> String {

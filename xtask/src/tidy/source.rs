@@ -21,10 +21,8 @@ const MADE_FOR_TESTS: [&str; 2] = ["crates/prom-store/src/contract", "crates/pro
 pub fn read_all(files: &[File]) -> Vec<Source<'_>> {
     let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
     let mut sources: Vec<Source<'_>> = rust.map(|file| read(&file.path, &file.text)).collect();
-    let test_modules: HashSet<String> = sources
-        .iter()
-        .flat_map(|source| test_modules(source.path, &source.code))
-        .collect();
+    let test_modules: HashSet<String> =
+        sources.iter().flat_map(|source| test_modules(source.path, &source.code)).collect();
     for source in &mut sources {
         let module = source.path.trim_end_matches(".rs").trim_end_matches("/mod");
         let mut parts = module.match_indices('/').map(|(at, _)| &module[..at]).chain([module]);
@@ -48,11 +46,7 @@ pub fn read<'f>(path: &'f str, text: &'f str) -> Source<'f> {
 
 /// The line of a byte position, from 1.
 pub fn line_of(text: &str, position: usize) -> usize {
-    text.as_bytes()[..position]
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
-        + 1
+    text.as_bytes()[..position].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// Where the block ends that opens with the brace at `open`.
@@ -107,9 +101,7 @@ fn test_modules(path: &str, code: &str) -> Vec<String> {
 
 /// Replaces everything but line ends by spaces, byte for byte.
 fn blank(text: &str) -> String {
-    text.bytes()
-        .map(|byte| if byte == b'\n' { '\n' } else { ' ' })
-        .collect()
+    text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
 }
 
 fn blank_literals(text: &str) -> String {
@@ -123,11 +115,7 @@ fn blank_literals(text: &str) -> String {
             at = end;
         } else {
             // Outside of literals Rust is nearly always ASCII; what is not has no meaning for the rules.
-            code.push(if bytes[at].is_ascii() {
-                char::from(bytes[at])
-            } else {
-                ' '
-            });
+            code.push(if bytes[at].is_ascii() { char::from(bytes[at]) } else { ' ' });
             at += 1;
         }
     }
@@ -175,14 +163,8 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 
 /// `r"…"`, `r#"…"#`, `b"…"`, `br"…"`, `c"…"`; anything else that begins with these letters is a name.
 fn prefixed_end(bytes: &[u8], start: usize) -> usize {
-    let letters = bytes[start..]
-        .iter()
-        .take_while(|byte| matches!(byte, b'r' | b'b' | b'c'))
-        .count();
-    let hashes = bytes[start + letters..]
-        .iter()
-        .take_while(|byte| **byte == b'#')
-        .count();
+    let letters = bytes[start..].iter().take_while(|byte| matches!(byte, b'r' | b'b' | b'c')).count();
+    let hashes = bytes[start + letters..].iter().take_while(|byte| **byte == b'#').count();
     let quote = start + letters + hashes;
     let raw = bytes[start..start + letters].contains(&b'r');
     if letters > 2 || bytes.get(quote) != Some(&b'"') || (hashes > 0 && !raw) {
@@ -193,9 +175,7 @@ fn prefixed_end(bytes: &[u8], start: usize) -> usize {
     }
     let mut close = vec![b'"'];
     close.extend(std::iter::repeat_n(b'#', hashes));
-    let found = bytes[quote + 1..]
-        .windows(close.len())
-        .position(|window| window == close);
+    let found = bytes[quote + 1..].windows(close.len()).position(|window| window == close);
     found.map_or(bytes.len(), |length| quote + 1 + length + close.len())
 }
 
@@ -207,9 +187,7 @@ fn character_end(text: &str, start: usize) -> usize {
         Some((_, '\\')) => {
             // At least one character is escaped, also if it is a quote.
             let escaped = characters.next().map_or(1, |(at, character)| at + character.len_utf8());
-            rest[escaped..]
-                .find('\'')
-                .map_or(text.len(), |length| start + 1 + escaped + length + 1)
+            rest[escaped..].find('\'').map_or(text.len(), |length| start + 1 + escaped + length + 1)
         }
         Some((_, character)) if rest[character.len_utf8()..].starts_with('\'') => start + 1 + character.len_utf8() + 1,
         _ => start,
@@ -232,20 +210,15 @@ mod tests {
 
     #[test]
     fn test_items_are_not_production() {
-        let source = read(
-            "a.rs",
-            "fn a() { x }\n#[cfg(test)]\nmod tests { fn b() { y } }\n#[cfg(test)]\nuse z;\nfn c() {}\n",
-        );
+        let source =
+            read("a.rs", "fn a() { x }\n#[cfg(test)]\nmod tests { fn b() { y } }\n#[cfg(test)]\nuse z;\nfn c() {}\n");
         assert!(source.production.contains("fn a() { x }") && source.production.contains("fn c() {}"));
         assert!(!source.production.contains('y') && !source.production.contains('z'));
     }
 
     #[test]
     fn a_module_under_the_test_attribute_is_test_code_with_all_below_it() {
-        let file = |path: &str, text: &str| File {
-            path: path.into(),
-            text: text.into(),
-        };
+        let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let files = [
             file("c/src/a/mod.rs", "#[cfg(test)]\nmod promises;\nmod real;"),
             file("c/src/a/promises/mod.rs", "mod b;"),

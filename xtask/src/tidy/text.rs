@@ -55,10 +55,7 @@ mod tests {
     use super::*;
 
     fn advice(text: &str) -> usize {
-        let file = File {
-            path: "a.md".into(),
-            text: text.into(),
-        };
+        let file = File { path: "a.md".into(), text: text.into() };
         check(&file).len()
     }
 

@@ -17,11 +17,7 @@ pub fn check(source: &Source<'_>) -> Vec<Complaint> {
         |folders: &[&str]| source.is_test || is_example || folders.iter().any(|at| source.path.starts_with(at));
     let mut complaints = Vec::new();
     if !exempt(&MAY_PANIC) {
-        complaints.extend(find(
-            source,
-            &PANICKING,
-            "return an error that says what to do, instead of",
-        ));
+        complaints.extend(find(source, &PANICKING, "return an error that says what to do, instead of"));
     }
     if !exempt(&MAY_PRINT) {
         complaints.extend(find(source, &PRINTING, "use `tracing` or return it, instead of"));
@@ -51,36 +47,19 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        check(&read(path, text))
-            .into_iter()
-            .map(|complaint| complaint.line)
-            .collect()
+        check(&read(path, text)).into_iter().map(|complaint| complaint.line).collect()
     }
 
     #[test]
     fn panics_belong_into_tests_tools_and_examples() {
         let code = "fn a() {\n    b.unwrap();\n    c\n        .expect(\"d\");\n}\n";
         assert_eq!(lines("crates/prom-engine/src/a.rs", code), [2, 4]);
-        for path in [
-            "tests/src/a.rs",
-            "crates/prom-store/tests/a.rs",
-            "xtask/src/a.rs",
-            "bench/src/a.rs",
-        ] {
+        for path in ["tests/src/a.rs", "crates/prom-store/tests/a.rs", "xtask/src/a.rs", "bench/src/a.rs"] {
             assert_eq!(lines(path, code), [0; 0], "{path}");
         }
         assert_eq!(lines("crates/promethean/examples/a.rs", code), [0; 0]);
-        assert_eq!(
-            lines("crates/a/src/a.rs", &format!("#[cfg(test)]\nmod tests {{ {code} }}")),
-            [0; 0]
-        );
-        assert_eq!(
-            lines(
-                "crates/a/src/a.rs",
-                "/// a.unwrap()\nfn a() { \".unwrap()\"; b.unwrap_or(1); }"
-            ),
-            [0; 0]
-        );
+        assert_eq!(lines("crates/a/src/a.rs", &format!("#[cfg(test)]\nmod tests {{ {code} }}")), [0; 0]);
+        assert_eq!(lines("crates/a/src/a.rs", "/// a.unwrap()\nfn a() { \".unwrap()\"; b.unwrap_or(1); }"), [0; 0]);
     }
 
     #[test]
@@ -88,9 +67,6 @@ mod tests {
         let code = "fn a() {\n    println!(\"b\");\n    dbg!(c);\n}\n";
         assert_eq!(lines("crates/prom-engine/src/a.rs", code), [2, 3]);
         assert_eq!(lines("bench/src/a.rs", code), [0; 0]);
-        assert_eq!(
-            lines("crates/a/src/a.rs", "fn a() { my_println!(); \"println!\"; }"),
-            [0; 0]
-        );
+        assert_eq!(lines("crates/a/src/a.rs", "fn a() { my_println!(); \"println!\"; }"), [0; 0]);
     }
 }

@@ -14,10 +14,7 @@ pub struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self {
-            first: Duration::from_millis(200),
-            max: Duration::from_secs(30),
-        }
+        Self { first: Duration::from_millis(200), max: Duration::from_secs(30) }
     }
 }
 
@@ -61,23 +58,13 @@ mod tests {
     fn waits_double_up_to_the_ceiling_and_jitter_only_shortens_them() {
         let backoff = Backoff::default();
         let mut jitter = Jitter::new(7);
-        for (failures, ceiling_ms) in [
-            (0, 200),
-            (1, 200),
-            (2, 400),
-            (3, 800),
-            (8, 25_600),
-            (9, 30_000),
-            (500, 30_000),
-        ] {
+        for (failures, ceiling_ms) in [(0, 200), (1, 200), (2, 400), (3, 800), (8, 25_600), (9, 30_000), (500, 30_000)]
+        {
             let ceiling = Duration::from_millis(ceiling_ms);
             assert_eq!(backoff.ceiling(failures), ceiling, "after {failures} failures");
             for _ in 0..100 {
                 let wait = backoff.wait(failures, &mut jitter);
-                assert!(
-                    wait <= ceiling && wait >= ceiling * 3 / 4,
-                    "{wait:?} after {failures} failures"
-                );
+                assert!(wait <= ceiling && wait >= ceiling * 3 / 4, "{wait:?} after {failures} failures");
             }
         }
     }

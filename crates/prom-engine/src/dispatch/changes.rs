@@ -37,12 +37,7 @@ const MERGE_FROM: usize = 1024;
 
 impl Default for PendingChanges {
     fn default() -> Self {
-        Self {
-            settled: Vec::new(),
-            merge_at: MERGE_FROM,
-            failed: BTreeSet::new(),
-            resets: 0,
-        }
+        Self { settled: Vec::new(), merge_at: MERGE_FROM, failed: BTreeSet::new(), resets: 0 }
     }
 }
 

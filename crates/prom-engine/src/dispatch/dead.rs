@@ -32,12 +32,7 @@ impl Dispatcher {
             let state = State::Dead(DeadLetter::Taken { failed_writes });
             self.unsettled.put(offset, Unsettled { state, ..event });
             let failures = self.failures.get(&offset).cloned().unwrap_or_default();
-            dead.push(Dead {
-                offset,
-                attempts: failures.attempts,
-                returns: failures.returns,
-                reason: failures.reason,
-            });
+            dead.push(Dead { offset, attempts: failures.attempts, returns: failures.returns, reason: failures.reason });
         }
         dead
     }

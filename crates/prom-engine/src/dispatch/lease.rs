@@ -24,11 +24,7 @@ impl Dispatcher {
     /// Appends up to `room` events for this subscriber: first what is due (again, or because its
     /// key is free now), then fresh ones, each by offset. Nobody gets anything while paused.
     pub fn lease(&mut self, now: Duration, subscriber: SubscriberId, room: usize, out: &mut Vec<Leased>) {
-        let Some(ack_timeout) = self
-            .subscribers
-            .running_one(subscriber)
-            .map(|running| running.ack_timeout)
-        else {
+        let Some(ack_timeout) = self.subscribers.running_one(subscriber).map(|running| running.ack_timeout) else {
             return;
         };
         let deadline = now.saturating_add(ack_timeout);
@@ -38,19 +34,10 @@ impl Dispatcher {
             };
             let id = self.next_lease;
             self.next_lease += 1;
-            let lease = Lease {
-                id,
-                subscriber,
-                deadline,
-            };
+            let lease = Lease { id, subscriber, deadline };
             let state = State::Leased(lease);
             self.unsettled.put(offset, Unsettled { key, state });
-            out.push(Leased {
-                offset,
-                lease: id,
-                attempt: self.failed_attempts(offset).saturating_add(1),
-                deadline,
-            });
+            out.push(Leased { offset, lease: id, attempt: self.failed_attempts(offset).saturating_add(1), deadline });
         }
     }
 

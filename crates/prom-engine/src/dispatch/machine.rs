@@ -145,9 +145,7 @@ impl Dispatcher {
         } else {
             match delay.unwrap_or_else(|| self.options.backoff.wait(attempts, &mut self.jitter)) {
                 Duration::ZERO => State::Due,
-                wait => State::Waiting {
-                    until: now.saturating_add(wait),
-                },
+                wait => State::Waiting { until: now.saturating_add(wait) },
             }
         };
         self.unsettled.put(offset, Unsettled { key, state });

@@ -24,12 +24,7 @@ pub struct DispatchOptions {
 
 impl Default for DispatchOptions {
     fn default() -> Self {
-        Self {
-            order: Order::None,
-            max_attempts: 5,
-            backoff: Backoff::default(),
-            limits: DispatchLimits::default(),
-        }
+        Self { order: Order::None, max_attempts: 5, backoff: Backoff::default(), limits: DispatchLimits::default() }
     }
 }
 
@@ -57,12 +52,7 @@ pub struct DispatchLimits {
 
 impl Default for DispatchLimits {
     fn default() -> Self {
-        Self {
-            ranges_above: 10_000,
-            waiting: 10_000,
-            look_ahead: 10_000,
-            ready: 4096,
-        }
+        Self { ranges_above: 10_000, waiting: 10_000, look_ahead: 10_000, ready: 4096 }
     }
 }
 

@@ -11,10 +11,7 @@ impl Dispatcher {
     /// Starts over at `floor`. Everything in flight is fenced: nobody can settle it any more. What
     /// was counted and not yet taken as a change is forgotten, as the stored cursor forgets it.
     pub fn reset(&mut self, floor: Offset, bounds: Bounds) {
-        for offset in self
-            .unsettled
-            .offsets_where(|_, event| matches!(event.state, State::Leased(_)))
-        {
+        for offset in self.unsettled.offsets_where(|_, event| matches!(event.state, State::Leased(_))) {
             if let Some(lease) = self.unsettled.lease(offset) {
                 self.subscribers.release(lease.subscriber);
             }

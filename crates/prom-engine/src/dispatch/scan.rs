@@ -39,10 +39,7 @@ impl Dispatcher {
         {
             return None;
         }
-        Some(Scan {
-            from: self.scan_next,
-            events: (limits.ready - self.ready.len()).min(self.look_ahead_room()),
-        })
+        Some(Scan { from: self.scan_next, events: (limits.ready - self.ready.len()).min(self.look_ahead_room()) })
     }
 
     /// The answer, in offset order. Offsets in `from..next` that are not in `seen` do not exist; they
@@ -80,10 +77,7 @@ impl Dispatcher {
     }
 
     fn look_ahead_room(&self) -> usize {
-        self.options
-            .limits
-            .look_ahead
-            .saturating_sub(self.keys.blocked_events())
+        self.options.limits.look_ahead.saturating_sub(self.keys.blocked_events())
     }
 
     fn place(&mut self, offset: Offset, key_hash: Option<u64>) {

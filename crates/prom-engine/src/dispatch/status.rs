@@ -71,11 +71,16 @@ pub enum Holdup {
         deadline: Duration,
     },
     /// For its backoff.
-    Waiting { until: Duration },
+    Waiting {
+        until: Duration,
+    },
     /// Its letter is to be written, or being written.
     DeadLetterPending,
     /// Its letter could not be written so many times; tried again at `until`.
-    DeadLetterFailing { failed_writes: u32, until: Duration },
+    DeadLetterFailing {
+        failed_writes: u32,
+        until: Duration,
+    },
 }
 
 impl Dispatcher {
@@ -117,22 +122,15 @@ impl Dispatcher {
             None if offset < self.scan_next => (self.ready.front().and_then(|fresh| fresh.key), Holdup::Ready),
             None => (None, Holdup::NotScanned),
         };
-        Some(Oldest {
-            offset,
-            key_hash,
-            holdup,
-            failures: self.failures.get(&offset).cloned().unwrap_or_default(),
-        })
+        Some(Oldest { offset, key_hash, holdup, failures: self.failures.get(&offset).cloned().unwrap_or_default() })
     }
 }
 
 fn holdup(state: State) -> Holdup {
     match state {
-        State::Leased(lease) => Holdup::Leased {
-            subscriber: lease.subscriber,
-            lease: lease.id,
-            deadline: lease.deadline,
-        },
+        State::Leased(lease) => {
+            Holdup::Leased { subscriber: lease.subscriber, lease: lease.id, deadline: lease.deadline }
+        }
         State::Due => Holdup::Ready,
         State::Waiting { until } => Holdup::Waiting { until },
         State::Dead(DeadLetter::Queued { .. } | DeadLetter::Taken { .. }) => Holdup::DeadLetterPending,

@@ -44,9 +44,7 @@ impl Subscribers {
 
     /// The subscriber if events may be handed to it now.
     pub fn running_one(&self, id: SubscriberId) -> Option<&Subscriber> {
-        self.by_id
-            .get(&id)
-            .filter(|subscriber| subscriber.flow == Flow::Running)
+        self.by_id.get(&id).filter(|subscriber| subscriber.flow == Flow::Running)
     }
 
     /// One lease of this subscriber has ended.
@@ -87,11 +85,7 @@ impl Dispatcher {
             known.ack_timeout = ack_timeout;
             return;
         }
-        let joined = Subscriber {
-            ack_timeout,
-            flow: Flow::Running,
-            released: 0,
-        };
+        let joined = Subscriber { ack_timeout, flow: Flow::Running, released: 0 };
         everyone.by_id.insert(subscriber, joined);
         everyone.running += 1;
     }

@@ -186,11 +186,7 @@ impl Task {
     /// Sets the timer to the next deadline. It is only ever moved forward in time to an earlier
     /// moment: waking too early costs a look, moving it at every lease costs more.
     fn arm_timer(&mut self) {
-        let deadlines = [
-            self.machine.next_deadline(),
-            self.settlement.retry.not_before,
-            self.reads.not_before,
-        ];
+        let deadlines = [self.machine.next_deadline(), self.settlement.retry.not_before, self.reads.not_before];
         let Some(next) = deadlines.into_iter().flatten().min() else {
             self.armed = None;
             return;
@@ -223,9 +219,7 @@ impl Task {
             End::Deleted(reply) => {
                 self.finish_commits().await;
                 left = self.group.remove(&log);
-                let unknown = || Error::UnknownGroup {
-                    group: self.cursor.group.clone(),
-                };
+                let unknown = || Error::UnknownGroup { group: self.cursor.group.clone() };
                 let seated = self.seats.iter().map(|seat| &seat.outlet);
                 seated.chain(&left).for_each(|outlet| outlet.fail(unknown()));
                 let _nobody_waits = reply.send(());
@@ -242,18 +236,12 @@ impl Task {
 }
 
 pub(super) fn fenced(cursor: &CursorName) -> Error {
-    Error::Fenced {
-        group: cursor.group.clone(),
-        topic: cursor.log.topic.clone(),
-        partition: cursor.log.partition,
-    }
+    Error::Fenced { group: cursor.group.clone(), topic: cursor.log.topic.clone(), partition: cursor.log.partition }
 }
 
 impl Retry {
     fn failed(&mut self, now: Duration) -> Duration {
-        let wait = FIRST_RETRY
-            .saturating_mul(1 << self.failures.min(16))
-            .min(LONGEST_RETRY);
+        let wait = FIRST_RETRY.saturating_mul(1 << self.failures.min(16)).min(LONGEST_RETRY);
         self.failures = self.failures.saturating_add(1);
         self.not_before = Some(now.saturating_add(wait));
         wait

@@ -196,10 +196,7 @@ impl UnsettledEvents {
 
     /// The offsets whose event meets a condition, in order.
     pub fn offsets_where(&self, condition: impl Fn(Offset, &Unsettled) -> bool) -> Vec<Offset> {
-        let meeting = self
-            .by_offset
-            .iter()
-            .filter(|(offset, event)| condition(**offset, event));
+        let meeting = self.by_offset.iter().filter(|(offset, event)| condition(**offset, event));
         let mut offsets: Vec<Offset> = meeting.map(|(&offset, _)| offset).collect();
         offsets.sort_unstable();
         offsets
@@ -241,17 +238,10 @@ impl UnsettledEvents {
     fn watch(&mut self, offset: Offset, lease: Lease) {
         let by_offset = &self.by_offset;
         let is_alive = |entry: &Deadline| match by_offset.get(&entry.offset) {
-            Some(Unsettled {
-                state: State::Leased(lease),
-                ..
-            }) => is_live(entry, *lease),
+            Some(Unsettled { state: State::Leased(lease), .. }) => is_live(entry, *lease),
             _ => false,
         };
-        let deadline = Deadline {
-            at: lease.deadline,
-            lease: lease.id,
-            offset,
-        };
+        let deadline = Deadline { at: lease.deadline, lease: lease.id, offset };
         self.deadlines.push(deadline, self.leased, is_alive);
     }
 

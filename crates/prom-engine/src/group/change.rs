@@ -42,34 +42,14 @@ pub enum Expiry {
 impl GroupChange {
     fn check(&self, group: &GroupName) -> Result<(), Error> {
         let refused = [
-            (
-                self.from.is_some(),
-                "from",
-                "it is used once, when the group is made; move the cursor instead",
-            ),
-            (
-                self.order.is_some(),
-                "order",
-                "events in flight were handed out in the old order; use another group",
-            ),
-            (
-                self.filter.is_some(),
-                "filter",
-                "what the old one held back is settled already; use another group",
-            ),
+            (self.from.is_some(), "from", "it is used once, when the group is made; move the cursor instead"),
+            (self.order.is_some(), "order", "events in flight were handed out in the old order; use another group"),
+            (self.filter.is_some(), "filter", "what the old one held back is settled already; use another group"),
         ];
         if let Some((_, option, reason)) = refused.into_iter().find(|(asked, ..)| *asked) {
-            return Err(Error::GroupChange {
-                group: group.clone(),
-                option,
-                reason,
-            });
+            return Err(Error::GroupChange { group: group.clone(), option, reason });
         }
-        let asked = Asked {
-            max_attempts: self.max_attempts,
-            backoff: self.backoff,
-            ..Asked::default()
-        };
+        let asked = Asked { max_attempts: self.max_attempts, backoff: self.backoff, ..Asked::default() };
         asked.check()
     }
 
@@ -115,9 +95,7 @@ impl Bus {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::Contended {
-            what: format!("group {name}"),
-        })
+        Err(Error::Contended { what: format!("group {name}") })
     }
 
     async fn tell_dispatchers(&self, name: &GroupName, changed: &[Agreed], made_to: u64) {

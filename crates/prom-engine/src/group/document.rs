@@ -46,11 +46,7 @@ pub(crate) async fn read_group(store: &dyn Store, name: &GroupName) -> Result<Op
 
 impl GroupDocument {
     pub fn new(now: EpochMs) -> Self {
-        Self {
-            subscriptions: Vec::new(),
-            created_ts: now,
-            last_used_ts: now,
-        }
+        Self { subscriptions: Vec::new(), created_ts: now, last_used_ts: now }
     }
 
     pub fn parse(key: &str, value: &[u8]) -> Result<Self, Error> {
@@ -102,10 +98,7 @@ impl GroupDocument {
         if self.subscriptions.iter().any(|agreed| agreed.topics == topics) {
             return Ok((options, Learned::Nothing));
         }
-        self.subscriptions.push(Agreed {
-            topics: topics.to_vec(),
-            options: options.clone(),
-        });
+        self.subscriptions.push(Agreed { topics: topics.to_vec(), options: options.clone() });
         Ok((options, Learned::Topics))
     }
 }
@@ -130,28 +123,16 @@ mod tests {
     #[test]
     fn subscriptions_that_can_meet_share_their_options() {
         let name = GroupName::parse("g").unwrap();
-        let by_key = Asked {
-            order: Some(Order::Key),
-            ..Asked::default()
-        };
+        let by_key = Asked { order: Some(Order::Key), ..Asked::default() };
         let mut group = GroupDocument::new(0);
         group.agree(&name, &patterns(&["a.*"]), by_key.clone()).unwrap();
         let (options, learned) = group.agree(&name, &patterns(&["*.b"]), Asked::default()).unwrap();
         assert_eq!((options.order, learned), (Order::Key, Learned::Topics));
-        let none = Asked {
-            order: Some(Order::None),
-            ..Asked::default()
-        };
+        let none = Asked { order: Some(Order::None), ..Asked::default() };
         assert!(group.agree(&name, &patterns(&["a.c"]), none.clone()).is_err());
         let (options, _) = group.agree(&name, &patterns(&["c.d"]), none).unwrap();
         assert_eq!(options.order, Order::None);
-        assert!(
-            group.agree(&name, &patterns(&["**"]), Asked::default()).is_err(),
-            "it would meet both"
-        );
-        assert_eq!(
-            group.agree(&name, &patterns(&["a.*"]), by_key).unwrap().1,
-            Learned::Nothing
-        );
+        assert!(group.agree(&name, &patterns(&["**"]), Asked::default()).is_err(), "it would meet both");
+        assert_eq!(group.agree(&name, &patterns(&["a.*"]), by_key).unwrap().1, Learned::Nothing);
     }
 }

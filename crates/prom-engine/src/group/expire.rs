@@ -23,10 +23,7 @@ pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
     let mut failures = Failures::of("expiry");
     let mut after: Option<String> = None;
     loop {
-        let page = core
-            .store
-            .documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE)
-            .await?;
+        let page = core.store.documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
         let Some(last) = page.last() else {
             return failures.unless_any(expired);
         };
@@ -63,8 +60,7 @@ async fn expire_one(core: &Core, document: &Document) -> Result<Option<GroupName
 impl Core {
     fn is_subscribed(&self, name: &GroupName) -> bool {
         let here = self.followers.all();
-        here.iter()
-            .any(|live| live.group.name == *name && !live.outlet.is_ended())
+        here.iter().any(|live| live.group.name == *name && !live.outlet.is_ended())
     }
 
     /// Writes down that the group is in use.

@@ -34,10 +34,7 @@ impl Bus {
         let mut groups = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = self
-                .store()
-                .documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE)
-                .await?;
+            let page = self.store().documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
             let Some(last) = page.last() else {
                 return Ok(groups);
             };
@@ -60,13 +57,9 @@ impl Bus {
 
     fn info(&self, name: GroupName, group: GroupDocument) -> GroupInfo {
         let here = self.core().followers.all();
-        let ours = here
-            .iter()
-            .filter(|live| live.group.name == name && !live.outlet.is_ended());
-        let subscription = |agreed: super::document::Agreed| GroupSubscription {
-            topics: agreed.topics,
-            options: agreed.options,
-        };
+        let ours = here.iter().filter(|live| live.group.name == name && !live.outlet.is_ended());
+        let subscription =
+            |agreed: super::document::Agreed| GroupSubscription { topics: agreed.topics, options: agreed.options };
         GroupInfo {
             subscribers: ours.count(),
             subscriptions: group.subscriptions.into_iter().map(subscription).collect(),
@@ -89,12 +82,7 @@ impl Core {
             group.ask(&log, Request::Delete).await;
         }
         self.groups.forget(name);
-        let cursors = self
-            .store
-            .cursors(None)
-            .await?
-            .into_iter()
-            .filter(|(cursor, _)| cursor.group == *name);
+        let cursors = self.store.cursors(None).await?.into_iter().filter(|(cursor, _)| cursor.group == *name);
         let commit = Commit {
             cursors: cursors.map(|(cursor, _)| (cursor, CursorChange::Delete)).collect(),
             documents: vec![DocumentWrite::delete(COLLECTION, name.as_str()).expecting(expect)],

@@ -58,19 +58,13 @@ mod backoff_ms {
     }
 
     pub fn serialize<S: serde::Serializer>(backoff: &Backoff, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = Text {
-            first_ms: millis(backoff.first),
-            max_ms: millis(backoff.max),
-        };
+        let text = Text { first_ms: millis(backoff.first), max_ms: millis(backoff.max) };
         text.serialize(serializer)
     }
 
     pub fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Backoff, D::Error> {
         let text = Text::deserialize(deserializer)?;
-        Ok(Backoff {
-            first: Duration::from_millis(text.first_ms),
-            max: Duration::from_millis(text.max_ms),
-        })
+        Ok(Backoff { first: Duration::from_millis(text.first_ms), max: Duration::from_millis(text.max_ms) })
     }
 }
 
@@ -144,12 +138,7 @@ impl GroupOptions {
             ("expireAfter", text(&self.expire_after_ms), text(&other.expire_after_ms)),
         ];
         match compared.into_iter().find(|(_, in_use, asked)| in_use != asked) {
-            Some((option, in_use, asked)) => Err(Error::OptionConflict {
-                group: group.clone(),
-                option,
-                in_use,
-                asked,
-            }),
+            Some((option, in_use, asked)) => Err(Error::OptionConflict { group: group.clone(), option, in_use, asked }),
             None => Ok(()),
         }
     }
@@ -163,17 +152,11 @@ fn order_text(order: Order) -> String {
 }
 
 fn text(value: &Option<impl ToString>) -> String {
-    value
-        .as_ref()
-        .map_or_else(|| "(default)".to_owned(), ToString::to_string)
+    value.as_ref().map_or_else(|| "(default)".to_owned(), ToString::to_string)
 }
 
 fn shown(backoff: &Backoff) -> String {
-    format!(
-        "{} ms doubling to {} ms",
-        backoff.first.as_millis(),
-        backoff.max.as_millis()
-    )
+    format!("{} ms doubling to {} ms", backoff.first.as_millis(), backoff.max.as_millis())
 }
 
 #[cfg(test)]
@@ -197,19 +180,10 @@ mod tests {
     #[test]
     fn a_conflict_names_the_option_and_both_values() {
         let group = GroupName::parse("billing").unwrap();
-        let asked = Asked {
-            max_attempts: Some(9),
-            ..Asked::default()
-        };
-        let options = GroupOptions {
-            max_attempts: Some(3),
-            ..GroupOptions::default()
-        };
+        let asked = Asked { max_attempts: Some(9), ..Asked::default() };
+        let options = GroupOptions { max_attempts: Some(3), ..GroupOptions::default() };
         let told = asked.agrees_with(&group, &options).unwrap_err().to_string();
-        assert!(
-            told.contains("maxAttempts = 3") && told.contains("asks for 9"),
-            "{told}"
-        );
+        assert!(told.contains("maxAttempts = 3") && told.contains("asks for 9"), "{told}");
         assert!(Asked::default().agrees_with(&group, &options).is_ok());
     }
 }

@@ -41,22 +41,12 @@ mod tests {
             ("**.a", "a.**"),
             ("**", "**"),
         ];
-        let apart = [
-            ("a.b", "a.c"),
-            ("a.*", "a"),
-            ("a.*", "b.*"),
-            ("a.*.c", "a.b"),
-            ("a.**.c", "a.b.d"),
-            ("a", "a.b"),
-        ];
+        let apart = [("a.b", "a.c"), ("a.*", "a"), ("a.*", "b.*"), ("a.*.c", "a.b"), ("a.**.c", "a.b.d"), ("a", "a.b")];
         for (one, other) in meeting {
             assert!(can_meet(one, other) && can_meet(other, one), "{one} and {other} meet");
         }
         for (one, other) in apart {
-            assert!(
-                !can_meet(one, other) && !can_meet(other, one),
-                "{one} and {other} stay apart"
-            );
+            assert!(!can_meet(one, other) && !can_meet(other, one), "{one} and {other} stay apart");
         }
     }
 }

@@ -42,9 +42,7 @@ impl Core {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::Contended {
-            what: format!("group {name}"),
-        })
+        Err(Error::Contended { what: format!("group {name}") })
     }
 
     /// A cursor for every partition that exists and matches. One that is there already stays.
@@ -60,10 +58,7 @@ impl Core {
         let (known, new): (Vec<_>, Vec<_>) = wanted.iter().partition(|topic| before.matches(topic.name()));
         let logs: Vec<LogName> = new.into_iter().flat_map(|topic| topic.logs().iter().cloned()).collect();
         let floors = options.from.resolve(&*self.store, &logs).await?;
-        let from_zero = known
-            .into_iter()
-            .flat_map(|topic| topic.logs().iter().cloned())
-            .map(|log| (log, 0));
+        let from_zero = known.into_iter().flat_map(|topic| topic.logs().iter().cloned()).map(|log| (log, 0));
         let cursor = |(log, floor)| (CursorName::new(log, name.clone()), CursorChange::Create { floor });
         Ok(logs.into_iter().zip(floors).chain(from_zero).map(cursor).collect())
     }

@@ -40,12 +40,7 @@ struct Running {
 impl Groups {
     pub fn get(&self, name: &GroupName) -> Arc<Group> {
         let mut groups = self.0.lock();
-        let new = || {
-            Arc::new(Group {
-                name: name.clone(),
-                dispatchers: Mutex::default(),
-            })
-        };
+        let new = || Arc::new(Group { name: name.clone(), dispatchers: Mutex::default() });
         groups.entry(name.clone()).or_insert_with(new).clone()
     }
 
@@ -119,10 +114,7 @@ impl Group {
 
     /// Takes the dispatcher off the list, whoever is about to join: they are told that it ended.
     pub fn remove(&self, log: &LogName) -> Vec<Arc<Outlet>> {
-        self.dispatchers
-            .lock()
-            .remove(log)
-            .map_or_else(Vec::new, |running| running.joining)
+        self.dispatchers.lock().remove(log).map_or_else(Vec::new, |running| running.joining)
     }
 
     /// Asks a running dispatcher; `None` where none runs.
@@ -135,10 +127,7 @@ impl Group {
 
     fn take_tasks(&self) -> Vec<JoinHandle<()>> {
         let mut dispatchers = self.dispatchers.lock();
-        dispatchers
-            .values_mut()
-            .filter_map(|running| running.task.take())
-            .collect()
+        dispatchers.values_mut().filter_map(|running| running.task.take()).collect()
     }
 
     fn get_or_start<'a>(
@@ -160,12 +149,7 @@ impl Group {
                 mailbox: mailbox.clone(),
                 wake: wake.clone(),
             };
-            Running {
-                mailbox,
-                wake,
-                joining: Vec::new(),
-                task: Some(tokio::spawn(task::run(setup))),
-            }
+            Running { mailbox, wake, joining: Vec::new(), task: Some(tokio::spawn(task::run(setup))) }
         })
     }
 }

@@ -74,10 +74,7 @@ impl Bus {
         let mut topics = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = self
-                .store()
-                .documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE)
-                .await?;
+            let page = self.store().documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
             let Some(last) = page.last() else {
                 return Ok(topics);
             };
@@ -85,19 +82,15 @@ impl Bus {
             for document in page {
                 let settings = TopicSettings::parse(&document)?;
                 let partition = |partition| {
-                    let info = logs
-                        .iter()
-                        .find(|info| info.log.partition == partition && info.log.topic == settings.name);
+                    let info =
+                        logs.iter().find(|info| info.log.partition == partition && info.log.topic == settings.name);
                     PartitionInfo {
                         partition,
                         bounds: info.map_or_else(Bounds::default, |info| info.bounds),
                         bytes: info.map_or(0, |info| info.bytes),
                     }
                 };
-                topics.push(TopicInfo {
-                    partitions: (0..settings.partitions).map(partition).collect(),
-                    settings,
-                });
+                topics.push(TopicInfo { partitions: (0..settings.partitions).map(partition).collect(), settings });
             }
         }
     }

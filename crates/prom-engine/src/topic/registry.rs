@@ -46,11 +46,7 @@ struct Known {
 impl Topic {
     fn new(settings: TopicSettings, stored: bool) -> Self {
         let log = |partition| LogName::new(settings.name.clone(), partition);
-        Self {
-            logs: (0..settings.partitions).map(log).collect(),
-            settings,
-            stored: AtomicBool::new(stored),
-        }
+        Self { logs: (0..settings.partitions).map(log).collect(), settings, stored: AtomicBool::new(stored) }
     }
 
     pub fn name(&self) -> &TopicName {
@@ -90,10 +86,7 @@ impl Topics {
             }
         }
         let (grown, _) = watch::channel(known.history.len());
-        Ok(Self {
-            known: RwLock::new(known),
-            grown,
-        })
+        Ok(Self { known: RwLock::new(known), grown })
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Topic>> {
@@ -103,9 +96,7 @@ impl Topics {
     pub fn require(&self, name: &str) -> Result<Arc<Topic>, Error> {
         match self.get(name) {
             Some(topic) => Ok(topic),
-            None => Err(Error::UnknownTopic {
-                topic: TopicName::parse(name)?,
-            }),
+            None => Err(Error::UnknownTopic { topic: TopicName::parse(name)? }),
         }
     }
 
@@ -118,10 +109,7 @@ impl Topics {
         let known = self.known.read();
         let names: Option<Vec<TopicName>> = patterns.iter().map(TopicPattern::as_topic).collect();
         match names {
-            Some(names) => names
-                .iter()
-                .filter_map(|name| known.by_name.get(name).cloned())
-                .collect(),
+            Some(names) => names.iter().filter_map(|name| known.by_name.get(name).cloned()).collect(),
             None => {
                 let wanted = |topic: &&Arc<Topic>| patterns.iter().any(|pattern| pattern.matches(topic.name()));
                 known.by_name.values().filter(wanted).cloned().collect()

@@ -70,13 +70,7 @@ impl TopicSettings {
     }
 
     pub(crate) fn named(name: TopicName) -> Self {
-        Self {
-            name,
-            partitions: 1,
-            retention: Retention::default(),
-            compaction: None,
-            max_attempts: None,
-        }
+        Self { name, partitions: 1, retention: Retention::default(), compaction: None, max_attempts: None }
     }
 
     pub fn partitions(mut self, partitions: u32) -> Self {
@@ -96,9 +90,7 @@ impl TopicSettings {
     }
 
     pub fn compacted(mut self) -> Self {
-        self.compaction = Some(Compaction {
-            tombstone_grace_ms: millis(TOMBSTONE_GRACE),
-        });
+        self.compaction = Some(Compaction { tombstone_grace_ms: millis(TOMBSTONE_GRACE) });
         self
     }
 
@@ -108,19 +100,11 @@ impl TopicSettings {
     }
 
     pub(crate) fn log_options(&self) -> LogOptions {
-        LogOptions {
-            compacted: self.compaction.is_some(),
-        }
+        LogOptions { compacted: self.compaction.is_some() }
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let refuse = |option, asked: u32, reason| {
-            Err(Error::BadOption {
-                option,
-                asked: asked.to_string(),
-                reason,
-            })
-        };
+        let refuse = |option, asked: u32, reason| Err(Error::BadOption { option, asked: asked.to_string(), reason });
         match (self.partitions, self.max_attempts) {
             (0, _) => refuse("partitions", 0, "a topic has at least one"),
             (many, _) if many > limits::PARTITIONS => Err(Invalid::TooLarge {
@@ -136,12 +120,7 @@ impl TopicSettings {
 
     /// Whether a topic may go from these settings to `next`, as far as the settings alone can tell.
     pub(crate) fn check_change(&self, next: &Self) -> Result<(), Error> {
-        let refuse = |reason| {
-            Err(Error::TopicChange {
-                topic: self.name.clone(),
-                reason,
-            })
-        };
+        let refuse = |reason| Err(Error::TopicChange { topic: self.name.clone(), reason });
         if next.partitions < self.partitions {
             return refuse("partitions are never lowered, their events would be out of reach");
         }

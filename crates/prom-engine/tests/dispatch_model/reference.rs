@@ -156,18 +156,12 @@ impl Reference {
     }
 
     fn free(&mut self, offset: Offset) {
-        self.places[offset as usize] = Place::Free {
-            earliest: Duration::ZERO,
-            latest: Duration::ZERO,
-        };
+        self.places[offset as usize] = Place::Free { earliest: Duration::ZERO, latest: Duration::ZERO };
     }
 
     fn queue_dead(&mut self, offset: Offset) {
-        self.places[offset as usize] = Place::Dead {
-            earliest: Duration::ZERO,
-            latest: Duration::ZERO,
-            failed_writes: 0,
-        };
+        self.places[offset as usize] =
+            Place::Dead { earliest: Duration::ZERO, latest: Duration::ZERO, failed_writes: 0 };
     }
 
     /// The earliest and the latest end of a wait that begins now.
@@ -274,10 +268,8 @@ impl Reference {
         self.scan_next = cursor.floor;
         for offset in 0..self.next() {
             let failures = cursor.failures.get(&offset);
-            self.counts[offset as usize] = failures.map_or(Count::default(), |failures| Count {
-                attempts: failures.attempts,
-                returns: failures.returns,
-            });
+            self.counts[offset as usize] = failures
+                .map_or(Count::default(), |failures| Count { attempts: failures.attempts, returns: failures.returns });
             self.places[offset as usize] = match cursor.is_settled(offset) {
                 true => Place::Settled,
                 false => Place::Unseen,
@@ -305,23 +297,13 @@ impl Reference {
         };
         assert!(!self.is_settled(leased.offset), "{leased:?} is settled");
         assert!(earliest <= self.last_tick, "{leased:?} before its backoff was over");
-        assert!(
-            !self.is_blocked(leased.offset),
-            "{leased:?} before an earlier one of its key"
-        );
-        assert_eq!(
-            leased.attempt,
-            1 + self.counts[leased.offset as usize].attempts,
-            "{leased:?}"
-        );
+        assert!(!self.is_blocked(leased.offset), "{leased:?} before an earlier one of its key");
+        assert_eq!(leased.attempt, 1 + self.counts[leased.offset as usize].attempts, "{leased:?}");
         assert_eq!(leased.deadline, now + member.ack_timeout, "{leased:?}");
         assert!(leased.lease > self.last_lease, "{leased:?}: a lease id was used again");
         self.last_lease = leased.lease;
-        self.places[leased.offset as usize] = Place::Leased(Hold {
-            subscriber: who,
-            lease: leased.lease,
-            deadline: leased.deadline,
-        });
+        self.places[leased.offset as usize] =
+            Place::Leased(Hold { subscriber: who, lease: leased.lease, deadline: leased.deadline });
     }
 
     /// Nothing more was handed out although there was room: was there nothing?
@@ -330,10 +312,7 @@ impl Reference {
             if let Place::Free { latest, .. } = self.place(offset) {
                 let held_back = latest > self.last_tick || self.is_blocked(offset);
                 let stopped = status.limit == Some(Limit::Waiting) && latest == Duration::ZERO;
-                assert!(
-                    held_back || stopped,
-                    "offset {offset} could have been handed out: {status:?}"
-                );
+                assert!(held_back || stopped, "offset {offset} could have been handed out: {status:?}");
             }
         }
     }
@@ -384,25 +363,11 @@ impl Reference {
         assert_eq!(status.dead_letters_pending, dead, "dead letters");
         assert!(status.waiting >= certainly_waiting, "waiting events: {status:?}");
         assert_eq!(status.ranges_above, ranges, "ranges above the floor");
-        assert!(
-            status.blocked_events <= self.options.limits.look_ahead,
-            "looked too far ahead: {status:?}"
-        );
-        assert!(
-            status.ready <= self.options.limits.ready,
-            "scanned too much: {status:?}"
-        );
+        assert!(status.blocked_events <= self.options.limits.look_ahead, "looked too far ahead: {status:?}");
+        assert!(status.ready <= self.options.limits.ready, "scanned too much: {status:?}");
         if let Some(first) = first_deadline {
-            assert!(
-                next_deadline.is_some_and(|next| next <= first),
-                "{next_deadline:?} is after {first:?}"
-            );
+            assert!(next_deadline.is_some_and(|next| next <= first), "{next_deadline:?} is after {first:?}");
         }
-        assert_eq!(
-            status.oldest.is_none(),
-            self.floor >= self.next(),
-            "{:?}",
-            status.oldest
-        );
+        assert_eq!(status.oldest.is_none(), self.floor >= self.next(), "{:?}", status.oldest);
     }
 }

@@ -46,10 +46,7 @@ fn options(rng: &mut Rng) -> DispatchOptions {
             false => Order::None,
         },
         max_attempts: rng.between(1, 4) as u32,
-        backoff: Backoff {
-            first,
-            max: first * rng.between(1, 20) as u32,
-        },
+        backoff: Backoff { first, max: first * rng.between(1, 20) as u32 },
         limits: DispatchLimits {
             ranges_above: rng.between(1, 30) as usize,
             waiting: rng.between(1, 20) as usize,
@@ -112,17 +109,13 @@ impl Walk {
     }
 
     fn check(&mut self) {
-        self.reference
-            .check(&self.dispatcher.status(), self.dispatcher.next_deadline());
+        self.reference.check(&self.dispatcher.status(), self.dispatcher.next_deadline());
         assert_eq!(self.dispatcher.floor(), self.reference.floor);
         assert!(self.stored.floor <= self.reference.floor, "the stored floor is ahead");
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds {
-            start: self.reference.start,
-            next: self.reference.next(),
-        }
+        Bounds { start: self.reference.start, next: self.reference.next() }
     }
 
     fn append(&mut self) {
@@ -155,11 +148,7 @@ impl Walk {
         while next < self.reference.next() && seen.len() < wish {
             let fact = self.reference.log[next as usize];
             if fact.exists && next >= self.reference.start {
-                seen.push(Seen {
-                    offset: next,
-                    key_hash: fact.key,
-                    wanted: fact.wanted,
-                });
+                seen.push(Seen { offset: next, key_hash: fact.key, wanted: fact.wanted });
             }
             next += 1;
         }
@@ -233,11 +222,7 @@ impl Walk {
         self.dispatcher.tick(self.now);
         self.reference.tick(self.now);
         let next = self.dispatcher.next_deadline();
-        assert!(
-            next.is_none_or(|next| next > self.now),
-            "{next:?} was left behind at {:?}",
-            self.now
-        );
+        assert!(next.is_none_or(|next| next > self.now), "{next:?} was left behind at {:?}", self.now);
     }
 
     fn trim(&mut self) {
@@ -248,9 +233,7 @@ impl Walk {
     }
 
     fn reset(&mut self) {
-        let floor = self
-            .rng
-            .between(self.reference.start.saturating_sub(3), self.reference.next());
+        let floor = self.rng.between(self.reference.start.saturating_sub(3), self.reference.next());
         self.dispatcher.reset(floor, self.bounds());
         for (_, hold) in self.reference.holds() {
             self.reference.release(hold.subscriber);
@@ -289,13 +272,7 @@ impl Walk {
         self.dispatcher.join(0, Duration::from_millis(50));
         self.dispatcher.resume(0);
         let ack_timeout = Duration::from_millis(50);
-        self.reference.members.insert(
-            0,
-            Member {
-                ack_timeout,
-                paused: false,
-            },
-        );
+        self.reference.members.insert(0, Member { ack_timeout, paused: false });
         for _ in 0..100_000 {
             if self.reference.floor == self.reference.next() {
                 break;
@@ -315,21 +292,13 @@ impl Walk {
             self.tick();
             self.check();
         }
-        assert_eq!(
-            self.reference.floor,
-            self.reference.next(),
-            "the group never came to rest"
-        );
+        assert_eq!(self.reference.floor, self.reference.next(), "the group never came to rest");
         if let Some(changes) = self.committing.take() {
             self.dispatcher.restore_changes(changes);
         }
         self.committing = self.dispatcher.take_changes();
         self.finish_commit();
         assert_eq!(self.stored.floor, self.reference.next(), "the stored cursor came short");
-        assert!(
-            self.stored.above.is_empty() && self.stored.failures.is_empty(),
-            "{:?}",
-            self.stored
-        );
+        assert!(self.stored.above.is_empty() && self.stored.failures.is_empty(), "{:?}", self.stored);
     }
 }

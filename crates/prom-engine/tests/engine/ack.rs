@@ -11,12 +11,7 @@ use crate::support::{World, bus, floor, next, publish_numbers, soon, stays_silen
 async fn the_floor_never_passes_an_unsettled_event() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..4).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let mut held = Vec::new();
     for _ in 0..4 {
         held.push(next(&mut numbers).await);
@@ -40,11 +35,7 @@ async fn an_answered_ack_survives_a_restart_and_an_unacked_event_comes_again() {
     publish_numbers(&bus, "numbers", 0..3).await;
     let group = bus.subscribe("numbers", "g").from(Position::Earliest);
     let mut numbers = group.start().await.unwrap();
-    let (first, _second, third) = (
-        next(&mut numbers).await,
-        next(&mut numbers).await,
-        next(&mut numbers).await,
-    );
+    let (first, _second, third) = (next(&mut numbers).await, next(&mut numbers).await, next(&mut numbers).await);
     soon(first.ack()).await.unwrap();
     soon(third.ack()).await.unwrap();
     drop((numbers, bus));
@@ -61,30 +52,19 @@ async fn an_answered_ack_survives_a_restart_and_an_unacked_event_comes_again() {
 async fn acking_twice_is_fine() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let delivery = next(&mut numbers).await;
     soon(delivery.ack()).await.unwrap();
     soon(delivery.ack()).await.unwrap();
     soon(delivery.nack("too late to matter")).await.unwrap();
-    assert!(matches!(
-        soon(delivery.modack(Duration::from_secs(1))).await,
-        Err(Error::NotLeased { .. })
-    ));
+    assert!(matches!(soon(delivery.modack(Duration::from_secs(1))).await, Err(Error::NotLeased { .. })));
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_the_live_lease_can_settle() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let group = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .ack_timeout(Duration::from_secs(1));
+    let group = bus.subscribe("numbers", "g").from(Position::Earliest).ack_timeout(Duration::from_secs(1));
     let mut numbers = group.start().await.unwrap();
     let expired = next(&mut numbers).await;
     let live = next(&mut numbers).await;
@@ -97,10 +77,7 @@ async fn only_the_live_lease_can_settle() {
 async fn modack_keeps_a_lease_alive_beyond_its_deadline() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let group = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .ack_timeout(Duration::from_secs(1));
+    let group = bus.subscribe("numbers", "g").from(Position::Earliest).ack_timeout(Duration::from_secs(1));
     let mut numbers = group.start().await.unwrap();
     let delivery = next(&mut numbers).await;
     assert!(delivery.ack_deadline() <= Duration::from_secs(1));
@@ -129,12 +106,7 @@ async fn a_batch_is_acked_with_one_call_over_several_topics() {
 async fn an_ack_is_sent_when_it_is_called_not_when_it_is_awaited() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..2).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let first = next(&mut numbers).await.ack();
     let second = next(&mut numbers).await.ack();
     soon(second).await.unwrap();

@@ -8,10 +8,7 @@ use tokio::time::Instant;
 use crate::support::{World, bus, floor, next, publish_numbers, soon, until};
 
 fn attempts(max_attempts: u32) -> GroupChange {
-    GroupChange {
-        max_attempts: Some(max_attempts),
-        ..GroupChange::default()
-    }
+    GroupChange { max_attempts: Some(max_attempts), ..GroupChange::default() }
 }
 
 #[tokio::test(start_paused = true)]
@@ -21,14 +18,8 @@ async fn live_subscribers_go_on_under_the_new_options() {
     let group = bus.subscribe("numbers", "g").from(Position::Earliest);
     let mut numbers = group.start().await.unwrap();
     let first = next(&mut numbers).await;
-    let waits = Backoff {
-        first: Duration::from_secs(60),
-        max: Duration::from_secs(60),
-    };
-    let change = GroupChange {
-        backoff: Some(waits),
-        ..attempts(2)
-    };
+    let waits = Backoff { first: Duration::from_secs(60), max: Duration::from_secs(60) };
+    let change = GroupChange { backoff: Some(waits), ..attempts(2) };
     bus.change_group("numbers", "g", change).await.unwrap();
     assert_eq!(first.max_attempts(), 2);
     soon(first.nack("not now")).await.unwrap();
@@ -46,9 +37,7 @@ async fn what_failed_as_often_as_is_permitted_now_goes_to_the_dead_letters() {
     publish_numbers(&bus, "numbers", 0..1).await;
     let group = bus.subscribe("numbers", "g").from(Position::Earliest);
     let mut numbers = group.start().await.unwrap();
-    soon(next(&mut numbers).await.nack_after("no", Duration::from_secs(3600)))
-        .await
-        .unwrap();
+    soon(next(&mut numbers).await.nack_after("no", Duration::from_secs(3600))).await.unwrap();
     bus.change_group("numbers", "g", attempts(1)).await.unwrap();
     let changed = Instant::now();
     until(async || floor(&bus, "numbers", "g").await == 1).await;
@@ -70,13 +59,8 @@ async fn a_change_survives_a_restart_and_reaches_all_that_share_the_options() {
     let bus = world.bus().await;
     let groups = bus.groups().await.unwrap();
     let agreed = groups[0].subscriptions.iter();
-    let agreed: Vec<_> = agreed
-        .map(|one| (one.topics[0].as_str(), one.options.max_attempts))
-        .collect();
-    assert_eq!(
-        agreed,
-        [("orders.*", Some(9)), ("orders.placed", Some(9)), ("mails.sent", None)]
-    );
+    let agreed: Vec<_> = agreed.map(|one| (one.topics[0].as_str(), one.options.max_attempts)).collect();
+    assert_eq!(agreed, [("orders.*", Some(9)), ("orders.placed", Some(9)), ("mails.sent", None)]);
     let mut orders = bus.subscribe("orders.*", "g").max_attempts(9).start().await.unwrap();
     assert_eq!(next(&mut orders).await.max_attempts(), 9);
 }
@@ -95,10 +79,7 @@ async fn expiry_can_be_set_and_taken_away() {
     let bus = bus().await;
     bus.subscribe("numbers", "g").start().await.unwrap().unsubscribe().await;
     tokio::time::sleep(Duration::from_secs(100)).await;
-    let expiring = |expire_after| GroupChange {
-        expire_after: Some(expire_after),
-        ..GroupChange::default()
-    };
+    let expiring = |expire_after| GroupChange { expire_after: Some(expire_after), ..GroupChange::default() };
     let after = Expiry::After(Duration::from_secs(60));
     bus.change_group("numbers", "g", expiring(after)).await.unwrap();
     assert!(bus.expire_groups_now().await.unwrap().is_empty(), "its time begins now");
@@ -114,10 +95,7 @@ async fn expiry_can_be_set_and_taken_away() {
 async fn what_a_group_keeps_for_life_is_refused_with_the_reason() {
     let bus = bus().await;
     let _numbers = bus.subscribe("numbers", "g").start().await.unwrap();
-    let order = GroupChange {
-        order: Some(Order::Key),
-        ..attempts(3)
-    };
+    let order = GroupChange { order: Some(Order::Key), ..attempts(3) };
     let refused = bus.change_group("numbers", "g", order).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::BadRequest);
     assert!(refused.to_string().contains("another group"), "{refused}");

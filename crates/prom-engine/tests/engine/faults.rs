@@ -38,10 +38,7 @@ pub struct Faults {
 impl Stubborn {
     pub fn new() -> (Arc<Self>, World) {
         let clock = TokioClock::new();
-        let store = Arc::new(Self {
-            inner: MemoryStore::new(clock.clone()),
-            faults: Mutex::default(),
-        });
+        let store = Arc::new(Self { inner: MemoryStore::new(clock.clone()), faults: Mutex::default() });
         (store.clone(), World::over(store, clock))
     }
 
@@ -62,11 +59,7 @@ impl Stubborn {
 }
 
 fn hiccup() -> StoreError {
-    StoreError::Io {
-        doing: "read",
-        path: PathBuf::from("segment"),
-        source: std::io::Error::other("the disk hiccuped"),
-    }
+    StoreError::Io { doing: "read", path: PathBuf::from("segment"), source: std::io::Error::other("the disk hiccuped") }
 }
 
 #[async_trait]
@@ -77,10 +70,7 @@ impl Store for Stubborn {
             let reason = "the disk is full".to_owned();
             return PendingCommit::known(Err(CommitError::Full { reason }));
         }
-        let settles = commit
-            .cursors
-            .iter()
-            .any(|(_, change)| matches!(change, CursorChange::Settle { .. }));
+        let settles = commit.cursors.iter().any(|(_, change)| matches!(change, CursorChange::Settle { .. }));
         faults.settlements_tried += usize::from(settles);
         if faults.fail_settlements && settles {
             return PendingCommit::known(Err(CommitError::Failed {
@@ -217,22 +207,13 @@ async fn a_failed_settlement_is_told_and_carried_by_a_later_commit() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..3).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let first = next(&mut numbers).await;
     store.set(|faults| faults.fail_settlements = true);
     let told = soon(first.ack()).await.unwrap_err();
     assert!(matches!(told, Error::AckFailed { .. }), "{told}");
     let second = next(&mut numbers).await;
-    assert_eq!(
-        second.offset(),
-        1,
-        "the group goes on, and the first is not handed out again"
-    );
+    assert_eq!(second.offset(), 1, "the group goes on, and the first is not handed out again");
     assert_eq!(floor(&bus, "numbers", "g").await, 0, "nothing is durable yet");
     store.set(|faults| faults.fail_settlements = false);
     soon(second.ack()).await.unwrap();
@@ -244,12 +225,7 @@ async fn failing_settlements_are_tried_again_with_patience() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let first = next(&mut numbers).await;
     store.set(|faults| faults.fail_settlements = true);
     soon(first.ack()).await.unwrap_err();
@@ -265,24 +241,14 @@ async fn an_event_stays_until_its_dead_letter_can_be_written() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "orders", 0..2).await;
-    let mut orders = bus
-        .subscribe("orders", "g")
-        .from(Position::Earliest)
-        .max_attempts(1)
-        .start()
-        .await
-        .unwrap();
+    let mut orders = bus.subscribe("orders", "g").from(Position::Earliest).max_attempts(1).start().await.unwrap();
     store.set(|faults| faults.refuse_appends = true);
     soon(next(&mut orders).await.nack("broken")).await.unwrap();
     soon(next(&mut orders).await.ack()).await.unwrap();
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(floor(&bus, "orders", "g").await, 0);
     let why = soon(bus.why("orders", "g")).await.unwrap();
-    assert!(
-        why.partitions[0].explanation.contains("cannot be written"),
-        "{}",
-        why.partitions[0].explanation
-    );
+    assert!(why.partitions[0].explanation.contains("cannot be written"), "{}", why.partitions[0].explanation);
     store.set(|faults| faults.refuse_appends = false);
     tokio::time::sleep(Duration::from_secs(31)).await;
     until(async || floor(&bus, "orders", "g").await == 2).await;
@@ -296,10 +262,7 @@ async fn an_event_the_filter_fails_on_stays_while_letters_cannot_be_written() {
     bus.publish("mixed", json!("text")).await.unwrap();
     bus.publish("mixed", json!(2)).await.unwrap();
     store.set(|faults| faults.refuse_appends = true);
-    let group = bus
-        .subscribe("mixed", "g")
-        .from(Position::Earliest)
-        .filter(".payload + 1 > 0");
+    let group = bus.subscribe("mixed", "g").from(Position::Earliest).filter(".payload + 1 > 0");
     let mut mixed = group.start().await.unwrap();
     assert_eq!(take_acked(&mut mixed, 1).await, [2]);
     tokio::time::sleep(Duration::from_secs(5)).await;
@@ -315,12 +278,7 @@ async fn whoever_is_fenced_stops_and_says_so() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..2).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let held = next(&mut numbers).await;
     store.take_cursor(&cursor_name("numbers", "g"), 0).await.unwrap();
     assert!(matches!(soon(held.ack()).await, Err(Error::Fenced { .. })));
@@ -337,12 +295,7 @@ async fn damage_is_a_gap_and_the_rest_is_delivered() {
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..6).await;
     store.set(|faults| faults.damaged = Some(2..4));
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     assert_eq!(take_acked(&mut numbers, 4).await, [0, 1, 4, 5]);
     let gaps = numbers.take_gaps();
     assert_eq!((gaps.len(), gaps[0].from, gaps[0].to), (1, 2, 4));

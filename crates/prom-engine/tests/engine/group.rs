@@ -9,32 +9,14 @@ use crate::support::{World, bus, next, publish_numbers, soon, take_acked, until}
 #[tokio::test]
 async fn a_subscriber_that_asks_otherwise_is_told_the_option_and_both_values() {
     let bus = bus().await;
-    let _first = bus
-        .subscribe("a", "g")
-        .order(Order::Key)
-        .max_attempts(3)
-        .start()
-        .await
-        .unwrap();
+    let _first = bus.subscribe("a", "g").order(Order::Key).max_attempts(3).start().await.unwrap();
     let _same = bus.subscribe("a", "g").order(Order::Key).start().await.unwrap();
     let _silent = bus.subscribe("a", "g").start().await.unwrap();
-    let error = bus
-        .subscribe("a", "g")
-        .order(Order::None)
-        .start()
-        .await
-        .err()
-        .expect("a conflict");
+    let error = bus.subscribe("a", "g").order(Order::None).start().await.err().expect("a conflict");
     assert_eq!(error.kind(), ErrorKind::BadRequest);
     let told = error.to_string();
     assert!(told.contains("order = key") && told.contains("asks for none"), "{told}");
-    let error = bus
-        .subscribe("a", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .err()
-        .expect("a conflict");
+    let error = bus.subscribe("a", "g").from(Position::Earliest).start().await.err().expect("a conflict");
     assert!(matches!(error, Error::OptionConflict { option: "from", .. }), "{error}");
 }
 
@@ -43,13 +25,7 @@ async fn two_subscriptions_of_a_group_that_can_meet_need_the_same_options() {
     let bus = bus().await;
     let _pattern = bus.subscribe("orders.*", "g").max_attempts(3).start().await.unwrap();
     let meeting = bus.subscribe("orders.placed", "g").max_attempts(4).start().await;
-    assert!(matches!(
-        meeting.err(),
-        Some(Error::OptionConflict {
-            option: "maxAttempts",
-            ..
-        })
-    ));
+    assert!(matches!(meeting.err(), Some(Error::OptionConflict { option: "maxAttempts", .. })));
     let _agreeing = bus.subscribe("orders.placed", "g").start().await.unwrap();
     let _apart = bus.subscribe("mails.sent", "g").max_attempts(4).start().await.unwrap();
     let groups = bus.groups().await.unwrap();
@@ -97,24 +73,14 @@ async fn an_unknown_group_is_an_error_everywhere() {
 async fn deleting_a_group_ends_its_subscriptions_and_forgets_its_cursors() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..3).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     take_acked(&mut numbers, 2).await;
     soon(bus.delete_group("g")).await.unwrap();
     assert!(soon(numbers.next()).await.is_none());
     assert!(matches!(numbers.failure(), Some(Error::UnknownGroup { .. })));
     assert!(bus.groups().await.unwrap().is_empty());
     assert!(bus.store().cursors(None).await.unwrap().is_empty());
-    let mut anew = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut anew = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     assert_eq!(take_acked(&mut anew, 3).await, [0, 1, 2]);
 }
 
@@ -123,59 +89,26 @@ async fn a_group_expires_only_when_it_was_not_used_for_long_enough() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
     let _kept = bus.subscribe("numbers", "kept").start().await.unwrap();
-    let used = bus
-        .subscribe("numbers", "used")
-        .expire_after(Duration::from_secs(60))
-        .start()
-        .await
-        .unwrap();
-    let left = bus
-        .subscribe("numbers", "left")
-        .expire_after(Duration::from_secs(60))
-        .start()
-        .await
-        .unwrap();
+    let used = bus.subscribe("numbers", "used").expire_after(Duration::from_secs(60)).start().await.unwrap();
+    let left = bus.subscribe("numbers", "left").expire_after(Duration::from_secs(60)).start().await.unwrap();
     left.unsubscribe().await;
     tokio::time::sleep(Duration::from_secs(59)).await;
     assert!(bus.expire_groups_now().await.unwrap().is_empty());
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let expired: Vec<_> = bus
-        .expire_groups_now()
-        .await
-        .unwrap()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let expired: Vec<_> = bus.expire_groups_now().await.unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(expired, ["left"]);
     used.unsubscribe().await;
     tokio::time::sleep(Duration::from_secs(58)).await;
-    assert!(
-        bus.expire_groups_now().await.unwrap().is_empty(),
-        "it was in use until a moment ago"
-    );
-    let names: Vec<_> = bus
-        .groups()
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|group| group.name.to_string())
-        .collect();
+    assert!(bus.expire_groups_now().await.unwrap().is_empty(), "it was in use until a moment ago");
+    let names: Vec<_> = bus.groups().await.unwrap().into_iter().map(|group| group.name.to_string()).collect();
     assert_eq!(names, ["kept", "used"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn maintenance_runs_by_itself() {
     let world = World::new();
-    let bus = world
-        .bus_with(|options| options.maintenance_interval = Some(Duration::from_secs(10)))
-        .await;
-    bus.subscribe("a", "g")
-        .expire_after(Duration::from_secs(5))
-        .start()
-        .await
-        .unwrap()
-        .unsubscribe()
-        .await;
+    let bus = world.bus_with(|options| options.maintenance_interval = Some(Duration::from_secs(10))).await;
+    bus.subscribe("a", "g").expire_after(Duration::from_secs(5)).start().await.unwrap().unsubscribe().await;
     tokio::time::sleep(Duration::from_secs(11)).await;
     until(async || bus.groups().await.unwrap().is_empty()).await;
 }
@@ -184,26 +117,15 @@ async fn maintenance_runs_by_itself() {
 async fn why_names_the_event_its_holder_and_the_last_error() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..2).await;
-    let group = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .member_id("worker-7");
+    let group = bus.subscribe("numbers", "g").from(Position::Earliest).member_id("worker-7");
     let mut numbers = group.start().await.unwrap();
     let held = next(&mut numbers).await;
     let why = soon(bus.why("numbers", "g")).await.unwrap();
-    assert!(
-        why.partitions[0].explanation.contains("worker-7"),
-        "{}",
-        why.partitions[0].explanation
-    );
+    assert!(why.partitions[0].explanation.contains("worker-7"), "{}", why.partitions[0].explanation);
     assert_eq!(why.partitions[0].event, Some(held.id()));
     soon(held.nack("the printer is on fire")).await.unwrap();
     let why = soon(bus.why("numbers", "g")).await.unwrap();
-    assert!(
-        why.partitions[0].explanation.contains("printer"),
-        "{}",
-        why.partitions[0].explanation
-    );
+    assert!(why.partitions[0].explanation.contains("printer"), "{}", why.partitions[0].explanation);
     numbers.unsubscribe().await;
     until(async || bus.why("numbers", "g").await.unwrap().partitions[0].status.is_none()).await;
     let lag = bus.lag("numbers", "g").await.unwrap();

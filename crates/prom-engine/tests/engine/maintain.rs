@@ -62,10 +62,7 @@ async fn a_log_that_fails_does_not_keep_others_from_being_compacted() {
     assert_eq!(failed_parts(bus.compact_now().await), ["a/0"]);
     store.set(|faults| faults.bad_topic = None);
     let reports = bus.compact_now().await.unwrap();
-    let left: Vec<_> = reports
-        .iter()
-        .map(|(log, report)| (log.topic.as_str(), report.events_before))
-        .collect();
+    let left: Vec<_> = reports.iter().map(|(log, report)| (log.topic.as_str(), report.events_before)).collect();
     let done_before = |topic| left.iter().any(|&(name, before)| name == topic && before < 1500);
     assert!(!done_before("a") && done_before("b") && done_before("c"), "{left:?}");
 }
@@ -88,9 +85,7 @@ async fn a_group_that_cannot_be_read_does_not_keep_others_from_expiring() {
 async fn the_background_pass_goes_on_past_a_log_that_fails() {
     let (store, world) = Stubborn::new();
     let every_minute = Some(Duration::from_secs(60));
-    let bus = world
-        .bus_with(|options| options.maintenance_interval = every_minute)
-        .await;
+    let bus = world.bus_with(|options| options.maintenance_interval = every_minute).await;
     topics_with(&bus, |topic| topic.retain_for(Duration::from_secs(10))).await;
     publish_numbers(&bus, "c", 0..3).await;
     store.set(|faults| faults.bad_topic = Some("a"));
@@ -115,9 +110,7 @@ async fn what_is_appended_while_retention_looks_is_not_trimmed() {
 async fn retention_by_age_keeps_what_is_appended_while_it_looks() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
-    let settings = TopicSettings::new("numbers")
-        .unwrap()
-        .retain_for(Duration::from_secs(10));
+    let settings = TopicSettings::new("numbers").unwrap().retain_for(Duration::from_secs(10));
     bus.create_topic(settings).await.unwrap();
     publish_numbers(&bus, "numbers", 0..3).await;
     tokio::time::sleep(Duration::from_secs(11)).await;

@@ -14,13 +14,7 @@ async fn a_failing_event_blocks_its_key_and_no_other() {
     for (key, number) in [("a", 0), ("a", 1), ("b", 2), ("a", 3), ("b", 4)] {
         bus.publish("keyed", json!(number)).key(key).await.unwrap();
     }
-    let mut keyed = bus
-        .subscribe("keyed", "g")
-        .from(Position::Earliest)
-        .order(Order::Key)
-        .start()
-        .await
-        .unwrap();
+    let mut keyed = bus.subscribe("keyed", "g").from(Position::Earliest).order(Order::Key).start().await.unwrap();
     let failing = next(&mut keyed).await;
     assert_eq!(failing.payload::<u64>().unwrap(), 0);
     for expected in [2, 4] {
@@ -42,16 +36,9 @@ async fn concurrent_subscribers_see_each_key_in_order_even_with_failures() {
     const EVENTS: u64 = 600;
     let bus = bus().await;
     for number in 0..EVENTS {
-        bus.publish("keyed", json!(number))
-            .key(format!("k{}", number % 7))
-            .await
-            .unwrap();
+        bus.publish("keyed", json!(number)).key(format!("k{}", number % 7)).await.unwrap();
     }
-    let group = bus
-        .subscribe("keyed", "g")
-        .from(Position::Earliest)
-        .order(Order::Key)
-        .max_in_flight(20);
+    let group = bus.subscribe("keyed", "g").from(Position::Earliest).order(Order::Key).max_in_flight(20);
     let mut members: Vec<Subscription> = Vec::new();
     for _ in 0..3 {
         members.push(group.clone().start().await.unwrap());
@@ -73,10 +60,7 @@ async fn concurrent_subscribers_see_each_key_in_order_even_with_failures() {
         }
         let key = key_of(&delivery);
         let before = last.insert(key.clone(), number);
-        assert!(
-            before.is_none_or(|before| before + 7 == number),
-            "{key}: {number} after {before:?}"
-        );
+        assert!(before.is_none_or(|before| before + 7 == number), "{key}: {number} after {before:?}");
         soon(delivery.ack()).await.unwrap();
         done += 1;
     }

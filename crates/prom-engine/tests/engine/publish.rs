@@ -37,10 +37,7 @@ async fn what_was_published_is_read_back_whole() {
     let event = page.events[0].to_event().unwrap();
     assert_eq!(event.id, receipt.id);
     assert_eq!(event.stored_ts, receipt.stored_ts);
-    assert_eq!(
-        (event.ts, event.key.as_deref(), event.sid.as_deref()),
-        (5, Some("7"), Some("s"))
-    );
+    assert_eq!((event.ts, event.key.as_deref(), event.sid.as_deref()), (5, Some("7"), Some("s")));
     assert_eq!(page.events[0].headers().get("x-a"), Some("b"));
     assert_eq!((event.tags, event.caused_by), (vec!["t".to_owned()], vec![cause]));
 }
@@ -63,10 +60,7 @@ async fn refused_input_is_typed_and_leaves_no_trace() {
         assert_eq!(error.kind(), ErrorKind::BadRequest);
     }
     assert!(bus.topics().await.unwrap().is_empty());
-    assert!(matches!(
-        bus.read("new.topic", 0, 0, 1).await,
-        Err(Error::UnknownTopic { .. })
-    ));
+    assert!(matches!(bus.read("new.topic", 0, 0, 1).await, Err(Error::UnknownTopic { .. })));
 }
 
 #[tokio::test]
@@ -75,16 +69,11 @@ async fn a_batch_is_all_or_nothing_also_across_topics() {
     let mut bad = event("b", json!(2));
     bad.key = Some("k".repeat(limits::KEY_BYTES + 1));
     let refused = bus.publish_batch(vec![event("a", json!(1)), bad]).await;
-    assert!(matches!(
-        refused,
-        Err(Error::Invalid(Invalid::TooLarge { what: "key", .. }))
-    ));
+    assert!(matches!(refused, Err(Error::Invalid(Invalid::TooLarge { what: "key", .. }))));
     assert!(bus.topics().await.unwrap().is_empty());
 
-    let receipts = bus
-        .publish_batch(vec![event("a", json!(1)), event("b", json!(2)), event("a", json!(3))])
-        .await
-        .unwrap();
+    let receipts =
+        bus.publish_batch(vec![event("a", json!(1)), event("b", json!(2)), event("a", json!(3))]).await.unwrap();
     let offsets: Vec<_> = receipts.iter().map(|receipt| receipt.offset).collect();
     assert_eq!(offsets, [0, 0, 1]);
     assert_eq!(bus.topics().await.unwrap().len(), 2);
@@ -104,9 +93,7 @@ async fn a_repeated_id_gives_the_first_receipt() {
 #[tokio::test]
 async fn first_publishes_that_race_make_one_topic_and_keep_their_order() {
     let bus = bus().await;
-    let sent: Vec<_> = (0..100)
-        .map(|number| bus.publish("race", json!(number)).send())
-        .collect();
+    let sent: Vec<_> = (0..100).map(|number| bus.publish("race", json!(number)).send()).collect();
     for (number, pending) in sent.into_iter().enumerate() {
         assert_eq!(soon(pending).await.unwrap().offset, number as u64);
     }
@@ -125,13 +112,8 @@ async fn a_topic_made_by_publishing_is_there_even_if_nobody_waited_for_the_recei
 
 #[tokio::test]
 async fn topics_are_not_made_where_that_is_not_allowed() {
-    let bus = World::new()
-        .bus_with(|options| options.new_topics = NewTopics::Refuse)
-        .await;
-    assert!(matches!(
-        bus.publish("a", json!(1)).await,
-        Err(Error::UnknownTopic { .. })
-    ));
+    let bus = World::new().bus_with(|options| options.new_topics = NewTopics::Refuse).await;
+    assert!(matches!(bus.publish("a", json!(1)).await, Err(Error::UnknownTopic { .. })));
     bus.create_topic(TopicSettings::new("a").unwrap()).await.unwrap();
     bus.publish("a", json!(1)).await.unwrap();
 }
@@ -139,40 +121,23 @@ async fn topics_are_not_made_where_that_is_not_allowed() {
 #[tokio::test]
 async fn a_key_decides_the_partition_and_a_chosen_one_wins() {
     let bus = bus().await;
-    bus.create_topic(TopicSettings::new("p").unwrap().partitions(8))
-        .await
-        .unwrap();
+    bus.create_topic(TopicSettings::new("p").unwrap().partitions(8)).await.unwrap();
     for key in ["a", "b", "c"] {
         let expected = prom_types::partition_of(key, 8);
         for _ in 0..2 {
             assert_eq!(bus.publish("p", json!(1)).key(key).await.unwrap().partition, expected);
         }
     }
-    assert_eq!(
-        bus.publish("p", json!(1))
-            .key("a")
-            .partition(7)
-            .await
-            .unwrap()
-            .partition,
-        7
-    );
+    assert_eq!(bus.publish("p", json!(1)).key("a").partition(7).await.unwrap().partition, 7);
 }
 
 #[tokio::test]
 async fn a_compacted_topic_refuses_events_without_a_key() {
     let bus = bus().await;
-    bus.create_topic(TopicSettings::new("state").unwrap().compacted())
-        .await
-        .unwrap();
+    bus.create_topic(TopicSettings::new("state").unwrap().compacted()).await.unwrap();
     let error = bus.publish("state", json!(1)).await.unwrap_err();
     assert!(matches!(error, Error::KeyRequired { .. }), "{error}");
-    let batch = bus
-        .publish_batch(vec![event("other", json!(1)), event("state", json!(1))])
-        .await;
+    let batch = bus.publish_batch(vec![event("other", json!(1)), event("state", json!(1))]).await;
     assert!(matches!(batch, Err(Error::KeyRequired { .. })));
-    assert!(matches!(
-        bus.read("other", 0, 0, 1).await,
-        Err(Error::UnknownTopic { .. })
-    ));
+    assert!(matches!(bus.read("other", 0, 0, 1).await, Err(Error::UnknownTopic { .. })));
 }

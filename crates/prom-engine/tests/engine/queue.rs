@@ -60,10 +60,7 @@ async fn a_slow_handler_loses_no_attempt_either() {
                 again => Err(format!("attempt {again}")),
             }
         };
-        let group = runner
-            .subscribe("numbers", "g")
-            .from(Position::Earliest)
-            .max_attempts(1);
+        let group = runner.subscribe("numbers", "g").from(Position::Earliest).max_attempts(1);
         group.ack_timeout(TIMEOUT).run(slow).await
     });
     tokio::time::sleep(TIMEOUT * 10).await;
@@ -131,9 +128,5 @@ async fn what_a_stuck_subscriber_never_took_goes_to_the_others() {
 
     publish_numbers(&bus, "numbers", 500..501).await;
     drop(lively);
-    assert_eq!(
-        take_acked(&mut stuck, 1).await,
-        [500],
-        "it takes part again once it takes"
-    );
+    assert_eq!(take_acked(&mut stuck, 1).await, [500], "it takes part again once it takes");
 }

@@ -28,11 +28,7 @@ async fn ok_acks_an_error_nacks_and_a_panic_is_a_failed_attempt() {
                 }
             }
         };
-        runner
-            .subscribe("numbers", "g")
-            .from(Position::Earliest)
-            .run(handler)
-            .await
+        runner.subscribe("numbers", "g").from(Position::Earliest).run(handler).await
     });
     until(async || bus.groups().await.unwrap().len() == 1 && floor(&bus, "numbers", "g").await == 3).await;
     let mut seen = seen.lock().clone();
@@ -57,10 +53,7 @@ async fn a_slow_handler_keeps_its_lease_and_those_that_wait_their_turn_keep_thei
                 Ok::<(), String>(())
             }
         };
-        let group = runner
-            .subscribe("numbers", "g")
-            .from(Position::Earliest)
-            .ack_timeout(Duration::from_secs(30));
+        let group = runner.subscribe("numbers", "g").from(Position::Earliest).ack_timeout(Duration::from_secs(30));
         group.run(slow).await
     });
     tokio::time::sleep(Duration::from_secs(401)).await;
@@ -86,12 +79,7 @@ async fn as_many_handlers_run_at_a_time_as_asked_for() {
                 Ok::<(), String>(())
             }
         };
-        runner
-            .subscribe("numbers", "g")
-            .from(Position::Earliest)
-            .concurrency(5)
-            .run(handler)
-            .await
+        runner.subscribe("numbers", "g").from(Position::Earliest).concurrency(5).run(handler).await
     });
     tokio::time::sleep(Duration::from_secs(5)).await;
     until(async || floor(&bus, "numbers", "g").await == 20).await;
@@ -111,18 +99,8 @@ async fn with_manual_acks_the_result_settles_nothing() {
                 _ => delivery.ack().await,
             }
         };
-        runner
-            .subscribe("numbers", "g")
-            .from(Position::Earliest)
-            .manual_ack()
-            .run(handler)
-            .await
+        runner.subscribe("numbers", "g").from(Position::Earliest).manual_ack().run(handler).await
     });
-    until(async || {
-        bus.cursor("numbers", "g")
-            .await
-            .is_ok_and(|cursor| cursor[0].acked_above == 1)
-    })
-    .await;
+    until(async || bus.cursor("numbers", "g").await.is_ok_and(|cursor| cursor[0].acked_above == 1)).await;
     assert_eq!(floor(&bus, "numbers", "g").await, 0);
 }

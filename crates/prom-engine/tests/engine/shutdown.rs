@@ -24,11 +24,7 @@ async fn handlers_finish_and_their_acks_are_durable() {
             tokio::time::sleep(Duration::from_secs(2)).await;
             Ok::<(), String>(())
         };
-        runner
-            .subscribe("numbers", "g")
-            .from(Position::Earliest)
-            .run(slow)
-            .await
+        runner.subscribe("numbers", "g").from(Position::Earliest).run(slow).await
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
     soon(bus.shutdown()).await.unwrap();
@@ -37,20 +33,14 @@ async fn handlers_finish_and_their_acks_are_durable() {
     let bus = reopened(&world).bus().await;
     let mut numbers = bus.subscribe("numbers", "g").start().await.unwrap();
     let rest = next(&mut numbers).await;
-    assert_eq!(
-        (rest.offset(), rest.attempt()),
-        (1, 1),
-        "the first was acked, the others count for nothing"
-    );
+    assert_eq!((rest.offset(), rest.attempt()), (1, 1), "the first was acked, the others count for nothing");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_no_longer_than_it_was_told_and_counts_nothing() {
     let world = World::over(crate::faults::Stubborn::store(), crate::support::TokioClock::new());
     for _ in 0..10 {
-        let bus = world
-            .bus_with(|options| options.drain_timeout = Duration::from_secs(3))
-            .await;
+        let bus = world.bus_with(|options| options.drain_timeout = Duration::from_secs(3)).await;
         if bus.topics().await.unwrap().is_empty() {
             publish_numbers(&bus, "numbers", 0..1).await;
         }
@@ -72,12 +62,7 @@ async fn a_shutdown_waits_no_longer_than_it_was_told_and_counts_nothing() {
 async fn after_a_shutdown_everything_answers_that_the_bus_is_closed() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let held = next(&mut numbers).await;
     soon(held.ack()).await.unwrap();
     soon(bus.shutdown()).await.unwrap();
@@ -85,10 +70,7 @@ async fn after_a_shutdown_everything_answers_that_the_bus_is_closed() {
     assert!(soon(numbers.next()).await.is_none());
     assert!(matches!(bus.publish("numbers", json!(1)).await, Err(Error::Closed)));
     assert!(matches!(bus.publish_batch(Vec::new()).await, Err(Error::Closed)));
-    assert!(matches!(
-        bus.subscribe("numbers", "g").start().await.err(),
-        Some(Error::Closed)
-    ));
+    assert!(matches!(bus.subscribe("numbers", "g").start().await.err(), Some(Error::Closed)));
     assert!(matches!(bus.tail("numbers").start().await.err(), Some(Error::Closed)));
     assert!(matches!(bus.read("numbers", 0, 0, 1).await, Err(Error::Closed)));
 }
@@ -105,22 +87,13 @@ async fn a_shutdown_goes_on_when_its_caller_stops_waiting_and_later_callers_wait
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let _held = next(&mut numbers).await;
     let impatient = tokio::time::timeout(Duration::from_secs(1), bus.shutdown()).await;
     assert!(impatient.is_err(), "the handler is not done");
     assert_eq!(store.faults.lock().closes, 0);
     soon(bus.shutdown()).await.unwrap();
-    assert_eq!(
-        store.faults.lock().closes,
-        1,
-        "closed once, and before anybody hears of the end"
-    );
+    assert_eq!(store.faults.lock().closes, 1, "closed once, and before anybody hears of the end");
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,12 +101,7 @@ async fn a_shutdown_that_nobody_waits_for_closes_the_store_all_the_same() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;
-    let mut numbers = bus
-        .subscribe("numbers", "g")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     let held = next(&mut numbers).await;
     let impatient = tokio::time::timeout(Duration::from_secs(1), bus.shutdown()).await;
     assert!(impatient.is_err(), "the handler is not done");
@@ -150,10 +118,7 @@ async fn everybody_who_shuts_down_hears_that_the_store_did_not_close() {
     let third = soon(bus.shutdown()).await;
     for told in [first, second, third] {
         let told = told.unwrap_err();
-        assert!(
-            matches!(&told, Error::CloseFailed { reason } if reason.contains("hiccuped")),
-            "{told}"
-        );
+        assert!(matches!(&told, Error::CloseFailed { reason } if reason.contains("hiccuped")), "{told}");
     }
     assert_eq!(store.faults.lock().closes, 1);
 }

@@ -24,24 +24,14 @@ struct Seen {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn subscribers_that_come_and_go_lose_nothing_and_keep_the_order_of_each_key() {
     let clock = Arc::new(SystemClock::new());
-    let options = BusOptions {
-        clock: clock.clone(),
-        ..BusOptions::default()
-    };
+    let options = BusOptions { clock: clock.clone(), ..BusOptions::default() };
     let bus = Bus::start(Arc::new(MemoryStore::new(clock)), options).await.unwrap();
-    bus.create_topic(TopicSettings::new("s.many").unwrap().partitions(3))
-        .await
-        .unwrap();
+    bus.create_topic(TopicSettings::new("s.many").unwrap().partitions(3)).await.unwrap();
     let seen = Arc::new(Seen::default());
-    let workers: Vec<_> = (0..4)
-        .map(|seed| tokio::spawn(work(bus.clone(), seen.clone(), seed)))
-        .collect();
+    let workers: Vec<_> = (0..4).map(|seed| tokio::spawn(work(bus.clone(), seen.clone(), seed))).collect();
     for number in 0..EVENTS {
         let topic = if number % 2 == 0 { "s.many" } else { "s.one" };
-        bus.publish(topic, json!(number))
-            .key(format!("k{}", number % KEYS))
-            .await
-            .unwrap();
+        bus.publish(topic, json!(number)).key(format!("k{}", number % KEYS)).await.unwrap();
     }
     for worker in workers {
         soon(worker).await.unwrap();
@@ -61,20 +51,12 @@ async fn subscribers_that_come_and_go_lose_nothing_and_keep_the_order_of_each_ke
 async fn work(bus: Bus, seen: Arc<Seen>, seed: u64) {
     let mut random = seed;
     let mut chance = move || {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) % 100
     };
     while seen.settled.lock().len() < EVENTS as usize {
-        let group = bus
-            .subscribe("s.*", "g")
-            .from(Position::Earliest)
-            .order(Order::Key)
-            .max_attempts(1000);
-        let group = group
-            .backoff(Duration::from_millis(1), Duration::from_millis(5))
-            .max_in_flight(50);
+        let group = bus.subscribe("s.*", "g").from(Position::Earliest).order(Order::Key).max_attempts(1000);
+        let group = group.backoff(Duration::from_millis(1), Duration::from_millis(5)).max_in_flight(50);
         let mut subscription = group.start().await.unwrap();
         let rounds = 20 + chance();
         for _ in 0..rounds {
@@ -107,9 +89,7 @@ async fn settle(seen: &Seen, delivery: Delivery, chance: u64) {
             Some(&before) => assert!(number <= before + KEYS, "{key}: {number} after {before}"),
             None => assert!(number < KEYS, "{key} begins with {number}"),
         }
-        last.entry(key)
-            .and_modify(|last| *last = number.max(*last))
-            .or_insert(number);
+        last.entry(key).and_modify(|last| *last = number.max(*last)).or_insert(number);
     }
     if soon(delivery.ack()).await.is_ok() {
         seen.settled.lock().insert(number);

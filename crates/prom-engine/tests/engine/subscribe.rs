@@ -24,12 +24,7 @@ async fn latest_begins_after_what_is_there_and_earliest_at_the_beginning() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..5).await;
     let mut late = bus.subscribe("numbers", "late").start().await.unwrap();
-    let mut early = bus
-        .subscribe("numbers", "early")
-        .from(Position::Earliest)
-        .start()
-        .await
-        .unwrap();
+    let mut early = bus.subscribe("numbers", "early").from(Position::Earliest).start().await.unwrap();
     publish_numbers(&bus, "numbers", 5..6).await;
     assert_eq!(take_acked(&mut late, 1).await, [5]);
     assert_eq!(take_acked(&mut early, 6).await, [0, 1, 2, 3, 4, 5]);
@@ -52,23 +47,11 @@ async fn a_group_can_begin_at_a_time_at_an_offset_and_after_an_event() {
     assert_eq!(take_acked(&mut after.start().await.unwrap(), 1).await, [4]);
 
     let beyond = bus.subscribe("numbers", "b").from(Position::Offset(6)).start().await;
-    assert!(matches!(
-        beyond.err(),
-        Some(Error::CursorBeyondEnd { asked: 6, next: 5, .. })
-    ));
-    let unknown = bus
-        .subscribe("numbers", "u")
-        .from(Position::AfterId(prom_types::EventId::derived("?")))
-        .start()
-        .await;
+    assert!(matches!(beyond.err(), Some(Error::CursorBeyondEnd { asked: 6, next: 5, .. })));
+    let unknown =
+        bus.subscribe("numbers", "u").from(Position::AfterId(prom_types::EventId::derived("?"))).start().await;
     assert!(matches!(unknown.err(), Some(Error::UnknownEvent { .. })));
-    let groups: Vec<_> = bus
-        .groups()
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|group| group.name.to_string())
-        .collect();
+    let groups: Vec<_> = bus.groups().await.unwrap().into_iter().map(|group| group.name.to_string()).collect();
     assert_eq!(groups, ["i", "o", "t"], "a refused subscriber makes no group");
 }
 
@@ -87,10 +70,7 @@ async fn two_subscribers_share_a_group_without_duplicates() {
         };
         counts[who] += batch.len();
         for delivery in &batch {
-            assert!(
-                seen.insert(delivery.payload::<u64>().unwrap()),
-                "{delivery:?} came twice"
-            );
+            assert!(seen.insert(delivery.payload::<u64>().unwrap()), "{delivery:?} came twice");
         }
         ack_all(batch).await.unwrap();
     }
@@ -101,21 +81,13 @@ async fn two_subscribers_share_a_group_without_duplicates() {
 #[tokio::test(start_paused = true)]
 async fn the_window_is_respected_over_all_topics_and_partitions() {
     let bus = bus().await;
-    bus.create_topic(TopicSettings::new("w.a").unwrap().partitions(3))
-        .await
-        .unwrap();
+    bus.create_topic(TopicSettings::new("w.a").unwrap().partitions(3)).await.unwrap();
     for number in 0..30 {
         bus.publish("w.a", json!(number)).await.unwrap();
         bus.publish("w.b", json!(number)).await.unwrap();
         bus.publish("w.c", json!(number)).await.unwrap();
     }
-    let mut all = bus
-        .subscribe("w.*", "g")
-        .from(Position::Earliest)
-        .max_in_flight(7)
-        .start()
-        .await
-        .unwrap();
+    let mut all = bus.subscribe("w.*", "g").from(Position::Earliest).max_in_flight(7).start().await.unwrap();
     let mut held = Vec::new();
     for _ in 0..7 {
         held.push(next(&mut all).await);
@@ -139,12 +111,7 @@ async fn a_busy_topic_does_not_starve_the_others_of_a_subscriber() {
     let bus = bus().await;
     publish_numbers(&bus, "busy", 0..2000).await;
     publish_numbers(&bus, "calm", 0..5).await;
-    let both = bus
-        .subscribe("busy", "g")
-        .topics(["calm"])
-        .from(Position::Earliest)
-        .max_in_flight(4)
-        .batch_size(4);
+    let both = bus.subscribe("busy", "g").topics(["calm"]).from(Position::Earliest).max_in_flight(4).batch_size(4);
     let mut both = both.start().await.unwrap();
     let mut calm = 0;
     let mut before = 0;
@@ -186,9 +153,7 @@ async fn partitions_added_later_are_delivered_too() {
     let bus = bus().await;
     bus.create_topic(TopicSettings::new("p").unwrap()).await.unwrap();
     let mut events = bus.subscribe("p", "g").start().await.unwrap();
-    bus.create_topic(TopicSettings::new("p").unwrap().partitions(4))
-        .await
-        .unwrap();
+    bus.create_topic(TopicSettings::new("p").unwrap().partitions(4)).await.unwrap();
     bus.publish("p", json!(7)).partition(3).await.unwrap();
     assert_eq!(take_acked(&mut events, 1).await, [7]);
 }
@@ -247,8 +212,7 @@ async fn options_out_of_range_are_refused() {
         bus.subscribe("a", "g").batch_size(0),
         bus.subscribe("a", "g").ack_timeout(Duration::ZERO),
         bus.subscribe("a", "g").max_attempts(0),
-        bus.subscribe("a", "g")
-            .backoff(Duration::from_secs(2), Duration::from_secs(1)),
+        bus.subscribe("a", "g").backoff(Duration::from_secs(2), Duration::from_secs(1)),
         bus.subscribe("a", "g").filter(".payload |"),
         bus.subscribe("a", "not a group"),
         bus.subscribe("A b", "g"),

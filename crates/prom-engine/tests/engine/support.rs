@@ -38,10 +38,7 @@ pub struct World {
 impl World {
     pub fn new() -> Self {
         let clock = TokioClock::new();
-        Self {
-            store: Arc::new(MemoryStore::new(clock.clone())),
-            clock,
-        }
+        Self { store: Arc::new(MemoryStore::new(clock.clone())), clock }
     }
 
     pub fn over(store: Arc<dyn Store>, clock: Arc<TokioClock>) -> Self {
@@ -53,11 +50,7 @@ impl World {
     }
 
     pub async fn bus_with(&self, change: impl FnOnce(&mut BusOptions)) -> Bus {
-        let mut options = BusOptions {
-            clock: self.clock.clone(),
-            maintenance_interval: None,
-            ..BusOptions::default()
-        };
+        let mut options = BusOptions { clock: self.clock.clone(), maintenance_interval: None, ..BusOptions::default() };
         change(&mut options);
         Bus::start(self.store.clone(), options).await.unwrap()
     }
@@ -70,9 +63,7 @@ pub async fn bus() -> Bus {
 
 /// Nothing in these tests takes this long unless it hangs.
 pub async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(600), what)
-        .await
-        .expect("it did not happen")
+    tokio::time::timeout(Duration::from_secs(600), what).await.expect("it did not happen")
 }
 
 /// The next delivery, which must come.

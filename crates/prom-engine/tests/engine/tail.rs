@@ -44,9 +44,7 @@ async fn a_tail_follows_topics_that_come_later_and_is_woken_by_appends() {
 #[tokio::test]
 async fn a_long_topic_comes_whole_and_in_order() {
     let bus = bus().await;
-    let sent: Vec<_> = (0..5000u64)
-        .map(|number| bus.publish("long", json!(number)).send())
-        .collect();
+    let sent: Vec<_> = (0..5000u64).map(|number| bus.publish("long", json!(number)).send()).collect();
     for pending in sent {
         pending.await.unwrap();
     }

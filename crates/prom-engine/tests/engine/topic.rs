@@ -9,19 +9,12 @@ use crate::support::{World, bus};
 async fn settings_survive_a_restart() {
     let world = World::new();
     let bus = world.bus().await;
-    let settings = TopicSettings::new("a.b")
-        .unwrap()
-        .partitions(3)
-        .retain_bytes(1_000_000)
-        .max_attempts(7);
+    let settings = TopicSettings::new("a.b").unwrap().partitions(3).retain_bytes(1_000_000).max_attempts(7);
     bus.create_topic(settings.clone()).await.unwrap();
     drop(bus);
     let bus = world.bus().await;
     let topics = bus.topics().await.unwrap();
-    assert_eq!(
-        (topics.len(), &topics[0].settings, topics[0].partitions.len()),
-        (1, &settings, 3)
-    );
+    assert_eq!((topics.len(), &topics[0].settings, topics[0].partitions.len()), (1, &settings, 3));
     assert_eq!(bus.publish("a.b", json!(1)).partition(2).await.unwrap().partition, 2);
 }
 
@@ -44,12 +37,6 @@ async fn changes_that_break_what_readers_rely_on_are_refused() {
         assert!(matches!(refusal, Err(Error::TopicChange { .. })), "{refusal:?}");
     }
     assert!(bus.create_topic(plain().partitions(0)).await.is_err());
-    let partitions: Vec<_> = bus
-        .topics()
-        .await
-        .unwrap()
-        .iter()
-        .map(|topic| topic.settings.partitions)
-        .collect();
+    let partitions: Vec<_> = bus.topics().await.unwrap().iter().map(|topic| topic.settings.partitions).collect();
     assert_eq!(partitions, [4, 1]);
 }

@@ -31,10 +31,7 @@ impl BackgroundThread {
         let unchanged = frame == self.reached && dropped.is_empty() && !self.any_dirty();
         if unchanged {
             // A frame that failed may have left files behind that claim nothing of their own.
-            return shared
-                .journal
-                .release(frame)
-                .map_err(io("freeing journal files in", &shared.root));
+            return shared.journal.release(frame).map_err(io("freeing journal files in", &shared.root));
         }
         let flushed = self.fill().and_then(|()| self.sync_segments()).and_then(|()| {
             self.forget_exact_ids(&dropped);
@@ -48,10 +45,7 @@ impl BackgroundThread {
         self.reached = frame;
         shared.state.end_flush();
         shared.options.disk.documents_synced(&shared.root.join("documents"));
-        shared
-            .journal
-            .release(frame)
-            .map_err(io("freeing journal files in", &shared.root))?;
+        shared.journal.release(frame).map_err(io("freeing journal files in", &shared.root))?;
         self.remove_segments(&dropped)
     }
 
@@ -66,19 +60,13 @@ impl BackgroundThread {
             // A compaction swaps segments and forgets keys under this lock: both or neither are seen here.
             let _cut = shared.applied.lock();
             let logs = shared.logs.read();
-            let dirty: Vec<_> = logs
-                .values()
-                .filter(|log| std::mem::take(&mut log.state.lock().dirty))
-                .cloned()
-                .collect();
+            let dirty: Vec<_> =
+                logs.values().filter(|log| std::mem::take(&mut log.state.lock().dirty)).cloned().collect();
             let encode = |log: &Arc<Log>| manifest::encode(&log.name, &log.state.lock());
             let manifests: Vec<_> = dirty.iter().filter_map(encode).collect();
             (dirty, manifests, shared.state.begin_flush())
         };
-        let reached = (
-            keys::CHECKPOINT.to_vec(),
-            Some(Bytes::copy_from_slice(&frame.to_le_bytes())),
-        );
+        let reached = (keys::CHECKPOINT.to_vec(), Some(Bytes::copy_from_slice(&frame.to_le_bytes())));
         let changes = writes.iter().map(|(key, value)| (key.clone(), value.clone()));
         let flushed = shared.state.flush(changes.chain(manifests).chain([reached]));
         if flushed.is_err() {
@@ -95,11 +83,7 @@ impl BackgroundThread {
     fn sync_journal(&self) -> Result<(), StoreError> {
         match self.shared.options.sync {
             Sync::Fsync => Ok(()),
-            Sync::Os => self
-                .shared
-                .journal
-                .sync_live()
-                .map_err(io("syncing", &self.shared.root)),
+            Sync::Os => self.shared.journal.sync_live().map_err(io("syncing", &self.shared.root)),
         }
     }
 

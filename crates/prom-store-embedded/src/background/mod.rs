@@ -33,13 +33,7 @@ pub(crate) struct BackgroundThread {
 
 impl BackgroundThread {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            unsynced: HashMap::new(),
-            cached: VecDeque::new(),
-            cached_bytes: 0,
-            reached: 0,
-        }
+        Self { shared, unsynced: HashMap::new(), cached: VecDeque::new(), cached_bytes: 0, reached: 0 }
     }
 
     /// Works until asked to stop; a last checkpoint makes the next start short.

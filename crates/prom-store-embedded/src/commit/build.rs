@@ -122,17 +122,11 @@ impl Builder {
         self.check_documents(shared, commit)?;
         self.known.clear();
         for (index, append) in commit.appends.iter().enumerate() {
-            let options = commit
-                .logs
-                .iter()
-                .find(|(name, _)| *name == append.log)
-                .map(|(_, options)| *options);
+            let options = commit.logs.iter().find(|(name, _)| *name == append.log).map(|(_, options)| *options);
             let slot = self.slot(shared, &append.log);
             let compacted = options.unwrap_or(self.slots[slot].options).compacted;
             if compacted && append.event.key().is_none() {
-                return Err(CommitError::KeyRequired {
-                    log: append.log.clone(),
-                });
+                return Err(CommitError::KeyRequired { log: append.log.clone() });
             }
             if append.dedupe != Dedupe::Fresh {
                 let first = self.first_receipt(shared, slot, append, now)?;
@@ -203,11 +197,7 @@ impl Builder {
         if append.dedupe != Dedupe::Fresh
             && let Some((offset, stored_ts)) = slot.find_in_frame(append.event.id())
         {
-            self.stored.push(Stored {
-                offset,
-                stored_ts,
-                duplicate: true,
-            });
+            self.stored.push(Stored { offset, stored_ts, duplicate: true });
             return;
         }
         if !slot.is_touched() {
@@ -217,11 +207,7 @@ impl Builder {
         if !slot.defined {
             self.define(index);
         }
-        self.stored.push(Stored {
-            offset,
-            stored_ts,
-            duplicate: false,
-        });
+        self.stored.push(Stored { offset, stored_ts, duplicate: false });
     }
 
     /// Where the same id was stored before, within the window or, if exact, at all.
@@ -235,11 +221,7 @@ impl Builder {
         let slot = &mut self.slots[index];
         let id = append.event.id();
         let (files, interval) = (&shared.files, shared.interval());
-        let receipt = |offset, stored_ts| Stored {
-            offset,
-            stored_ts,
-            duplicate: true,
-        };
+        let receipt = |offset, stored_ts| Stored { offset, stored_ts, duplicate: true };
         if let Some(offset) = slot.ids.find(&slot.log, files, interval, id, now).map_err(refused)? {
             if let Some(stored_ts) = slot.stored_ts_in_frame(offset, id) {
                 return Ok(Some(receipt(offset, stored_ts)));
@@ -266,28 +248,14 @@ impl Builder {
         let next = current.map_or(self.first_epoch, |current| current + 1);
         let step = match change {
             CursorChange::Create { .. } if current.is_some() => return,
-            CursorChange::Create { floor } => CursorStep::Created {
-                epoch: next,
-                floor: *floor,
-            },
-            CursorChange::Reset { floor } => CursorStep::Reset {
-                epoch: next,
-                floor: *floor,
-            },
-            CursorChange::Settle {
-                epoch,
-                settled,
-                failures,
-            } => CursorStep::Settled {
-                epoch: *epoch,
-                settled: settled.clone(),
-                failures: failures.clone(),
-            },
+            CursorChange::Create { floor } => CursorStep::Created { epoch: next, floor: *floor },
+            CursorChange::Reset { floor } => CursorStep::Reset { epoch: next, floor: *floor },
+            CursorChange::Settle { epoch, settled, failures } => {
+                CursorStep::Settled { epoch: *epoch, settled: settled.clone(), failures: failures.clone() }
+            }
             CursorChange::Delete => {
                 self.first_epoch = self.first_epoch.max(next);
-                CursorStep::Deleted {
-                    first_epoch: self.first_epoch,
-                }
+                CursorStep::Deleted { first_epoch: self.first_epoch }
             }
         };
         self.step(name, step);
@@ -307,9 +275,7 @@ impl Builder {
         entry::put_document(&mut self.entries, &write.collection, &write.key, revision, value);
         self.revisions.insert(place, if value.is_some() { revision } else { 0 });
         let stored = value.map(|value| crate::documents::encode_document(revision, value));
-        self.effects
-            .documents
-            .push((keys::document(&write.collection, &write.key), stored));
+        self.effects.documents.push((keys::document(&write.collection, &write.key), stored));
     }
 
     fn step(&mut self, name: &CursorName, step: CursorStep) {
@@ -373,16 +339,9 @@ impl Builder {
         let section = |&index: &usize| {
             let slot: &Slot = &self.slots[index];
             let (records, count) = slot.records();
-            Section {
-                log: slot.id,
-                count,
-                records,
-            }
+            Section { log: slot.id, count, records }
         };
-        Some(Draft {
-            sections: self.touched.iter().map(section).collect(),
-            head: &mut self.entries,
-        })
+        Some(Draft { sections: self.touched.iter().map(section).collect(), head: &mut self.entries })
     }
 
     pub(super) fn touched(&self) -> &[usize] {
@@ -428,8 +387,5 @@ impl Builder {
 
 /// A precondition could not be looked up.
 fn refused(error: StoreError) -> CommitError {
-    CommitError::Failed {
-        reason: error.to_string(),
-        outcome: Outcome::NotStored,
-    }
+    CommitError::Failed { reason: error.to_string(), outcome: Outcome::NotStored }
 }

@@ -51,17 +51,11 @@ struct Waiting {
 impl Request {
     /// About how many bytes it takes in memory and in a frame.
     pub(crate) fn size(&self) -> usize {
-        let Commit {
-            appends,
-            cursors,
-            documents,
-            logs,
-        } = &self.commit;
+        let Commit { appends, cursors, documents, logs } = &self.commit;
         let events: usize = appends.iter().map(|append| append.event.len()).sum();
         let changes: usize = cursors.iter().map(|(_, change)| cursor_size(change)).sum();
-        let values = documents
-            .iter()
-            .map(|write| write.key.len() + write.value.as_ref().map_or(0, |value| value.len()));
+        let values =
+            documents.iter().map(|write| write.key.len() + write.value.as_ref().map_or(0, |value| value.len()));
         REQUEST_BYTES * (1 + cursors.len() + documents.len() + logs.len()) + events + changes + values.sum::<usize>()
     }
 }
@@ -69,9 +63,7 @@ impl Request {
 fn cursor_size(change: &CursorChange) -> usize {
     match change {
         CursorChange::Settle { settled, failures, .. } => {
-            let reasons = failures
-                .iter()
-                .map(|(_, failure)| 32 + failure.reason.as_ref().map_or(0, String::len));
+            let reasons = failures.iter().map(|(_, failure)| 32 + failure.reason.as_ref().map_or(0, String::len));
             settled.len() * 16 + reasons.sum::<usize>()
         }
         _ => 0,
@@ -81,12 +73,7 @@ fn cursor_size(change: &CursorChange) -> usize {
 impl Queue {
     pub(crate) fn push(&self, commit: Commit) -> PendingCommit {
         let (reply, pending) = PendingCommit::new();
-        self.push_request(Request {
-            commit,
-            take: None,
-            trim: None,
-            reply,
-        });
+        self.push_request(Request { commit, take: None, trim: None, reply });
         pending
     }
 

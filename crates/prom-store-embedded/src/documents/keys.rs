@@ -39,10 +39,7 @@ pub(crate) fn parse_cursor(key: &[u8]) -> Result<CursorName, Malformed> {
     let topic = TopicName::parse(text(&key[..end])?).map_err(|_| Malformed)?;
     let (partition, group) = key[end + 1..].split_first_chunk::<4>().ok_or(Malformed)?;
     let group = GroupName::parse(text(group)?).map_err(|_| Malformed)?;
-    Ok(CursorName::new(
-        LogName::new(topic, u32::from_be_bytes(*partition)),
-        group,
-    ))
+    Ok(CursorName::new(LogName::new(topic, u32::from_be_bytes(*partition)), group))
 }
 
 /// Where the latest event of a key lies.

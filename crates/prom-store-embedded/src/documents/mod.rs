@@ -45,11 +45,7 @@ struct Open {
 
 impl Open {
     fn new(dir: &Path) -> Result<Self, StoreError> {
-        let database = Database::builder(dir)
-            .cache_size(CACHE_BYTES)
-            .worker_threads(1)
-            .open()
-            .map_err(fault)?;
+        let database = Database::builder(dir).cache_size(CACHE_BYTES).worker_threads(1).open().map_err(fault)?;
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         let keys = database.keyspace("state", options).map_err(fault)?;
         Ok(Self { database, keys })
@@ -58,11 +54,7 @@ impl Open {
 
 impl State {
     pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
-        Ok(Self {
-            dir: dir.to_path_buf(),
-            open: RwLock::new(Some(Open::new(dir)?)),
-            overlay: RwLock::default(),
-        })
+        Ok(Self { dir: dir.to_path_buf(), open: RwLock::new(Some(Open::new(dir)?)), overlay: RwLock::default() })
     }
 
     /// Closes the database and opens it again. Readers wait meanwhile.
@@ -109,9 +101,7 @@ impl State {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<(Vec<u8>, Bytes)>, StoreError> {
-        let from = after.map_or(Bound::Included(prefix.to_vec()), |after| {
-            Bound::Excluded(after.to_vec())
-        });
+        let from = after.map_or(Bound::Included(prefix.to_vec()), |after| Bound::Excluded(after.to_vec()));
         let changed = self.overlay.read().range(prefix, from.clone());
         let mut changed = changed.into_iter().peekable();
         let mut found = Vec::new();
@@ -194,9 +184,5 @@ pub(crate) fn encode_document(revision: u64, value: &[u8]) -> Bytes {
 
 fn decode_document(key: String, stored: Bytes) -> Result<Document, StoreError> {
     let revision = Take::new(&stored).u64().map_err(fault)?;
-    Ok(Document {
-        key,
-        revision,
-        value: stored.slice(8..),
-    })
+    Ok(Document { key, revision, value: stored.slice(8..) })
 }

@@ -29,12 +29,7 @@ impl Overlay {
         let within = |(key, value): (&Vec<u8>, &Option<Bytes>)| (key.clone(), value.clone());
         let of_prefix = |(key, _): &(&Vec<u8>, &Option<Bytes>)| key.starts_with(prefix);
         let range = (from, Bound::Unbounded);
-        let mut merged: BTreeMap<_, _> = self
-            .flushing
-            .range(range.clone())
-            .take_while(of_prefix)
-            .map(within)
-            .collect();
+        let mut merged: BTreeMap<_, _> = self.flushing.range(range.clone()).take_while(of_prefix).map(within).collect();
         merged.extend(self.current.range(range).take_while(of_prefix).map(within));
         merged
     }
@@ -45,13 +40,8 @@ impl Overlay {
         match Arc::get_mut(&mut self.flushing) {
             Some(unwritten) => unwritten.extend(newer),
             None => {
-                self.flushing = Arc::new(
-                    self.flushing
-                        .iter()
-                        .map(|(k, v)| (k.clone(), v.clone()))
-                        .chain(newer)
-                        .collect(),
-                )
+                self.flushing =
+                    Arc::new(self.flushing.iter().map(|(k, v)| (k.clone(), v.clone())).chain(newer).collect())
             }
         }
         self.flushing.clone()

@@ -101,21 +101,13 @@ pub(crate) fn put_cursor(out: &mut Vec<u8>, name: &CursorName, step: &CursorStep
         CursorStep::Reset { epoch, floor } => put_pair(out, RESET, *epoch, *floor),
         CursorStep::Deleted { first_epoch } => put_pair(out, DELETED, *first_epoch, 0),
         CursorStep::Taken { epoch, floor_if_new } => put_pair(out, TAKEN, *epoch, *floor_if_new),
-        CursorStep::Settled {
-            epoch,
-            settled,
-            failures,
-        } => {
+        CursorStep::Settled { epoch, settled, failures } => {
             put_pair(out, SETTLED, *epoch, settled.len() as u64);
             for range in settled {
                 out.put_u64(range.start);
                 out.put_u64(range.end);
             }
-            put_failures(
-                out,
-                failures.iter().map(|(offset, failure)| (*offset, failure)),
-                failures.len(),
-            );
+            put_failures(out, failures.iter().map(|(offset, failure)| (*offset, failure)), failures.len());
         }
     }
 }
@@ -149,14 +141,7 @@ pub(crate) fn take_failures(take: &mut Take<'_>) -> Result<Vec<(Offset, Failures
         let (attempts, returns) = (take.u32()?, take.u32()?);
         let has_reason = take.u8()? != 0;
         let reason = take.text()?.to_owned();
-        failures.push((
-            offset,
-            Failures {
-                attempts,
-                returns,
-                reason: has_reason.then_some(reason),
-            },
-        ));
+        failures.push((offset, Failures { attempts, returns, reason: has_reason.then_some(reason) }));
     }
     Ok(failures)
 }
@@ -198,30 +183,17 @@ fn entry(take: &mut Take<'_>) -> Result<Entry, Malformed> {
         LOG => Entry::Log {
             id: take.u32()?,
             name: take_log_name(take)?,
-            options: LogOptions {
-                compacted: take.u8()? != 0,
-            },
+            options: LogOptions { compacted: take.u8()? != 0 },
         },
-        CURSOR => Entry::Cursor {
-            name: take_cursor_name(take)?,
-            step: cursor_step(take)?,
-        },
+        CURSOR => Entry::Cursor { name: take_cursor_name(take)?, step: cursor_step(take)? },
         DOCUMENT => {
             let (collection, key) = (take.text()?.to_owned(), take.text()?.to_owned());
             let revision = take.u64()?;
             let present = take.u8()? != 0;
             let value = take.bytes()?.to_vec();
-            Entry::Document {
-                collection,
-                key,
-                revision,
-                value: present.then_some(value),
-            }
+            Entry::Document { collection, key, revision, value: present.then_some(value) }
         }
-        TRIM => Entry::Trim {
-            log: take.u32()?,
-            start: take.u64()?,
-        },
+        TRIM => Entry::Trim { log: take.u32()?, start: take.u64()? },
         _ => return Err(Malformed),
     })
 }
@@ -229,30 +201,17 @@ fn entry(take: &mut Take<'_>) -> Result<Entry, Malformed> {
 fn cursor_step(take: &mut Take<'_>) -> Result<CursorStep, Malformed> {
     let (kind, first, second) = (take.u8()?, take.u64()?, take.u64()?);
     Ok(match kind {
-        CREATED => CursorStep::Created {
-            epoch: first,
-            floor: second,
-        },
-        RESET => CursorStep::Reset {
-            epoch: first,
-            floor: second,
-        },
+        CREATED => CursorStep::Created { epoch: first, floor: second },
+        RESET => CursorStep::Reset { epoch: first, floor: second },
         DELETED => CursorStep::Deleted { first_epoch: first },
-        TAKEN => CursorStep::Taken {
-            epoch: first,
-            floor_if_new: second,
-        },
+        TAKEN => CursorStep::Taken { epoch: first, floor_if_new: second },
         SETTLED => {
             let count = usize::try_from(second).map_err(|_| Malformed)?;
             let mut settled = Vec::with_capacity(count.min(take.remaining()));
             for _ in 0..count {
                 settled.push(take.u64()?..take.u64()?);
             }
-            CursorStep::Settled {
-                epoch: first,
-                settled,
-                failures: take_failures(take)?,
-            }
+            CursorStep::Settled { epoch: first, settled, failures: take_failures(take)? }
         }
         _ => return Err(Malformed),
     })
@@ -266,16 +225,8 @@ mod tests {
     fn entries_are_read_back_as_written_and_never_half() {
         let log = LogName::new(TopicName::parse("a.b").unwrap(), 3);
         let cursor = CursorName::new(log.clone(), GroupName::parse("g").unwrap());
-        let failure = Failures {
-            attempts: 2,
-            returns: 1,
-            reason: Some("no".into()),
-        };
-        let settle = CursorStep::Settled {
-            epoch: 4,
-            settled: vec![1..3, 9..10],
-            failures: vec![(5, failure)],
-        };
+        let failure = Failures { attempts: 2, returns: 1, reason: Some("no".into()) };
+        let settle = CursorStep::Settled { epoch: 4, settled: vec![1..3, 9..10], failures: vec![(5, failure)] };
         let mut body = Vec::new();
         put_log(&mut body, 7, &log, LogOptions { compacted: true });
         put_cursor(&mut body, &cursor, &settle);
@@ -285,21 +236,8 @@ mod tests {
         put_trim(&mut body, 7, 12);
         let read = entries(&body).unwrap();
         assert_eq!(read.len(), 6);
-        assert_eq!(
-            read[1],
-            Entry::Cursor {
-                name: cursor,
-                step: settle
-            }
-        );
-        assert!(matches!(
-            &read[4],
-            Entry::Document {
-                value: None,
-                revision: 3,
-                ..
-            }
-        ));
+        assert_eq!(read[1], Entry::Cursor { name: cursor, step: settle });
+        assert!(matches!(&read[4], Entry::Document { value: None, revision: 3, .. }));
         let whole = |cut: usize| entries(&body[..cut]).map(|read| read.len());
         assert!((0..body.len()).all(|cut| whole(cut) != Ok(6)));
     }

@@ -55,24 +55,14 @@ impl JournalFile {
             let _best_effort = disk.remove(&path);
             return Err(error);
         }
-        Ok(Self {
-            slot,
-            path,
-            capacity,
-            handle,
-        })
+        Ok(Self { slot, path, capacity, handle })
     }
 
     pub(crate) fn open(disk: &dyn Disk, dir: &Path, slot: u32) -> io::Result<Self> {
         let path = path_of(dir, slot);
         let handle = disk.open(&path, Create::Never)?;
         let capacity = handle.len()?;
-        Ok(Self {
-            slot,
-            path,
-            capacity,
-            handle,
-        })
+        Ok(Self { slot, path, capacity, handle })
     }
 
     /// Says what the file holds. Durable with the next sync.
@@ -104,10 +94,7 @@ fn parse_header(header: &[u8]) -> Option<Claim> {
         && take.u32().ok()? == crc32c::crc32c(&header[12..])
         && take.u32().ok()? == VERSION;
     sound.then_some(())?;
-    Some(Claim {
-        first_frame: take.u64().ok()?,
-        generation: take.u64().ok()?,
-    })
+    Some(Claim { first_frame: take.u64().ok()?, generation: take.u64().ok()? })
 }
 
 fn zero(handle: &dyn DiskFile, capacity: u64) -> io::Result<()> {

@@ -45,11 +45,7 @@ pub(crate) fn begin(head: &mut Vec<u8>) {
 impl Draft<'_> {
     /// Bytes it takes in the journal; the last few up to the alignment are not written.
     pub(crate) fn len(&self) -> usize {
-        let sections = self
-            .sections
-            .iter()
-            .map(|section| SECTION_BYTES + section.records.len())
-            .sum::<usize>();
+        let sections = self.sections.iter().map(|section| SECTION_BYTES + section.records.len()).sum::<usize>();
         (self.head.len() + sections).next_multiple_of(ALIGN)
     }
 
@@ -85,12 +81,7 @@ impl Draft<'_> {
 
     fn fill_header(&mut self, number: u64) {
         let entries = self.head.len() - HEADER_BYTES;
-        let body = entries
-            + self
-                .sections
-                .iter()
-                .map(|section| SECTION_BYTES + section.records.len())
-                .sum::<usize>();
+        let body = entries + self.sections.iter().map(|section| SECTION_BYTES + section.records.len()).sum::<usize>();
         self.head[0..4].copy_from_slice(&MAGIC.to_le_bytes());
         self.head[8..16].copy_from_slice(&number.to_le_bytes());
         self.head[16..20].copy_from_slice(&(body as u32).to_le_bytes());
@@ -160,12 +151,7 @@ pub(crate) fn check(bytes: &[u8]) -> Option<Frame> {
         found = prefixes(found, records)?;
     }
     let stride = (HEADER_BYTES + body).next_multiple_of(ALIGN);
-    let frame = Frame {
-        number,
-        body,
-        entries,
-        stride,
-    };
+    let frame = Frame { number, body, entries, stride };
     (found == checksum && records_are_sound(&whole[HEADER_BYTES..], entries)).then_some(frame)
 }
 
@@ -185,11 +171,7 @@ pub(crate) fn sections(body: &[u8], entries: usize) -> Result<Vec<FoundSection>,
     while !take.is_empty() {
         let (log, count) = (take.u32()?, take.u32()?);
         let length = take.u32()? as usize;
-        found.push(FoundSection {
-            log,
-            count,
-            records: take.range(length)?,
-        });
+        found.push(FoundSection { log, count, records: take.range(length)? });
     }
     Ok(found)
 }
@@ -223,15 +205,8 @@ mod tests {
         head.extend_from_slice(b"some entries");
         event.write_at(3, 8, &mut records);
         event.write_at(4, 8, &mut records);
-        let section = Section {
-            log: 5,
-            count: 2,
-            records: &records,
-        };
-        let mut draft = Draft {
-            head: &mut head,
-            sections: vec![section],
-        };
+        let section = Section { log: 5, count: 2, records: &records };
+        let mut draft = Draft { head: &mut head, sections: vec![section] };
         let dir = tempfile::tempdir().unwrap();
         let file = RealDisk.open(&dir.path().join("frame"), Create::IfMissing).unwrap();
         draft.write(number, &*file, 0, &mut Vec::new()).unwrap();

@@ -31,9 +31,7 @@ impl Walked {
     /// whose sync failed, left its last frame in the page cache only; written and synced again it counts.
     pub(crate) fn make_durable(&self, disk: &dyn Disk, dir: &Path) -> Result<(), StoreError> {
         if let Some((file, position, frame)) = &self.newest {
-            file.handle
-                .write_at(frame, *position)
-                .map_err(io("writing", &file.path))?;
+            file.handle.write_at(frame, *position).map_err(io("writing", &file.path))?;
         }
         for (file, _) in &self.live {
             file.handle.sync_data().map_err(io("syncing", &file.path))?;
@@ -62,9 +60,7 @@ pub(crate) fn read(
     for (index, (file, claim)) in files.iter().enumerate() {
         let replaced_from = files.get(index + 1).map_or(u64::MAX, |(_, next)| next.first_frame);
         if claim.first_frame > walked.next_frame {
-            walked
-                .damage
-                .push(lost_frames(&file.path, FRAMES_AT, walked.next_frame, claim.first_frame));
+            walked.damage.push(lost_frames(&file.path, FRAMES_AT, walked.next_frame, claim.first_frame));
             walked.next_frame = claim.first_frame;
         }
         walk_file(file, claim.first_frame, replaced_from, &mut walked, &mut apply)?;
@@ -83,13 +79,7 @@ fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(J
             None => match first_sound_frame(&file, walked.next_frame)? {
                 Some(first_frame) => {
                     walked.damage.push(bad_header(&file.path, first_frame));
-                    files.push((
-                        file,
-                        Claim {
-                            first_frame,
-                            generation: 0,
-                        },
-                    ));
+                    files.push((file, Claim { first_frame, generation: 0 }));
                 }
                 None => walked.free.push(file),
             },
@@ -98,10 +88,7 @@ fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(J
     files.sort_by_key(|(_, claim)| *claim);
     walked.generation = files.iter().map(|(_, claim)| claim.generation).max().unwrap_or(0);
     let next = walked.next_frame;
-    let first_live = files
-        .iter()
-        .rposition(|(_, claim)| claim.first_frame <= next)
-        .unwrap_or(0);
+    let first_live = files.iter().rposition(|(_, claim)| claim.first_frame <= next).unwrap_or(0);
     walked.free.extend(files.drain(..first_live).map(|(file, _)| file));
     Ok(files)
 }
@@ -109,9 +96,7 @@ fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(J
 /// A file whose header is bad may still hold frames that count: its first one says which.
 fn first_sound_frame(file: &JournalFile, next_frame: u64) -> Result<Option<u64>, StoreError> {
     let mut header = [0; frame::HEADER_BYTES];
-    file.handle
-        .read_at(&mut header, FRAMES_AT)
-        .map_err(io("reading", &file.path))?;
+    file.handle.read_at(&mut header, FRAMES_AT).map_err(io("reading", &file.path))?;
     if frame::number(&header).is_none_or(|number| number < next_frame) {
         return Ok(None);
     }
@@ -147,9 +132,7 @@ fn walk_file(
             let Some((at, found)) = find_later(&bytes, position, expected, replaced_from) else {
                 break;
             };
-            walked
-                .damage
-                .push(lost_frames(&file.path, position as u64, expected, found));
+            walked.damage.push(lost_frames(&file.path, position as u64, expected, found));
             (position, expected) = (at, found);
             continue;
         };

@@ -61,23 +61,13 @@ pub(crate) enum WriteFault {
 
 impl Files {
     pub(crate) fn new(disk: Arc<dyn Disk>, dir: PathBuf, sizes: Sizes) -> Arc<Self> {
-        Arc::new(Self {
-            disk,
-            dir,
-            sizes,
-            state: Mutex::default(),
-            freed: Condvar::new(),
-        })
+        Arc::new(Self { disk, dir, sizes, state: Mutex::default(), freed: Condvar::new() })
     }
 
     /// Forgets frames up to `checkpoint`: files that hold nothing newer become free.
     pub(crate) fn release(&self, checkpoint: u64) -> std::io::Result<()> {
         let mut state = self.state.lock();
-        while state
-            .live
-            .get(1)
-            .is_some_and(|(_, claim)| claim.first_frame <= checkpoint + 1)
-        {
+        while state.live.get(1).is_some_and(|(_, claim)| claim.first_frame <= checkpoint + 1) {
             if let Some((file, _)) = state.live.pop_front() {
                 state.free.push(file);
             }
@@ -85,9 +75,8 @@ impl Files {
         self.freed.notify_all();
         let surplus: Vec<_> = {
             let standard = self.sizes.journal_file;
-            let (mut keep, mut surplus): (Vec<_>, Vec<_>) = std::mem::take(&mut state.free)
-                .into_iter()
-                .partition(|file| file.capacity == standard);
+            let (mut keep, mut surplus): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut state.free).into_iter().partition(|file| file.capacity == standard);
             surplus.extend(keep.drain(KEEP_FREE.min(keep.len())..));
             state.free = keep;
             surplus
@@ -104,13 +93,7 @@ impl Files {
 
     /// Syncs every file with frames that no checkpoint has.
     pub(crate) fn sync_live(&self) -> std::io::Result<()> {
-        let live: Vec<_> = self
-            .state
-            .lock()
-            .live
-            .iter()
-            .map(|(file, _)| file.handle.clone())
-            .collect();
+        let live: Vec<_> = self.state.lock().live.iter().map(|(file, _)| file.handle.clone()).collect();
         live.iter().try_for_each(|file| file.sync_data())
     }
 
@@ -128,12 +111,7 @@ impl Files {
     pub(crate) fn releasable_bytes(&self) -> u64 {
         let state = self.state.lock();
         let before_current = state.live.len().saturating_sub(1);
-        state
-            .live
-            .iter()
-            .take(before_current)
-            .map(|(file, _)| file.capacity)
-            .sum()
+        state.live.iter().take(before_current).map(|(file, _)| file.capacity).sum()
     }
 
     /// Waits until the live files are within their limit, or somebody calls `release`.
@@ -171,12 +149,8 @@ impl Files {
 impl Journal {
     /// Goes on behind what was walked, or begins a journal where there is none.
     pub(crate) fn resume(files: Arc<Files>, sync: Sync, walked: Walked) -> std::io::Result<Self> {
-        let highest = walked
-            .live
-            .iter()
-            .map(|(file, _)| file.slot)
-            .chain(walked.free.iter().map(|file| file.slot))
-            .max();
+        let highest =
+            walked.live.iter().map(|(file, _)| file.slot).chain(walked.free.iter().map(|file| file.slot)).max();
         {
             let mut state = files.state.lock();
             state.next_slot = highest.map_or(0, |slot| slot + 1);
@@ -187,10 +161,7 @@ impl Journal {
         let current = match last {
             Some(file) => file,
             None => {
-                let claim = Claim {
-                    first_frame: walked.next_frame,
-                    generation: walked.generation + 1,
-                };
+                let claim = Claim { first_frame: walked.next_frame, generation: walked.generation + 1 };
                 let file = files.create(files.sizes.first_journal_file)?;
                 file.write_header(claim)?;
                 file.handle.sync_data()?;
@@ -247,10 +218,7 @@ impl Journal {
     fn roll(&mut self, needed: u64) -> std::io::Result<()> {
         let file = self.files.next(needed)?;
         self.generation += 1;
-        let claim = Claim {
-            first_frame: self.next_frame,
-            generation: self.generation,
-        };
+        let claim = Claim { first_frame: self.next_frame, generation: self.generation };
         let claimed = file.write_header(claim).and_then(|()| match self.failed {
             true => file.handle.sync_data(),
             false => Ok(()),

@@ -39,10 +39,7 @@ struct SealedIds {
 impl IdTable {
     /// For a log that has no events yet.
     pub(crate) fn complete() -> Self {
-        Self {
-            loaded: true,
-            ..Self::default()
-        }
+        Self { loaded: true, ..Self::default() }
     }
 
     pub(crate) fn insert(&mut self, id: EventId, offset: Offset) {
@@ -143,18 +140,10 @@ impl IdTable {
         let oldest = now.saturating_sub(limits::DEDUPE_WINDOW_MS);
         let sealed: Vec<_> = {
             let state = log.state.lock();
-            state
-                .segments
-                .iter()
-                .filter(|segment| segment.is_sealed())
-                .cloned()
-                .collect()
+            state.segments.iter().filter(|segment| segment.is_sealed()).cloned().collect()
         };
         self.sealed.clear();
-        for segment in sealed
-            .into_iter()
-            .filter(|segment| segment.meta.lock().last_ts >= oldest)
-        {
+        for segment in sealed.into_iter().filter(|segment| segment.meta.lock().last_ts >= oldest) {
             if let Some(range) = segment.id_range(files)? {
                 self.sealed.push(SealedIds { segment, range });
             }
@@ -172,17 +161,10 @@ pub(crate) fn stored_ts_of(
     id: EventId,
 ) -> Result<Option<EpochMs>, StoreError> {
     let record = one(log, files, interval, offset)?;
-    Ok(record
-        .filter(|record| record.id() == id)
-        .map(|record| record.stored_ts()))
+    Ok(record.filter(|record| record.id() == id).map(|record| record.stored_ts()))
 }
 
 fn sealed_to(log: &Log) -> Offset {
     let state = log.state.lock();
-    state
-        .segments
-        .iter()
-        .rev()
-        .find(|segment| segment.is_sealed())
-        .map_or(0, |segment| segment.end())
+    state.segments.iter().rev().find(|segment| segment.is_sealed()).map_or(0, |segment| segment.end())
 }

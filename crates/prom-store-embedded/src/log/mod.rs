@@ -56,11 +56,7 @@ pub(crate) struct LogState {
 impl Log {
     pub(crate) fn new(name: LogName, state: LogState) -> Self {
         let (watch, _) = watch::channel(state.bounds);
-        Self {
-            name,
-            state: Mutex::new(state),
-            watch,
-        }
+        Self { name, state: Mutex::new(state), watch }
     }
 
     pub(crate) fn watch(&self) -> HeadWatch {
@@ -91,11 +87,7 @@ impl LogState {
         // A log that nobody writes to any more would keep its active segment forever.
         let active = self.segments.last().filter(|segment| !segment.is_sealed());
         self.seal_early |= active.is_some_and(|active| active.end() <= start && active.event_bytes() > 0);
-        let gone = self
-            .segments
-            .iter()
-            .take_while(|segment| segment.is_sealed() && segment.end() <= start)
-            .count();
+        let gone = self.segments.iter().take_while(|segment| segment.is_sealed() && segment.end() <= start).count();
         self.segments.drain(..gone).collect()
     }
 

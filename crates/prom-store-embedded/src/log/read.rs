@@ -52,12 +52,7 @@ pub(crate) fn from_anywhere(
             from = read.next;
             continue;
         }
-        return Ok(ReadBatch {
-            records: read.records,
-            next: read.next,
-            bounds,
-            damage: read.damage,
-        });
+        return Ok(ReadBatch { records: read.records, next: read.next, bounds, damage: read.damage });
     }
 }
 
@@ -65,27 +60,15 @@ pub(crate) fn from_anywhere(
 pub(crate) fn one(log: &Log, files: &OpenFiles, interval: u64, offset: Offset) -> Result<Option<Record>, StoreError> {
     let limit = ReadLimit { events: 1, bytes: 1 };
     let batch = from_anywhere(log, files, interval, offset, limit)?;
-    Ok(batch
-        .records
-        .into_iter()
-        .next()
-        .filter(|record| record.offset() == offset))
+    Ok(batch.records.into_iter().next().filter(|record| record.offset() == offset))
 }
 
 pub(crate) fn is_current(log: &Log, segment: &Arc<Segment>) -> bool {
-    log.state
-        .lock()
-        .segments
-        .iter()
-        .any(|current| Arc::ptr_eq(current, segment))
+    log.state.lock().segments.iter().any(|current| Arc::ptr_eq(current, segment))
 }
 
 fn empty(bounds: Bounds, from: Offset) -> ReadBatch {
-    ReadBatch {
-        next: from.max(bounds.start).max(bounds.next.min(from)),
-        bounds,
-        ..ReadBatch::default()
-    }
+    ReadBatch { next: from.max(bounds.start).max(bounds.next.min(from)), bounds, ..ReadBatch::default() }
 }
 
 fn locate(state: &LogState, from: Offset, limit: ReadLimit) -> Source {
@@ -131,20 +114,10 @@ fn gather(state: &LogState, index: usize, from: Offset, limit: ReadLimit) -> Rea
             next = offset + 1;
         }
     }
-    ReadBatch {
-        records,
-        next,
-        bounds: state.bounds,
-        damage: damage_between(state, from, next),
-    }
+    ReadBatch { records, next, bounds: state.bounds, damage: damage_between(state, from, next) }
 }
 
 fn damage_between(state: &LogState, from: Offset, to: Offset) -> Option<Damage> {
-    let touches = |damage: &&Damage| {
-        damage
-            .lost
-            .as_ref()
-            .is_some_and(|lost| lost.start < to && lost.end > from)
-    };
+    let touches = |damage: &&Damage| damage.lost.as_ref().is_some_and(|lost| lost.start < to && lost.end > from);
     state.damage.iter().find(touches).cloned()
 }

@@ -21,22 +21,12 @@ impl Chunk {
     pub(crate) fn new(base: Offset, bytes: Bytes, positions: Box<[u32]>) -> Self {
         let exact = |&at: &u32| Record::trusted(&bytes.slice(at as usize..)).is_ok_and(|record| record.is_exact());
         let exact = positions.iter().any(exact);
-        Self {
-            base,
-            bytes,
-            positions,
-            exact,
-        }
+        Self { base, bytes, positions, exact }
     }
 
     /// As `new`, by somebody who knows whether a record is exact.
     pub(crate) fn with_exact(base: Offset, bytes: Bytes, positions: Box<[u32]>, exact: bool) -> Self {
-        Self {
-            base,
-            bytes,
-            positions,
-            exact,
-        }
+        Self { base, bytes, positions, exact }
     }
 
     pub(crate) fn base(&self) -> Offset {
@@ -53,9 +43,7 @@ impl Chunk {
 
     /// The record at `offset`, which must be within.
     pub(crate) fn record(&self, offset: Offset) -> Option<Record> {
-        let at = *self
-            .positions
-            .get(usize::try_from(offset.checked_sub(self.base)?).ok()?)?;
+        let at = *self.positions.get(usize::try_from(offset.checked_sub(self.base)?).ok()?)?;
         Record::trusted(&self.bytes.slice(at as usize..)).ok()
     }
 
@@ -88,10 +76,7 @@ pub(crate) struct Tail {
 
 impl Tail {
     pub(crate) fn starting_at(filled_to: Offset) -> Self {
-        Self {
-            filled_to,
-            ..Self::default()
-        }
+        Self { filled_to, ..Self::default() }
     }
 
     pub(crate) fn push(&mut self, chunk: Chunk) {
@@ -146,11 +131,7 @@ impl Tail {
     }
 
     fn recount(&mut self) {
-        let waiting = self
-            .chunks
-            .iter()
-            .rev()
-            .take_while(|chunk| chunk.end() > self.filled_to);
+        let waiting = self.chunks.iter().rev().take_while(|chunk| chunk.end() > self.filled_to);
         self.unfilled_bytes = waiting.map(Chunk::len_bytes).sum();
     }
 

@@ -12,25 +12,18 @@ use crate::options::Sizes;
 impl Segment {
     /// Writes a chunk behind what is there. Not synced; a checkpoint does that.
     pub(crate) fn append(&self, files: &OpenFiles, chunk: &Chunk, sizes: &Sizes) -> Result<(), StoreError> {
-        let file = files
-            .get(&self.path, Create::IfMissing)
-            .map_err(io("opening", &self.path))?;
+        let file = files.get(&self.path, Create::IfMissing).map_err(io("opening", &self.path))?;
         let mut meta = *self.meta.lock();
         if meta.length == RECORDS_AT {
             file.write_at(&self.header(), 0).map_err(io("writing", &self.path))?;
         }
-        file.write_at(chunk.bytes(), meta.length)
-            .map_err(io("writing", &self.path))?;
+        file.write_at(chunk.bytes(), meta.length).map_err(io("writing", &self.path))?;
 
         let mut position = meta.length;
         let mut last_ts = meta.last_ts;
         let mut first_ts = (meta.events > 0).then_some(meta.first_ts);
         let entries = chunk.records().map(|record| {
-            let entry = IndexEntry {
-                offset: record.offset(),
-                stored_ts: record.stored_ts(),
-                position,
-            };
+            let entry = IndexEntry { offset: record.offset(), stored_ts: record.stored_ts(), position };
             position += record.len() as u64;
             last_ts = record.stored_ts();
             first_ts.get_or_insert(last_ts);
@@ -39,9 +32,7 @@ impl Segment {
         self.extend_index(entries, sizes.index_interval);
         if position == meta.length {
             // The index is not loaded, so nobody walked the records: the ends are enough.
-            last_ts = chunk
-                .record(chunk.end() - 1)
-                .map_or(last_ts, |record| record.stored_ts());
+            last_ts = chunk.record(chunk.end() - 1).map_or(last_ts, |record| record.stored_ts());
             first_ts = first_ts.or_else(|| chunk.record(chunk.base()).map(|record| record.stored_ts()));
         }
         meta.length += chunk.len_bytes();
@@ -68,9 +59,7 @@ impl Segment {
     }
 
     pub(crate) fn sync(&self, files: &OpenFiles) -> Result<(), StoreError> {
-        let file = files
-            .get(&self.path, Create::IfMissing)
-            .map_err(io("opening", &self.path))?;
+        let file = files.get(&self.path, Create::IfMissing).map_err(io("opening", &self.path))?;
         file.sync_data().map_err(io("syncing", &self.path))
     }
 }

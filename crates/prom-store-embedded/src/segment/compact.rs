@@ -44,9 +44,7 @@ impl Segment {
     ) -> Result<Segment, StoreError> {
         let old = *self.meta.lock();
         let copy = Segment::new(dir, self.base, self.generation + 1);
-        let file = files
-            .get(&copy.path, Create::IfMissing)
-            .map_err(io("opening", &copy.path))?;
+        let file = files.get(&copy.path, Create::IfMissing).map_err(io("opening", &copy.path))?;
         let mut meta = SegmentMeta {
             end: old.end,
             length: 0,
@@ -78,9 +76,7 @@ impl Segment {
             }
         })?;
         flush(&mut buffer, &mut meta)?;
-        file.set_len(meta.length)
-            .and_then(|()| file.sync_data())
-            .map_err(io("syncing", &copy.path))?;
+        file.set_len(meta.length).and_then(|()| file.sync_data()).map_err(io("syncing", &copy.path))?;
         *copy.meta.lock() = meta;
         copy.forget_index();
         let index = copy.rebuild_index(files, sizes.index_interval)?;

@@ -49,8 +49,7 @@ impl Segment {
         while low < high {
             let middle = low + (high - low) / 2;
             let mut entry = [0u8; ENTRY_BYTES as usize];
-            file.read_at(&mut entry, HEADER_BYTES + middle * ENTRY_BYTES)
-                .map_err(io("reading", &path))?;
+            file.read_at(&mut entry, HEADER_BYTES + middle * ENTRY_BYTES).map_err(io("reading", &path))?;
             let (found, place) = split(&entry);
             match found.cmp(&id) {
                 std::cmp::Ordering::Equal => return Ok(Some(self.base + u64::from(place & !EXACT))),
@@ -88,11 +87,7 @@ impl Segment {
         out.put_u32(0);
         out.put_u64(ids.len() as u64);
         let end = |end: Option<&(EventId, u32)>| end.map_or(EventId::from_bytes([0; 16]), |(id, _)| *id);
-        let header = IdsHeader {
-            count: ids.len() as u64,
-            first: end(ids.first()),
-            last: end(ids.last()),
-        };
+        let header = IdsHeader { count: ids.len() as u64, first: end(ids.first()), last: end(ids.last()) };
         out.extend_from_slice(header.first.as_bytes());
         out.extend_from_slice(header.last.as_bytes());
         for (id, place) in ids {

@@ -30,11 +30,7 @@ pub(crate) struct IndexEntry {
 impl SparseIndex {
     /// Takes an entry if it is far enough from the last.
     pub(crate) fn offer(&mut self, entry: IndexEntry, interval: u64) {
-        if self
-            .entries
-            .last()
-            .is_none_or(|last| entry.position >= last.position + interval)
-        {
+        if self.entries.last().is_none_or(|last| entry.position >= last.position + interval) {
             self.entries.push(entry);
         }
     }
@@ -78,11 +74,7 @@ impl SparseIndex {
         }
         let mut index = Self::default();
         while !take.is_empty() {
-            index.entries.push(IndexEntry {
-                offset: take.u64()?,
-                stored_ts: take.i64()?,
-                position: take.u64()?,
-            });
+            index.entries.push(IndexEntry { offset: take.u64()?, stored_ts: take.i64()?, position: take.u64()? });
         }
         Ok(index)
     }
@@ -147,9 +139,7 @@ impl Segment {
         let file = files.disk().open(&self.index_path(), Create::Never).ok()?;
         let mut bytes = vec![0; usize::try_from(file.len().ok()?).ok()?];
         let length = file.read_at(&mut bytes, 0).ok()?;
-        SparseIndex::decode(&bytes[..length])
-            .ok()
-            .filter(|index| !index.entries.is_empty())
+        SparseIndex::decode(&bytes[..length]).ok().filter(|index| !index.entries.is_empty())
     }
 
     pub(crate) fn rebuild_index(&self, files: &OpenFiles, interval: u64) -> Result<SparseIndex, StoreError> {
@@ -158,11 +148,7 @@ impl Segment {
         while let Some((position, item)) = scan.next_record()? {
             // Damage is reported by whoever reads the events; the index only skips it.
             if let Ok(record) = item {
-                let entry = IndexEntry {
-                    offset: record.offset(),
-                    stored_ts: record.stored_ts(),
-                    position,
-                };
+                let entry = IndexEntry { offset: record.offset(), stored_ts: record.stored_ts(), position };
                 index.offer(entry, interval);
             }
         }
@@ -178,11 +164,7 @@ mod tests {
     fn an_index_is_read_back_and_a_damaged_one_is_refused() {
         let mut index = SparseIndex::default();
         for n in 0..100u64 {
-            let entry = IndexEntry {
-                offset: n * 3,
-                stored_ts: n as i64 * 10,
-                position: RECORDS_AT + n * 50,
-            };
+            let entry = IndexEntry { offset: n * 3, stored_ts: n as i64 * 10, position: RECORDS_AT + n * 50 };
             index.offer(entry, 100);
         }
         assert_eq!(index.entries.len(), 50);

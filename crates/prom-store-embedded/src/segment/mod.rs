@@ -76,10 +76,7 @@ impl Segment {
             sealed: false,
             cleaned_at: None,
         };
-        Self {
-            index: Mutex::new(Some(Arc::default())),
-            ..Self::known(dir, base, generation, meta)
-        }
+        Self { index: Mutex::new(Some(Arc::default())), ..Self::known(dir, base, generation, meta) }
     }
 
     /// A segment that a checkpoint wrote down.

@@ -24,11 +24,7 @@ struct Open {
 
 impl OpenFiles {
     pub(crate) fn new(disk: Arc<dyn Disk>, most: usize) -> Self {
-        Self {
-            disk,
-            most: most.max(1),
-            open: Mutex::default(),
-        }
+        Self { disk, most: most.max(1), open: Mutex::default() }
     }
 
     pub(crate) fn get(&self, path: &Path, create: Create) -> io::Result<Arc<dyn DiskFile>> {

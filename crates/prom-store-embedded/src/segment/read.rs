@@ -39,9 +39,7 @@ impl Scan {
     pub(crate) fn new(segment: &Segment, files: &OpenFiles, position: u64) -> Result<Self, StoreError> {
         // Length and end belong together: the filler may append while we read.
         let meta = *segment.meta.lock();
-        let file = files
-            .get(&segment.path, Create::Never)
-            .map_err(io("opening", &segment.path))?;
+        let file = files.get(&segment.path, Create::Never).map_err(io("opening", &segment.path))?;
         Ok(Self {
             file,
             path: segment.path.clone(),
@@ -123,10 +121,7 @@ impl Scan {
     fn load(&mut self, wanted: usize) -> Result<(), StoreError> {
         let left = usize::try_from(self.length - self.block_at).unwrap_or(usize::MAX);
         let mut buffer = BytesMut::zeroed(wanted.min(left));
-        let read = self
-            .file
-            .read_at(&mut buffer, self.block_at)
-            .map_err(io("reading", &self.path))?;
+        let read = self.file.read_at(&mut buffer, self.block_at).map_err(io("reading", &self.path))?;
         if read < buffer.len() {
             self.length = self.block_at + read as u64;
             self.cut_short = Some(self.length);
@@ -164,10 +159,7 @@ impl Segment {
         let position = index.position_of(from);
         let room = usize::try_from(interval).unwrap_or(BLOCK).saturating_add(limit.bytes);
         let mut scan = Scan::new(self, files, position)?.with_block_size(room);
-        let mut found = SegmentRead {
-            next: from,
-            ..SegmentRead::default()
-        };
+        let mut found = SegmentRead { next: from, ..SegmentRead::default() };
         let mut bytes = 0;
         while found.records.len() < limit.events {
             let Some((at, item)) = scan.next_record()? else {

@@ -36,10 +36,7 @@ pub async fn each_log_counts_for_itself(harness: &dyn Harness) -> Verdict {
 pub async fn events_come_back_as_they_were_published(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
     let orders = partition("orders", 3)?;
-    let mut event = NewEvent::new(
-        orders.topic.clone(),
-        Json::parse(r#"{"total": 1.50, "text": "ü\n\"😀\""}"#)?,
-    );
+    let mut event = NewEvent::new(orders.topic.clone(), Json::parse(r#"{"total": 1.50, "text": "ü\n\"😀\""}"#)?);
     event.key = Some("kunde \"ä\" 😀".to_owned());
     event.headers.insert("x-origin", "shop")?;
     event.tags = vec!["first".to_owned(), "second".to_owned()];
@@ -47,9 +44,7 @@ pub async fn events_come_back_as_they_were_published(harness: &dyn Harness) -> V
     event.sid = Some("boot-1".to_owned());
     let id = EventId::derived("whole");
     let encoded = EncodedEvent::encode(&event, id, -5)?;
-    scene
-        .commit(Commit::append(orders.clone(), encoded, Dedupe::Window))
-        .await?;
+    scene.commit(Commit::append(orders.clone(), encoded, Dedupe::Window)).await?;
 
     let scene = scene.reopen().await?;
     let records = scene.read_all(&orders).await?;
@@ -59,10 +54,7 @@ pub async fn events_come_back_as_they_were_published(harness: &dyn Harness) -> V
     let read = record.to_event(&orders)?;
     assert_eq!((read.id, read.ts, read.offset, read.partition), (id, -5, 0, 3));
     assert_eq!((read.key, read.sid), (event.key, event.sid));
-    assert_eq!(
-        (read.headers, read.tags, read.caused_by),
-        (event.headers, event.tags, event.caused_by)
-    );
+    assert_eq!((read.headers, read.tags, read.caused_by), (event.headers, event.tags, event.caused_by));
     assert_eq!(read.payload, event.payload);
     Ok(())
 }
@@ -72,9 +64,7 @@ pub async fn the_largest_event_is_stored_and_read_back(harness: &dyn Harness) ->
     let orders = log("orders")?;
     let payload = Json::from_value(&"x".repeat(limits::PAYLOAD_BYTES - 2))?;
     scene.append(&orders, Draft::named("small")).await?;
-    scene
-        .append(&orders, Draft::named("large").payload(payload.clone()))
-        .await?;
+    scene.append(&orders, Draft::named("large").payload(payload.clone())).await?;
     scene.append(&orders, Draft::named("small again")).await?;
     let scene = scene.reopen().await?;
     let records = scene.read_all(&orders).await?;
@@ -87,20 +77,9 @@ pub async fn the_largest_batch_is_stored_whole(harness: &dyn Harness) -> Verdict
     let scene = Scene::open(harness).await?;
     let orders = log("orders")?;
     let stored = scene.append_all(&orders, unnamed(limits::BATCH_EVENTS)).await?;
-    assert!(
-        stored
-            .iter()
-            .map(|stored| stored.offset)
-            .eq(0..limits::BATCH_EVENTS as u64)
-    );
+    assert!(stored.iter().map(|stored| stored.offset).eq(0..limits::BATCH_EVENTS as u64));
     let scene = scene.reopen().await?;
-    assert!(
-        scene
-            .offsets(&orders)
-            .await?
-            .into_iter()
-            .eq(0..limits::BATCH_EVENTS as u64)
-    );
+    assert!(scene.offsets(&orders).await?.into_iter().eq(0..limits::BATCH_EVENTS as u64));
     Ok(())
 }
 
@@ -111,13 +90,7 @@ pub async fn a_batch_over_several_logs_is_stored_whole(harness: &dyn Harness) ->
     for name in [&orders, &bills, &orders] {
         commit.appends.push(Draft::unnamed().for_log(name)?);
     }
-    let offsets: Vec<_> = scene
-        .commit(commit)
-        .await?
-        .stored
-        .iter()
-        .map(|stored| stored.offset)
-        .collect();
+    let offsets: Vec<_> = scene.commit(commit).await?.stored.iter().map(|stored| stored.offset).collect();
     assert_eq!(offsets, [0, 0, 1]);
     let scene = scene.reopen().await?;
     assert_eq!(scene.offsets(&orders).await?, [0, 1]);
@@ -137,15 +110,11 @@ pub async fn a_refused_batch_leaves_nothing_behind(harness: &dyn Harness) -> Ver
     let (orders, bills) = (log("orders")?, log("bills")?);
     let billing = cursor(&orders, "billing")?;
     scene.append(&orders, Draft::named("before")).await?;
-    scene
-        .commit(Commit::cursor(billing.clone(), CursorChange::Create { floor: 0 }))
-        .await?;
+    scene.commit(Commit::cursor(billing.clone(), CursorChange::Create { floor: 0 })).await?;
 
     let draft = Draft::named("refused");
     let commit = Commit {
-        appends: [draft.clone().for_log(&orders)?, draft.clone().for_log(&bills)?]
-            .into_iter()
-            .collect(),
+        appends: [draft.clone().for_log(&orders)?, draft.clone().for_log(&bills)?].into_iter().collect(),
         cursors: vec![(billing.clone(), CursorChange::Reset { floor: 1 })],
         documents: vec![
             DocumentWrite::put("things", "made", "1"),
@@ -154,10 +123,7 @@ pub async fn a_refused_batch_leaves_nothing_behind(harness: &dyn Harness) -> Ver
         logs: Vec::new(),
     };
     let refusal = scene.commit(commit).await;
-    assert!(
-        matches!(refusal, Err(CommitError::Conflict { current: 0, .. })),
-        "{refusal:?}"
-    );
+    assert!(matches!(refusal, Err(CommitError::Conflict { current: 0, .. })), "{refusal:?}");
 
     let scene = scene.reopen().await?;
     assert_eq!(scene.offsets(&orders).await?, [0]);
@@ -165,11 +131,7 @@ pub async fn a_refused_batch_leaves_nothing_behind(harness: &dyn Harness) -> Ver
     assert_eq!(scene.store.cursor(&billing).await?, Some(CursorState::at(0)));
     assert_eq!(scene.store.document("things", "made").await?, None);
     let again = scene.append(&orders, draft).await?;
-    assert_eq!(
-        (again.offset, again.duplicate),
-        (1, false),
-        "neither offset nor id was used up"
-    );
+    assert_eq!((again.offset, again.duplicate), (1, false), "neither offset nor id was used up");
     Ok(())
 }
 
@@ -211,11 +173,7 @@ pub async fn concurrent_appenders_get_a_gap_free_sequence_each_in_its_own_order(
             let mut appends = appends.into_iter().peekable();
             while appends.peek().is_some() {
                 // Several under way at once: their order is that of the calls, not of the answers.
-                let under_way: Vec<_> = appends
-                    .by_ref()
-                    .take(10)
-                    .map(|append| store.commit(only(append)))
-                    .collect();
+                let under_way: Vec<_> = appends.by_ref().take(10).map(|append| store.commit(only(append))).collect();
                 for pending in under_way {
                     let stored = pending.await?.stored;
                     offsets.extend(stored.iter().map(|stored| stored.offset));
@@ -231,10 +189,7 @@ pub async fn concurrent_appenders_get_a_gap_free_sequence_each_in_its_own_order(
         all.extend(offsets);
     }
     all.sort_unstable();
-    assert!(
-        all.into_iter().eq(0..(CALLERS * EVENTS) as u64),
-        "offsets have gaps or repeat"
-    );
+    assert!(all.into_iter().eq(0..(CALLERS * EVENTS) as u64), "offsets have gaps or repeat");
     let read: Vec<_> = scene.offsets(&orders).await?;
     assert!(read.into_iter().eq(0..(CALLERS * EVENTS) as u64));
     Ok(())

@@ -23,10 +23,7 @@ impl TestClock {
     }
 
     pub fn starting_at(wall_ms: EpochMs) -> Self {
-        Self {
-            wall_ms: AtomicI64::new(wall_ms),
-            monotonic_ms: AtomicU64::new(0),
-        }
+        Self { wall_ms: AtomicI64::new(wall_ms), monotonic_ms: AtomicU64::new(0) }
     }
 
     /// Time passes: both clocks move. Counts whole milliseconds.

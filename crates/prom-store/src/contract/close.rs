@@ -13,9 +13,7 @@ pub async fn every_call_after_closing_answers_closed(harness: &dyn Harness) -> V
     scene.append(&orders, Draft::unnamed()).await?;
     store.close().await?;
 
-    let refusal = scene
-        .commit(Commit::document(DocumentWrite::put("groups", "a", "1")))
-        .await;
+    let refusal = scene.commit(Commit::document(DocumentWrite::put("groups", "a", "1"))).await;
     assert_eq!(refusal, Err(CommitError::Closed));
     let answers = [
         ("read", store.read(&orders, 0, ReadLimit::default()).await.err()),
@@ -30,16 +28,10 @@ pub async fn every_call_after_closing_answers_closed(harness: &dyn Harness) -> V
         ("cursors", store.cursors(None).await.err()),
         ("document", store.document("groups", "a").await.err()),
         ("documents", store.documents("groups", None, 1).await.err()),
-        (
-            "acquire_lease",
-            store.acquire_lease("a", "b", Duration::from_secs(1)).await.err(),
-        ),
+        ("acquire_lease", store.acquire_lease("a", "b", Duration::from_secs(1)).await.err()),
     ];
     for (call, error) in answers {
-        let closed = matches!(
-            error,
-            Some(StoreError::Closed | StoreError::Commit(CommitError::Closed))
-        );
+        let closed = matches!(error, Some(StoreError::Closed | StoreError::Commit(CommitError::Closed)));
         assert!(closed, "{call} answered {error:?}");
     }
     Ok(())

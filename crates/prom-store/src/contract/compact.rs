@@ -17,10 +17,7 @@ async fn compacted<'a>(harness: &'a dyn Harness, topic: &str) -> Result<(Scene<'
 
 async fn latest(scene: &Scene<'_>, log: &LogName, keys: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
     let records = scene.store.latest_by_key(log, keys).await?;
-    Ok(records
-        .iter()
-        .map(|record| record.as_ref().map(Record::offset))
-        .collect())
+    Ok(records.iter().map(|record| record.as_ref().map(Record::offset)).collect())
 }
 
 pub async fn the_latest_event_of_a_key_is_looked_up(harness: &dyn Harness) -> Verdict {
@@ -29,9 +26,7 @@ pub async fn the_latest_event_of_a_key_is_looked_up(harness: &dyn Harness) -> Ve
         scene.append(&states, Draft::unnamed().key(key)).await?;
     }
     scene.append(&states, Draft::unnamed().key("c").tombstone()).await?;
-    scene
-        .append(&states, Draft::unnamed().key("").payload(serde_json::json!(1).into()))
-        .await?;
+    scene.append(&states, Draft::unnamed().key("").payload(serde_json::json!(1).into())).await?;
     let expected = [None, Some(3), Some(1), Some(6), None];
     let keys = ["never", "a", "b", "", "c"];
     assert_eq!(latest(&scene, &states, &keys).await?, expected);
@@ -94,14 +89,8 @@ pub async fn an_event_without_a_key_is_refused_on_a_compacted_log(harness: &dyn 
     commit.appends.push(Draft::named("keyed").key("a").for_log(&states)?);
     commit.appends.push(Draft::named("keyless").for_log(&states)?);
     let refusal = scene.commit(commit).await;
-    assert!(
-        matches!(&refusal, Err(CommitError::KeyRequired { log }) if *log == states),
-        "{refusal:?}"
-    );
-    assert!(
-        scene.offsets(&states).await?.is_empty(),
-        "the keyed one must not be there either"
-    );
+    assert!(matches!(&refusal, Err(CommitError::KeyRequired { log }) if *log == states), "{refusal:?}");
+    assert!(scene.offsets(&states).await?.is_empty(), "the keyed one must not be there either");
     Ok(())
 }
 
@@ -118,24 +107,15 @@ pub async fn compaction_keeps_the_latest_event_of_each_key(harness: &dyn Harness
     assert_eq!(scene.offsets_of(&states, "a").await?, [4]);
     assert_eq!(scene.offsets_of(&states, "b").await?, [5]);
     assert_eq!(scene.offsets_of(&states, "c").await?, [3]);
-    assert_eq!(
-        (report.events_before, report.events_after),
-        (before.len() as u64, after.len() as u64)
-    );
+    assert_eq!((report.events_before, report.events_after), (before.len() as u64, after.len() as u64));
     assert!(report.bytes_after < report.bytes_before);
     let unchanged = after.iter().all(|record| before.contains(record));
     assert!(unchanged, "what is kept is kept as it was");
-    assert_eq!(
-        latest(&scene, &states, &["a", "b", "c"]).await?,
-        [Some(4), Some(5), Some(3)]
-    );
+    assert_eq!(latest(&scene, &states, &["a", "b", "c"]).await?, [Some(4), Some(5), Some(3)]);
 
     let scene = scene.reopen().await?;
     assert_eq!(scene.read_all(&states).await?, after);
-    assert_eq!(
-        latest(&scene, &states, &["a", "b", "c"]).await?,
-        [Some(4), Some(5), Some(3)]
-    );
+    assert_eq!(latest(&scene, &states, &["a", "b", "c"]).await?, [Some(4), Some(5), Some(3)]);
     Ok(())
 }
 
@@ -169,11 +149,7 @@ pub async fn a_tombstone_stays_for_its_grace_from_when_it_was_first_cleaned(harn
     scene.seal(&states).await?;
     scene.clock().advance(10 * GRACE);
     scene.store.compact(&states, GRACE).await?;
-    assert_eq!(
-        scene.offsets_of(&states, "a").await?,
-        [1],
-        "its grace begins with this cleaning, not before"
-    );
+    assert_eq!(scene.offsets_of(&states, "a").await?, [1], "its grace begins with this cleaning, not before");
 
     let scene = scene.reopen().await?;
     scene.clock().advance(GRACE - MINUTE);
@@ -193,20 +169,13 @@ pub async fn reads_skip_what_compaction_removed(harness: &dyn Harness) -> Verdic
     }
     scene.seal(&states).await?;
     scene.store.compact(&states, GRACE).await?;
-    let one = crate::ReadLimit {
-        events: 1,
-        bytes: usize::MAX,
-    };
+    let one = crate::ReadLimit { events: 1, bytes: usize::MAX };
     let first = scene.store.read(&states, 1, one).await?;
     assert_eq!(first.records.iter().map(Record::offset).collect::<Vec<_>>(), [3]);
     assert!(first.next == 4, "goes on after what it read, at {}", first.next);
     let second = scene.store.read(&states, first.next, one).await?;
     assert_eq!(second.records.iter().map(Record::offset).collect::<Vec<_>>(), [4]);
     let end = scene.store.bounds(&states).await?.next;
-    assert_eq!(
-        scene.append(&states, Draft::unnamed().key("a")).await?.offset,
-        end,
-        "offsets are never reused"
-    );
+    assert_eq!(scene.append(&states, Draft::unnamed().key("a")).await?.offset, end, "offsets are never reused");
     Ok(())
 }

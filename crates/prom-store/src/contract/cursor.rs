@@ -10,27 +10,15 @@ use super::scene::{Scene, Verdict, cursor, log, partition};
 use crate::{Commit, CommitError, CursorChange, CursorName, CursorState, Failures};
 
 fn settle(epoch: u64, settled: &[Range<u64>]) -> CursorChange {
-    CursorChange::Settle {
-        epoch,
-        settled: settled.to_vec(),
-        failures: Vec::new(),
-    }
+    CursorChange::Settle { epoch, settled: settled.to_vec(), failures: Vec::new() }
 }
 
 fn fail(epoch: u64, offset: u64, attempts: u32, reason: &str) -> CursorChange {
-    CursorChange::Settle {
-        epoch,
-        settled: Vec::new(),
-        failures: vec![(offset, failures(attempts, reason))],
-    }
+    CursorChange::Settle { epoch, settled: Vec::new(), failures: vec![(offset, failures(attempts, reason))] }
 }
 
 fn failures(attempts: u32, reason: &str) -> Failures {
-    Failures {
-        attempts,
-        returns: 2,
-        reason: Some(reason.to_owned()),
-    }
+    Failures { attempts, returns: 2, reason: Some(reason.to_owned()) }
 }
 
 async fn change(scene: &Scene<'_>, name: &CursorName, change: CursorChange) -> Result<(), CommitError> {
@@ -59,10 +47,7 @@ pub async fn the_floor_moves_only_over_what_is_contiguous(harness: &dyn Harness)
     let scene = Scene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let epoch = scene.store.take_cursor(&billing, 0).await?.epoch;
-    let mut expected = CursorState {
-        epoch,
-        ..CursorState::at(0)
-    };
+    let mut expected = CursorState { epoch, ..CursorState::at(0) };
     type Settled = &'static [Range<u64>];
     type Floor = u64;
     type Above = &'static [Range<u64>];
@@ -94,13 +79,7 @@ pub async fn what_is_settled_survives_a_restart(harness: &dyn Harness) -> Verdic
     assert_eq!((before.floor, before.above.iter().collect::<Vec<_>>()), (2, vec![5..9]));
     change(&scene, &billing, settle(epoch, &[2..5])).await?;
     let scene = scene.reopen().await?;
-    assert_eq!(
-        state(&scene, &billing).await?,
-        CursorState {
-            epoch,
-            ..CursorState::at(9)
-        }
-    );
+    assert_eq!(state(&scene, &billing).await?, CursorState { epoch, ..CursorState::at(9) });
     Ok(())
 }
 
@@ -129,11 +108,7 @@ pub async fn failures_are_kept_overwritten_and_forgotten_when_settled(harness: &
     change(&scene, &billing, settle(epoch, &[4..5])).await?;
     change(&scene, &billing, fail(epoch, 4, 3, "too late")).await?;
     let left = BTreeMap::from([(6, failures(1, "broken"))]);
-    assert_eq!(
-        state(&scene, &billing).await?.failures,
-        left,
-        "a settled event has no failures"
-    );
+    assert_eq!(state(&scene, &billing).await?.failures, left, "a settled event has no failures");
     let scene = scene.reopen().await?;
     assert_eq!(state(&scene, &billing).await?.failures, left);
     Ok(())
@@ -151,11 +126,7 @@ pub async fn taking_a_cursor_fences_whoever_had_it(harness: &dyn Harness) -> Ver
     assert_eq!(second.floor, 6, "an existing cursor keeps its place");
 
     let refusal = change(&scene, &billing, settle(first.epoch, &[6..7])).await;
-    let fenced = CommitError::Fenced {
-        cursor: billing.clone(),
-        given: first.epoch,
-        current: second.epoch,
-    };
+    let fenced = CommitError::Fenced { cursor: billing.clone(), given: first.epoch, current: second.epoch };
     assert_eq!(refusal, Err(fenced));
     change(&scene, &billing, settle(second.epoch, &[6..8])).await?;
     assert_eq!(state(&scene, &billing).await?.floor, 8);
@@ -182,13 +153,7 @@ pub async fn a_reset_forgets_what_was_settled_and_raises_the_epoch(harness: &dyn
     let scene = scene.reopen().await?;
     let after = state(&scene, &billing).await?;
     assert!(after.epoch > before.epoch);
-    assert_eq!(
-        after,
-        CursorState {
-            epoch: after.epoch,
-            ..CursorState::at(2)
-        }
-    );
+    assert_eq!(after, CursorState { epoch: after.epoch, ..CursorState::at(2) });
     let refusal = change(&scene, &billing, settle(before.epoch, &[2..3])).await;
     assert!(matches!(refusal, Err(CommitError::Fenced { .. })), "{refusal:?}");
     Ok(())

@@ -41,12 +41,7 @@ pub async fn an_id_is_known_across_a_restart(harness: &dyn Harness) -> Verdict {
 pub async fn an_id_repeated_inside_one_batch_is_stored_once(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
     let orders = log("orders")?;
-    let batch = [
-        Draft::named("a"),
-        Draft::named("b"),
-        Draft::named("a"),
-        Draft::named("c"),
-    ];
+    let batch = [Draft::named("a"), Draft::named("b"), Draft::named("a"), Draft::named("c")];
     let stored = scene.append_all(&orders, batch).await?;
     let offsets: Vec<_> = stored.iter().map(|stored| (stored.offset, stored.duplicate)).collect();
     assert_eq!(offsets, [(0, false), (1, false), (0, true), (2, false)]);
@@ -80,11 +75,7 @@ pub async fn after_the_window_an_id_is_stored_again(harness: &dyn Harness) -> Ve
     let again = scene.append(&orders, Draft::named("a")).await?;
     assert_eq!((again.offset, again.duplicate), (1, false));
     let third = scene.append(&orders, Draft::named("a")).await?;
-    assert_eq!(
-        (third.offset, third.duplicate),
-        (1, true),
-        "the window is that of the newer one"
-    );
+    assert_eq!((third.offset, third.duplicate), (1, true), "the window is that of the newer one");
     Ok(())
 }
 

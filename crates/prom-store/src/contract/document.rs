@@ -13,11 +13,7 @@ pub async fn each_write_raises_the_revision(harness: &dyn Harness) -> Verdict {
     assert_eq!(scene.store.document("groups", "a").await?, None);
     for (revision, value) in [(1, "one"), (2, "two"), (3, "")] {
         write(&scene, DocumentWrite::put("groups", "a", value)).await?;
-        let document = scene
-            .store
-            .document("groups", "a")
-            .await?
-            .ok_or("it was just written")?;
+        let document = scene.store.document("groups", "a").await?.ok_or("it was just written")?;
         assert_eq!((document.key.as_str(), document.revision), ("a", revision));
         assert_eq!(document.value, value);
     }
@@ -30,13 +26,8 @@ pub async fn each_write_raises_the_revision(harness: &dyn Harness) -> Verdict {
 pub async fn a_write_that_expects_otherwise_is_refused(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
     let put = |value: &str, expect| DocumentWrite::put("groups", "a", value.to_owned()).expecting(expect);
-    let refused = |current| {
-        Err(CommitError::Conflict {
-            collection: "groups".to_owned(),
-            key: "a".to_owned(),
-            current,
-        })
-    };
+    let refused =
+        |current| Err(CommitError::Conflict { collection: "groups".to_owned(), key: "a".to_owned(), current });
     assert_eq!(write(&scene, put("x", Expect::Revision(1))).await, refused(0));
     write(&scene, put("one", Expect::Absent)).await?;
     assert_eq!(write(&scene, put("x", Expect::Absent)).await, refused(1));
@@ -44,11 +35,7 @@ pub async fn a_write_that_expects_otherwise_is_refused(harness: &dyn Harness) ->
     assert_eq!(write(&scene, put("x", Expect::Revision(1))).await, refused(2));
     let delete = DocumentWrite::delete("groups", "a").expecting(Expect::Revision(1));
     assert_eq!(write(&scene, delete).await, refused(2));
-    let document = scene
-        .store
-        .document("groups", "a")
-        .await?
-        .ok_or("refused writes removed it")?;
+    let document = scene.store.document("groups", "a").await?.ok_or("refused writes removed it")?;
     assert_eq!(document.value, "two");
     Ok(())
 }
@@ -62,16 +49,8 @@ pub async fn a_deleted_document_begins_anew(harness: &dyn Harness) -> Verdict {
     write(&scene, DocumentWrite::delete("groups", "a")).await?;
     let scene = scene.reopen().await?;
     assert!(scene.store.documents("groups", None, 10).await?.is_empty());
-    write(
-        &scene,
-        DocumentWrite::put("groups", "a", "three").expecting(Expect::Absent),
-    )
-    .await?;
-    let document = scene
-        .store
-        .document("groups", "a")
-        .await?
-        .ok_or("it was just written")?;
+    write(&scene, DocumentWrite::put("groups", "a", "three").expecting(Expect::Absent)).await?;
+    let document = scene.store.document("groups", "a").await?.ok_or("it was just written")?;
     assert_eq!((document.revision, &*document.value), (1, &b"three"[..]));
     Ok(())
 }
@@ -82,17 +61,8 @@ pub async fn writes_of_one_commit_see_each_other(harness: &dyn Harness) -> Verdi
         DocumentWrite::put("groups", "a", "one").expecting(Expect::Absent),
         DocumentWrite::put("groups", "a", "two").expecting(Expect::Revision(1)),
     ];
-    scene
-        .commit(Commit {
-            documents,
-            ..Commit::default()
-        })
-        .await?;
-    let document = scene
-        .store
-        .document("groups", "a")
-        .await?
-        .ok_or("it was just written")?;
+    scene.commit(Commit { documents, ..Commit::default() }).await?;
+    let document = scene.store.document("groups", "a").await?.ok_or("it was just written")?;
     assert_eq!((document.revision, &*document.value), (2, &b"two"[..]));
     Ok(())
 }
@@ -110,11 +80,7 @@ pub async fn documents_are_listed_in_key_order_page_by_page(harness: &dyn Harnes
         after = Some(last.key.clone());
         pages.push(page.into_iter().map(|document| document.key).collect::<Vec<_>>());
     }
-    assert_eq!(
-        pages.concat(),
-        ["", "a", "a.1", "a/2", "b", "c", "ä"],
-        "by the bytes of the key"
-    );
+    assert_eq!(pages.concat(), ["", "a", "a.1", "a/2", "b", "c", "ä"], "by the bytes of the key");
     assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 1]);
     let from_between = scene.store.documents("groups", Some("a.5"), 1).await?;
     assert_eq!(from_between[0].key, "a/2", "`after` need not exist");
@@ -129,10 +95,7 @@ pub async fn collections_are_apart(harness: &dyn Harness) -> Verdict {
     for (collection, key) in [("groups", "a"), ("group", "sa"), ("groupsa", "")] {
         let listed = scene.store.documents(collection, None, 10).await?;
         assert_eq!(listed.len(), 1, "{collection} shows documents of another");
-        assert_eq!(
-            (listed[0].key.as_str(), &*listed[0].value),
-            (key, collection.as_bytes())
-        );
+        assert_eq!((listed[0].key.as_str(), &*listed[0].value), (key, collection.as_bytes()));
     }
     write(&scene, DocumentWrite::delete("groups", "a")).await?;
     assert_eq!(scene.store.documents("group", None, 10).await?.len(), 1);

@@ -34,13 +34,7 @@ pub async fn an_offset_is_found_by_id(harness: &dyn Harness) -> Verdict {
     assert_eq!(with("a").await?, Some(0));
     assert_eq!(with("c").await?, Some(2));
     assert_eq!(with("never").await?, None);
-    assert_eq!(
-        scene
-            .store
-            .find(&log("bills")?, Find::Id(Draft::named("a").id()))
-            .await?,
-        None
-    );
+    assert_eq!(scene.store.find(&log("bills")?, Find::Id(Draft::named("a").id())).await?, None);
     Ok(())
 }
 
@@ -51,10 +45,7 @@ pub async fn an_offset_is_found_by_the_bytes_that_remain_after_it(harness: &dyn 
     let records = scene.read_all(&orders).await?;
     let total: u64 = records.iter().map(|record| record.len() as u64).sum();
 
-    assert_eq!(
-        scene.store.find(&orders, Find::RemainingBytes(u64::MAX)).await?,
-        Some(0)
-    );
+    assert_eq!(scene.store.find(&orders, Find::RemainingBytes(u64::MAX)).await?, Some(0));
     let mut last_found = u64::MAX;
     for most in (0..=total).step_by(100) {
         // A store may tell coarsely, but never leaves more than was asked for.
@@ -71,23 +62,12 @@ pub async fn an_offset_is_found_by_the_bytes_that_remain_after_it(harness: &dyn 
 pub async fn trimmed_events_are_not_found(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
     let orders = log("orders")?;
-    scene
-        .append_all(&orders, [Draft::named("a"), Draft::named("b"), Draft::named("c")])
-        .await?;
+    scene.append_all(&orders, [Draft::named("a"), Draft::named("b"), Draft::named("c")]).await?;
     scene.store.trim(&orders, 2).await?;
     assert_eq!(scene.store.find(&orders, Find::Id(Draft::named("b").id())).await?, None);
-    assert_eq!(
-        scene.store.find(&orders, Find::Id(Draft::named("c").id())).await?,
-        Some(2)
-    );
+    assert_eq!(scene.store.find(&orders, Find::Id(Draft::named("c").id())).await?, Some(2));
     assert_eq!(scene.store.find(&orders, Find::StoredAt(0)).await?, Some(2));
-    assert_eq!(
-        scene.store.find(&orders, Find::RemainingBytes(u64::MAX)).await?,
-        Some(2)
-    );
-    assert_eq!(
-        scene.read_all(&orders).await?.iter().map(Record::offset).next(),
-        Some(2)
-    );
+    assert_eq!(scene.store.find(&orders, Find::RemainingBytes(u64::MAX)).await?, Some(2));
+    assert_eq!(scene.read_all(&orders).await?.iter().map(Record::offset).next(), Some(2));
     Ok(())
 }

@@ -9,21 +9,13 @@ const TTL: Duration = Duration::from_secs(30);
 
 pub async fn a_lease_has_one_holder_until_it_ends(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
-    let first = scene
-        .store
-        .acquire_lease("retention", "hub-1", TTL)
-        .await?
-        .ok_or("nobody has it")?;
+    let first = scene.store.acquire_lease("retention", "hub-1", TTL).await?.ok_or("nobody has it")?;
     assert_eq!((first.name.as_str(), first.holder.as_str()), ("retention", "hub-1"));
     assert_eq!(scene.store.acquire_lease("retention", "hub-2", TTL).await?, None);
     let other = scene.store.acquire_lease("compaction", "hub-2", TTL).await?;
     assert!(other.is_some(), "leases of other names are free");
     scene.clock().advance(TTL + Duration::from_secs(1));
-    let second = scene
-        .store
-        .acquire_lease("retention", "hub-2", TTL)
-        .await?
-        .ok_or("it ended")?;
+    let second = scene.store.acquire_lease("retention", "hub-2", TTL).await?.ok_or("it ended")?;
     assert!(second.fence > first.fence);
     assert_eq!(scene.store.acquire_lease("retention", "hub-1", TTL).await?, None);
     Ok(())
@@ -31,11 +23,7 @@ pub async fn a_lease_has_one_holder_until_it_ends(harness: &dyn Harness) -> Verd
 
 pub async fn a_holder_extends_its_lease_under_the_same_fence(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
-    let first = scene
-        .store
-        .acquire_lease("retention", "hub-1", TTL)
-        .await?
-        .ok_or("nobody has it")?;
+    let first = scene.store.acquire_lease("retention", "hub-1", TTL).await?.ok_or("nobody has it")?;
     for _ in 0..5 {
         scene.clock().advance(TTL / 2);
         let extended = scene.store.acquire_lease("retention", "hub-1", TTL).await?;
@@ -47,24 +35,12 @@ pub async fn a_holder_extends_its_lease_under_the_same_fence(harness: &dyn Harne
 
 pub async fn a_lease_given_back_is_free_at_once(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
-    let first = scene
-        .store
-        .acquire_lease("retention", "hub-1", TTL)
-        .await?
-        .ok_or("nobody has it")?;
+    let first = scene.store.acquire_lease("retention", "hub-1", TTL).await?.ok_or("nobody has it")?;
     scene.store.release_lease(&first).await?;
-    let second = scene
-        .store
-        .acquire_lease("retention", "hub-2", TTL)
-        .await?
-        .ok_or("it was given back")?;
+    let second = scene.store.acquire_lease("retention", "hub-2", TTL).await?.ok_or("it was given back")?;
     assert!(second.fence > first.fence);
     scene.store.release_lease(&first).await?;
-    assert_eq!(
-        scene.store.acquire_lease("retention", "hub-3", TTL).await?,
-        None,
-        "only its holder gives it back"
-    );
+    assert_eq!(scene.store.acquire_lease("retention", "hub-3", TTL).await?, None, "only its holder gives it back");
     Ok(())
 }
 
@@ -84,11 +60,7 @@ pub async fn giving_back_an_earlier_lease_leaves_the_later_one(harness: &dyn Har
 
 pub async fn turning_the_wall_clock_back_keeps_no_lease_alive(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
-    scene
-        .store
-        .acquire_lease("retention", "hub-1", TTL)
-        .await?
-        .ok_or("nobody has it")?;
+    scene.store.acquire_lease("retention", "hub-1", TTL).await?.ok_or("nobody has it")?;
     scene.clock().advance(TTL + Duration::from_secs(1));
     scene.clock().turn_back(2 * TTL);
     assert!(scene.store.acquire_lease("retention", "hub-2", TTL).await?.is_some());

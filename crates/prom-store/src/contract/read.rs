@@ -10,10 +10,7 @@ pub async fn a_read_stops_at_the_number_of_events(harness: &dyn Harness) -> Verd
     let scene = Scene::open(harness).await?;
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(10)).await?;
-    let limit = ReadLimit {
-        events: 3,
-        bytes: usize::MAX,
-    };
+    let limit = ReadLimit { events: 3, bytes: usize::MAX };
     let batch = scene.store.read(&orders, 4, limit).await?;
     assert_eq!(offsets(&batch.records), [4, 5, 6]);
     assert_eq!((batch.next, batch.bounds), (7, Bounds { start: 0, next: 10 }));
@@ -24,9 +21,7 @@ pub async fn a_read_stops_at_the_number_of_bytes_but_gives_at_least_one(harness:
     let scene = Scene::open(harness).await?;
     let orders = log("orders")?;
     let same_size = || Draft::unnamed().payload(serde_json::json!("0123456789").into());
-    scene
-        .append_all(&orders, std::iter::repeat_with(same_size).take(10))
-        .await?;
+    scene.append_all(&orders, std::iter::repeat_with(same_size).take(10)).await?;
     let size = scene.read_all(&orders).await?[0].len();
 
     let read = async |bytes| scene.store.read(&orders, 0, ReadLimit { events: 100, bytes }).await;
@@ -45,17 +40,7 @@ pub async fn reading_on_from_where_a_read_stopped_gives_every_event_once(harness
     }
     let (mut from, mut found) = (0, Vec::new());
     while from < 100 {
-        let batch = scene
-            .store
-            .read(
-                &orders,
-                from,
-                ReadLimit {
-                    events: 7,
-                    bytes: usize::MAX,
-                },
-            )
-            .await?;
+        let batch = scene.store.read(&orders, from, ReadLimit { events: 7, bytes: usize::MAX }).await?;
         assert!(batch.next > from);
         found.extend(offsets(&batch.records));
         from = batch.next;
@@ -82,11 +67,7 @@ pub async fn a_log_never_appended_to_is_an_empty_one(harness: &dyn Harness) -> V
     assert_eq!((batch.records.len(), batch.bounds), (0, Bounds::default()));
     assert_eq!(scene.store.bounds(&never).await?, Bounds::default());
     assert_eq!(scene.store.trim(&never, 5).await?, Bounds::default());
-    for what in [
-        Find::StoredAt(0),
-        Find::Id(EventId::derived("a")),
-        Find::RemainingBytes(9),
-    ] {
+    for what in [Find::StoredAt(0), Find::Id(EventId::derived("a")), Find::RemainingBytes(9)] {
         assert_eq!(scene.store.find(&never, what).await?, None);
     }
     assert_eq!(scene.store.cursor(&cursor(&never, "group")?).await?, None);
@@ -110,10 +91,7 @@ pub async fn logs_are_listed_by_name_with_what_is_known_of_them(harness: &dyn Ha
     assert_eq!(listed[0].last_stored_ts, last.stored_ts);
     assert!(listed[0].bytes > 0);
     assert_eq!(listed[1].bounds, Bounds { start: 2, next: 3 });
-    assert_eq!(
-        (listed[2].bounds, listed[2].options),
-        (Bounds::default(), LogOptions { compacted: true })
-    );
+    assert_eq!((listed[2].bounds, listed[2].options), (Bounds::default(), LogOptions { compacted: true }));
     Ok(())
 }
 

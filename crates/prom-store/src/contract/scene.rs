@@ -52,10 +52,7 @@ impl<'a> Scene<'a> {
 
     pub async fn append(&self, log: &LogName, draft: Draft) -> Result<Stored, Unexpected> {
         let stored = self.append_all(log, [draft]).await?;
-        stored
-            .first()
-            .copied()
-            .ok_or_else(|| "an append without an answer".into())
+        stored.first().copied().ok_or_else(|| "an append without an answer".into())
     }
 
     pub async fn append_all(
@@ -76,11 +73,7 @@ impl<'a> Scene<'a> {
 
     pub async fn turn_compaction_on(&self, log: &LogName) -> Verdict {
         let logs = vec![(log.clone(), LogOptions { compacted: true })];
-        self.commit(Commit {
-            logs,
-            ..Commit::default()
-        })
-        .await?;
+        self.commit(Commit { logs, ..Commit::default() }).await?;
         Ok(())
     }
 
@@ -124,12 +117,7 @@ impl<'a> Scene<'a> {
 impl Draft {
     /// The name decides the id.
     pub fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            key: None,
-            payload: None,
-            dedupe: Dedupe::Window,
-        }
+        Self { name: name.to_owned(), key: None, payload: None, dedupe: Dedupe::Window }
     }
 
     /// An event that no other is a duplicate of.
@@ -171,11 +159,7 @@ impl Draft {
         let mut event = NewEvent::new(log.topic.clone(), payload);
         event.key = self.key;
         event.exact = self.dedupe == Dedupe::Exact;
-        Ok(Append {
-            log: log.clone(),
-            event: EncodedEvent::encode(&event, id, 0)?,
-            dedupe: self.dedupe,
-        })
+        Ok(Append { log: log.clone(), event: EncodedEvent::encode(&event, id, 0)?, dedupe: self.dedupe })
     }
 }
 

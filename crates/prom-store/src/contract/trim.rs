@@ -22,21 +22,8 @@ pub async fn a_read_below_the_start_begins_at_the_start(harness: &dyn Harness) -
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(10)).await?;
     scene.store.trim(&orders, 7).await?;
-    let batch = scene
-        .store
-        .read(
-            &orders,
-            2,
-            ReadLimit {
-                events: 2,
-                bytes: usize::MAX,
-            },
-        )
-        .await?;
-    assert_eq!(
-        batch.records.iter().map(|record| record.offset()).collect::<Vec<_>>(),
-        [7, 8]
-    );
+    let batch = scene.store.read(&orders, 2, ReadLimit { events: 2, bytes: usize::MAX }).await?;
+    assert_eq!(batch.records.iter().map(|record| record.offset()).collect::<Vec<_>>(), [7, 8]);
     assert_eq!((batch.next, batch.bounds), (9, Bounds { start: 7, next: 10 }));
     Ok(())
 }

@@ -49,9 +49,7 @@ pub async fn a_reader_that_sleeps_until_woken_misses_nothing(harness: &dyn Harne
     let writer = tokio::spawn(async move {
         for _ in 0..EVENTS {
             let append = Draft::unnamed().for_log(&name)?;
-            store
-                .commit(crate::Commit::append(append.log, append.event, append.dedupe))
-                .await?;
+            store.commit(crate::Commit::append(append.log, append.event, append.dedupe)).await?;
         }
         Ok::<_, super::Unexpected>(())
     });

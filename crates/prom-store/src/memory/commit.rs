@@ -54,14 +54,8 @@ impl State {
             let known = || self.logs.get(log).map(|log| log.options());
             told.get(log).copied().or_else(known).unwrap_or_default().compacted
         };
-        match commit
-            .appends
-            .iter()
-            .find(|append| append.event.key().is_none() && is_compacted(&append.log))
-        {
-            Some(append) => Err(CommitError::KeyRequired {
-                log: append.log.clone(),
-            }),
+        match commit.appends.iter().find(|append| append.event.key().is_none() && is_compacted(&append.log)) {
+            Some(append) => Err(CommitError::KeyRequired { log: append.log.clone() }),
             None => Ok(()),
         }
     }
@@ -102,43 +96,25 @@ impl State {
 
 impl Tail {
     fn add(&mut self, append: &Append) -> Result<Placed, CommitError> {
-        let place = Place {
-            offset: self.next,
-            stored_ts: self.stored_ts,
-        };
+        let place = Place { offset: self.next, stored_ts: self.stored_ts };
         let mut bytes = Vec::with_capacity(append.event.len());
         append.event.write_at(place.offset, place.stored_ts, &mut bytes);
-        let record = Record::trusted(&Bytes::from(bytes)).map_err(|fault| CommitError::Failed {
-            reason: fault.to_string(),
-            outcome: Outcome::NotStored,
-        })?;
+        let record = Record::trusted(&Bytes::from(bytes))
+            .map_err(|fault| CommitError::Failed { reason: fault.to_string(), outcome: Outcome::NotStored })?;
         self.next += 1;
         self.ids.insert(append.event.id(), place);
-        Ok(Placed {
-            stored: place.into(),
-            record: Some(record),
-        })
+        Ok(Placed { stored: place.into(), record: Some(record) })
     }
 }
 
 impl Placed {
     fn duplicate(place: Place) -> Self {
-        Self {
-            stored: Stored {
-                duplicate: true,
-                ..place.into()
-            },
-            record: None,
-        }
+        Self { stored: Stored { duplicate: true, ..place.into() }, record: None }
     }
 }
 
 impl From<Place> for Stored {
     fn from(place: Place) -> Self {
-        Self {
-            offset: place.offset,
-            stored_ts: place.stored_ts,
-            duplicate: false,
-        }
+        Self { offset: place.offset, stored_ts: place.stored_ts, duplicate: false }
     }
 }

@@ -23,9 +23,7 @@ impl CursorTable {
         let mut epochs: HashMap<&CursorName, Option<u64>> = HashMap::new();
         let mut first_epoch = self.first_epoch;
         for (name, change) in changes {
-            let epoch = epochs
-                .entry(name)
-                .or_insert_with(|| self.states.get(name).map(|state| state.epoch));
+            let epoch = epochs.entry(name).or_insert_with(|| self.states.get(name).map(|state| state.epoch));
             match change {
                 CursorChange::Create { .. } => *epoch = Some(epoch.unwrap_or(first_epoch)),
                 CursorChange::Reset { .. } => *epoch = Some(epoch.map_or(first_epoch, |current| current + 1)),
@@ -59,10 +57,7 @@ impl CursorTable {
             }
             CursorChange::Reset { floor } => {
                 let epoch = self.states.get(&name).map_or(self.first_epoch, |state| state.epoch + 1);
-                let state = CursorState {
-                    epoch,
-                    ..CursorState::at(floor)
-                };
+                let state = CursorState { epoch, ..CursorState::at(floor) };
                 self.states.insert(name, state);
             }
             CursorChange::Delete => {
@@ -75,10 +70,7 @@ impl CursorTable {
 
     fn get_or_make(&mut self, name: CursorName, floor: Offset) -> &mut CursorState {
         let epoch = self.first_epoch;
-        self.states.entry(name).or_insert_with(|| CursorState {
-            epoch,
-            ..CursorState::at(floor)
-        })
+        self.states.entry(name).or_insert_with(|| CursorState { epoch, ..CursorState::at(floor) })
     }
 }
 

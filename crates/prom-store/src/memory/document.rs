@@ -36,11 +36,7 @@ impl DocumentTable {
     pub fn apply(&mut self, write: DocumentWrite) {
         let revision = self.revision(&write.collection, &write.key) + 1;
         if let Some(value) = write.value {
-            let document = Document {
-                key: write.key.clone(),
-                value,
-                revision,
-            };
+            let document = Document { key: write.key.clone(), value, revision };
             self.0.entry(write.collection).or_default().insert(write.key, document);
         } else if let Some(collection) = self.0.get_mut(&write.collection) {
             collection.remove(&write.key);

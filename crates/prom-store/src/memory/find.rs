@@ -22,10 +22,7 @@ impl MemoryLog {
     /// An id may be there twice if it was repeated after the dedupe window.
     fn newest_with_id(&self, id: &EventId) -> Option<Offset> {
         let newest_first = self.records.iter().rev();
-        newest_first
-            .filter(|record| record.id() == *id)
-            .map(Record::offset)
-            .next()
+        newest_first.filter(|record| record.id() == *id).map(Record::offset).next()
     }
 
     fn first_with_remaining(&self, most_bytes: u64) -> Option<Offset> {

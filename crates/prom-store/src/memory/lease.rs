@@ -34,11 +34,7 @@ impl LeaseTable {
             holder.clone_into(&mut held.holder);
         }
         held.until = until;
-        Some(Lease {
-            name: name.to_owned(),
-            holder: holder.to_owned(),
-            fence: held.fence,
-        })
+        Some(Lease { name: name.to_owned(), holder: holder.to_owned(), fence: held.fence })
     }
 
     fn release(&mut self, lease: &Lease) {
@@ -55,10 +51,7 @@ impl LeaseTable {
 impl Leases for MemoryStore {
     async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
         let now = self.clock.monotonic();
-        Ok(self
-            .open_state()?
-            .leases
-            .acquire(name, holder, now, now.saturating_add(ttl)))
+        Ok(self.open_state()?.leases.acquire(name, holder, now, now.saturating_add(ttl)))
     }
 
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {

@@ -31,10 +31,7 @@ impl MemoryLog {
     }
 
     pub fn bounds(&self) -> Bounds {
-        Bounds {
-            start: self.start,
-            next: self.next,
-        }
+        Bounds { start: self.start, next: self.next }
     }
 
     pub fn bytes(&self) -> u64 {
@@ -73,19 +70,13 @@ impl MemoryLog {
         match dedupe {
             Dedupe::Fresh => None,
             Dedupe::Window => self.recent.place_within(id, now),
-            Dedupe::Exact => self
-                .recent
-                .place_within(id, now)
-                .or_else(|| self.exact.get(id).copied()),
+            Dedupe::Exact => self.recent.place_within(id, now).or_else(|| self.exact.get(id).copied()),
         }
     }
 
     /// Adds a record that was placed at `next`.
     pub fn push(&mut self, record: Record, dedupe: Dedupe) {
-        let place = Place {
-            offset: record.offset(),
-            stored_ts: record.stored_ts(),
-        };
+        let place = Place { offset: record.offset(), stored_ts: record.stored_ts() };
         self.recent.forget_before_window(place.stored_ts);
         self.recent.remember(record.id(), place);
         if dedupe == Dedupe::Exact {

@@ -52,10 +52,7 @@ struct State {
 
 impl MemoryStore {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self {
-            clock,
-            state: Mutex::default(),
-        }
+        Self { clock, state: Mutex::default() }
     }
 
     /// The state, unless the store was closed.
@@ -83,10 +80,7 @@ impl Store for MemoryStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        *self.state.lock() = State {
-            closed: true,
-            ..State::default()
-        };
+        *self.state.lock() = State { closed: true, ..State::default() };
         Ok(())
     }
 }

@@ -8,11 +8,7 @@ use crate::{ReadBatch, ReadLimit};
 impl MemoryLog {
     pub fn read(&self, from: Offset, limit: ReadLimit) -> ReadBatch {
         let bounds = self.bounds();
-        let mut batch = ReadBatch {
-            next: bounds.next,
-            bounds,
-            ..ReadBatch::default()
-        };
+        let mut batch = ReadBatch { next: bounds.next, bounds, ..ReadBatch::default() };
         let mut bytes = 0;
         for record in self.records.range(self.position(from)..) {
             bytes += record.len();

@@ -23,10 +23,7 @@ pub(super) struct RecentIds {
 impl RecentIds {
     /// The place of `id` if an event stored at `now` still has it within its window.
     pub fn place_within(&self, id: &EventId, now: EpochMs) -> Option<Place> {
-        self.places
-            .get(id)
-            .filter(|place| is_within(place.stored_ts, now))
-            .copied()
+        self.places.get(id).filter(|place| is_within(place.stored_ts, now)).copied()
     }
 
     pub fn remember(&mut self, id: EventId, place: Place) {
@@ -67,13 +64,7 @@ mod tests {
         for n in 0..1000u64 {
             let now = n as EpochMs * 60_000;
             ids.forget_before_window(now);
-            ids.remember(
-                EventId::derived(&n.to_string()),
-                Place {
-                    offset: n,
-                    stored_ts: now,
-                },
-            );
+            ids.remember(EventId::derived(&n.to_string()), Place { offset: n, stored_ts: now });
         }
         assert_eq!(ids.len(), 10);
         assert_eq!(ids.places.len(), 10);
@@ -83,17 +74,8 @@ mod tests {
     fn an_id_stored_again_is_known_by_its_younger_place() {
         let mut ids = RecentIds::default();
         let id = EventId::derived("a");
-        ids.remember(
-            id,
-            Place {
-                offset: 0,
-                stored_ts: 0,
-            },
-        );
-        let again = Place {
-            offset: 7,
-            stored_ts: DEDUPE_WINDOW_MS,
-        };
+        ids.remember(id, Place { offset: 0, stored_ts: 0 });
+        let again = Place { offset: 7, stored_ts: DEDUPE_WINDOW_MS };
         ids.remember(id, again);
         ids.forget_before_window(DEDUPE_WINDOW_MS);
         assert_eq!(ids.place_within(&id, DEDUPE_WINDOW_MS), Some(again));

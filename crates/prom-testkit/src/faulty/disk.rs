@@ -18,10 +18,7 @@ impl FaultyDisk {
     /// The disk and its switches, all of them off.
     pub fn over(below: Arc<dyn Disk>) -> (Self, Arc<Faults>) {
         let faults = Arc::new(Faults::default());
-        let disk = Self {
-            below,
-            faults: faults.clone(),
-        };
+        let disk = Self { below, faults: faults.clone() };
         (disk, faults)
     }
 }

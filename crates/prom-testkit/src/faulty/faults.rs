@@ -109,10 +109,7 @@ impl Faults {
     pub fn heal(&self) {
         let mut inner = self.0.lock();
         let counts = inner.counts;
-        *inner = Inner {
-            counts,
-            ..Inner::default()
-        };
+        *inner = Inner { counts, ..Inner::default() };
     }
 
     /// What was done to files of that place; `Everywhere` adds up all.

@@ -46,9 +46,7 @@ fn only_the_nth_sync_of_that_place_fails() {
     let bench = Bench::new();
     let (journal, segment) = (bench.file("journal/1"), bench.file("segments/1"));
     bench.faults.fail_syncs(Place::Journal, Which::Nth(2));
-    let answers: Vec<_> = (0..3)
-        .map(|_| (journal.sync_data().is_ok(), segment.sync_data().is_ok()))
-        .collect();
+    let answers: Vec<_> = (0..3).map(|_| (journal.sync_data().is_ok(), segment.sync_data().is_ok())).collect();
     assert_eq!(answers, [(true, true), (false, true), (true, true)]);
 }
 
@@ -105,12 +103,7 @@ fn operations_are_counted_by_place() {
     journal.sync_data().unwrap();
     segment.write_at(b"six666", 0).unwrap();
     segment.read_at(&mut [0], 0).unwrap();
-    let journal = Counts {
-        writes: 1,
-        bytes_written: 4,
-        syncs: 1,
-        reads: 0,
-    };
+    let journal = Counts { writes: 1, bytes_written: 4, syncs: 1, reads: 0 };
     assert_eq!(bench.faults.counts(Place::Journal), journal);
     assert_eq!(bench.faults.counts(Place::Everywhere).bytes_written, 10);
     assert_eq!(bench.faults.counts(Place::Segments).reads, 1);

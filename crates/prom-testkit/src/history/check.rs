@@ -19,14 +19,8 @@ pub struct Summary {
 
 /// Every promise of the history that the store does not keep.
 pub fn check(history: &History, found: &Found) -> Result<Summary, Vec<Violation>> {
-    let mut judge = Judge {
-        sent: HashMap::new(),
-        places: HashMap::new(),
-        broken: Vec::new(),
-    };
-    judge
-        .broken
-        .extend(found.damage.iter().map(|it| Violation::Damaged(it.to_string())));
+    let mut judge = Judge { sent: HashMap::new(), places: HashMap::new(), broken: Vec::new() };
+    judge.broken.extend(found.damage.iter().map(|it| Violation::Damaged(it.to_string())));
     judge.read_sent(history);
     judge.check_logs(found);
     judge.check_stored(history);
@@ -47,12 +41,7 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn read_sent(&mut self, history: &History) {
         for fact in &history.0 {
-            if let Fact::Sent {
-                publisher,
-                sequence,
-                id,
-            } = fact
-            {
+            if let Fact::Sent { publisher, sequence, id } = fact {
                 // Sent again after a crash: its place in the publisher's order is the first one.
                 self.sent.entry(*id).or_insert((*publisher, *sequence));
             }
@@ -71,10 +60,7 @@ impl<'a> Judge<'a> {
                     continue;
                 }
                 for missing in expected..offset {
-                    self.broken.push(Violation::Hole {
-                        log: log.clone(),
-                        missing,
-                    });
+                    self.broken.push(Violation::Hole { log: log.clone(), missing });
                 }
                 expected = offset + 1;
                 if let Some((first_log, first)) = self.places.insert(id, (log, offset)) {
@@ -105,10 +91,7 @@ impl<'a> Judge<'a> {
             let next = found.bounds.get(log).map_or(expected, |bounds| bounds.next);
             let log = log.clone();
             (expected..next).for_each(|missing| {
-                self.broken.push(Violation::Hole {
-                    log: log.clone(),
-                    missing,
-                });
+                self.broken.push(Violation::Hole { log: log.clone(), missing });
             });
         }
     }
@@ -148,11 +131,9 @@ impl<'a> Judge<'a> {
                     let (cursor, offset) = (cursor.clone(), *offset);
                     self.broken.push(Violation::AckForgotten { cursor, offset });
                 }
-                Fact::Failed {
-                    cursor,
-                    offset,
-                    attempts,
-                } => self.check_attempts(cursor, state_of(cursor), *offset, *attempts),
+                Fact::Failed { cursor, offset, attempts } => {
+                    self.check_attempts(cursor, state_of(cursor), *offset, *attempts)
+                }
                 _ => {}
             }
         }
@@ -183,12 +164,7 @@ impl<'a> Judge<'a> {
     fn check_attempts(&mut self, cursor: &CursorName, state: &CursorState, offset: Offset, recorded: u32) {
         let found = state.failures.get(&offset).map_or(0, |failures| failures.attempts);
         if !state.is_settled(offset) && found < recorded {
-            self.broken.push(Violation::AttemptsForgotten {
-                cursor: cursor.clone(),
-                offset,
-                recorded,
-                found,
-            });
+            self.broken.push(Violation::AttemptsForgotten { cursor: cursor.clone(), offset, recorded, found });
         }
     }
 }

@@ -28,11 +28,7 @@ pub enum Fact {
     /// Written after the ack was answered.
     Acked { cursor: CursorName, offset: Offset },
     /// Written after a nack was answered: so many attempts have failed.
-    Failed {
-        cursor: CursorName,
-        offset: Offset,
-        attempts: u32,
-    },
+    Failed { cursor: CursorName, offset: Offset, attempts: u32 },
 }
 
 /// Why a line is not a fact.
@@ -52,10 +48,7 @@ impl History {
     pub fn parse(text: &str) -> Result<Self, HistoryError> {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let read = |(index, line): (usize, &str)| {
-            line.parse().map_err(|NotAFact| HistoryError {
-                number: index + 1,
-                line: line.to_owned(),
-            })
+            line.parse().map_err(|NotAFact| HistoryError { number: index + 1, line: line.to_owned() })
         };
         let facts: Result<_, _> = whole.lines().enumerate().map(read).collect();
         facts.map(Self)
@@ -72,29 +65,11 @@ impl FromStr for Fact {
     fn from_str(line: &str) -> Result<Self, NotAFact> {
         let mut words = Words(line.split(' '));
         let fact = match words.word()? {
-            "sent" => Self::Sent {
-                publisher: words.number()?,
-                sequence: words.number()?,
-                id: words.id()?,
-            },
-            "stored" => Self::Stored {
-                id: words.id()?,
-                log: words.log()?,
-                offset: words.number()?,
-            },
-            "settling" => Self::Settling {
-                cursor: words.cursor()?,
-                offset: words.number()?,
-            },
-            "acked" => Self::Acked {
-                cursor: words.cursor()?,
-                offset: words.number()?,
-            },
-            "failed" => Self::Failed {
-                cursor: words.cursor()?,
-                offset: words.number()?,
-                attempts: words.number()?,
-            },
+            "sent" => Self::Sent { publisher: words.number()?, sequence: words.number()?, id: words.id()? },
+            "stored" => Self::Stored { id: words.id()?, log: words.log()?, offset: words.number()? },
+            "settling" => Self::Settling { cursor: words.cursor()?, offset: words.number()? },
+            "acked" => Self::Acked { cursor: words.cursor()?, offset: words.number()? },
+            "failed" => Self::Failed { cursor: words.cursor()?, offset: words.number()?, attempts: words.number()? },
             _ => return Err(NotAFact),
         };
         match words.0.next() {
@@ -135,19 +110,13 @@ impl fmt::Display for Fact {
         let log_words = |log: &LogName| format!("{} {}", log.topic, log.partition);
         let cursor_words = |cursor: &CursorName| format!("{} {}", cursor.group, log_words(&cursor.log));
         match self {
-            Self::Sent {
-                publisher,
-                sequence,
-                id,
-            } => write!(f, "sent {publisher} {sequence} {id}"),
+            Self::Sent { publisher, sequence, id } => write!(f, "sent {publisher} {sequence} {id}"),
             Self::Stored { id, log, offset } => write!(f, "stored {id} {} {offset}", log_words(log)),
             Self::Settling { cursor, offset } => write!(f, "settling {} {offset}", cursor_words(cursor)),
             Self::Acked { cursor, offset } => write!(f, "acked {} {offset}", cursor_words(cursor)),
-            Self::Failed {
-                cursor,
-                offset,
-                attempts,
-            } => write!(f, "failed {} {offset} {attempts}", cursor_words(cursor)),
+            Self::Failed { cursor, offset, attempts } => {
+                write!(f, "failed {} {offset} {attempts}", cursor_words(cursor))
+            }
         }
     }
 }

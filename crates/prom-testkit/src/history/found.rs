@@ -54,10 +54,7 @@ impl Found {
         loop {
             let batch = store.read(log, from, ReadLimit::default()).await?;
             for record in &batch.records {
-                events.push(FoundEvent {
-                    offset: record.offset(),
-                    id: record.id(),
-                });
+                events.push(FoundEvent { offset: record.offset(), id: record.id() });
                 if log.topic.is_dead_letters() {
                     self.read_letter(record.payload().as_bytes());
                 }

@@ -34,10 +34,7 @@ fn history() -> String {
 fn found() -> Found {
     let event = |offset| FoundEvent { offset, id: id(offset) };
     let mut state = CursorState::at(1);
-    let failures = Failures {
-        attempts: 2,
-        ..Failures::default()
-    };
+    let failures = Failures { attempts: 2, ..Failures::default() };
     state.failures.insert(1, failures);
     Found {
         logs: BTreeMap::from([(log(), (0..3).map(event).collect())]),
@@ -48,9 +45,7 @@ fn found() -> Found {
 }
 
 fn judge(history: &str, found: &Found) -> Vec<Violation> {
-    check(&History::parse(history).unwrap(), found)
-        .err()
-        .unwrap_or_default()
+    check(&History::parse(history).unwrap(), found).err().unwrap_or_default()
 }
 
 #[test]
@@ -77,11 +72,7 @@ fn an_acknowledged_event_that_is_gone_is_named() {
     let mut found = found();
     found.logs.get_mut(&log()).unwrap().pop();
     found.bounds.insert(log(), Bounds { start: 0, next: 2 });
-    let lost = Violation::Lost {
-        id: id(2),
-        log: log(),
-        offset: 2,
-    };
+    let lost = Violation::Lost { id: id(2), log: log(), offset: 2 };
     assert_eq!(judge(&history(), &found), [lost]);
 }
 
@@ -105,16 +96,7 @@ fn an_event_that_is_there_twice_is_named() {
     found.logs.get_mut(&log()).unwrap().push(event);
     found.bounds.insert(log(), Bounds { start: 0, next: 4 });
     let broken = judge(&history(), &found);
-    let doubled = |it: &Violation| {
-        matches!(
-            it,
-            Violation::Doubled {
-                first: 0,
-                second: 3,
-                ..
-            }
-        )
-    };
+    let doubled = |it: &Violation| matches!(it, Violation::Doubled { first: 0, second: 3, .. });
     assert!(broken.iter().any(doubled), "{broken:?}");
 }
 
@@ -147,10 +129,7 @@ fn holes_and_reads_out_of_order_are_named() {
 fn a_floor_ahead_of_an_event_that_was_never_acked_is_named() {
     let mut found = found();
     found.cursors.insert(cursor(), CursorState::at(3));
-    let unasked = |offset| Violation::SettledUnasked {
-        cursor: cursor(),
-        offset,
-    };
+    let unasked = |offset| Violation::SettledUnasked { cursor: cursor(), offset };
     assert_eq!(judge(&history(), &found), [unasked(1), unasked(2)]);
 
     let begun = format!("{}settling billing orders 0 1\n", history());
@@ -164,11 +143,7 @@ fn a_floor_ahead_of_an_event_that_was_never_acked_is_named() {
 fn a_cursor_beyond_the_end_of_its_log_is_named() {
     let mut found = found();
     found.cursors.get_mut(&cursor()).unwrap().above.insert(7..9);
-    let beyond = Violation::BeyondTheEnd {
-        cursor: cursor(),
-        offset: 8,
-        next: 3,
-    };
+    let beyond = Violation::BeyondTheEnd { cursor: cursor(), offset: 8, next: 3 };
     assert_eq!(judge(&history(), &found), [beyond]);
 }
 
@@ -178,18 +153,10 @@ fn a_forgotten_ack_and_forgotten_attempts_are_named() {
     without.cursors.clear();
     let forgotten = judge(&history(), &without);
     let (cursor, offset) = (cursor(), 0);
-    assert!(forgotten.contains(&Violation::AckForgotten {
-        cursor: cursor.clone(),
-        offset,
-    }));
+    assert!(forgotten.contains(&Violation::AckForgotten { cursor: cursor.clone(), offset }));
     let mut fewer = found();
     let state = fewer.cursors.get_mut(&cursor).unwrap();
     state.failures.get_mut(&1).unwrap().attempts = 1;
-    let expected = Violation::AttemptsForgotten {
-        cursor,
-        offset: 1,
-        recorded: 2,
-        found: 1,
-    };
+    let expected = Violation::AttemptsForgotten { cursor, offset: 1, recorded: 2, found: 1 };
     assert_eq!(judge(&history(), &fewer), [expected]);
 }

@@ -23,11 +23,7 @@ pub(super) struct Contents {
 
 impl Contents {
     pub(super) fn settled(bytes: Vec<u8>) -> Self {
-        Self {
-            synced_len: bytes.len(),
-            live: bytes,
-            unsynced: BTreeMap::new(),
-        }
+        Self { synced_len: bytes.len(), live: bytes, unsynced: BTreeMap::new() }
     }
 
     pub(super) fn len(&self) -> usize {

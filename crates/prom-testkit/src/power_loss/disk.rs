@@ -36,16 +36,8 @@ impl PowerLossDisk {
     }
 
     fn holding(state: State) -> io::Result<Self> {
-        let machine = Machine {
-            state,
-            operations: 0,
-            off_after: u64::MAX,
-        };
-        Ok(Self(Arc::new(Shared {
-            root: TempDir::new()?,
-            machine: Mutex::new(machine),
-            documents: Mutex::new(None),
-        })))
+        let machine = Machine { state, operations: 0, off_after: u64::MAX };
+        Ok(Self(Arc::new(Shared { root: TempDir::new()?, machine: Mutex::new(machine), documents: Mutex::new(None) })))
     }
 
     /// Where a store is to be opened.
@@ -99,8 +91,7 @@ impl PowerLossDisk {
     }
 
     fn relative<'a>(&self, path: &'a Path) -> io::Result<&'a Path> {
-        path.strip_prefix(self.root())
-            .map_err(|_| io::Error::other(format!("{} is not on this disk", path.display())))
+        path.strip_prefix(self.root()).map_err(|_| io::Error::other(format!("{} is not on this disk", path.display())))
     }
 }
 
@@ -150,9 +141,7 @@ impl Disk for PowerLossDisk {
         let dir = self.relative(dir)?;
         let mut machine = self.0.machine.lock();
         let names = machine.look()?.directory(dir);
-        Ok(names
-            .map(|names| names.live().keys().cloned().collect())
-            .unwrap_or_default())
+        Ok(names.map(|names| names.live().keys().cloned().collect()).unwrap_or_default())
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

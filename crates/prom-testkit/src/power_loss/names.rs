@@ -20,10 +20,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn settled(names: BTreeMap<String, Child>) -> Self {
-        Self {
-            live: names.clone(),
-            synced: names,
-        }
+        Self { live: names.clone(), synced: names }
     }
 
     pub(super) fn live(&self) -> &BTreeMap<String, Child> {

@@ -19,11 +19,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn empty() -> Self {
-        Self {
-            directories: BTreeMap::from([(PathBuf::new(), Names::default())]),
-            files: BTreeMap::new(),
-            next_file: 0,
-        }
+        Self { directories: BTreeMap::from([(PathBuf::new(), Names::default())]), files: BTreeMap::new(), next_file: 0 }
     }
 
     pub(super) fn file(&self, path: &Path) -> io::Result<Option<u64>> {
@@ -83,10 +79,7 @@ impl State {
 
     /// The disk as it could be found; everything on it counts as synced.
     pub(super) fn after_power_loss(&self, survival: Survival, random: &mut Random) -> Self {
-        let mut found = Self {
-            next_file: self.next_file,
-            ..Self::empty()
-        };
+        let mut found = Self { next_file: self.next_file, ..Self::empty() };
         let mut reachable = vec![PathBuf::new()];
         while let Some(path) = reachable.pop() {
             let Some(names) = self.directories.get(&path) else {
@@ -98,9 +91,7 @@ impl State {
                     Child::Directory => reachable.push(path.join(name)),
                     Child::File(file) => {
                         let contents = self.files.get(file).map(|it| it.after_power_loss(survival, random));
-                        found
-                            .files
-                            .insert(*file, Contents::settled(contents.unwrap_or_default()));
+                        found.files.insert(*file, Contents::settled(contents.unwrap_or_default()));
                     }
                 }
             }

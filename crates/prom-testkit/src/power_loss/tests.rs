@@ -39,9 +39,7 @@ fn read(disk: &PowerLossDisk, name: &str) -> Option<Vec<u8>> {
 }
 
 fn outcomes<T: Ord>(disk: &PowerLossDisk, look: impl Fn(&PowerLossDisk) -> T) -> std::collections::BTreeSet<T> {
-    (0..300)
-        .map(|seed| look(&disk.power_loss(Survival::Random(seed)).unwrap()))
-        .collect()
+    (0..300).map(|seed| look(&disk.power_loss(Survival::Random(seed)).unwrap())).collect()
 }
 
 #[test]
@@ -137,10 +135,7 @@ fn unsynced_pages_survive_one_by_one_and_tear_at_sectors() {
     for (first, second) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
         assert!(seen.contains(&pages(first, second)), "{first} {second} never happened");
     }
-    assert!(
-        seen.iter().any(|bytes| bytes[..512] != bytes[512..1024]),
-        "no torn page"
-    );
+    assert!(seen.iter().any(|bytes| bytes[..512] != bytes[512..1024]), "no torn page");
 }
 
 #[test]
@@ -155,10 +150,7 @@ fn an_unsynced_length_may_be_any_from_the_old_to_the_new() {
     assert!(seen.iter().all(|bytes| bytes[..100] == [1; 100]), "synced bytes change");
     let lengths: Vec<_> = seen.iter().map(Vec::len).collect();
     assert!(lengths.contains(&100) && lengths.contains(&200) && lengths.iter().any(|it| *it > 100 && *it < 200));
-    assert!(
-        seen.contains(&[vec![1; 100], vec![0; 100]].concat()),
-        "length without contents"
-    );
+    assert!(seen.contains(&[vec![1; 100], vec![0; 100]].concat()), "length without contents");
 }
 
 #[test]

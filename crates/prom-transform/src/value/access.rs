@@ -22,9 +22,7 @@ pub(super) fn key_values(value: Value) -> Box<dyn Iterator<Item = Result<(Value,
                 .map(move |(index, val)| Ok((Value::from(index), origin.child(val)))),
         ),
         Val::Obj(entries) => Box::new(
-            own_entries(entries)
-                .into_iter()
-                .map(move |(key, val)| Ok((Value::scalar(key), origin.child(val)))),
+            own_entries(entries).into_iter().map(move |(key, val)| Ok((Value::scalar(key), origin.child(val)))),
         ),
         _ => box_once(Err(Error::typ(value, "iterable (array or object)"))),
     }
@@ -34,11 +32,7 @@ pub(super) fn values(value: Value) -> Box<dyn Iterator<Item = ValueResult>> {
     let origin = value.origin();
     match value.val {
         Val::Arr(elements) => Box::new(own_elements(elements).into_iter().map(move |val| Ok(origin.child(val)))),
-        Val::Obj(entries) => Box::new(
-            own_entries(entries)
-                .into_iter()
-                .map(move |(_, val)| Ok(origin.child(val))),
-        ),
+        Val::Obj(entries) => Box::new(own_entries(entries).into_iter().map(move |(_, val)| Ok(origin.child(val)))),
         _ => box_once(Err(Error::typ(value, "iterable (array or object)"))),
     }
 }
@@ -78,16 +72,11 @@ pub(crate) fn indices(value: &Value, part: &Value) -> ValueResult {
             meter::work(text.len() / BYTES_PER_WORK * part.len().min(BYTES_PER_WORK));
             let text = String::from_utf8_lossy(text);
             let starts = text.char_indices().map(|(at, _)| &text.as_bytes()[at..]).enumerate();
-            starts
-                .filter(|(_, rest)| rest.starts_with(part))
-                .map(|(at, _)| at)
-                .collect()
+            starts.filter(|(_, rest)| rest.starts_with(part)).map(|(at, _)| at).collect()
         }
         (Val::Arr(elements), Val::Arr(part)) => {
             let runs = elements.windows(part.len()).enumerate();
-            runs.filter(|(_, run)| equal_elements(run, part))
-                .map(|(at, _)| at)
-                .collect()
+            runs.filter(|(_, run)| equal_elements(run, part)).map(|(at, _)| at).collect()
         }
         (Val::Arr(elements), part) => {
             let elements = elements.iter().enumerate();
@@ -143,10 +132,6 @@ pub(super) fn position(index: &Value, len: usize) -> Option<usize> {
         Some(at) => at,
         None => index.as_f64().filter(|at| at.is_finite())?.floor() as isize,
     };
-    let at = if at < 0 {
-        len.checked_sub(at.unsigned_abs())?
-    } else {
-        at.unsigned_abs()
-    };
+    let at = if at < 0 { len.checked_sub(at.unsigned_abs())? } else { at.unsigned_abs() };
     (at < len).then_some(at)
 }

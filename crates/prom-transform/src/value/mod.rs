@@ -38,20 +38,12 @@ pub(crate) struct Value {
 
 impl Value {
     pub(crate) fn scalar(val: Val) -> Self {
-        Self {
-            val,
-            depth: 0,
-            accesses: 0,
-        }
+        Self { val, depth: 0, accesses: 0 }
     }
 
     /// A value whose parts are known to nest to at most `depth`.
     pub(crate) fn built(val: Val, depth: u16) -> Self {
-        Self {
-            val,
-            depth: meter::nest(depth),
-            accesses: 0,
-        }
+        Self { val, depth: meter::nest(depth), accesses: 0 }
     }
 
     pub(crate) fn string(bytes: Vec<u8>) -> Self {
@@ -63,10 +55,7 @@ impl Value {
         if self.accesses >= ACCESS_CHAIN {
             meter::stop(Exceeded::Depth);
         }
-        Origin {
-            depth: self.depth,
-            accesses: self.accesses + 1,
-        }
+        Origin { depth: self.depth, accesses: self.accesses + 1 }
     }
 }
 
@@ -83,20 +72,12 @@ impl Origin {
             Val::Arr(_) | Val::Obj(_) => self.depth.saturating_sub(1).max(1),
             _ => 0,
         };
-        Value {
-            val,
-            depth,
-            accesses: self.accesses,
-        }
+        Value { val, depth, accesses: self.accesses }
     }
 
     /// A part of the same nesting as its parent, such as a slice.
     pub(crate) fn slice(self, val: Val) -> Value {
-        Value {
-            val,
-            depth: self.depth,
-            accesses: self.accesses,
-        }
+        Value { val, depth: self.depth, accesses: self.accesses }
     }
 }
 

@@ -47,10 +47,7 @@ impl ValT for Value {
     fn map_values<'a, I: Iterator<Item = ValX<'a, Self>>>(self, opt: Opt, f: impl Fn(Self) -> I) -> ValX<'a, Self> {
         let origin = self.origin();
         match self.val {
-            Val::Arr(elements) => own_elements(elements)
-                .into_iter()
-                .flat_map(|val| f(origin.child(val)))
-                .collect(),
+            Val::Arr(elements) => own_elements(elements).into_iter().flat_map(|val| f(origin.child(val))).collect(),
             Val::Obj(entries) => {
                 let (mut map, mut depth) = (Map::default(), 0);
                 for (key, val) in own_entries(entries) {

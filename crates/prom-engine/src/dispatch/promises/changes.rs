@@ -63,8 +63,5 @@ fn a_long_wait_for_a_commit_keeps_few_ranges() {
     for leased in leased.iter().step_by(2).chain(leased.iter().skip(1).step_by(2)) {
         bench.ack(*leased).unwrap();
     }
-    assert_eq!(
-        bench.dispatcher.take_changes().unwrap().settled,
-        std::slice::from_ref(&(0..20_000))
-    );
+    assert_eq!(bench.dispatcher.take_changes().unwrap().settled, std::slice::from_ref(&(0..20_000)));
 }

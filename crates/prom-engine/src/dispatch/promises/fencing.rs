@@ -32,14 +32,8 @@ fn another_subscriber_can_neither_settle_nor_extend() {
     let mine = bench.lease(ANNA, 1)[0];
     let (dispatcher, now) = (&mut bench.dispatcher, bench.now);
     assert_eq!(dispatcher.ack(BERT, mine.offset, mine.lease), Err(NotLeased));
-    assert_eq!(
-        dispatcher.nack(now, BERT, mine.offset, mine.lease, None, None),
-        Err(NotLeased)
-    );
-    assert_eq!(
-        dispatcher.modack(now, BERT, mine.offset, mine.lease, ACK_TIMEOUT),
-        Err(NotLeased)
-    );
+    assert_eq!(dispatcher.nack(now, BERT, mine.offset, mine.lease, None, None), Err(NotLeased));
+    assert_eq!(dispatcher.modack(now, BERT, mine.offset, mine.lease, ACK_TIMEOUT), Err(NotLeased));
     assert_eq!(dispatcher.ack(ANNA, 1, mine.lease), Err(NotLeased), "another event");
     assert_eq!(bench.lease_offsets(BERT, 9), [1], "an event has one holder");
     assert_eq!(bench.ack(mine), Ok(Settled::Now));
@@ -66,10 +60,7 @@ fn a_modack_extends_a_live_lease_and_revives_none() {
 fn a_modack_may_also_shorten() {
     let mut bench = Bench::of(1);
     let leased = bench.lease(ANNA, 1)[0];
-    bench
-        .dispatcher
-        .modack(bench.now, ANNA, 0, leased.lease, Duration::from_secs(1))
-        .unwrap();
+    bench.dispatcher.modack(bench.now, ANNA, 0, leased.lease, Duration::from_secs(1)).unwrap();
     assert_eq!(bench.dispatcher.next_deadline(), Some(Duration::from_secs(1)));
     bench.pass(Duration::from_secs(1));
     assert_eq!(bench.dispatcher.status().in_flight, 0);
@@ -88,15 +79,8 @@ fn a_reset_fences_what_is_in_flight_and_gives_the_room_back() {
     assert_eq!(bench.released(), [(ANNA, 2)]);
     assert_eq!(bench.ack(leased[2]), Err(NotLeased));
     let again = bench.lease(ANNA, 9);
-    assert_eq!(
-        again.iter().map(|leased| leased.offset).collect::<Vec<_>>(),
-        [1, 2, 3, 4, 5]
-    );
-    assert_eq!(
-        bench.ack(leased[3]),
-        Err(NotLeased),
-        "leased again, under another lease"
-    );
+    assert_eq!(again.iter().map(|leased| leased.offset).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!(bench.ack(leased[3]), Err(NotLeased), "leased again, under another lease");
     assert_eq!(bench.ack(again[2]), Ok(Settled::Now));
 }
 

@@ -30,11 +30,7 @@ fn filtered_events_at_the_floor_let_it_move_and_are_not_handed_out() {
 #[test]
 fn offsets_that_do_not_exist_count_as_settled() {
     let mut bench = Bench::of(10);
-    let seen = [4, 7].map(|offset| Seen {
-        offset,
-        key_hash: None,
-        wanted: true,
-    });
+    let seen = [4, 7].map(|offset| Seen { offset, key_hash: None, wanted: true });
     bench.dispatcher.scanned(0, 10, seen);
     assert_eq!(bench.dispatcher.floor(), 4);
     let leased = bench.lease(ANNA, 10);
@@ -54,10 +50,7 @@ fn retention_beyond_the_floor_moves_it_and_a_late_ack_is_fine() {
     bench.trim(4);
     assert_eq!(bench.dispatcher.floor(), 4);
     assert_eq!(bench.dispatcher.status().waiting, 0);
-    assert_eq!(
-        bench.dispatcher.take_changes().unwrap().settled,
-        std::slice::from_ref(&(0..4))
-    );
+    assert_eq!(bench.dispatcher.take_changes().unwrap().settled, std::slice::from_ref(&(0..4)));
     assert_eq!(bench.released(), [], "the holder still works on them");
     assert_eq!(bench.ack(leased[0]), Ok(Settled::AlreadySettled));
     assert_eq!(bench.released(), [(ANNA, 1)]);
@@ -65,11 +58,7 @@ fn retention_beyond_the_floor_moves_it_and_a_late_ack_is_fine() {
     assert_eq!(bench.released(), []);
     bench.pass(ACK_TIMEOUT);
     assert_eq!(bench.released(), [(ANNA, 1)]);
-    assert_eq!(
-        bench.dispatcher.take_changes(),
-        None,
-        "a lease on what is gone is no failed attempt"
-    );
+    assert_eq!(bench.dispatcher.take_changes(), None, "a lease on what is gone is no failed attempt");
     assert_eq!(bench.lease_offsets(ANNA, 9), [4, 5]);
 }
 
@@ -92,10 +81,7 @@ fn a_dispatcher_that_goes_on_skips_what_was_settled_above_the_floor() {
     cursor.apply(&[4..6, 7..9], &[]);
     let mut bench = Bench::with(DispatchOptions::default(), cursor, &[None; 10]);
     let leased = bench.lease(ANNA, 9);
-    assert_eq!(
-        leased.iter().map(|leased| leased.offset).collect::<Vec<_>>(),
-        [2, 3, 6, 9]
-    );
+    assert_eq!(leased.iter().map(|leased| leased.offset).collect::<Vec<_>>(), [2, 3, 6, 9]);
     for leased in leased {
         assert_eq!(bench.ack(leased), Ok(Settled::Now));
     }
@@ -110,8 +96,5 @@ fn a_log_that_was_trimmed_while_nobody_looked_starts_at_its_start() {
     bench.dispatcher.join(ANNA, ACK_TIMEOUT);
     assert_eq!(bench.dispatcher.floor(), 6);
     assert_eq!(bench.lease_offsets(ANNA, 2), [6, 7]);
-    assert_eq!(
-        bench.dispatcher.take_changes().unwrap().settled,
-        std::slice::from_ref(&(1..6))
-    );
+    assert_eq!(bench.dispatcher.take_changes().unwrap().settled, std::slice::from_ref(&(1..6)));
 }

@@ -13,10 +13,7 @@ fn bench(keys: &[Option<u64>]) -> Bench {
 fn no_event_of_a_key_is_handed_out_while_an_earlier_one_is_unsettled() {
     let mut bench = bench(&[A, A, B, None, A, None]);
     let leased = bench.lease(ANNA, 9);
-    assert_eq!(
-        leased.iter().map(|leased| leased.offset).collect::<Vec<_>>(),
-        [0, 2, 3, 5]
-    );
+    assert_eq!(leased.iter().map(|leased| leased.offset).collect::<Vec<_>>(), [0, 2, 3, 5]);
     bench.nack(leased[0]);
     assert_eq!(bench.lease_offsets(ANNA, 9), NOTHING, "waiting keeps the key blocked");
     bench.pass(Duration::from_millis(200));
@@ -75,10 +72,7 @@ fn the_look_ahead_past_blocked_keys_is_bounded_and_its_end_is_visible() {
     assert_eq!(head.len(), 1);
     let status = bench.dispatcher.status();
     assert_eq!(status.limit, Some(Limit::LookAhead));
-    assert_eq!(
-        (status.blocked_keys, status.blocked_events, status.scan_next),
-        (1, 8, 9)
-    );
+    assert_eq!((status.blocked_keys, status.blocked_events, status.scan_next), (1, 8, 9));
     assert_eq!(bench.dispatcher.wants_scan(), None);
     bench.ack(head[0]).unwrap();
     assert_eq!(bench.dispatcher.wants_scan(), Some(Scan { from: 9, events: 1 }));

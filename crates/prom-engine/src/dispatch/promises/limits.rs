@@ -3,21 +3,12 @@
 use super::*;
 
 fn limited(limits: DispatchLimits, events: u64) -> Bench {
-    Bench::with_options(
-        DispatchOptions {
-            limits,
-            ..DispatchOptions::default()
-        },
-        events,
-    )
+    Bench::with_options(DispatchOptions { limits, ..DispatchOptions::default() }, events)
 }
 
 #[test]
 fn too_many_waiting_events_stop_fresh_ones_and_not_redeliveries() {
-    let limits = DispatchLimits {
-        waiting: 3,
-        ..DispatchLimits::default()
-    };
+    let limits = DispatchLimits { waiting: 3, ..DispatchLimits::default() };
     let mut bench = limited(limits, 10);
     for leased in bench.lease(ANNA, 3) {
         bench.nack(leased);
@@ -31,10 +22,7 @@ fn too_many_waiting_events_stop_fresh_ones_and_not_redeliveries() {
 
 #[test]
 fn letters_that_cannot_be_written_stop_fresh_events_at_the_same_limit() {
-    let limits = DispatchLimits {
-        waiting: 2,
-        ..DispatchLimits::default()
-    };
+    let limits = DispatchLimits { waiting: 2, ..DispatchLimits::default() };
     let mut bench = limited(limits, 10);
     bench.dispatcher.options.max_attempts = 1;
     for leased in bench.lease(ANNA, 2) {
@@ -53,11 +41,7 @@ fn letters_that_cannot_be_written_stop_fresh_events_at_the_same_limit() {
 
 #[test]
 fn too_many_ranges_above_the_floor_stop_the_scan_until_the_floor_moves() {
-    let limits = DispatchLimits {
-        ranges_above: 2,
-        ready: 4,
-        ..DispatchLimits::default()
-    };
+    let limits = DispatchLimits { ranges_above: 2, ready: 4, ..DispatchLimits::default() };
     let mut bench = limited(limits, 100);
     let leased = bench.lease(ANNA, 4);
     bench.ack(leased[1]).unwrap();
@@ -71,30 +55,17 @@ fn too_many_ranges_above_the_floor_stop_the_scan_until_the_floor_moves() {
 
 #[test]
 fn more_ranges_than_the_limit_in_a_stored_cursor_do_not_stop_the_group() {
-    let limits = DispatchLimits {
-        ranges_above: 2,
-        ready: 2,
-        ..DispatchLimits::default()
-    };
+    let limits = DispatchLimits { ranges_above: 2, ready: 2, ..DispatchLimits::default() };
     let mut cursor = CursorState::default();
     cursor.apply(&[1..2, 3..4, 5..6, 7..8], &[]);
-    let options = DispatchOptions {
-        limits,
-        ..DispatchOptions::default()
-    };
+    let options = DispatchOptions { limits, ..DispatchOptions::default() };
     let mut bench = Bench::with(options, cursor, &[None; 10]);
     assert_eq!(bench.lease_offsets(ANNA, 9), [0, 2, 4, 6]);
 }
 
 #[test]
 fn little_is_scanned_ahead_of_what_is_handed_out_and_nothing_for_nobody() {
-    let mut bench = limited(
-        DispatchLimits {
-            ready: 10,
-            ..DispatchLimits::default()
-        },
-        1000,
-    );
+    let mut bench = limited(DispatchLimits { ready: 10, ..DispatchLimits::default() }, 1000);
     bench.scan();
     assert_eq!(bench.dispatcher.status().ready, 10);
     bench.dispatcher.leave(bench.now, ANNA, Leaving::Shutdown);
@@ -112,10 +83,7 @@ fn timers_of_acked_leases_do_not_pile_up() {
         for leased in bench.lease(ANNA, 10) {
             bench.ack(leased).unwrap();
         }
-        bench
-            .dispatcher
-            .modack(bench.now, ANNA, 0, straggler.lease, ACK_TIMEOUT)
-            .unwrap();
+        bench.dispatcher.modack(bench.now, ANNA, 0, straggler.lease, ACK_TIMEOUT).unwrap();
         assert!(bench.dispatcher.unsettled.deadline_entries() < 128);
     }
     bench.pass(ACK_TIMEOUT);

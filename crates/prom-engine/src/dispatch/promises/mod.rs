@@ -32,11 +32,7 @@ struct Bench {
 impl Bench {
     /// Anna has joined a log of so many events without keys.
     fn of(events: u64) -> Self {
-        Self::with(
-            DispatchOptions::default(),
-            CursorState::default(),
-            &vec![None; events as usize],
-        )
+        Self::with(DispatchOptions::default(), CursorState::default(), &vec![None; events as usize])
     }
 
     fn with_options(options: DispatchOptions, events: u64) -> Self {
@@ -44,19 +40,10 @@ impl Bench {
     }
 
     fn with(options: DispatchOptions, cursor: CursorState, keys: &[Option<u64>]) -> Self {
-        let bounds = Bounds {
-            start: 0,
-            next: keys.len() as u64,
-        };
+        let bounds = Bounds { start: 0, next: keys.len() as u64 };
         let mut dispatcher = Dispatcher::new(options, cursor, bounds, 1);
         dispatcher.join(ANNA, ACK_TIMEOUT);
-        Self {
-            dispatcher,
-            now: Duration::ZERO,
-            bounds,
-            keys: keys.to_vec(),
-            unwanted: Vec::new(),
-        }
+        Self { dispatcher, now: Duration::ZERO, bounds, keys: keys.to_vec(), unwanted: Vec::new() }
     }
 
     fn scan(&mut self) {
@@ -87,10 +74,7 @@ impl Bench {
     }
 
     fn lease_offsets(&mut self, subscriber: SubscriberId, room: usize) -> Vec<Offset> {
-        self.lease(subscriber, room)
-            .iter()
-            .map(|leased| leased.offset)
-            .collect()
+        self.lease(subscriber, room).iter().map(|leased| leased.offset).collect()
     }
 
     fn ack(&mut self, leased: Leased) -> Result<Settled, NotLeased> {
@@ -98,9 +82,7 @@ impl Bench {
     }
 
     fn nack(&mut self, leased: Leased) {
-        let nacked = self
-            .dispatcher
-            .nack(self.now, ANNA, leased.offset, leased.lease, Some("boom".into()), None);
+        let nacked = self.dispatcher.nack(self.now, ANNA, leased.offset, leased.lease, Some("boom".into()), None);
         assert_eq!(nacked, Ok(Settled::Now));
     }
 
@@ -128,8 +110,5 @@ impl Bench {
 }
 
 fn key_order() -> DispatchOptions {
-    DispatchOptions {
-        order: Order::Key,
-        ..DispatchOptions::default()
-    }
+    DispatchOptions { order: Order::Key, ..DispatchOptions::default() }
 }

@@ -55,10 +55,7 @@ fn an_expired_lease_is_a_failed_attempt_with_a_reason() {
     bench.pass(Duration::from_nanos(1));
     assert_eq!(bench.released(), [(ANNA, 1)]);
     let failures = bench.dispatcher.take_changes().unwrap().failures;
-    assert_eq!(
-        (failures[0].0, failures[0].1.attempts, failures[0].1.returns),
-        (0, 1, 0)
-    );
+    assert_eq!((failures[0].0, failures[0].1.attempts, failures[0].1.returns), (0, 1, 0));
     assert!(failures[0].1.reason.as_ref().unwrap().contains("deadline"));
 }
 
@@ -67,12 +64,7 @@ fn returns_are_redelivered_at_once_are_no_attempts_and_become_poison_in_the_end(
     let mut bench = Bench::of(2);
     for returns in 1..=20 {
         let leased = bench.lease(ANNA, 1);
-        assert_eq!(
-            (leased[0].offset, leased[0].attempt),
-            (0, 1),
-            "after {} returns",
-            returns - 1
-        );
+        assert_eq!((leased[0].offset, leased[0].attempt), (0, 1), "after {} returns", returns - 1);
         bench.dispatcher.leave(bench.now, ANNA, Leaving::Returned);
         bench.dispatcher.join(ANNA, ACK_TIMEOUT);
     }
@@ -105,28 +97,19 @@ fn who_leaves_after_its_deadline_has_failed_and_not_returned() {
 
 #[test]
 fn at_the_limit_an_event_waits_for_its_letter_and_stays_if_that_fails() {
-    let options = DispatchOptions {
-        max_attempts: 1,
-        ..DispatchOptions::default()
-    };
+    let options = DispatchOptions { max_attempts: 1, ..DispatchOptions::default() };
     let mut bench = Bench::with_options(options, 2);
     let leased = bench.lease(ANNA, 1)[0];
     bench.nack(leased);
     let dead = bench.dispatcher.take_dead();
-    assert_eq!(
-        (dead[0].offset, dead[0].attempts, dead[0].reason.as_deref()),
-        (0, 1, Some("boom"))
-    );
+    assert_eq!((dead[0].offset, dead[0].attempts, dead[0].reason.as_deref()), (0, 1, Some("boom")));
     assert_eq!(bench.dispatcher.take_dead(), [], "one letter at a time");
 
     bench.dispatcher.dead_letter_failed(bench.now, 0);
     let status = bench.dispatcher.status();
     assert_eq!((status.dead_letters_pending, status.dead_letters_failing), (1, 1));
     let holdup = status.oldest.unwrap().holdup;
-    assert!(
-        matches!(holdup, Holdup::DeadLetterFailing { failed_writes: 1, .. }),
-        "{holdup:?}"
-    );
+    assert!(matches!(holdup, Holdup::DeadLetterFailing { failed_writes: 1, .. }), "{holdup:?}");
     assert_eq!(bench.dispatcher.take_dead(), [], "not before its backoff");
     assert_eq!(bench.lease_offsets(ANNA, 2), [1], "the group goes on");
 
@@ -136,21 +119,13 @@ fn at_the_limit_an_event_waits_for_its_letter_and_stays_if_that_fails() {
     bench.dispatcher.take_changes();
     bench.dispatcher.dead_letter_written(0);
     assert_eq!(bench.dispatcher.floor(), 1);
-    assert_eq!(
-        bench.dispatcher.take_changes(),
-        None,
-        "its settlement was in the letter's commit"
-    );
+    assert_eq!(bench.dispatcher.take_changes(), None, "its settlement was in the letter's commit");
 }
 
 #[test]
 fn attempts_of_a_stored_cursor_go_on_counting() {
     let mut cursor = CursorState::default();
-    let failures = |attempts| prom_store::Failures {
-        attempts,
-        returns: 3,
-        reason: Some("before".into()),
-    };
+    let failures = |attempts| prom_store::Failures { attempts, returns: 3, reason: Some("before".into()) };
     cursor.apply(&[], &[(0, failures(3)), (1, failures(5))]);
     let mut bench = Bench::with(DispatchOptions::default(), cursor, &[None; 2]);
     let leased = bench.lease(ANNA, 2);
@@ -167,14 +142,7 @@ fn a_long_reason_is_cut_at_a_character() {
     let mut bench = Bench::of(1);
     let leased = bench.lease(ANNA, 1)[0];
     let reason = Some(format!("a{}", "ü".repeat(4000)));
-    bench
-        .dispatcher
-        .nack(bench.now, ANNA, 0, leased.lease, reason, None)
-        .unwrap();
-    let kept = bench.dispatcher.take_changes().unwrap().failures[0]
-        .1
-        .reason
-        .clone()
-        .unwrap();
+    bench.dispatcher.nack(bench.now, ANNA, 0, leased.lease, reason, None).unwrap();
+    let kept = bench.dispatcher.take_changes().unwrap().failures[0].1.reason.clone().unwrap();
     assert_eq!(kept.len(), 1023);
 }

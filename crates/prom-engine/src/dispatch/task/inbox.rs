@@ -72,10 +72,7 @@ pub(crate) struct Report {
 impl Request {
     /// The answer of a dispatcher that has ended.
     pub fn refuse(self, cursor: &CursorName) {
-        let not_leased = |offsets: Vec<Offset>| Error::NotLeased {
-            topic: cursor.log.topic.clone(),
-            offsets,
-        };
+        let not_leased = |offsets: Vec<Offset>| Error::NotLeased { topic: cursor.log.topic.clone(), offsets };
         let (reply, error) = match self {
             Self::Ack { leases, reply, .. } | Self::Modack { leases, reply, .. } => {
                 (reply, not_leased(leases.iter().map(|(offset, _)| *offset).collect()))
@@ -100,28 +97,14 @@ impl Task {
         let mut end = None;
         for request in inbox.drain(..) {
             match request {
-                Request::Ack {
-                    subscriber,
-                    leases,
-                    reply,
-                } => self.ack(subscriber, &leases, reply),
-                Request::Nack {
-                    subscriber,
-                    offset,
-                    lease,
-                    reason,
-                    delay,
-                    reply,
-                } => {
+                Request::Ack { subscriber, leases, reply } => self.ack(subscriber, &leases, reply),
+                Request::Nack { subscriber, offset, lease, reason, delay, reply } => {
                     let result = self.machine.nack(now, subscriber, offset, lease, reason, delay);
                     self.answer_when_durable(reply, self.told(&[(offset, result.map(drop))]));
                 }
-                Request::Modack {
-                    subscriber,
-                    leases,
-                    extend,
-                    reply,
-                } => self.modack(now, subscriber, &leases, extend, reply),
+                Request::Modack { subscriber, leases, extend, reply } => {
+                    self.modack(now, subscriber, &leases, extend, reply)
+                }
                 Request::Reset(reset) => end = end.or(self.reset(*reset).await),
                 Request::Status(reply) => {
                     let _nobody_waits = reply.send(self.report(now));
@@ -189,20 +172,13 @@ impl Task {
     fn lost(&self, offsets: Vec<Offset>) -> Result<(), Error> {
         match offsets.is_empty() {
             true => Ok(()),
-            false => Err(Error::NotLeased {
-                topic: self.cursor.log.topic.clone(),
-                offsets,
-            }),
+            false => Err(Error::NotLeased { topic: self.cursor.log.topic.clone(), offsets }),
         }
     }
 
     fn report(&self, now: Duration) -> Report {
         let member = |seat: &super::Seat| (seat.outlet.id, seat.outlet.taste.member.clone());
-        Report {
-            status: self.machine.status(),
-            now,
-            members: self.seats.iter().map(member).collect(),
-        }
+        Report { status: self.machine.status(), now, members: self.seats.iter().map(member).collect() }
     }
 
     /// Moves the cursor: durable first, then in memory. Everything in flight is fenced.

@@ -38,21 +38,12 @@ struct UnderWay {
 /// Why an event goes to the dead letters: what to tell the machine afterwards depends on it.
 enum Cause {
     AttemptLimit,
-    Filter {
-        subscriber: SubscriberId,
-        lease: LeaseId,
-        reason: String,
-    },
+    Filter { subscriber: SubscriberId, lease: LeaseId, reason: String },
 }
 
 impl Letters {
     pub fn condemn(&mut self, subscriber: SubscriberId, leased: Leased, record: Record, reason: String) {
-        self.condemned.push_back(Condemned {
-            subscriber,
-            leased,
-            record,
-            reason,
-        });
+        self.condemned.push_back(Condemned { subscriber, leased, record, reason });
     }
 
     /// Ready when the commit under way is; never while there is none. Can be dropped and called again.
@@ -112,10 +103,7 @@ impl Task {
             failures: Vec::new(),
         };
         commit.cursors.push((self.cursor.clone(), settle));
-        let commit = self
-            .core
-            .topics
-            .commit(&*self.core.store, commit, std::slice::from_ref(&topic));
+        let commit = self.core.topics.commit(&*self.core.store, commit, std::slice::from_ref(&topic));
         self.letters.under_way = Some(UnderWay { commit, topic, events });
     }
 
@@ -129,11 +117,8 @@ impl Task {
                 lease: condemned.leased.lease,
                 reason: condemned.reason.clone(),
             };
-            let letter = Letter {
-                record: condemned.record,
-                reason: condemned.reason,
-                attempts: condemned.leased.attempt - 1,
-            };
+            let letter =
+                Letter { record: condemned.record, reason: condemned.reason, attempts: condemned.leased.attempt - 1 };
             letters.push((letter, cause));
         }
         let room = (LETTERS_AT_ONCE - letters.len()).min(self.letters.dead.len());
@@ -144,11 +129,7 @@ impl Task {
         for (dead, found) in dead.into_iter().zip(found) {
             match found {
                 Found::Record(record) => {
-                    let letter = Letter {
-                        record,
-                        attempts: dead.attempts,
-                        reason: dead_letter::reason(&dead),
-                    };
+                    let letter = Letter { record, attempts: dead.attempts, reason: dead_letter::reason(&dead) };
                     letters.push((letter, Cause::AttemptLimit));
                 }
                 Found::Gone => self.machine.vanished(dead.offset),
@@ -191,11 +172,7 @@ impl Task {
         let now = self.now();
         match cause {
             Cause::AttemptLimit => self.machine.dead_letter_failed(now, offset),
-            Cause::Filter {
-                subscriber,
-                lease,
-                reason,
-            } => {
+            Cause::Filter { subscriber, lease, reason } => {
                 let _the_lease_may_have_ended = self.machine.nack(now, subscriber, offset, lease, Some(reason), None);
             }
         }

@@ -32,17 +32,12 @@ impl Records {
             self.clear();
         }
         if self.slots.len() >= SLOTS
-            && let Some(Slot {
-                record: Some(oldest), ..
-            }) = self.slots.pop_front()
+            && let Some(Slot { record: Some(oldest), .. }) = self.slots.pop_front()
         {
             self.bytes -= oldest.len();
         }
         self.bytes += record.len();
-        self.slots.push_back(Slot {
-            offset,
-            record: Some(record),
-        });
+        self.slots.push_back(Slot { offset, record: Some(record) });
     }
 
     pub fn take(&mut self, offset: Offset) -> Option<Record> {

@@ -62,10 +62,7 @@ impl Task {
             // All of it is blocked or gone: it is read again when its turn comes.
             self.records.clear();
         }
-        let limit = ReadLimit {
-            events,
-            bytes: READ_BYTES,
-        };
+        let limit = ReadLimit { events, bytes: READ_BYTES };
         let batch = match self.core.store.read(&self.cursor.log, from, limit).await {
             Ok(batch) if batch.next > from => batch,
             Ok(_) => {
@@ -87,11 +84,7 @@ impl Task {
         let mut seen = Vec::with_capacity(batch.records.len());
         for record in batch.records {
             let wanted = self.passes_filter(&record);
-            seen.push(Seen {
-                offset: record.offset(),
-                key_hash: self.key_hash(&record),
-                wanted,
-            });
+            seen.push(Seen { offset: record.offset(), key_hash: self.key_hash(&record), wanted });
             if wanted {
                 self.records.push(record);
             }
@@ -105,9 +98,7 @@ impl Task {
         use std::hash::BuildHasher;
         match self.order {
             Order::None => None,
-            Order::Key => record
-                .key()
-                .map(|key| foldhash::quality::FixedState::default().hash_one(key)),
+            Order::Key => record.key().map(|key| foldhash::quality::FixedState::default().hash_one(key)),
         }
     }
 
@@ -137,16 +128,8 @@ impl Task {
         let mut found = Vec::with_capacity(offsets.len());
         while let Some(&from) = offsets.get(found.len()) {
             let rest = &offsets[found.len()..];
-            let last = rest
-                .iter()
-                .take_while(|&&offset| offset < from + NEAR)
-                .last()
-                .copied()
-                .unwrap_or(from);
-            let limit = ReadLimit {
-                events: usize::try_from(last - from + 1).unwrap_or(1),
-                bytes: READ_BYTES,
-            };
+            let last = rest.iter().take_while(|&&offset| offset < from + NEAR).last().copied().unwrap_or(from);
+            let limit = ReadLimit { events: usize::try_from(last - from + 1).unwrap_or(1), bytes: READ_BYTES };
             match self.core.store.read(&self.cursor.log, from, limit).await {
                 Ok(batch) if batch.next > from => {
                     self.reads.succeeded();

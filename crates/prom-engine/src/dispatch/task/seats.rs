@@ -91,8 +91,7 @@ impl Task {
     pub(super) fn note_what_was_taken(&mut self) {
         for seat in &self.seats {
             for (ticket, deadline) in seat.outlet.take_taken_late(&self.origin) {
-                self.machine
-                    .taken(seat.outlet.id, ticket.offset, ticket.lease, deadline);
+                self.machine.taken(seat.outlet.id, ticket.offset, ticket.lease, deadline);
             }
         }
     }

@@ -55,10 +55,7 @@ impl Settlement {
 
     /// Whoever still waits hears that it will not become durable here.
     pub fn give_up(&mut self, error: impl Fn() -> Error) {
-        let under_way = self
-            .under_way
-            .take()
-            .map_or_else(Vec::new, |under_way| under_way.answers);
+        let under_way = self.under_way.take().map_or_else(Vec::new, |under_way| under_way.answers);
         for mut answer in under_way.into_iter().chain(self.waiting.drain(..)) {
             answer.result = Err(error());
             answer.send();

@@ -20,11 +20,7 @@ use crate::limits::MAX_ATTEMPTS;
 impl Task {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
     pub(super) async fn start(mut setup: Setup) -> Option<Self> {
-        let compiled = setup
-            .options
-            .filter
-            .as_deref()
-            .map(|text| Program::compile(text, Limits::default()));
+        let compiled = setup.options.filter.as_deref().map(|text| Program::compile(text, Limits::default()));
         let filter = match compiled.transpose() {
             Ok(filter) => filter,
             Err(error) => {
@@ -52,15 +48,7 @@ impl Task {
             backoff: setup.options.backoff,
             limits: DispatchLimits::default(),
         };
-        let Setup {
-            core,
-            group,
-            cursor: name,
-            options,
-            requests,
-            mailbox,
-            wake,
-        } = setup;
+        let Setup { core, group, cursor: name, options, requests, mailbox, wake } = setup;
         let epoch = cursor.epoch;
         // Different for every partition and takeover, so that retries of many do not meet.
         let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
@@ -73,10 +61,7 @@ impl Task {
             store: core.store.clone(),
             clock: core.clock.clone(),
         };
-        let origin = Origin {
-            log: name.log.clone(),
-            port: Some(port),
-        };
+        let origin = Origin { log: name.log.clone(), port: Some(port) };
         let mut task = Self {
             // The start is looked at afterwards, so that a gap is told like any other.
             machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed),
@@ -145,16 +130,10 @@ impl Setup {
     /// What the group agreed on by now. Read after this dispatcher can be told of changes, so that
     /// none is missed in between.
     async fn newest_options(&self) -> Result<Newest, StoreError> {
-        let given = Newest {
-            options: self.options.clone(),
-            revision: 0,
-        };
+        let given = Newest { options: self.options.clone(), revision: 0 };
         match read_group(&*self.core.store, &self.cursor.group).await {
             Ok(Some((document, revision))) => Ok(match document.options_of(self.cursor.log.topic.as_str()) {
-                Some(options) => Newest {
-                    options: Arc::new(options.clone()),
-                    revision,
-                },
+                Some(options) => Newest { options: Arc::new(options.clone()), revision },
                 None => given,
             }),
             Ok(None) => Ok(given),

@@ -26,9 +26,7 @@ impl Walk {
     pub(super) fn nack(&mut self, who: SubscriberId, offset: Offset, lease: LeaseId) {
         let delay = self.rng.percent(40).then(|| self.rng.millis(0, 300));
         let expected = self.reference.end_lease(who, offset, lease);
-        let nacked = self
-            .dispatcher
-            .nack(self.now, who, offset, lease, Some("no".into()), delay);
+        let nacked = self.dispatcher.nack(self.now, who, offset, lease, Some("no".into()), delay);
         assert_eq!(nacked, expected, "nack of {offset}");
         if expected == Ok(Settled::Now) {
             self.reference.fail(self.now, offset, delay);
@@ -57,10 +55,7 @@ impl Walk {
 
     pub(super) fn modack(&mut self) {
         let live = self.reference.holds();
-        let live = self
-            .rng
-            .pick(&live)
-            .map(|(offset, hold)| (hold.subscriber, offset, hold.lease));
+        let live = self.rng.pick(&live).map(|(offset, hold)| (hold.subscriber, offset, hold.lease));
         let any = self.rng.pick(&self.leases);
         let Some((who, offset, lease)) = (if self.rng.percent(70) { live } else { any }) else {
             return;
@@ -77,12 +72,7 @@ impl Walk {
         };
         assert_eq!(asked, Ok(()), "modack of {offset}");
         hold.deadline = deadline;
-        match self
-            .reference
-            .orphans
-            .iter_mut()
-            .find(|(at, orphan)| *at == offset && orphan.lease == lease)
-        {
+        match self.reference.orphans.iter_mut().find(|(at, orphan)| *at == offset && orphan.lease == lease) {
             Some(orphan) => orphan.1 = hold,
             None => self.reference.places[offset as usize] = Place::Leased(hold),
         }

@@ -34,11 +34,7 @@ impl Walk {
         }
         for (offset, failures) in &changes.failures {
             let count = self.reference.counts[*offset as usize];
-            assert_eq!(
-                (failures.attempts, failures.returns),
-                (count.attempts, count.returns),
-                "of {offset}"
-            );
+            assert_eq!((failures.attempts, failures.returns), (count.attempts, count.returns), "of {offset}");
         }
     }
 
@@ -50,11 +46,7 @@ impl Walk {
             let stored = self.stored.failures.get(&offset).cloned().unwrap_or_default();
             let count = self.reference.counts[offset as usize];
             let expected = (count.attempts, count.returns);
-            assert_eq!(
-                (stored.attempts, stored.returns),
-                expected,
-                "stored failures of {offset}"
-            );
+            assert_eq!((stored.attempts, stored.returns), expected, "stored failures of {offset}");
         }
     }
 
@@ -82,33 +74,18 @@ impl Walk {
         let dead = self.dispatcher.take_dead();
         for letter in &dead {
             let count = self.reference.counts[letter.offset as usize];
-            assert_eq!(
-                (letter.attempts, letter.returns),
-                (count.attempts, count.returns),
-                "{letter:?}"
-            );
+            assert_eq!((letter.attempts, letter.returns), (count.attempts, count.returns), "{letter:?}");
             let place = self.reference.place(letter.offset);
-            let Place::Dead {
-                earliest,
-                failed_writes,
-                ..
-            } = place
-            else {
+            let Place::Dead { earliest, failed_writes, .. } = place else {
                 panic!("{letter:?} is {place:?}");
             };
-            assert!(
-                earliest <= self.reference.last_tick,
-                "{letter:?} before its backoff was over"
-            );
+            assert!(earliest <= self.reference.last_tick, "{letter:?} before its backoff was over");
             self.reference.places[letter.offset as usize] = Place::DeadTaken { failed_writes };
             self.burying.push(letter.offset);
         }
         for offset in self.reference.floor..self.reference.next() {
             if let Place::Dead { latest, .. } = self.reference.place(offset) {
-                assert!(
-                    latest > self.reference.last_tick,
-                    "the letter of {offset} was kept back"
-                );
+                assert!(latest > self.reference.last_tick, "the letter of {offset} was kept back");
             }
         }
     }
@@ -126,11 +103,7 @@ impl Walk {
         if let Place::DeadTaken { failed_writes } = self.reference.place(offset) {
             let failed_writes = failed_writes + 1;
             let (earliest, latest) = self.reference.wait(self.now, failed_writes);
-            self.reference.places[offset as usize] = Place::Dead {
-                earliest,
-                latest,
-                failed_writes,
-            };
+            self.reference.places[offset as usize] = Place::Dead { earliest, latest, failed_writes };
         }
     }
 

@@ -8,9 +8,8 @@ pub fn text() -> String {
     let kept = |name: &String| kept_as(name).map(|kept| json!([name, kept]));
     let valid_names: Vec<Value> = names.iter().filter_map(kept).collect();
     let invalid_names = names.iter().filter(|name| kept_as(name).is_none()).cloned();
-    let (valid_values, invalid_values): (Vec<String>, Vec<String>) = sample_values()
-        .into_iter()
-        .partition(|value| Headers::default().insert("x-a", value.as_str()).is_ok());
+    let (valid_values, invalid_values): (Vec<String>, Vec<String>) =
+        sample_values().into_iter().partition(|value| Headers::default().insert("x-a", value.as_str()).is_ok());
     super::object(&[
         ("valid_names", valid_names),
         ("invalid_names", super::values(invalid_names)),

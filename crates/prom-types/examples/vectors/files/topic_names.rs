@@ -3,9 +3,8 @@
 use prom_types::{TopicName, limits};
 
 pub fn text() -> String {
-    let (valid, invalid): (Vec<String>, Vec<String>) = candidates()
-        .into_iter()
-        .partition(|name| TopicName::parse(name).is_ok());
+    let (valid, invalid): (Vec<String>, Vec<String>) =
+        candidates().into_iter().partition(|name| TopicName::parse(name).is_ok());
     super::object(&[("valid", super::values(valid)), ("invalid", super::values(invalid))])
 }
 

@@ -62,23 +62,14 @@ const TOPICS: [&str; 26] = [
     "process.state.v1",
 ];
 
-const INVALID: [&str; 14] = [
-    "", ".", "a.", ".a", "a..b", "A", "a-b", "a.***", "a*", "*a", "a.b*", "a b", "ä", "a.**b",
-];
+const INVALID: [&str; 14] = ["", ".", "a.", ".a", "a..b", "A", "a-b", "a.***", "a*", "*a", "a.b*", "a b", "ä", "a.**b"];
 
 pub fn text() -> String {
-    let all = PATTERNS
-        .iter()
-        .flat_map(|pattern| TOPICS.iter().map(move |topic| (pattern, topic)));
+    let all = PATTERNS.iter().flat_map(|pattern| TOPICS.iter().map(move |topic| (pattern, topic)));
     let row = |(pattern, topic): (&&str, &&str)| -> Option<Value> {
         let parsed = TopicPattern::parse(pattern).ok()?;
         Some(json!([pattern, topic, parsed.matches(topic)]))
     };
-    let refused = INVALID
-        .into_iter()
-        .filter(|pattern| TopicPattern::parse(pattern).is_err());
-    super::object(&[
-        ("matches", all.filter_map(row).collect()),
-        ("invalid", super::values(refused)),
-    ])
+    let refused = INVALID.into_iter().filter(|pattern| TopicPattern::parse(pattern).is_err());
+    super::object(&[("matches", all.filter_map(row).collect()), ("invalid", super::values(refused))])
 }
