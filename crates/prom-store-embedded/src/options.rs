@@ -56,7 +56,7 @@ impl Default for Sizes {
     fn default() -> Self {
         Self {
             first_journal_file: 4 << 20,
-            journal_file: 64 << 20,
+            journal_file: 32 << 20,
             journal_total: 1 << 30,
             segment: 128 << 20,
             segment_events: 500_000,
