@@ -18,6 +18,7 @@ use anyhow::Context;
 
 use crate::args::{Args, Output, Pace};
 use crate::bare::{BareFile, Ground, gathered};
+use crate::journal::behind::with_segments;
 use crate::place::Place;
 use crate::table::count;
 use figure::{Figure, Goal};
@@ -53,6 +54,7 @@ async fn measure(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
     let mut bare = BareFile::make(&place.path().join("bare"), ground)?;
     let mut figures = Vec::new();
     figures.push(publishing(args, place, &mut bare, 1_000, Goal::AtLeast(1e6)).await?);
+    figures.push(disk_alone(args, place, &mut bare)?);
     figures.push(publishing(args, place, &mut bare, 64, Goal::OfBareAtLeast(1.0 / 1.3)).await?);
     figures.push(delivering(args, place).await?);
     figures.extend(single_publisher(args, place, &mut bare).await?);
@@ -74,6 +76,15 @@ async fn publishing(
     scene.close().await?;
     let name = format!("publish, {in_flight} in flight");
     Ok(Figure::new(name, rate, "events/s", goal).beside(bound, "gathered batches"))
+}
+
+/// What the disk itself allows when every byte is written twice and synced, with no code of the store.
+fn disk_alone(args: &Args, place: &Place, bare: &mut BareFile) -> anyhow::Result<Figure> {
+    eprintln!("  the disk alone");
+    let dir = place.path().join("disk-alone");
+    let rate = with_segments(bare, &dir, 1, args.span())?;
+    std::fs::remove_dir_all(&dir)?;
+    Ok(Figure::new("(plain files: journal + segment, batches of 1000)", rate, "events/s", Goal::None))
 }
 
 async fn delivering(args: &Args, place: &Place) -> anyhow::Result<Figure> {

@@ -3,7 +3,7 @@
 //! Plain files, no code of the store: one journal for everything against a file per partition, and
 //! what filling segments behind the journal costs.
 
-mod behind;
+pub mod behind;
 mod ground;
 mod layout;
 

@@ -40,7 +40,8 @@ pub fn measure(args: &Args, dir: &Path) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-fn with_segments(journal: &mut BareFile, dir: &Path, partitions: usize, span: Duration) -> io::Result<f64> {
+/// Events per second in gathered batches of 1000 that are written and synced to a journal and, behind it, to segments.
+pub fn with_segments(journal: &mut BareFile, dir: &Path, partitions: usize, span: Duration) -> io::Result<f64> {
     std::fs::create_dir(dir)?;
     let make = |partition: usize| {
         let path = dir.join(partition.to_string());
