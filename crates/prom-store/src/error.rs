@@ -81,7 +81,7 @@ pub enum StoreError {
 
 /// A place where the storage no longer holds what was written there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("damage in {file} at byte {position}: {reason}{}; the rest is readable, `prom fsck` lists all damage", offsets(.lost))]
+#[error("damage in {file} at byte {position}: {reason}{}; the rest is readable, fsck lists all damage", offsets(.lost))]
 pub struct Damage {
     pub file: PathBuf,
     pub position: u64,
