@@ -14,6 +14,7 @@ mod json;
 pub mod limits;
 mod pattern;
 mod receipt;
+mod text;
 mod topic;
 
 pub use error::Invalid;

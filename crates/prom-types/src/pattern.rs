@@ -1,17 +1,17 @@
 //! Topic patterns: `*` is exactly one segment, `**` zero or more, anywhere.
 
-use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::error::{Invalid, excerpt};
+use crate::text::checked_text;
 use crate::topic::is_reserved;
 use crate::{TopicName, limits};
 
 /// A topic name or a pattern over topic names.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicPattern(Arc<str>);
+
+checked_text!(TopicPattern);
 
 impl TopicPattern {
     pub fn parse(pattern: &str) -> Result<Self, Invalid> {
@@ -51,10 +51,6 @@ impl TopicPattern {
         }
         matches_segments(&self.0, topic)
     }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// Walks both by segments. On a mismatch the most recent `**` takes one more segment; an earlier
@@ -87,33 +83,8 @@ fn matches_segments(pattern: &str, topic: &str) -> bool {
     pattern[p..].iter().all(|&segment| segment == "**")
 }
 
-impl fmt::Display for TopicPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for TopicPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &*self.0)
-    }
-}
-
 impl From<TopicName> for TopicPattern {
     fn from(topic: TopicName) -> Self {
         Self(topic.as_str().into())
-    }
-}
-
-impl Serialize for TopicPattern {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for TopicPattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let pattern = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Self::parse(&pattern).map_err(serde::de::Error::custom)
     }
 }

@@ -1,14 +1,11 @@
 //! Topic names: lower-case segments joined by dots, at most 255 bytes.
 
 use std::borrow::Borrow;
-use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Invalid, excerpt};
 use crate::limits;
+use crate::text::checked_text;
 
 const DEAD_LETTERS: &str = "dlq.";
 const SYSTEM: &str = "system.";
@@ -16,6 +13,8 @@ const SYSTEM: &str = "system.";
 /// A valid topic name. Cloning costs a reference count.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicName(Arc<str>);
+
+checked_text!(TopicName);
 
 impl TopicName {
     /// Checks the grammar and the length.
@@ -46,10 +45,6 @@ impl TopicName {
     pub fn is_reserved(&self) -> bool {
         is_reserved(&self.0)
     }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 pub(crate) fn is_reserved(name: &str) -> bool {
@@ -70,48 +65,9 @@ fn fault(name: &str) -> Option<&'static str> {
     }
 }
 
-impl Deref for TopicName {
-    type Target = str;
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl Borrow<str> for TopicName {
     fn borrow(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for TopicName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for TopicName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &*self.0)
-    }
-}
-
-impl TryFrom<&str> for TopicName {
-    type Error = Invalid;
-    fn try_from(name: &str) -> Result<Self, Invalid> {
-        Self::parse(name)
-    }
-}
-
-impl Serialize for TopicName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for TopicName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Self::parse(&name).map_err(serde::de::Error::custom)
     }
 }
 
