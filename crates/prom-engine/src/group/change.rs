@@ -85,7 +85,7 @@ impl Bus {
             }
             // It may begin to expire now: its time begins now too.
             document.last_used_ts = document.last_used_ts.max(core.clock.now_ms());
-            let write = document.write(&name, Expect::Revision(revision));
+            let write = document.write(&name, Expect::Revision(revision))?;
             match core.store.commit(Commit::document(write)).await {
                 Ok(_) => {
                     self.tell_dispatchers(&name, &changed, revision).await;

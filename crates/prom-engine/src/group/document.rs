@@ -57,9 +57,13 @@ impl GroupDocument {
         })
     }
 
-    pub fn write(&self, name: &GroupName, expect: Expect) -> DocumentWrite {
-        let value = serde_json::to_vec(self).unwrap_or_default();
-        DocumentWrite::put(COLLECTION, name.as_str(), value).expecting(expect)
+    pub fn write(&self, name: &GroupName, expect: Expect) -> Result<DocumentWrite, Error> {
+        let value = serde_json::to_vec(self).map_err(|error| Error::Document {
+            collection: COLLECTION,
+            key: name.to_string(),
+            reason: error.to_string(),
+        })?;
+        Ok(DocumentWrite::put(COLLECTION, name.as_str(), value).expecting(expect))
     }
 
     pub fn matches(&self, topic: &str) -> bool {

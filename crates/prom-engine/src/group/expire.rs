@@ -66,7 +66,7 @@ impl Core {
     /// Writes down that the group is in use.
     async fn touch(&self, name: &GroupName, mut group: GroupDocument, revision: u64) -> Result<(), Error> {
         group.last_used_ts = group.last_used_ts.max(self.clock.now_ms());
-        let write = group.write(name, Expect::Revision(revision));
+        let write = group.write(name, Expect::Revision(revision))?;
         match self.store.commit(prom_store::Commit::document(write)).await {
             // Somebody subscribed at this moment, which says the same.
             Ok(_) | Err(CommitError::Conflict { .. }) => Ok(()),

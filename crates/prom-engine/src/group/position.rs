@@ -31,7 +31,7 @@ impl Core {
                 return Ok(options);
             }
             group.last_used_ts = group.last_used_ts.max(now);
-            let mut commit = Commit::document(group.write(name, expect));
+            let mut commit = Commit::document(group.write(name, expect)?);
             if learned == Learned::Topics {
                 commit.cursors = self.first_cursors(name, topics, &options, &before).await?;
             }

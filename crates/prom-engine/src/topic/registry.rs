@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use parking_lot::RwLock;
-use prom_store::{Commit, DocumentWrite, LogName, PendingCommit, Store};
+use prom_store::{Commit, CommitError, DocumentWrite, LogName, Outcome, PendingCommit, Store};
 use prom_types::{TopicName, TopicPattern};
 use tokio::sync::watch;
 
@@ -151,8 +151,10 @@ impl Topics {
         for topic in topics {
             // It may have been changed since the caller looked it up.
             let current = known.by_name.get(topic.name()).unwrap_or(topic);
-            if !current.is_stored() {
-                current.write_into(&mut commit);
+            if !current.is_stored()
+                && let Err(error) = current.write_into(&mut commit)
+            {
+                return PendingCommit::known(Err(error));
             }
         }
         store.commit(commit)
@@ -168,7 +170,7 @@ impl Topics {
                 before.settings.check_change(&topic.settings)?;
             }
             let mut commit = Commit::default();
-            topic.write_into(&mut commit);
+            topic.write_into(&mut commit)?;
             known.set(topic.clone());
             (store.commit(commit), before)
         };
@@ -185,14 +187,18 @@ impl Topics {
 }
 
 impl Topic {
-    fn write_into(&self, commit: &mut Commit) {
-        let document = serde_json::to_vec(&self.settings).unwrap_or_default();
+    fn write_into(&self, commit: &mut Commit) -> Result<(), CommitError> {
+        let document = serde_json::to_vec(&self.settings).map_err(|error| CommitError::Failed {
+            reason: format!("settings of {}: {error}", self.name()),
+            outcome: Outcome::NotStored,
+        })?;
         let write = DocumentWrite::put(COLLECTION, self.name(), document);
         if !commit.documents.contains(&write) {
             commit.documents.push(write);
             let options = self.settings.log_options();
             commit.logs.extend(self.logs.iter().map(|log| (log.clone(), options)));
         }
+        Ok(())
     }
 }
 

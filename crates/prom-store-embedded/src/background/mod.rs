@@ -43,15 +43,14 @@ impl BackgroundThread {
             let timeout = self.shared.health.lock().reason().map(|_| RETRY_AFTER);
             let work = self.shared.background.wait(timeout);
             let trouble = self.shared.health.lock().full.is_some();
-            if work.fill || trouble {
-                self.attempt("filling segments", Self::fill);
-            }
             if work.prepare_journal {
-                let prepared = |this: &mut Self| this.prepare_journal();
-                self.attempt("preparing a journal file", prepared);
+                self.attempt("preparing a journal file", Self::prepare_journal);
             }
+            // A checkpoint fills segments too.
             if work.checkpoint || work.stop || trouble {
-                self.attempt("making a checkpoint", Self::checkpoint);
+                self.attempt("making a checkpoint", Self::checkpoint).ends_trouble(&self.shared);
+            } else if work.fill {
+                self.attempt("filling segments", Self::fill).ends_trouble(&self.shared);
             }
             self.shared.background.pass_done();
             if work.stop {
@@ -67,19 +66,33 @@ impl BackgroundThread {
     }
 
     /// Trouble behind the journal loses nothing, but new events are refused until it is over.
-    fn attempt(&mut self, doing: &str, act: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
+    fn attempt(&mut self, doing: &str, act: impl FnOnce(&mut Self) -> Result<(), StoreError>) -> Attempt {
         let outcome = act(self);
-        let mut health = self.shared.health.lock();
-        match outcome {
-            Ok(()) if doing != "preparing a journal file" => health.full = None,
-            Ok(()) => {}
-            Err(error) => {
-                let reason = format!("{doing}: {error}");
-                tracing::error!(reason, "storage behind the journal is in trouble");
-                health.full = Some(reason);
-            }
+        if let Err(error) = &outcome {
+            let reason = format!("{doing}: {error}");
+            tracing::error!(reason, "storage behind the journal is in trouble");
+            self.shared.health.lock().full = Some(reason);
         }
-        drop(health);
         self.shared.background.wake_waiting();
+        match outcome {
+            Ok(()) => Attempt::Succeeded,
+            Err(_) => Attempt::Failed,
+        }
+    }
+}
+
+/// How a piece of work went.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Succeeded,
+    Failed,
+}
+
+impl Attempt {
+    /// Files could be written again: new events are welcome.
+    fn ends_trouble(self, shared: &Shared) {
+        if self == Self::Succeeded {
+            shared.health.lock().full = None;
+        }
     }
 }

@@ -70,7 +70,11 @@ impl BackgroundThread {
             let Some(dir) = id.map(|id| shared.segments_dir(id)) else {
                 continue;
             };
-            for name in shared.options.disk.list(&dir).unwrap_or_default() {
+            let names = shared.options.disk.list(&dir).unwrap_or_else(|error| {
+                tracing::debug!(dir = %dir.display(), %error, "not looked through for orphans");
+                Vec::new()
+            });
+            for name in names {
                 let path = dir.join(&name);
                 if !known.contains(&path.with_extension(""))
                     && let Err(error) = shared.options.disk.remove(&path)

@@ -57,7 +57,7 @@ impl CommitThread {
     pub(crate) fn run(mut self) {
         let mut batch = Vec::new();
         while self.shared.queue.take(&mut batch, self.expected, self.patience) {
-            self.expected = batch.len().max(self.expected - self.expected / 8);
+            self.expected = batch.len().max(self.expected - self.expected.div_ceil(8));
             let mut requests = batch.drain(..).peekable();
             while requests.peek().is_some() {
                 self.wait_for_room();
