@@ -1,36 +1,54 @@
 //! Files that are written by programs: made here, committed, and checked to be what the programs would write today.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::repository;
 use crate::run::{cargo, succeed};
+use crate::{codes, repository};
 
-/// Each generator is an example that writes into its folder.
+/// What writes files, and the files or folders it writes.
 struct Generator {
-    package: &'static str,
-    example: &'static str,
-    folder: &'static str,
+    program: Program,
+    writes: &'static [&'static str],
 }
 
-const GENERATORS: [Generator; 1] =
-    [Generator { package: "prom-types", example: "vectors", folder: "protocol/vectors" }];
+enum Program {
+    /// An example of a package.
+    Example { package: &'static str, example: &'static str },
+    Here(fn(&Path) -> Result<()>),
+}
+
+const GENERATORS: [Generator; 3] = [
+    Generator { program: Program::Here(codes::write), writes: &[codes::RUST, codes::PAGE] },
+    Generator {
+        program: Program::Example { package: "prom-types", example: "vectors" },
+        writes: &["protocol/vectors"],
+    },
+    Generator {
+        program: Program::Example { package: "prom-auth", example: "vectors" },
+        writes: &["protocol/vectors/policies.json"],
+    },
+];
 
 pub fn write() -> Result<()> {
-    for Generator { package, example, folder } in &GENERATORS {
-        succeed(cargo().args(["run", "--quiet", "--locked", "--package", package, "--example", example]))?;
-        println!("wrote {folder}");
+    for Generator { program, writes } in &GENERATORS {
+        match program {
+            Program::Example { package, example } => {
+                succeed(cargo().args(["run", "--quiet", "--locked", "--package", package, "--example", example]))?;
+            }
+            Program::Here(write) => write(&repository::root())?,
+        }
+        println!("wrote {}", writes.join(", "));
     }
     Ok(())
 }
 
 /// Leaves the files as they were.
 pub fn check() -> Result<()> {
-    let folders = || GENERATORS.iter().map(|generator| repository::root().join(generator.folder));
-    let committed = contents_of(folders())?;
-    let generated = write().and_then(|()| contents_of(folders()));
-    put_back(&committed, &contents_of(folders())?)?;
+    let committed = written()?;
+    let generated = write().and_then(|()| written());
+    put_back(&committed, &written()?)?;
     let stale: Vec<String> = differences(&committed, &generated?);
     if !stale.is_empty() {
         bail!("not current, run `cargo xtask gen`: {}", stale.join(", "));
@@ -40,11 +58,19 @@ pub fn check() -> Result<()> {
 
 type Contents = Vec<(PathBuf, Vec<u8>)>;
 
-fn contents_of(folders: impl Iterator<Item = PathBuf>) -> Result<Contents> {
+fn written() -> Result<Contents> {
     let mut all = Vec::new();
-    for folder in folders {
-        all.extend(repository::contents(&folder)?);
+    for path in GENERATORS.iter().flat_map(|generator| generator.writes) {
+        let path = repository::root().join(path);
+        if path.is_dir() {
+            all.extend(repository::contents(&path)?);
+        } else if path.is_file() {
+            let content = std::fs::read(&path).with_context(|| path.display().to_string())?;
+            all.push((path, content));
+        }
     }
+    all.sort();
+    all.dedup_by(|one, other| one.0 == other.0);
     Ok(all)
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks by printing")]
 
+mod codes;
 mod generate;
 mod repository;
 mod run;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
 use futures::future::join_all;
 use smallvec::{SmallVec, smallvec};
 use tokio::sync::mpsc::error::TrySendError;
@@ -45,6 +46,34 @@ pub fn ack_all(deliveries: Vec<Delivery>) -> impl Future<Output = Result<(), Err
     let sent: Vec<_> =
         by_dispatcher(tickets).into_iter().map(|one| ack_leases(one.origin, one.subscriber, one.leases)).collect();
     async move { join_all(sent).await.into_iter().collect() }
+}
+
+/// As [`ack_all`], by tickets, with a result for each in their order.
+pub fn ack_tickets(tickets: Vec<Ticket>) -> impl Future<Output = Vec<Result<(), Error>>> + Send + use<> {
+    let sent: Vec<_> = by_dispatcher(tickets.iter().cloned())
+        .into_iter()
+        .map(|one| {
+            let (origin, subscriber) = (one.origin.clone(), one.subscriber);
+            ack_leases(one.origin, one.subscriber, one.leases).map(move |result| (origin, subscriber, result))
+        })
+        .collect();
+    async move {
+        let answers = join_all(sent).await;
+        let result_of = |ticket: &Ticket| {
+            let ours = answers.iter().find(|(origin, subscriber, _)| {
+                Arc::ptr_eq(origin, &ticket.origin) && *subscriber == ticket.subscriber
+            });
+            match ours {
+                Some((_, _, Err(Error::NotLeased { topic, offsets }))) if offsets.contains(&ticket.offset) => {
+                    Err(Error::NotLeased { topic: topic.clone(), offsets: vec![ticket.offset] })
+                }
+                Some((_, _, Ok(()) | Err(Error::NotLeased { .. }))) => Ok(()),
+                Some((_, _, Err(error))) => Err(error.again()),
+                None => Err(Error::Closed),
+            }
+        };
+        tickets.iter().map(result_of).collect()
+    }
 }
 
 /// Tickets that go to one dispatcher.

@@ -141,6 +141,11 @@ impl Bus {
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.handle.core.store
     }
+
+    /// Where the bus reads the time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.handle.core.clock
+    }
 }
 
 impl Core {

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use prom_store::{Clock, Record, Store};
-use prom_types::{GroupName, Offset};
+use prom_types::{GroupName, Offset, TopicName};
 use tokio::sync::mpsc;
 
 use crate::StoredEvent;
 use crate::dispatch::task::Request;
 use crate::dispatch::{LeaseId, Leased, SubscriberId};
 use crate::event::Origin;
+use crate::meters::GroupMeter;
 
 /// An event with its lease. It reads like the [`StoredEvent`] it holds; [`Delivery::ack`],
 /// [`Delivery::nack`] and [`Delivery::modack`] settle or extend it.
@@ -25,6 +26,7 @@ pub struct Delivery {
     subscriber: SubscriberId,
     lease: LeaseId,
     attempt: u32,
+    redelivered: bool,
     /// On the bus's monotonic clock.
     deadline: Duration,
 }
@@ -46,6 +48,7 @@ pub(crate) struct Port {
     pub max_attempts: AtomicU32,
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
+    pub meter: Arc<GroupMeter>,
 }
 
 impl Delivery {
@@ -55,6 +58,7 @@ impl Delivery {
             subscriber,
             lease: leased.lease,
             attempt: leased.attempt,
+            redelivered: leased.redelivered,
             deadline: leased.deadline,
         }
     }
@@ -90,6 +94,15 @@ impl Delivery {
         }
     }
 
+    /// Whether the group had the event before.
+    pub(crate) fn is_redelivered(&self) -> bool {
+        self.redelivered
+    }
+
+    pub(crate) fn meter(&self) -> Option<&GroupMeter> {
+        self.port().map(|port| &*port.meter)
+    }
+
     pub(crate) fn deadline(&self) -> Duration {
         self.deadline
     }
@@ -101,6 +114,21 @@ impl Delivery {
 
     fn port(&self) -> Option<&Port> {
         self.event.origin.port.as_ref()
+    }
+}
+
+impl Ticket {
+    /// The offset of what was lent.
+    pub fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    pub fn topic(&self) -> &TopicName {
+        &self.origin.log.topic
+    }
+
+    pub fn partition(&self) -> u32 {
+        self.origin.log.partition
     }
 }
 

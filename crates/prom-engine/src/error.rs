@@ -127,6 +127,22 @@ impl Error {
         }
     }
 
+    /// The same failure, for another of those whom it concerns.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::PublishFailed { reason, stored } => Self::PublishFailed { reason: reason.clone(), stored: *stored },
+            Self::KeyRequired { topic } => Self::KeyRequired { topic: topic.clone() },
+            Self::Fenced { group, topic, partition } => {
+                Self::Fenced { group: group.clone(), topic: topic.clone(), partition: *partition }
+            }
+            Self::NotLeased { topic, offsets } => {
+                Self::NotLeased { topic: topic.clone(), offsets: offsets.clone() }
+            }
+            Self::Closed => Self::Closed,
+            other => Self::AckFailed { reason: other.to_string() },
+        }
+    }
+
     /// A failed commit as the publisher of its events sees it.
     pub(crate) fn publish(error: CommitError) -> Self {
         match error {

@@ -15,6 +15,7 @@ pub mod limits;
 
 mod admit;
 mod publish;
+mod publish_many;
 mod topic;
 
 mod group;
@@ -33,11 +34,13 @@ mod gap;
 mod modack;
 mod nack;
 mod outlet;
+mod settled;
 mod turns;
 
 mod audit;
 mod cursor;
 mod lag;
+mod meters;
 mod read;
 mod why;
 
@@ -46,7 +49,7 @@ mod maintain;
 mod retain;
 mod shutdown;
 
-pub use ack::ack_all;
+pub use ack::{ack_all, ack_tickets};
 pub use bus::{Bus, BusOptions, NewTopics};
 pub use cursor::CursorInfo;
 pub use deliver::{Delivery, Ticket};
@@ -56,8 +59,10 @@ pub use event::StoredEvent;
 pub use gap::{Gap, GapReason};
 pub use group::{Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Mode};
 pub use lag::{Lag, PartitionLag};
+pub use meters::{GroupMeters, MetersSnapshot, TopicMeters};
 pub use position::Position;
 pub use publish::{Publish, Publishing};
+pub use publish_many::{Gathered, Gathering};
 pub use read::Page;
 pub use retain::Retained;
 pub use subscribe::Subscribe;

@@ -28,12 +28,14 @@ use std::time::Duration;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::LogName;
+use prom_types::EpochMs;
 use tokio::sync::Notify;
 
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::SubscriberId;
 use crate::event::Origin;
 use crate::limits::{FREE_WAIT_SHARE, GAPS};
+use crate::meters::count_taken;
 use crate::turns::Turns;
 use crate::{Error, Gap};
 
@@ -65,6 +67,9 @@ struct State {
     /// Leased and not ended.
     in_flight: usize,
     queue: VecDeque<Delivery>,
+    /// The wall clock when the monotonic one stood at zero, as of the last hand-over: so that taking
+    /// does not have to read it.
+    wall_origin_ms: EpochMs,
     /// Nothing in the queue is overdue before this; saves looking through it.
     none_overdue_before: Duration,
     /// What lay in the queue was withdrawn, and the application has not asked for more since.
@@ -166,8 +171,9 @@ impl Outlet {
     }
 
     /// Hands deliveries over; places for them were reserved.
-    pub fn push(&self, batch: impl IntoIterator<Item = Delivery>) {
+    pub fn push(&self, batch: impl IntoIterator<Item = Delivery>, wall_origin_ms: EpochMs) {
         let mut state = self.state.lock();
+        state.wall_origin_ms = wall_origin_ms;
         if self.is_ended() {
             state.unseen.extend(batch.into_iter().map(|delivery| delivery.ticket()));
             drop(state);
@@ -257,7 +263,10 @@ impl Outlet {
     pub fn take(&self, now: Duration) -> Option<Delivery> {
         let mut state = self.state.lock();
         let taken = self.pop(&mut state, now);
+        let now_ms = state.wall_ms(now);
         self.unclog(&mut state);
+        drop(state);
+        count_taken(taken.as_slice(), now_ms);
         taken
     }
 
@@ -270,7 +279,10 @@ impl Outlet {
         {
             taken.push(delivery);
         }
+        let now_ms = state.wall_ms(now);
         self.unclog(&mut state);
+        drop(state);
+        count_taken(&taken, now_ms);
         taken
     }
 
@@ -374,6 +386,13 @@ impl Outlet {
     #[cfg(test)]
     pub fn in_flight(&self) -> usize {
         self.state.lock().in_flight
+    }
+}
+
+impl State {
+    fn wall_ms(&self, now: Duration) -> EpochMs {
+        let since_origin = EpochMs::try_from(now.as_millis()).unwrap_or(EpochMs::MAX);
+        self.wall_origin_ms.saturating_add(since_origin)
     }
 }
 

@@ -29,14 +29,7 @@ pub struct Publishing(State);
 
 enum State {
     Refused(Option<Error>),
-    Pending {
-        commit: PendingCommit,
-        /// Only where the commit makes the topic.
-        proposed: Option<Arc<Topic>>,
-        id: EventId,
-        partition: u32,
-        durability: Durability,
-    },
+    Pending { commit: PendingCommit, topic: Arc<Topic>, id: EventId, partition: u32, durability: Durability },
 }
 
 impl Bus {
@@ -94,13 +87,21 @@ impl Bus {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn publish_batch(&self, events: Vec<NewEvent>) -> impl Future<Output = Result<Vec<Receipt>, Error>> + Send {
+    pub fn publish_batch(
+        &self,
+        events: Vec<NewEvent>,
+    ) -> impl Future<Output = Result<Vec<Receipt>, Error>> + Send + use<> {
         let sent = self.send_batch(&events);
         async move {
             let Batch { commit, topics, places, durability } = sent?;
             let committed = commit.await.map_err(Error::publish)?;
-            topics.iter().for_each(|topic| topic.mark_stored());
-            let receipts = places.into_iter().zip(committed.stored).map(|((id, partition), stored)| Receipt {
+            let mut rest = committed.stored.as_slice();
+            for run in places.chunk_by(|a, b| a.2 == b.2) {
+                let (stored, behind) = rest.split_at(run.len().min(rest.len()));
+                topics[run[0].2].committed(stored);
+                rest = behind;
+            }
+            let receipts = places.into_iter().zip(committed.stored).map(|((id, partition, _), stored)| Receipt {
                 id,
                 partition,
                 offset: stored.offset,
@@ -124,7 +125,7 @@ impl Bus {
         let topics = std::slice::from_ref(&admitted.topic);
         Publishing(State::Pending {
             commit: core.topics.commit(&*core.store, commit, topics),
-            proposed: (!admitted.topic.is_stored()).then_some(admitted.topic),
+            topic: admitted.topic,
             id: admitted.id,
             partition,
             durability: core.store.durability(),
@@ -148,10 +149,12 @@ impl Bus {
         let mut topics: Vec<Arc<Topic>> = Vec::new();
         for (place, event) in checked.into_iter().zip(events) {
             let admitted = core.admit(place, event)?;
-            if !topics.iter().rev().any(|topic| Arc::ptr_eq(topic, &admitted.topic)) {
+            let known = topics.iter().rposition(|topic| Arc::ptr_eq(topic, &admitted.topic));
+            let topic_at = known.unwrap_or_else(|| {
                 topics.push(admitted.topic);
-            }
-            places.push((admitted.id, admitted.append.log.partition));
+                topics.len() - 1
+            });
+            places.push((admitted.id, admitted.append.log.partition, topic_at));
             commit.appends.push(admitted.append);
         }
         let commit = match commit.is_empty() {
@@ -166,7 +169,8 @@ impl Bus {
 struct Batch {
     commit: PendingCommit,
     topics: Vec<Arc<Topic>>,
-    places: Vec<(EventId, u32)>,
+    /// Id, partition, and which of the topics, of each event.
+    places: Vec<(EventId, u32, usize)>,
     durability: Durability,
 }
 
@@ -259,14 +263,12 @@ impl Future for Publishing {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Closed))),
-            State::Pending { commit, proposed, id, partition, durability } => {
+            State::Pending { commit, topic, id, partition, durability } => {
                 let committed = match ready!(Pin::new(commit).poll(context)) {
                     Ok(committed) => committed,
                     Err(error) => return Poll::Ready(Err(Error::publish(error))),
                 };
-                if let Some(topic) = proposed {
-                    topic.mark_stored();
-                }
+                topic.committed(&committed.stored);
                 Poll::Ready(match committed.stored.first() {
                     Some(stored) => Ok(Receipt {
                         id: *id,

@@ -79,6 +79,20 @@ impl Subscription {
         }
     }
 
+    /// Everything that is there: deliveries up to the batch size, and gaps. Both are empty when the
+    /// subscription has ended.
+    pub async fn next_batch_and_gaps(&mut self) -> (Vec<Delivery>, Vec<Gap>) {
+        loop {
+            let gaps = self.take_gaps();
+            let now = self.bus.core().clock.monotonic();
+            let batch = self.outlet().take_many(now, self.outlet().taste.batch_size);
+            if !batch.is_empty() || !gaps.is_empty() || self.outlet().is_ended() {
+                return (batch, gaps);
+            }
+            self.outlet().arrived().await;
+        }
+    }
+
     /// Gaps nobody asked for yet; the newest 256.
     pub fn take_gaps(&mut self) -> Vec<Gap> {
         std::iter::from_fn(|| self.outlet().take_gap()).collect()

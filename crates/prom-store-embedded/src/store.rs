@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use prom_store::{
     Bounds, Commit, CommitError, CompactReport, CursorName, CursorState, Cursors, Damage, Document, Documents, Find,
     HeadWatch, Lease, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+    StoreMeters,
 };
 use prom_types::{Durability, Offset, TopicName};
 
@@ -162,6 +163,10 @@ impl Store for EmbeddedStore {
             Sync::Fsync => Durability::Fsync,
             Sync::Os => Durability::Os,
         }
+    }
+
+    fn meters(&self) -> StoreMeters {
+        StoreMeters { sync_ms: Some(self.shared.journal.syncs.snapshot()) }
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use prom_types::Durability;
 
-use crate::{Commit, Cursors, Documents, Leases, Logs, PendingCommit, StoreError};
+use crate::{Commit, Cursors, Documents, Leases, Logs, PendingCommit, StoreError, StoreMeters};
 
 /// A place where events, cursors and documents are kept.
 ///
@@ -18,6 +18,11 @@ pub trait Store: Logs + Cursors + Documents + Leases + Send + Sync + 'static {
     fn commit(&self, commit: Commit) -> PendingCommit;
 
     fn durability(&self) -> Durability;
+
+    /// What the store measured since it was opened. Cheap; also answered after it was closed.
+    fn meters(&self) -> StoreMeters {
+        StoreMeters::default()
+    }
 
     /// Finishes what is under way and lets go of the storage. Later calls answer `Closed`.
     async fn close(&self) -> Result<(), StoreError>;

@@ -26,6 +26,12 @@ impl Json {
         Ok(Self(text.slice_ref(raw.get().as_bytes())))
     }
 
+    /// A part of a larger text whose syntax was checked when it was found: only the depth is left to check.
+    pub fn part_of(text: &Bytes, part: &RawValue) -> Result<Self, Invalid> {
+        check_depth(part.get())?;
+        Ok(Self(text.slice_ref(part.get().as_bytes())))
+    }
+
     /// Takes over text that is already known to be valid JSON (it was checked, or comes from our own log).
     pub fn trusted(text: Bytes) -> Self {
         Self(text)

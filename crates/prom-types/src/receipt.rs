@@ -18,6 +18,17 @@ pub enum Durability {
     Memory,
 }
 
+impl Durability {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fsync => "fsync",
+            Self::Os => "os",
+            Self::Majority => "majority",
+            Self::Memory => "memory",
+        }
+    }
+}
+
 /// The promise that an event is stored, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {

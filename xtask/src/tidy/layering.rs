@@ -5,12 +5,29 @@ use crate::repository::File;
 
 /// What each library may depend on. Absences are the architecture: the engine names no store but the traits, and only
 /// the face of the library names a backend.
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
     ("prom-store", &["prom-types"]),
     ("prom-store-embedded", &["prom-types", "prom-store"]),
     ("prom-engine", &["prom-types", "prom-transform", "prom-store"]),
+    ("prom-protocol", &["prom-types"]),
+    ("prom-auth", &["prom-types"]),
+    ("prom-gateway", &["prom-types", "prom-transform", "prom-store", "prom-protocol", "prom-auth", "prom-engine"]),
+    ("prom-client", &["prom-types", "prom-protocol"]),
+    (
+        "prom-cli",
+        &[
+            "prom-types",
+            "prom-transform",
+            "prom-auth",
+            "prom-client",
+            "prom-store",
+            "prom-store-embedded",
+            "prom-engine",
+            "prom-gateway",
+        ],
+    ),
     ("promethean", &["prom-types", "prom-transform", "prom-store", "prom-store-embedded", "prom-engine"]),
 ];
 /// Tests, measurements and tools look at everything.

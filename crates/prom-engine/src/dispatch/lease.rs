@@ -17,6 +17,8 @@ pub struct Leased {
     pub lease: LeaseId,
     /// One more than the failures before.
     pub attempt: u32,
+    /// A subscriber had it before: it failed, or was returned.
+    pub redelivered: bool,
     pub deadline: Duration,
 }
 
@@ -37,7 +39,9 @@ impl Dispatcher {
             let lease = Lease { id, subscriber, deadline };
             let state = State::Leased(lease);
             self.unsettled.put(offset, Unsettled { key, state });
-            out.push(Leased { offset, lease: id, attempt: self.failed_attempts(offset).saturating_add(1), deadline });
+            let failures = self.failures.get(&offset);
+            let attempt = failures.map_or(0, |failures| failures.attempts).saturating_add(1);
+            out.push(Leased { offset, lease: id, attempt, redelivered: failures.is_some(), deadline });
         }
     }
 
@@ -54,9 +58,5 @@ impl Dispatcher {
             return None;
         }
         self.ready.pop_front().map(|fresh| (fresh.offset, fresh.key))
-    }
-
-    fn failed_attempts(&self, offset: Offset) -> u32 {
-        self.failures.get(&offset).map_or(0, |failures| failures.attempts)
     }
 }

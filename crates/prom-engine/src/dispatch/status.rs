@@ -84,6 +84,11 @@ pub enum Holdup {
 }
 
 impl Dispatcher {
+    /// How many events are leased at this moment; costs nothing.
+    pub fn in_flight(&self) -> usize {
+        self.unsettled.leased()
+    }
+
     pub fn status(&self) -> Status {
         Status {
             floor: self.progress.floor(),

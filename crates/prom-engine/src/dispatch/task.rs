@@ -41,6 +41,7 @@ use crate::bus::{Core, Phase};
 use crate::event::Origin;
 use crate::group::{Group, GroupOptions, Retired};
 use crate::limits::{FIRST_RETRY, LONGEST_RETRY, REQUESTS_AT_ONCE};
+use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 
 pub(crate) use self::inbox::{Reply, Report, Request, Reset};
@@ -51,6 +52,7 @@ pub(crate) struct Setup {
     pub group: Arc<Group>,
     pub cursor: CursorName,
     pub options: Arc<GroupOptions>,
+    pub meter: Arc<GroupMeter>,
     pub requests: mpsc::Receiver<Request>,
     pub mailbox: mpsc::Sender<Request>,
     pub wake: Arc<Notify>,
@@ -89,6 +91,10 @@ pub(crate) struct Task {
     letters: Letters,
     leased: Vec<Leased>,
     released: Vec<(u64, usize)>,
+
+    meter: Arc<GroupMeter>,
+    in_flight: InFlight,
+    hand_overs: HandOvers,
 }
 
 /// A thing that failed and is tried again later.
@@ -139,6 +145,8 @@ impl Task {
             let pace = self.hand_out().await;
             self.release_room();
             self.write_letters().await;
+            // Before anybody is answered.
+            self.in_flight.tell(self.machine.in_flight());
             self.start_settlement();
             if self.is_idle() && self.group.retire(&self.cursor.log, &mut self.requests) == Retired::Yes {
                 break End::Retired;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::{CursorName, LogName};
-use prom_types::GroupName;
+use prom_types::{GroupName, TopicName};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -16,6 +16,7 @@ use super::GroupOptions;
 use crate::bus::Core;
 use crate::dispatch::task::{self, Request, Setup};
 use crate::limits::MAILBOX;
+use crate::meters::GroupMeter;
 use crate::outlet::Outlet;
 
 /// All groups that run.
@@ -26,6 +27,8 @@ pub(crate) struct Groups(Mutex<HashMap<GroupName, Arc<Group>>>);
 pub(crate) struct Group {
     pub name: GroupName,
     dispatchers: Mutex<HashMap<LogName, Running>>,
+    /// By topic; they outlive the dispatchers and go with the group.
+    meters: Mutex<HashMap<TopicName, Arc<GroupMeter>>>,
 }
 
 struct Running {
@@ -40,12 +43,24 @@ struct Running {
 impl Groups {
     pub fn get(&self, name: &GroupName) -> Arc<Group> {
         let mut groups = self.0.lock();
-        let new = || Arc::new(Group { name: name.clone(), dispatchers: Mutex::default() });
+        let new = || Arc::new(Group { name: name.clone(), dispatchers: Mutex::default(), meters: Mutex::default() });
         groups.entry(name.clone()).or_insert_with(new).clone()
     }
 
     pub fn forget(&self, name: &GroupName) {
         self.0.lock().remove(name);
+    }
+
+    /// The meter of every topic and group that was dispatched here.
+    pub fn meters(&self) -> Vec<(TopicName, GroupName, Arc<GroupMeter>)> {
+        let groups: Vec<Arc<Group>> = self.0.lock().values().cloned().collect();
+        let of_group = |group: Arc<Group>| {
+            let meters = group.meters.lock();
+            let named =
+                |(topic, meter): (&TopicName, &Arc<GroupMeter>)| (topic.clone(), group.name.clone(), meter.clone());
+            meters.iter().map(named).collect::<Vec<_>>()
+        };
+        groups.into_iter().flat_map(of_group).collect()
     }
 
     /// All dispatcher tasks, for whoever ends the bus.
@@ -125,6 +140,11 @@ impl Group {
         answer.await.ok()
     }
 
+    /// What is counted for the group in a topic.
+    fn meter(&self, topic: &TopicName) -> Arc<GroupMeter> {
+        self.meters.lock().entry(topic.clone()).or_default().clone()
+    }
+
     fn take_tasks(&self) -> Vec<JoinHandle<()>> {
         let mut dispatchers = self.dispatchers.lock();
         dispatchers.values_mut().filter_map(|running| running.task.take()).collect()
@@ -145,6 +165,7 @@ impl Group {
                 group: self.clone(),
                 cursor: CursorName::new(log.clone(), self.name.clone()),
                 options: options.clone(),
+                meter: self.meter(&log.topic),
                 requests,
                 mailbox: mailbox.clone(),
                 wake: wake.clone(),

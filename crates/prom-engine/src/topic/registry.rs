@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use parking_lot::RwLock;
-use prom_store::{Commit, CommitError, DocumentWrite, LogName, Outcome, PendingCommit, Store};
+use prom_store::{Commit, CommitError, DocumentWrite, LogName, Outcome, PendingCommit, Store, Stored};
 use prom_types::{TopicName, TopicPattern};
 use tokio::sync::watch;
 
 use super::{COLLECTION, TopicSettings};
 use crate::Error;
 use crate::limits::DOCUMENTS_AT_ONCE;
+use crate::meters::TopicMeter;
 
 /// A topic as the publish path sees it.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Topic {
     logs: Box<[LogName]>,
     /// Its document is known to be durable.
     stored: AtomicBool,
+    /// Stays the same when the settings change.
+    pub meter: Arc<TopicMeter>,
 }
 
 /// All topics.
@@ -46,7 +49,12 @@ struct Known {
 impl Topic {
     fn new(settings: TopicSettings, stored: bool) -> Self {
         let log = |partition| LogName::new(settings.name.clone(), partition);
-        Self { logs: (0..settings.partitions).map(log).collect(), settings, stored: AtomicBool::new(stored) }
+        Self {
+            logs: (0..settings.partitions).map(log).collect(),
+            settings,
+            stored: AtomicBool::new(stored),
+            meter: Arc::default(),
+        }
     }
 
     pub fn name(&self) -> &TopicName {
@@ -66,8 +74,18 @@ impl Topic {
     }
 
     /// A commit that carried its document is durable.
-    pub fn mark_stored(&self) {
-        self.stored.store(true, Ordering::Relaxed);
+    fn mark_stored(&self) {
+        if !self.is_stored() {
+            self.stored.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A commit is durable that had these events of the topic; its document went with it if it was
+    /// only proposed.
+    pub fn committed(&self, events: &[Stored]) {
+        self.mark_stored();
+        let fresh = events.iter().filter(|event| !event.duplicate).count();
+        self.meter.published.add(fresh as u64);
     }
 }
 
@@ -162,17 +180,19 @@ impl Topics {
 
     /// Makes a topic or changes it; the caller has checked that the change is allowed.
     pub async fn put(&self, store: &dyn Store, settings: TopicSettings) -> Result<(), Error> {
-        let topic = Arc::new(Topic::new(settings, false));
-        let (pending, before) = {
+        let mut topic = Topic::new(settings, false);
+        let (pending, topic, before) = {
             let mut known = self.known.write();
             let before = known.by_name.get(topic.name()).cloned();
             if let Some(before) = &before {
                 before.settings.check_change(&topic.settings)?;
+                topic.meter = before.meter.clone();
             }
+            let topic = Arc::new(topic);
             let mut commit = Commit::default();
             topic.write_into(&mut commit)?;
             known.set(topic.clone());
-            (store.commit(commit), before)
+            (store.commit(commit), topic, before)
         };
         let result = pending.await;
         match &result {

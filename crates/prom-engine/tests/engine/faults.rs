@@ -22,7 +22,7 @@ pub struct Stubborn {
 
 #[derive(Default)]
 pub struct Faults {
-    refuse_appends: bool,
+    pub refuse_appends: bool,
     fail_settlements: bool,
     fail_reads: bool,
     damaged: Option<Range<Offset>>,

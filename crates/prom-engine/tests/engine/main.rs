@@ -12,6 +12,7 @@ mod faults;
 mod filter;
 mod group;
 mod maintain;
+mod meters;
 mod order;
 mod publish;
 mod queue;

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
+use prom_store::Histogram;
 
 use super::file::{Claim, FRAMES_AT, JournalFile};
 use super::frame::Draft;
 use super::reader::Walked;
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFile};
 use crate::options::{Sizes, Sync};
 
 /// How many free files are kept for recycling; more are removed.
@@ -22,6 +24,8 @@ pub(crate) struct Files {
     sizes: Sizes,
     state: Mutex<FilesState>,
     freed: Condvar,
+    /// How long each sync of frames took.
+    pub(crate) syncs: Histogram,
 }
 
 #[derive(Default)]
@@ -61,7 +65,7 @@ pub(crate) enum WriteFault {
 
 impl Files {
     pub(crate) fn new(disk: Arc<dyn Disk>, dir: PathBuf, sizes: Sizes) -> Arc<Self> {
-        Arc::new(Self { disk, dir, sizes, state: Mutex::default(), freed: Condvar::new() })
+        Arc::new(Self { disk, dir, sizes, state: Mutex::default(), freed: Condvar::new(), syncs: Histogram::default() })
     }
 
     /// Forgets frames up to `checkpoint`: files that hold nothing newer become free.
@@ -94,7 +98,15 @@ impl Files {
     /// Syncs every file with frames that no checkpoint has.
     pub(crate) fn sync_live(&self) -> std::io::Result<()> {
         let live: Vec<_> = self.state.lock().live.iter().map(|(file, _)| file.handle.clone()).collect();
-        live.iter().try_for_each(|file| file.sync_data())
+        live.iter().try_for_each(|file| self.sync(&**file))
+    }
+
+    /// Makes durable what was written to a file, and notes how long that took, also where it failed.
+    fn sync(&self, file: &dyn DiskFile) -> std::io::Result<()> {
+        let began = Instant::now();
+        let result = file.sync_data();
+        self.syncs.record(began.elapsed());
+        result
     }
 
     /// Makes sure that a free file waits for the writer.
@@ -192,7 +204,7 @@ impl Journal {
         let handle = self.current.handle.clone();
         let written = frame.write(number, &*handle, self.position, &mut self.buffer);
         let written = written.and_then(|()| match self.sync {
-            Sync::Fsync => handle.sync_data(),
+            Sync::Fsync => self.files.sync(&*handle),
             Sync::Os => Ok(()),
         });
         match written {

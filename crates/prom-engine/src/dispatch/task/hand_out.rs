@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prom_store::Record;
-use prom_types::Offset;
+use prom_types::{EpochMs, Offset};
 
 use super::scan::Found;
 use super::{Pace, Task};
@@ -62,7 +62,8 @@ impl Task {
             outlet.give_back(&self.wake, granted - leased.len());
         }
         let filled = leased.len() == granted;
-        if !leased.is_empty() {
+        if let Some(first) = leased.first() {
+            self.hand_overs.note(first.lease, now);
             self.deliver(outlet, &leased).await;
         }
         leased.clear();
@@ -78,7 +79,8 @@ impl Task {
         let missing = self.fill_in(outlet, leased, &mut records).await;
         if missing == 0 && self.condemned.is_empty() {
             let pairs = leased.iter().zip(records);
-            outlet.push(pairs.filter_map(|(lease, record)| Some(self.delivery(outlet, *lease, record?))));
+            let batch = pairs.filter_map(|(lease, record)| Some(self.delivery(outlet, *lease, record?)));
+            outlet.push(batch, self.wall_origin_ms());
             return;
         }
         let mut batch = Vec::with_capacity(leased.len());
@@ -93,8 +95,14 @@ impl Task {
             }
         }
         if !batch.is_empty() {
-            outlet.push(batch);
+            outlet.push(batch, self.wall_origin_ms());
         }
+    }
+
+    /// What the wall clock showed when the monotonic one stood at zero.
+    fn wall_origin_ms(&self) -> EpochMs {
+        let since_origin = EpochMs::try_from(self.now().as_millis()).unwrap_or(EpochMs::MAX);
+        self.core.clock.now_ms().saturating_sub(since_origin)
     }
 
     fn delivery(&self, outlet: &Outlet, leased: Leased, record: Record) -> Delivery {

@@ -15,6 +15,7 @@ use crate::ack::Leases;
 use crate::dispatch::{LeaseId, NotLeased, Settled, Status, SubscriberId};
 use crate::group::GroupOptions;
 use crate::limits::CONTENTION_TRIES;
+use crate::meters::AckTally;
 
 pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
 
@@ -95,11 +96,13 @@ impl Task {
         // Whoever asks for more time counts from when it took the event.
         self.note_what_was_taken();
         let mut end = None;
+        let mut acks = AckTally::new(now);
         for request in inbox.drain(..) {
             match request {
-                Request::Ack { subscriber, leases, reply } => self.ack(subscriber, &leases, reply),
+                Request::Ack { subscriber, leases, reply } => self.ack(subscriber, &leases, reply, &mut acks),
                 Request::Nack { subscriber, offset, lease, reason, delay, reply } => {
                     let result = self.machine.nack(now, subscriber, offset, lease, reason, delay);
+                    self.meter.nacked.add(u64::from(result == Ok(Settled::Now)));
                     self.answer_when_durable(reply, self.told(&[(offset, result.map(drop))]));
                 }
                 Request::Modack { subscriber, leases, extend, reply } => {
@@ -116,6 +119,7 @@ impl Task {
                 Request::Delete(reply) => end = Some(End::Deleted(reply)),
             }
         }
+        acks.count(&self.meter);
         self.inbox = inbox;
         end
     }
@@ -133,11 +137,12 @@ impl Task {
         }
     }
 
-    fn ack(&mut self, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>) {
+    fn ack(&mut self, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>, acks: &mut AckTally) {
         let mut lost: Vec<Offset> = Vec::new();
         for &(offset, lease) in leases {
             match self.machine.ack(subscriber, offset, lease) {
-                Ok(Settled::Now | Settled::AlreadySettled) => {}
+                Ok(Settled::Now) => acks.add(self.hand_overs.time_of(lease), &self.meter),
+                Ok(Settled::AlreadySettled) => {}
                 Err(NotLeased) => lost.push(offset),
             }
         }
@@ -198,11 +203,13 @@ impl Task {
         let mut commit = Commit::cursor(self.cursor.clone(), CursorChange::Reset { floor: reset.floor });
         commit.appends.push(admitted.append);
         let topics = std::slice::from_ref(&admitted.topic);
-        if let Err(error) = self.core.topics.commit(&*self.core.store, commit, topics).await {
-            let _nobody_waits = reset.reply.send(Err(error.into()));
-            return None;
+        match self.core.topics.commit(&*self.core.store, commit, topics).await {
+            Ok(committed) => admitted.topic.committed(&committed.stored),
+            Err(error) => {
+                let _nobody_waits = reset.reply.send(Err(error.into()));
+                return None;
+            }
         }
-        admitted.topic.mark_stored();
         let end = self.take_again().await;
         let _nobody_waits = reset.reply.send(Ok(()));
         end

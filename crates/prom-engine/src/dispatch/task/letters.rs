@@ -142,8 +142,9 @@ impl Task {
     pub(super) fn letters_done(&mut self, result: Result<Committed, CommitError>) -> Option<End> {
         let UnderWay { topic, events, .. } = self.letters.under_way.take()?;
         match result {
-            Ok(_) => {
-                topic.mark_stored();
+            Ok(committed) => {
+                topic.committed(&committed.stored);
+                self.meter.dead_lettered.add(events.len() as u64);
                 for (offset, cause) in events {
                     tracing::warn!(cursor = %self.cursor, offset, letters = %topic.name(), "event went to the dead letters");
                     self.condemned.remove(&offset);

@@ -1,6 +1,6 @@
 //! Reading: ahead, for what is new, and back, for what is handed out again.
 
-use prom_store::{Bounds, ReadLimit, Record};
+use prom_store::{Bounds, ReadBatch, ReadLimit, Record, StoreError};
 use prom_types::Offset;
 
 use super::{Pace, Task};
@@ -63,7 +63,7 @@ impl Task {
             self.records.clear();
         }
         let limit = ReadLimit { events, bytes: READ_BYTES };
-        let batch = match self.core.store.read(&self.cursor.log, from, limit).await {
+        let batch = match self.read(from, limit).await {
             Ok(batch) if batch.next > from => batch,
             Ok(_) => {
                 self.reads.failed(now);
@@ -91,6 +91,14 @@ impl Task {
         }
         self.machine.scanned(from, batch.next, seen);
         Pace::Busy
+    }
+
+    /// One read of the store, and how long it took.
+    async fn read(&mut self, from: Offset, limit: ReadLimit) -> Result<ReadBatch, StoreError> {
+        let began = self.now();
+        let result = self.core.store.read(&self.cursor.log, from, limit).await;
+        self.meter.polls.record(self.now().saturating_sub(began));
+        result
     }
 
     /// Only order by key needs it. Equal hashes of different keys only hold each other back.
@@ -130,7 +138,7 @@ impl Task {
             let rest = &offsets[found.len()..];
             let last = rest.iter().take_while(|&&offset| offset < from + NEAR).last().copied().unwrap_or(from);
             let limit = ReadLimit { events: usize::try_from(last - from + 1).unwrap_or(1), bytes: READ_BYTES };
-            match self.core.store.read(&self.cursor.log, from, limit).await {
+            match self.read(from, limit).await {
                 Ok(batch) if batch.next > from => {
                     self.reads.succeeded();
                     if let Some(damage) = &batch.damage {

@@ -53,6 +53,7 @@ impl Task {
             }
             self.seats.swap_remove(at);
             self.machine.leave(now, outlet.id, Leaving::Returned);
+            self.in_flight.tell(self.machine.in_flight());
             outlet.detach(&self.cursor.log, &self.wake);
         }
     }

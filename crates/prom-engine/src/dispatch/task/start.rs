@@ -16,6 +16,7 @@ use crate::dispatch::{DispatchLimits, DispatchOptions, Dispatcher};
 use crate::event::Origin;
 use crate::group::{GroupOptions, read_group};
 use crate::limits::MAX_ATTEMPTS;
+use crate::meters::{HandOvers, InFlight};
 
 impl Task {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
@@ -48,7 +49,7 @@ impl Task {
             backoff: setup.options.backoff,
             limits: DispatchLimits::default(),
         };
-        let Setup { core, group, cursor: name, options, requests, mailbox, wake } = setup;
+        let Setup { core, group, cursor: name, options, meter, requests, mailbox, wake } = setup;
         let epoch = cursor.epoch;
         // Different for every partition and takeover, so that retries of many do not meet.
         let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
@@ -60,6 +61,7 @@ impl Task {
             max_attempts: AtomicU32::new(max_attempts),
             store: core.store.clone(),
             clock: core.clock.clone(),
+            meter: meter.clone(),
         };
         let origin = Origin { log: name.log.clone(), port: Some(port) };
         let mut task = Self {
@@ -82,6 +84,9 @@ impl Task {
             letters: Default::default(),
             leased: Vec::new(),
             released: Vec::new(),
+            in_flight: InFlight::new(meter.clone()),
+            hand_overs: HandOvers::default(),
+            meter,
             origin: Arc::new(origin),
             cursor: name,
             core,

@@ -1,0 +1,31 @@
+//! The files of vectors as text, made from the code they bind. The tests compare them with what is committed.
+
+mod invalid;
+mod named;
+mod pairs;
+
+use serde_json::Value;
+
+/// Name and text of every file.
+pub fn all() -> [(&'static str, String); 1] {
+    let members = [
+        ("policies", named::policies()),
+        ("topics", named::topics()),
+        ("patterns", named::patterns()),
+        ("covers", pairs::covers()),
+        ("overlaps", pairs::overlaps()),
+        ("invalid_scopes", invalid::scopes()),
+        ("invalid_rules", invalid::rules()),
+    ];
+    [("policies.json", object(&members))]
+}
+
+/// An object of lists, one item per line: a change shows as the lines that changed. Plain ASCII already.
+fn object(members: &[(&str, Vec<Value>)]) -> String {
+    let member = |(name, items): &(&str, Vec<Value>)| {
+        let lines: Vec<String> = items.iter().map(Value::to_string).collect();
+        format!("{}: [\n{}\n]", Value::from(*name), lines.join(",\n"))
+    };
+    let members: Vec<String> = members.iter().map(member).collect();
+    format!("{{\n{}\n}}\n", members.join(",\n"))
+}

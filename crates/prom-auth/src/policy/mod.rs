@@ -1,0 +1,98 @@
+//! A policy answers whether somebody may do something to a topic, or to everything that a pattern can match.
+//!
+//! Promises: a matching deny beats every allow, whatever their order; what no allow matches is denied. For a pattern,
+//! "matches" means that one allow's pattern takes in every name the asked pattern can match, and that no deny's
+//! pattern shares a single name with it.
+
+mod cover;
+mod overlap;
+mod rule;
+mod scope;
+mod shape;
+
+use prom_types::{GroupName, TopicName, TopicPattern};
+
+use crate::{Action, PolicyError};
+use cover::covers;
+use overlap::overlaps;
+pub use rule::{Effect, GroupMatch, Rule};
+
+/// Checked rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy(Rights);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Rights {
+    /// Everything, the hub's own topics included.
+    Open,
+    ByRule(Vec<Rule>),
+}
+
+impl Policy {
+    /// Every right to every topic.
+    pub fn open() -> Self {
+        Self(Rights::Open)
+    }
+
+    /// No right to anything.
+    pub fn none() -> Self {
+        Self(Rights::ByRule(Vec::new()))
+    }
+
+    /// `action:pattern` each; without a pattern the scope reaches every topic that `**` matches.
+    pub fn from_scopes<S: AsRef<str>>(scopes: &[S]) -> Result<Self, PolicyError> {
+        let rules: Result<Vec<Rule>, PolicyError> = scopes.iter().map(|scope| scope::parse(scope.as_ref())).collect();
+        Ok(Self(Rights::ByRule(rules?)))
+    }
+
+    pub fn from_rules(rules: Vec<Rule>) -> Result<Self, PolicyError> {
+        for (index, rule) in rules.iter().enumerate() {
+            rule.check().map_err(|reason| PolicyError::Rule { rule: index + 1, reason })?;
+        }
+        Ok(Self(Rights::ByRule(rules)))
+    }
+
+    /// Outside of any group: rules with `groups` do not match.
+    pub fn allows(&self, action: Action, topic: &TopicName) -> bool {
+        self.allows_topic(action, topic, None)
+    }
+
+    /// In this group: a rule with `groups` only matches callers that name one of them.
+    pub fn allows_in_group(&self, action: Action, topic: &TopicName, group: &GroupName) -> bool {
+        self.allows_topic(action, topic, Some(group))
+    }
+
+    /// Everything the pattern can match is allowed and no deny meets it. Without a group, rules with `groups` do not
+    /// match.
+    pub fn allows_pattern(&self, action: Action, pattern: &TopicPattern, group: Option<&GroupName>) -> bool {
+        let takes_in = |rule: &Rule| rule.topics.iter().any(|allowed| covers(allowed, pattern));
+        let meets = |rule: &Rule| rule.topics.iter().any(|denied| overlaps(denied, pattern));
+        self.decide(action, group, takes_in, meets)
+    }
+
+    /// Hub-wide views and changes: as for the pattern `**`, outside of any group.
+    pub fn allows_everywhere(&self, action: Action) -> bool {
+        TopicPattern::parse("**").is_ok_and(|everything| self.allows_pattern(action, &everything, None))
+    }
+
+    fn allows_topic(&self, action: Action, topic: &TopicName, group: Option<&GroupName>) -> bool {
+        let matches = |rule: &Rule| rule.topics.iter().any(|pattern| pattern.matches(topic));
+        self.decide(action, group, matches, matches)
+    }
+
+    fn decide(
+        &self,
+        action: Action,
+        group: Option<&GroupName>,
+        takes_in: impl Fn(&Rule) -> bool,
+        meets: impl Fn(&Rule) -> bool,
+    ) -> bool {
+        let rules = match &self.0 {
+            Rights::Open => return true,
+            Rights::ByRule(rules) => rules,
+        };
+        let concerned = || rules.iter().filter(|rule| rule.concerns(action, group));
+        let denied = concerned().any(|rule| rule.effect == Effect::Deny && meets(rule));
+        !denied && concerned().any(|rule| rule.effect == Effect::Allow && takes_in(rule))
+    }
+}

@@ -1,0 +1,91 @@
+//! One rule of a policy as it is written in a token. A field that does not exist is an error: a misspelt `groups`
+//! would otherwise turn a rule for one group into a rule for all.
+
+use std::borrow::Cow;
+
+use prom_types::{GroupName, TopicPattern};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Action, Actions};
+
+/// Allows or denies actions on topics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    pub effect: Effect,
+    pub action: Actions,
+    /// At least one.
+    pub topics: Vec<TopicPattern>,
+    /// Only for callers that act in one of these groups. `None`: for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<GroupMatch>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    Allow,
+    Deny,
+}
+
+/// A group by name, or any group: `"*"`. A caller without a group is in none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GroupMatch {
+    Any,
+    Named(GroupName),
+}
+
+impl Rule {
+    /// Whether the rule has anything to say about this action, asked for in this group or outside of any.
+    pub(super) fn concerns(&self, action: Action, group: Option<&GroupName>) -> bool {
+        let in_group = match (&self.groups, group) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(groups), Some(group)) => groups.iter().any(|candidate| candidate.takes_in(group)),
+        };
+        in_group && self.action.contains(action)
+    }
+
+    /// A rule that could never match anything was meant to say something else.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        if self.topics.is_empty() {
+            return Err("its `topics` are empty; name at least one pattern, ** for every topic");
+        }
+        if self.groups.as_ref().is_some_and(Vec::is_empty) {
+            return Err("its `groups` are empty; name at least one, or leave `groups` out for everybody");
+        }
+        if self.groups.is_some() && self.action == Action::Publish.into() {
+            return Err("it has `groups`, but nobody publishes in a group; leave `groups` out");
+        }
+        Ok(())
+    }
+}
+
+impl GroupMatch {
+    fn takes_in(&self, group: &GroupName) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Named(name) => name == group,
+        }
+    }
+}
+
+impl Serialize for GroupMatch {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Any => serializer.serialize_str("*"),
+            Self::Named(name) => name.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for GroupMatch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <Cow<'de, str>>::deserialize(deserializer)?;
+        match &*text {
+            "*" => Ok(Self::Any),
+            name => GroupName::parse(name).map(Self::Named).map_err(D::Error::custom),
+        }
+    }
+}

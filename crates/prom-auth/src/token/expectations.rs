@@ -1,0 +1,64 @@
+//! What the hub expects of the claims: meant for it, from its issuer, valid now.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_types::EpochMs;
+use serde_json::Number;
+
+use super::{Claims, rights};
+use crate::{AuthError, Identity};
+
+pub struct Expectations {
+    audience: Option<String>,
+    issuer: Option<String>,
+    tolerance_ms: EpochMs,
+}
+
+impl Expectations {
+    pub fn new(audience: Option<String>, issuer: Option<String>, tolerance: Duration) -> Self {
+        let tolerance_ms = EpochMs::try_from(tolerance.as_millis()).unwrap_or(EpochMs::MAX);
+        Self { audience, issuer, tolerance_ms }
+    }
+
+    /// Who the claims speak of, if they are as expected at this moment. A token without `exp` never expires.
+    pub fn identify(&self, claims: Claims, now_ms: EpochMs) -> Result<Identity, AuthError> {
+        let expires_at_ms = claims.exp.as_ref().map(|exp| epoch_ms(exp).saturating_add(self.tolerance_ms));
+        if expires_at_ms.is_some_and(|expires_at_ms| now_ms >= expires_at_ms) {
+            return Err(AuthError::Expired);
+        }
+        let begins_at_ms = claims.nbf.as_ref().map(|nbf| epoch_ms(nbf).saturating_sub(self.tolerance_ms));
+        if begins_at_ms.is_some_and(|begins_at_ms| now_ms < begins_at_ms) {
+            return Err(AuthError::invalid("it is not valid yet (`nbf`); do the clocks agree?"));
+        }
+        self.check_audience(&claims)?;
+        self.check_issuer(&claims)?;
+        Ok(Identity { policy: Arc::new(rights::policy(&claims)?), subject: claims.sub.map(Into::into), expires_at_ms })
+    }
+
+    fn check_audience(&self, claims: &Claims) -> Result<(), AuthError> {
+        let Some(expected) = &self.audience else { return Ok(()) };
+        match &claims.aud {
+            Some(audience) if audience.contains(expected) => Ok(()),
+            Some(_) => Err(AuthError::invalid(format!("its `aud` does not name {expected:?}"))),
+            None => Err(AuthError::invalid(format!("it has no `aud`, and this hub expects {expected:?}"))),
+        }
+    }
+
+    fn check_issuer(&self, claims: &Claims) -> Result<(), AuthError> {
+        let Some(expected) = &self.issuer else { return Ok(()) };
+        match &claims.iss {
+            Some(issuer) if issuer == expected => Ok(()),
+            Some(_) => Err(AuthError::invalid(format!("its `iss` is not {expected:?}"))),
+            None => Err(AuthError::invalid(format!("it has no `iss`, and this hub expects {expected:?}"))),
+        }
+    }
+}
+
+/// Out of range becomes the nearest moment that can be told.
+fn epoch_ms(seconds: &Number) -> EpochMs {
+    match seconds.as_i64() {
+        Some(whole) => whole.saturating_mul(1000),
+        None => (seconds.as_f64().unwrap_or(f64::MAX) * 1000.0) as EpochMs,
+    }
+}

@@ -1,0 +1,117 @@
+//! The command line: what can be typed, and where it goes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::command::{
+    Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Publish, Serve, Subscribe, Token, Topics, Why,
+};
+use crate::exit::{Failure, Outcome};
+use crate::hub::Hub;
+use crate::output::{Format, Output};
+
+/// A durable event bus: the hub, and everything to talk to it
+#[derive(Debug, Parser)]
+#[command(
+    name = "prom",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = AFTER_HELP
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub shared: Shared,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  prom serve                               start a hub on this machine
+  prom pub hello '{\"n\":1}'                 publish an event
+  prom sub hello --from earliest           see all events of a topic, and those to come
+
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 the hub cannot be reached, 4 refused";
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Shared options")]
+pub struct Shared {
+    /// Where the hub is
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "PROM_URL",
+        hide_env_values = true,
+        default_value = "http://127.0.0.1:8090"
+    )]
+    pub url: String,
+    /// Who you are, where the hub asks for it
+    #[arg(long, global = true, value_name = "TOKEN", env = "PROM_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// Certificates in PEM form that are trusted besides those of this machine
+    #[arg(long, global = true, value_name = "FILE", env = "PROM_CA", hide_env_values = true)]
+    pub ca: Option<PathBuf>,
+    /// Answer in JSON, for machines
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Serve(Serve),
+    #[command(name = "pub")]
+    Publish(Publish),
+    #[command(name = "sub")]
+    Subscribe(Subscribe),
+    Topics(Topics),
+    Groups(Groups),
+    Lag(Lag),
+    Cursor(Cursor),
+    Why(Why),
+    Export(Export),
+    Import(Import),
+    Token(Token),
+    Config(Config),
+    Fsck(Fsck),
+    Completions(Completions),
+}
+
+/// What every command gets.
+pub struct Context {
+    shared: Shared,
+    pub output: Output,
+}
+
+impl Context {
+    pub fn hub(&self) -> Result<Hub, Failure> {
+        Hub::new(&self.shared.url, self.shared.token.clone(), self.shared.ca.clone())
+    }
+}
+
+impl Cli {
+    pub async fn run(self) -> Outcome {
+        let format = if self.shared.json { Format::Machines } else { Format::People };
+        let context = Context { shared: self.shared, output: Output::new(format) };
+        match self.command {
+            Command::Serve(serve) => serve.run().await,
+            Command::Publish(publish) => publish.run(&context).await,
+            Command::Subscribe(subscribe) => subscribe.run(&context).await,
+            Command::Topics(topics) => topics.run(&context).await,
+            Command::Groups(groups) => groups.run(&context).await,
+            Command::Lag(lag) => lag.run(&context).await,
+            Command::Cursor(cursor) => cursor.run(&context).await,
+            Command::Why(why) => why.run(&context).await,
+            Command::Export(export) => export.run(&context).await,
+            Command::Import(import) => import.run(&context).await,
+            Command::Token(token) => token.run(&context),
+            Command::Config(config) => config.run(&context),
+            Command::Fsck(fsck) => fsck.run(&context),
+            Command::Completions(completions) => completions.run(&context),
+        }
+    }
+}

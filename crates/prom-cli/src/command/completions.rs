@@ -1,0 +1,27 @@
+//! `prom completions`: what a shell needs to complete commands and flags.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::{Cli, Context};
+use crate::exit::Outcome;
+
+/// Print the completions of a shell
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prom completions bash > ~/.local/share/bash-completion/completions/prom
+  prom completions zsh > ~/.zfunc/_prom
+  prom completions fish > ~/.config/fish/completions/prom.fish")]
+pub struct Completions {
+    /// Which one
+    shell: Shell,
+}
+
+impl Completions {
+    pub fn run(self, context: &Context) -> Outcome {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "prom", &mut script);
+        context.output.text(&String::from_utf8_lossy(&script))
+    }
+}

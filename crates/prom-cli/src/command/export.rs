@@ -1,0 +1,120 @@
+//! `prom export`: every event of a topic, as the hub streams it.
+//!
+//! Promise: an export that did not come to its end is an error, and leaves no file under the name that was asked for.
+//! It cannot be resumed: begin again, or ask for less with --from-ts and --to-ts.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use prom_types::{EpochMs, TopicName};
+use reqwest::Response;
+use tokio::time::timeout;
+
+use super::names;
+use crate::cli::Context;
+use crate::exit::{Failure, Outcome};
+use crate::hub::Hub;
+use crate::moment;
+use crate::output::{Progress, note};
+use crate::units::show_size;
+
+/// An export says something all the time.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Write all events of a topic, one per line
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Events come partition by partition in the order of their offsets; those published meanwhile are not part of it.
+An export that is interrupted cannot be resumed; ask for less with --from-ts and --to-ts.
+
+Examples:
+  prom export orders.placed --out orders.ndjson
+  prom export orders.placed --from-ts 2030-01-01T00:00:00Z --to-ts 2030-02-01T00:00:00Z | gzip > january.gz
+  prom export orders.placed | jq .payload.total")]
+pub struct Export {
+    /// What to write
+    #[arg(value_parser = names::topic)]
+    topic: TopicName,
+    /// Only events stored at or after this time
+    #[arg(long, value_name = "TIME", value_parser = moment::parse, allow_hyphen_values = true)]
+    from_ts: Option<EpochMs>,
+    /// Only events stored at or before this time
+    #[arg(long, value_name = "TIME", value_parser = moment::parse, allow_hyphen_values = true)]
+    to_ts: Option<EpochMs>,
+    /// Write to a file, which is there only when the export is complete
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// One JSON array instead of one event per line
+    #[arg(long)]
+    array: bool,
+    /// CloudEvents instead of events
+    #[arg(long)]
+    cloudevents: bool,
+    /// Go on behind events that cannot be read any more
+    #[arg(long)]
+    skip_damaged: bool,
+}
+
+impl Export {
+    pub async fn run(self, context: &Context) -> Outcome {
+        let hub = context.hub()?;
+        let query = [
+            ("topic", Some(self.topic.to_string())),
+            ("fromTs", self.from_ts.map(|ts| ts.to_string())),
+            ("toTs", self.to_ts.map(|ts| ts.to_string())),
+            ("ndjson", Some(if self.array { "0" } else { "1" }.to_owned())),
+            ("format", self.cloudevents.then(|| "cloudevents".to_owned())),
+            ("skipDamaged", self.skip_damaged.then(|| "1".to_owned())),
+        ];
+        let response = hub.get_stream(&["export"], &query).await?;
+        match &self.out {
+            None => copy(&hub, response, &mut io::stdout().lock()).await.map(drop),
+            Some(path) => {
+                let bytes = to_file(&hub, response, path).await?;
+                note(format!("{}: {}", path.display(), show_size(bytes)));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Under another name first: a part must not be taken for the whole.
+async fn to_file(hub: &Hub, response: Response, path: &Path) -> Result<u64, Failure> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let failed = |error: io::Error| {
+        Failure::no(format!("{} cannot be written: {error}", path.display())).fix("choose another place with --out")
+    };
+    let mut file = BufWriter::new(File::create(&part).map_err(failed)?);
+    let copied = copy(hub, response, &mut file).await;
+    let finished = match copied {
+        Ok(bytes) => file.flush().and_then(|()| std::fs::rename(&part, path)).map(|()| bytes).map_err(failed),
+        Err(failure) => Err(failure),
+    };
+    if finished.is_err() {
+        // What is left is of no use; that it cannot be removed changes nothing about the failure.
+        drop(std::fs::remove_file(&part));
+    }
+    finished
+}
+
+async fn copy(hub: &Hub, mut response: Response, out: &mut impl Write) -> Result<u64, Failure> {
+    let progress = Progress::bytes("exporting", response.content_length());
+    let mut bytes = 0;
+    loop {
+        let silent = || Failure::unreachable(format!("the hub said nothing for {} s", SILENCE.as_secs()));
+        let chunk = timeout(SILENCE, response.chunk()).await.map_err(|_| silent())?;
+        let Some(chunk) = chunk.map_err(|error| hub.broken(&error))? else {
+            break;
+        };
+        out.write_all(&chunk)?;
+        bytes += chunk.len() as u64;
+        progress.advance(chunk.len() as u64);
+    }
+    out.flush()?;
+    Ok(bytes)
+}

@@ -1,0 +1,148 @@
+//! `prom lag`: how far groups are behind, once or again and again.
+
+use std::time::Duration;
+
+use clap::Args;
+use prom_types::{GroupName, Offset, TopicName};
+use serde::Deserialize;
+
+use super::names;
+use crate::cli::Context;
+use crate::exit::{Failure, Outcome};
+use crate::hub::{Answer, Hub};
+use crate::output::{Align, Output, Style, Table};
+use crate::units::{parse_duration, show_age};
+
+/// Show how far groups are behind
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prom lag
+  prom lag orders.placed billing
+  prom lag --watch
+  prom lag orders.placed --max 1000       exit 1 if a group is more than 1000 events behind")]
+pub struct Lag {
+    /// Only this topic
+    #[arg(value_parser = names::topic)]
+    topic: Option<TopicName>,
+    /// Only this group
+    #[arg(value_parser = names::group)]
+    group: Option<GroupName>,
+    /// Look again and again; with --json one line each time
+    #[arg(long)]
+    watch: bool,
+    /// How long to wait between two looks
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration, requires = "watch")]
+    every: Duration,
+    /// Exit 1 when a group is more events behind than this
+    #[arg(long, value_name = "N")]
+    max: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Lags {
+    Several { lags: Vec<One> },
+    One(One),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct One {
+    topic: String,
+    group: String,
+    last_cursor: Offset,
+    tail: Offset,
+    lag_events: u64,
+    lag_ms: u64,
+    in_flight: u64,
+}
+
+impl Lag {
+    pub async fn run(self, context: &Context) -> Outcome {
+        let hub = context.hub()?;
+        if !self.watch {
+            let (lags, answer) = self.ask(&hub).await?;
+            show(&context.output, &lags, &answer).map(drop)?;
+            return self.judge(&lags);
+        }
+        tokio::select! {
+            outcome = self.watch(&hub, &context.output) => outcome,
+            // Whoever watched has seen enough.
+            _ = tokio::signal::ctrl_c() => Ok(()),
+        }
+    }
+
+    async fn watch(&self, hub: &Hub, output: &Output) -> Outcome {
+        let mut lines_shown = 0;
+        loop {
+            let (lags, answer) = self.ask(hub).await?;
+            if output.style == Style::Coloured && !output.is_for_machines() && lines_shown > 0 {
+                output.text(&format!("\u{1b}[{lines_shown}A\u{1b}[J"))?;
+            }
+            lines_shown = show(output, &lags, &answer)?;
+            self.judge(&lags)?;
+            tokio::time::sleep(self.every).await;
+        }
+    }
+
+    async fn ask(&self, hub: &Hub) -> Result<(Vec<One>, Answer), Failure> {
+        let query = [
+            ("topic", self.topic.as_ref().map(ToString::to_string)),
+            ("group", self.group.as_ref().map(ToString::to_string)),
+        ];
+        let answer = hub.get(&["lag"], &query).await?;
+        let lags = match answer.parse()? {
+            Lags::Several { lags } => lags,
+            Lags::One(lag) => vec![lag],
+        };
+        Ok((lags, answer))
+    }
+
+    fn judge(&self, lags: &[One]) -> Outcome {
+        let Some(max) = self.max else {
+            return Ok(());
+        };
+        match lags.iter().filter(|lag| lag.lag_events > max).max_by_key(|lag| lag.lag_events) {
+            None => Ok(()),
+            Some(worst) => {
+                let One { topic, group, lag_events, .. } = worst;
+                Err(Failure::no(format!("{group} is {lag_events} events behind in {topic}, more than {max}"))
+                    .fix(format!("`prom why {topic} {group}` says what holds it back")))
+            }
+        }
+    }
+}
+
+/// Returns how many lines it took.
+fn show(output: &Output, lags: &[One], answer: &Answer) -> Result<usize, Failure> {
+    if output.is_for_machines() {
+        output.line(answer.text.trim_end())?;
+        return Ok(1);
+    }
+    let mut table = Table::new([
+        ("TOPIC", Align::Left),
+        ("GROUP", Align::Left),
+        ("BEHIND", Align::Right),
+        ("OLDEST", Align::Right),
+        ("IN FLIGHT", Align::Right),
+        ("SETTLED TO", Align::Right),
+        ("END", Align::Right),
+    ]);
+    for lag in lags {
+        table.row([
+            lag.topic.clone(),
+            lag.group.clone(),
+            lag.lag_events.to_string(),
+            if lag.lag_events == 0 { "-".to_owned() } else { show_age(lag.lag_ms) },
+            lag.in_flight.to_string(),
+            lag.last_cursor.to_string(),
+            lag.tail.to_string(),
+        ]);
+    }
+    match table.is_empty() {
+        true => output.line("no group reads this yet")?,
+        false => output.table(&table)?,
+    }
+    Ok(1 + lags.len())
+}

@@ -1,0 +1,34 @@
+//! The commands, one file each: what can be typed, and what it does.
+
+mod completions;
+mod config;
+mod cursor;
+mod export;
+mod fsck;
+mod groups;
+mod import;
+mod input;
+mod lag;
+mod line;
+mod names;
+mod publish;
+mod serve;
+mod subscribe;
+mod token;
+mod topics;
+mod why;
+
+pub use completions::Completions;
+pub use config::Config;
+pub use cursor::Cursor;
+pub use export::Export;
+pub use fsck::Fsck;
+pub use groups::Groups;
+pub use import::Import;
+pub use lag::Lag;
+pub use publish::Publish;
+pub use serve::Serve;
+pub use subscribe::Subscribe;
+pub use token::Token;
+pub use topics::Topics;
+pub use why::Why;

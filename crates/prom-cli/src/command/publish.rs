@@ -1,0 +1,198 @@
+//! `prom pub`: one event from the command line, or many from standard input.
+//!
+//! Promise: what is told as published is stored. A line that cannot be published is told with its number and stops
+//! nothing; the exit code says that there was one.
+
+use clap::Args;
+use futures::StreamExt;
+use prom_client::Client;
+use prom_types::{EventId, Headers, Json, NewEvent, Receipt, TopicName};
+
+use super::input::Input;
+use super::line::{self, LineKind};
+use super::names;
+use crate::cli::Context;
+use crate::exit::{Failure, Outcome};
+use crate::hub::of_client;
+use crate::output::{Progress, note};
+
+/// Publish an event, or one per line of standard input
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The payload is JSON: text needs its quotes, '\"like this\"'. The receipt comes when the event is stored.
+With - every line of standard input is a payload, or with --events an object with payload and whatever else the event \
+has: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition.
+
+Examples:
+  prom pub hello '{\"n\":1}'
+  prom pub orders.placed '{\"id\":7}' --key 7 --header x-source=web --tag test
+  seq 1000 | prom pub numbers -
+  prom pub orders.placed - --events < orders.ndjson")]
+pub struct Publish {
+    /// Where it goes
+    #[arg(value_parser = names::topic)]
+    topic: TopicName,
+    /// The payload, or - for one per line of standard input
+    #[arg(value_name = "JSON", default_value = "-", allow_hyphen_values = true)]
+    payload: String,
+    /// Partition, order and compaction go by it
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// A header such as x-source=web; can be given again
+    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
+    headers: Vec<(String, String)>,
+    /// A tag; can be given again
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// The id of an event that led to this one; can be given again
+    #[arg(long, value_name = "ID", value_parser = event_id)]
+    caused_by: Vec<EventId>,
+    /// The id of the event; within ten minutes the same one stores nothing
+    #[arg(long, value_name = "ID", value_parser = event_id)]
+    id: Option<EventId>,
+    /// Lines are whole events, not payloads; TOPIC is for those that name none
+    #[arg(long, conflicts_with_all = ["key", "headers", "tags", "caused_by", "id"])]
+    events: bool,
+}
+
+/// Publishes that are under way at the same time.
+const UNDER_WAY: usize = 1024;
+
+impl Publish {
+    pub async fn run(self, context: &Context) -> Outcome {
+        let template = self.template()?;
+        match self.payload.as_str() {
+            "-" if self.id.is_some() => {
+                Err(Failure::usage("--id is for one event, and standard input may have many")
+                    .fix("give ids in the lines, with --events"))
+            }
+            "-" => self.publish_lines(context, &template).await,
+            _ if self.events => Err(Failure::usage("--events is for lines of standard input").fix("use - as payload")),
+            payload => {
+                let payload = Json::parse(payload.to_owned()).map_err(|error| {
+                    Failure::usage(format!("the payload is not JSON: {error}")).fix("text needs its quotes: '\"like this\"'")
+                })?;
+                publish_one(context, NewEvent { payload, ..template }).await
+            }
+        }
+    }
+
+    /// What flags say about every event.
+    fn template(&self) -> Result<NewEvent, Failure> {
+        let mut headers = Headers::default();
+        for (name, value) in &self.headers {
+            headers.insert(name, value).map_err(|error| Failure::usage(error.to_string()))?;
+        }
+        let mut event = NewEvent::new(self.topic.clone(), serde_json::Value::Null);
+        event.id = self.id;
+        event.key.clone_from(&self.key);
+        event.tags.clone_from(&self.tags);
+        event.caused_by.clone_from(&self.caused_by);
+        event.headers = headers;
+        Ok(event)
+    }
+
+    async fn publish_lines(&self, context: &Context, template: &NewEvent) -> Outcome {
+        let kind = if self.events { LineKind::Events } else { LineKind::Payloads };
+        let client = context.hub()?.connect().await?;
+        let progress = Progress::count("published");
+        let lines = Input::standard().lines();
+        let lines = futures::stream::unfold(lines, |mut lines| async move { Some((lines.recv().await?, lines)) });
+        let results = lines.map(|line| publish_line(&client, line, kind, template)).buffered(UNDER_WAY);
+        let mut tally = Tally::default();
+        futures::pin_mut!(results);
+        while let Some((number, result)) = results.next().await {
+            match result {
+                Ok(receipt) => {
+                    tally.published += 1;
+                    progress.advance(1);
+                    if context.output.is_for_machines() {
+                        context.output.json(&receipt)?;
+                    }
+                }
+                Err(failure @ Failure::Unreachable(_)) => {
+                    drop(progress);
+                    note(format!("published {} events before line {number}", tally.published));
+                    return Err(failure);
+                }
+                Err(failure) => tally.failed(number, failure),
+            }
+        }
+        drop(progress);
+        client.close().await;
+        if !context.output.is_for_machines() {
+            context.output.line(format!("published {} events", tally.published))?;
+        }
+        tally.outcome()
+    }
+}
+
+async fn publish_one(context: &Context, event: NewEvent) -> Outcome {
+    event.check().map_err(|error| Failure::usage(error.to_string()))?;
+    let client = context.hub()?.connect().await?;
+    let topic = event.topic.clone();
+    let receipt = client.publish_event(event).await.map_err(of_client)?;
+    client.close().await;
+    match context.output.is_for_machines() {
+        true => context.output.json(&receipt),
+        false => {
+            let Receipt { id, partition, offset, durability, .. } = receipt;
+            context.output.line(format!("{topic}/{partition} offset {offset}, id {id}, durable: {durability}"))
+        }
+    }
+}
+
+async fn publish_line(
+    client: &Client,
+    line: std::io::Result<(u64, String)>,
+    kind: LineKind,
+    template: &NewEvent,
+) -> (u64, Result<Receipt, Failure>) {
+    let (number, text) = match line {
+        Ok(line) => line,
+        Err(error) => return (0, Err(Failure::no(format!("standard input cannot be read: {error}")))),
+    };
+    let event = match line::read(&text, kind, template) {
+        Ok(event) => event,
+        Err(reason) => return (number, Err(Failure::usage(reason))),
+    };
+    (number, client.publish_event(event).await.map_err(of_client))
+}
+
+/// What became of the lines.
+#[derive(Default)]
+struct Tally {
+    published: u64,
+    failed: u64,
+    /// Decides how the command ends.
+    first: Option<Failure>,
+}
+
+impl Tally {
+    fn failed(&mut self, number: u64, failure: Failure) {
+        note(format!("line {number}: {}", failure.text().unwrap_or_default()));
+        self.failed += 1;
+        self.first.get_or_insert(failure);
+    }
+
+    fn outcome(self) -> Outcome {
+        let what = format!("{} lines were not published", self.failed);
+        match self.first {
+            None => Ok(()),
+            Some(Failure::Usage(_)) => Err(Failure::usage(what)),
+            Some(Failure::Refused(_)) => Err(Failure::refused(what)),
+            Some(_) => Err(Failure::no(what)),
+        }
+    }
+}
+
+fn event_id(text: &str) -> Result<EventId, String> {
+    EventId::parse(text).map_err(|error| error.to_string())
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(format!("`{text}` has no value; write NAME=VALUE")),
+    }
+}

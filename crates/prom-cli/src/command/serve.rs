@@ -1,0 +1,57 @@
+//! `prom serve`: the hub itself.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::config::{self, Overrides, StoreKind, load};
+use crate::exit::Outcome;
+use crate::serve;
+
+/// Start a hub
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Flags win over environment variables (WS_PORT, OPS_PORT, JWT_SECRET, JWT_JWKS_URL, JWT_AUD, JWT_ISS, MONGO_URL), those \
+over the file, and the file over the defaults. ./prom.toml is read when it is there and --config is not given.
+SIGTERM and SIGINT let handlers finish and end the hub; a second one ends it at once.
+
+Examples:
+  prom serve
+  prom serve --listen 127.0.0.1:9000 --data /var/lib/prom
+  JWT_SECRET=secret prom serve --listen 0.0.0.0:8090
+  prom serve --store memory")]
+pub struct Serve {
+    /// The configuration; `prom config default` prints one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The directory of the embedded store
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Address and port; other machines are only served with auth configured
+    #[arg(long, value_name = "ADDR", value_parser = config::parse_address)]
+    listen: Option<SocketAddr>,
+    /// What keeps the events; mongo comes with a later version
+    #[arg(long, value_name = "KIND")]
+    store: Option<StoreKind>,
+    /// The MongoDB replica set, for --store mongo
+    #[arg(long, value_name = "URL", value_parser = config::parse_mongo_url)]
+    mongo: Option<String>,
+    /// What to say on standard error: error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL", value_parser = config::parse_level)]
+    log: Option<String>,
+}
+
+impl Serve {
+    pub async fn run(self) -> Outcome {
+        let overrides = Overrides {
+            listen: self.listen,
+            data: self.data,
+            store: self.store,
+            mongo_url: self.mongo,
+            log_level: self.log,
+        };
+        let loaded = load(self.config.as_deref(), |name| std::env::var(name).ok(), overrides)?;
+        serve::run(loaded).await
+    }
+}

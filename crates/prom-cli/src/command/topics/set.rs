@@ -1,0 +1,124 @@
+//! `prom topics set`: makes a topic or changes its settings. The hub takes all of them at once, so those that are not
+//! named are read first.
+
+use std::time::Duration;
+
+use clap::Args;
+use prom_types::TopicName;
+
+use super::{Compaction, Retention, Settings, Topic, describe};
+use crate::cli::Context;
+use crate::command::names;
+use crate::exit::{Failure, Outcome};
+use crate::units::{parse_duration, parse_size};
+
+/// Make a topic, or change settings of one that exists; what is not named stays as it is
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Partitions can be raised, not lowered. A topic with events cannot become compacted.
+
+Examples:
+  prom topics set orders.placed --partitions 4 --keep-for 30d --keep-bytes 10GB
+  prom topics set process.state --compaction on")]
+pub struct Set {
+    /// Its name
+    #[arg(value_parser = names::topic)]
+    topic: TopicName,
+    /// Events of one key stay in one partition and in order
+    #[arg(long, value_name = "N")]
+    partitions: Option<u32>,
+    /// How long events stay, such as 30d, or `forever`
+    #[arg(long, value_name = "DURATION", value_parser = keep_for)]
+    keep_for: Option<Keep<Duration>>,
+    /// How many bytes of events stay per partition, such as 10GB, or `all`
+    #[arg(long, value_name = "SIZE", value_parser = keep_bytes)]
+    keep_bytes: Option<Keep<u64>>,
+    /// Whether only the latest event of each key has to stay: on or off
+    #[arg(long, value_name = "SWITCH", value_parser = switch)]
+    compaction: Option<Switch>,
+    /// Failed attempts until an event goes to the dead letters
+    #[arg(long, value_name = "N")]
+    max_attempts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep<T> {
+    Everything,
+    UpTo(T),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Switch {
+    On,
+    Off,
+}
+
+impl Set {
+    pub async fn run(self, context: &Context) -> Outcome {
+        let hub = context.hub()?;
+        let path = ["topics", self.topic.as_str()];
+        let before = match hub.get(&path, &[]).await {
+            Ok(answer) => answer.parse::<Topic>()?.settings,
+            // There is none of that name yet.
+            Err(Failure::No(_)) => Settings::default(),
+            Err(failure) => return Err(failure),
+        };
+        let answer = hub.put(&path, &self.over(before)).await?;
+        match context.output.is_for_machines() {
+            true => context.output.line(answer.text.trim_end()),
+            false => context.output.line(format!("{}: {}", self.topic, describe(&answer.parse()?))),
+        }
+    }
+
+    fn over(&self, mut settings: Settings) -> Settings {
+        settings.partitions = self.partitions.unwrap_or(settings.partitions);
+        match self.keep_for {
+            None => {}
+            Some(Keep::Everything) => settings.retention.age_ms = None,
+            Some(Keep::UpTo(age)) => {
+                settings.retention.age_ms = Some(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+            }
+        }
+        match self.keep_bytes {
+            None => {}
+            Some(Keep::Everything) => settings.retention.size_bytes = None,
+            Some(Keep::UpTo(bytes)) => settings.retention.size_bytes = Some(bytes),
+        }
+        match self.compaction {
+            // One that is on already keeps its grace period.
+            Some(Switch::On) if settings.compaction.is_none() => settings.compaction = Some(Compaction::Simply(true)),
+            None | Some(Switch::On) => {}
+            Some(Switch::Off) => settings.compaction = None,
+        }
+        settings.max_attempts = self.max_attempts.or(settings.max_attempts);
+        settings
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { partitions: 1, retention: Retention::default(), compaction: None, max_attempts: None }
+    }
+}
+
+fn keep_for(text: &str) -> Result<Keep<Duration>, String> {
+    match text {
+        "forever" => Ok(Keep::Everything),
+        text => parse_duration(text).map(Keep::UpTo),
+    }
+}
+
+fn keep_bytes(text: &str) -> Result<Keep<u64>, String> {
+    match text {
+        "all" => Ok(Keep::Everything),
+        text => parse_size(text).map(Keep::UpTo),
+    }
+}
+
+fn switch(text: &str) -> Result<Switch, String> {
+    match text {
+        "on" => Ok(Switch::On),
+        "off" => Ok(Switch::Off),
+        _ => Err(format!("`{text}` is neither on nor off")),
+    }
+}

@@ -1,0 +1,75 @@
+//! `[auth]`: who is let in. With nothing set the hub is open, and only listens on this machine.
+
+use super::section::Section;
+use super::value;
+
+pub const TEXT: &str = r#"[auth]
+# The secret of HS256 tokens. JWT_SECRET replaces it. Unset by default.
+#jwt_secret = "change me"
+# Where the public keys of RS256, ES256 and EdDSA tokens are. JWT_JWKS_URL replaces it. Unset by default.
+#jwks_url = "https://login.example.com/.well-known/jwks.json"
+# What `aud` of a token has to name. JWT_AUD replaces it. Unset by default.
+#audience = "prom"
+# What `iss` of a token has to be. JWT_ISS replaces it. Unset by default.
+#issuer = "https://login.example.com/"
+# How far clocks may be apart when `exp` and `nbf` are judged, in seconds.
+#clock_tolerance_s = 5
+# A token for development that may do everything. Unset by default.
+#static_token = "dev"
+"#;
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Auth {
+    pub jwt_secret: Option<String>,
+    pub jwks_url: Option<String>,
+    pub audience: Option<String>,
+    pub issuer: Option<String>,
+    pub clock_tolerance_s: u64,
+    pub static_token: Option<String>,
+}
+
+impl Default for Auth {
+    fn default() -> Self {
+        Self {
+            jwt_secret: None,
+            jwks_url: None,
+            audience: None,
+            issuer: None,
+            clock_tolerance_s: 5,
+            static_token: None,
+        }
+    }
+}
+
+/// More is no longer a difference of clocks.
+const LARGEST_TOLERANCE_S: u64 = 3600;
+
+impl Auth {
+    pub fn read(&mut self, section: &mut Section<'_>) {
+        section.set_some("jwt_secret", &mut self.jwt_secret, value::text);
+        section.set_some("jwks_url", &mut self.jwks_url, value::web_address);
+        section.set_some("audience", &mut self.audience, value::text);
+        section.set_some("issuer", &mut self.issuer, value::text);
+        section.set("clock_tolerance_s", &mut self.clock_tolerance_s, value::number(0..=LARGEST_TOLERANCE_S));
+        section.set_some("static_token", &mut self.static_token, value::text);
+    }
+
+    /// Nothing decides who somebody is: whoever comes is let in.
+    pub fn is_open(&self) -> bool {
+        self.jwt_secret.is_none() && self.jwks_url.is_none() && self.static_token.is_none()
+    }
+}
+
+/// Secrets stay out of whatever is printed.
+impl std::fmt::Debug for Auth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Auth")
+            .field("jwt_secret", &self.jwt_secret.as_ref().map(|_| "…"))
+            .field("jwks_url", &self.jwks_url)
+            .field("audience", &self.audience)
+            .field("issuer", &self.issuer)
+            .field("clock_tolerance_s", &self.clock_tolerance_s)
+            .field("static_token", &self.static_token.as_ref().map(|_| "…"))
+            .finish()
+    }
+}

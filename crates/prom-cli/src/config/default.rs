@@ -1,0 +1,27 @@
+//! The commented default file that `prom config default` prints: every section's own text, one after the other.
+//!
+//! Prose begins with `# `, a key that can be switched on with `#` alone.
+
+use super::{auth, cors, limits, log, mongo, server, store, telemetry, topic, topics};
+
+const INTRODUCTION: &str = "\
+# prom.toml: the configuration of a hub. Every key stands here with its default, or with an example where it has none.
+# Remove the # before a key to set it. Flags and environment variables win over this file.
+";
+
+pub fn default_text() -> String {
+    let sections = [
+        INTRODUCTION,
+        server::TEXT,
+        store::TEXT,
+        mongo::TEXT,
+        auth::TEXT,
+        limits::TEXT,
+        topics::TEXT,
+        topic::TEXT,
+        cors::TEXT,
+        telemetry::TEXT,
+        log::TEXT,
+    ];
+    sections.join("\n")
+}

@@ -1,0 +1,96 @@
+//! `prom.toml` as a whole: which sections there are, and reading them all, so that every error is found at once.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::{Problems, suggestion};
+use super::section::{NOT_YET, Section};
+use super::source::Source;
+use super::{Config, Topic};
+
+const TABLES: [&str; 9] =
+    ["server", "store", "mongo", "auth", "limits", "topics", "cors", "telemetry", "log"];
+const LISTS: [&str; 1] = ["topic"];
+const LATER: [&str; 6] = ["schemas", "upcast", "outbox", "changefeed", "projector", "lint"];
+
+/// Puts what the text says over what `config` holds.
+pub fn read(config: &mut Config, file: &str, text: &str) -> Result<(), Problems> {
+    let source = Source::new(file, text);
+    let (document, errors) = DeTable::parse_recoverable(source.text());
+    match errors.is_empty() {
+        true => read_document(config, &source, document.get_ref()),
+        // What was recovered of broken syntax would only bring errors that are none.
+        false => {
+            for error in errors {
+                source.complain(error.span().unwrap_or_default(), error.message(), None);
+            }
+        }
+    }
+    source.finish()
+}
+
+fn read_document(config: &mut Config, source: &Source<'_>, document: &DeTable<'_>) {
+    for (key, value) in document.iter() {
+        let name = key.get_ref().as_ref();
+        match value.get_ref() {
+            _ if LATER.contains(&name) => source.complain(key.span(), format!("`{name}`: {NOT_YET}"), None),
+            DeValue::Table(table) if TABLES.contains(&name) => {
+                let title = format!("[{name}]");
+                Section::read(source, &title, key.span(), table, |section| read_table(config, name, section));
+            }
+            DeValue::Array(list) if LISTS.contains(&name) => {
+                for item in list.iter() {
+                    read_topic(config, source, item);
+                }
+            }
+            _ if TABLES.contains(&name) => {
+                source.complain(key.span(), format!("`{name}` is a section, given once: write [{name}]"), None);
+            }
+            _ if LISTS.contains(&name) => {
+                source.complain(key.span(), format!("`{name}` is a list of sections: write [[{name}]]"), None);
+            }
+            other => {
+                let what = match other.is_table() || other.is_array() {
+                    true => format!("unknown section `{name}`"),
+                    false => format!("unknown key `{name}` outside of any section"),
+                };
+                source.complain(key.span(), what, Some(suggest_section(name)));
+            }
+        }
+    }
+}
+
+fn read_table(config: &mut Config, name: &str, section: &mut Section<'_>) {
+    match name {
+        "server" => config.server.read(section),
+        "store" => config.store.read(section),
+        "mongo" => config.mongo.read(section),
+        "auth" => config.auth.read(section),
+        "limits" => config.limits.read(section),
+        "topics" => config.topics.read(section),
+        "cors" => config.cors.read(section),
+        "telemetry" => config.telemetry.read(section),
+        _ => config.log.read(section),
+    }
+}
+
+fn read_topic(config: &mut Config, source: &Source<'_>, item: &Spanned<DeValue<'_>>) {
+    let DeValue::Table(table) = item.get_ref() else {
+        source.complain(item.span(), "`topic` is a list of sections: write [[topic]]", None);
+        return;
+    };
+    Section::read(source, "[[topic]]", item.span(), table, |section| {
+        let Some(topic) = Topic::read(section) else {
+            return;
+        };
+        match config.declared.iter().any(|other| other.name == topic.name) {
+            true => section.complain_at("name", format!("topic `{}` is declared twice", topic.name)),
+            false => config.declared.push(topic),
+        }
+    });
+}
+
+fn suggest_section(name: &str) -> String {
+    let valid: Vec<&str> = TABLES.into_iter().chain(LISTS).collect();
+    suggestion(name, &valid)
+}

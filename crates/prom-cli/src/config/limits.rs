@@ -1,0 +1,137 @@
+//! `[limits]`: what one client may cost.
+
+use std::time::Duration;
+
+use super::section::Section;
+use super::value;
+
+pub const TEXT: &str = r#"[limits]
+# The largest WebSocket message, and the largest single publish over HTTP.
+#frame_bytes = "1MiB"
+# The largest body of a batch over HTTP.
+#body_bytes = "16MiB"
+# Open sockets; beyond it new ones are refused.
+#connections = 20000
+# Subscriptions of one WebSocket.
+#subscriptions_per_connection = 1000
+# How long a WebSocket may stay without a valid AUTH.
+#auth_deadline = "10s"
+# Between two pings to a client that is silent.
+#ping_interval = "20s"
+# A client from which nothing came for so long is gone.
+#silence_limit = "60s"
+# Events a second that one connection may publish, and how many at once: { rate = 200, burst = 200 }, or "off".
+# "auto" is off where only this machine can connect, and 200 a second elsewhere.
+#per_connection = "auto"
+# The same for a topic, over all connections: a rate, or "off".
+#per_topic = "off"
+# The same for the `sub` of a token, over all its connections: a rate, or "off".
+#per_subject = "off"
+"#;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    pub frame_bytes: u64,
+    pub body_bytes: u64,
+    pub connections: usize,
+    pub subscriptions_per_connection: usize,
+    pub auth_deadline: Duration,
+    pub ping_interval: Duration,
+    pub silence_limit: Duration,
+    pub per_connection: RateLimit,
+    pub per_topic: RateLimit,
+    pub per_subject: RateLimit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateLimit {
+    /// Off on loopback, moderate elsewhere.
+    Auto,
+    Off,
+    Limit { per_second: u32, burst: u32 },
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame_bytes: 1 << 20,
+            body_bytes: 16 << 20,
+            connections: 20_000,
+            subscriptions_per_connection: 1000,
+            auth_deadline: Duration::from_secs(10),
+            ping_interval: Duration::from_secs(20),
+            silence_limit: Duration::from_secs(60),
+            per_connection: RateLimit::Auto,
+            per_topic: RateLimit::Off,
+            per_subject: RateLimit::Off,
+        }
+    }
+}
+
+/// Smaller frames do not hold an event with its envelope; larger ones than this are held in memory whole.
+const FRAME_BYTES: std::ops::RangeInclusive<u64> = 1024..=64 << 20;
+const BODY_BYTES: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
+
+impl Limits {
+    pub fn read(&mut self, section: &mut Section<'_>) {
+        section.set("frame_bytes", &mut self.frame_bytes, |value| within(value::size(value)?, FRAME_BYTES));
+        section.set("body_bytes", &mut self.body_bytes, |value| within(value::size(value)?, BODY_BYTES));
+        section.set("connections", &mut self.connections, value::number(1..=1_000_000));
+        let subscriptions = &mut self.subscriptions_per_connection;
+        section.set("subscriptions_per_connection", subscriptions, value::number(1..=100_000));
+        section.set("auth_deadline", &mut self.auth_deadline, not_zero);
+        section.set("ping_interval", &mut self.ping_interval, not_zero);
+        section.set("silence_limit", &mut self.silence_limit, not_zero);
+        if self.silence_limit <= self.ping_interval {
+            section.complain_at(
+                "silence_limit",
+                "`silence_limit` is not longer than `ping_interval`; live clients would count as gone",
+            );
+        }
+        let with_auto = [("auto", RateLimit::Auto), ("off", RateLimit::Off)];
+        read_rate(section, "per_connection", "[limits] per_connection", &mut self.per_connection, &with_auto);
+        read_rate(section, "per_topic", "[limits] per_topic", &mut self.per_topic, &with_auto[1..]);
+        read_rate(section, "per_subject", "[limits] per_subject", &mut self.per_subject, &with_auto[1..]);
+    }
+}
+
+fn read_rate(
+    section: &mut Section<'_>,
+    key: &'static str,
+    title: &'static str,
+    target: &mut RateLimit,
+    words: &[(&str, RateLimit)],
+) {
+    if !section.is_table(key) {
+        section.set(key, target, |value| match value.is_str() {
+            true => value::one_of(words)(value),
+            false => Err(format!("expected {{ rate = 200, burst = 200 }} or \"off\", found {}", value.type_str())),
+        });
+        return;
+    }
+    section.table(key, title, |section| {
+        let (mut rate, mut burst) = (None, None);
+        section.set_some("rate", &mut rate, value::number(1..=u32::MAX));
+        section.set_some("burst", &mut burst, value::number(1..=u32::MAX));
+        if !section.has("rate") {
+            section.complain(format!("`{key}` needs a rate: {{ rate = 200, burst = 200 }}"));
+        }
+        if let Some(per_second) = rate {
+            *target = RateLimit::Limit { per_second, burst: burst.unwrap_or(per_second) };
+        }
+    });
+}
+
+fn within(bytes: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
+    match range.contains(&bytes) {
+        true => Ok(bytes),
+        false => Err(format!("{bytes} bytes is outside of {} to {}", range.start(), range.end())),
+    }
+}
+
+fn not_zero(value: &toml::de::DeValue<'_>) -> Result<Duration, String> {
+    match value::duration(value)? {
+        Duration::ZERO => Err("it is zero; nobody would ever connect".to_owned()),
+        duration => Ok(duration),
+    }
+}

@@ -1,0 +1,43 @@
+//! `[store]`: what keeps the events.
+
+use super::section::Section;
+use super::value;
+
+pub const TEXT: &str = r#"[store]
+# "embedded" keeps everything in `data` of [server]; "memory" keeps it until the hub ends.
+#kind = "embedded"
+# When a publish is answered: "fsync" after the disk has it, "os" after the operating system has it (faster; a power
+# loss can take what was answered).
+#durability = "fsync"
+"#;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Store {
+    pub kind: StoreKind,
+    pub durability: Durability,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum StoreKind {
+    Memory,
+    #[default]
+    Embedded,
+    Mongo,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    #[default]
+    Fsync,
+    Os,
+}
+
+impl Store {
+    pub fn read(&mut self, section: &mut Section<'_>) {
+        let kinds =
+            [("memory", StoreKind::Memory), ("embedded", StoreKind::Embedded), ("mongo", StoreKind::Mongo)];
+        section.set("kind", &mut self.kind, value::one_of(&kinds));
+        let durabilities = [("fsync", Durability::Fsync), ("os", Durability::Os)];
+        section.set("durability", &mut self.durability, value::one_of(&durabilities));
+    }
+}

@@ -1,0 +1,30 @@
+//! `[telemetry]`: where traces go.
+
+use super::section::Section;
+use super::value;
+
+pub const TEXT: &str = r#"[telemetry]
+# An OpenTelemetry collector that takes OTLP over HTTP. Unset: nothing is sent.
+#otlp_endpoint = "http://127.0.0.1:4318"
+# What the hub is called there.
+#service_name = "prom"
+"#;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Telemetry {
+    pub otlp_endpoint: Option<String>,
+    pub service_name: String,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self { otlp_endpoint: None, service_name: "prom".to_owned() }
+    }
+}
+
+impl Telemetry {
+    pub fn read(&mut self, section: &mut Section<'_>) {
+        section.set_some("otlp_endpoint", &mut self.otlp_endpoint, value::web_address);
+        section.set("service_name", &mut self.service_name, value::text);
+    }
+}

@@ -1,0 +1,77 @@
+//! `[[topic]]`: topics that exist from the start, with their settings.
+
+use std::time::Duration;
+
+use prom_types::{TopicName, limits};
+
+use super::section::Section;
+use super::topics::Retention;
+use super::value;
+
+pub const TEXT: &str = r#"# A topic that exists from the start; once for each. What is left out has its default. Unset: no topic is declared.
+#[[topic]]
+#name = "heartbeat.received"
+# Events of one key stay in one partition and in order. Raised later, never lowered. Default: 1.
+#partitions = 4
+# How long events stay, by age, by size per partition, or both. Default: for ever.
+#retention = { age = "3d", size = "10GB" }
+# Whether only the latest event of each key has to stay: true, false, or { tombstone_grace = "24h" }, which says how
+# long a deletion stays visible. Every event then needs a key. Default: false.
+#compaction = false
+# Failed attempts until an event goes to the dead letters, for groups that do not say. Default: 5.
+#max_attempts = 5
+"#;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topic {
+    pub name: TopicName,
+    pub partitions: u32,
+    pub retention: Retention,
+    pub compaction: Compaction,
+    pub max_attempts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compaction {
+    Off,
+    On { tombstone_grace: Option<Duration> },
+}
+
+impl Topic {
+    /// `None` where there is no name to make a topic of; the section knows why.
+    pub fn read(section: &mut Section<'_>) -> Option<Self> {
+        let mut name = None;
+        section.set_some("name", &mut name, |value| {
+            TopicName::parse(&value::text(value)?).map_err(|error| error.to_string())
+        });
+        if !section.has("name") {
+            section.complain("a [[topic]] needs a `name`");
+        }
+        let (mut partitions, mut max_attempts) = (1, None);
+        let mut retention = Retention::default();
+        section.set("partitions", &mut partitions, value::number(1..=limits::PARTITIONS));
+        section.table("retention", "[[topic]] retention", |section| retention.read(section));
+        let compaction = read_compaction(section);
+        section.set_some("max_attempts", &mut max_attempts, value::number(1..=u32::MAX));
+        for later in ["key", "snapshot", "schema", "dual_write", "dlq"] {
+            section.not_yet(later);
+        }
+        Some(Self { name: name?, partitions, retention, compaction, max_attempts })
+    }
+}
+
+fn read_compaction(section: &mut Section<'_>) -> Compaction {
+    let mut compaction = Compaction::Off;
+    if section.is_table("compaction") {
+        let mut tombstone_grace = None;
+        section.table("compaction", "[[topic]] compaction", |section| {
+            section.set_some("tombstone_grace", &mut tombstone_grace, value::duration);
+        });
+        return Compaction::On { tombstone_grace };
+    }
+    section.set("compaction", &mut compaction, |value| match value::flag(value)? {
+        true => Ok(Compaction::On { tombstone_grace: None }),
+        false => Ok(Compaction::Off),
+    });
+    compaction
+}

@@ -1,0 +1,237 @@
+//! Talking to a hub over HTTP. Every answer that is not the one hoped for becomes a failure that says what to do.
+
+mod refusal;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prom_client::{Client, ClientOptions};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Method, RequestBuilder, Response, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::exit::Failure;
+pub use refusal::of_client;
+
+/// Reaching a hub takes no longer than this.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A hub that has no answer after so long has none at all. Streams take as long as they take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where a hub is, and who we are.
+#[derive(Clone)]
+pub struct Hub {
+    http: reqwest::Client,
+    base: Url,
+    token: Option<String>,
+    ca: Option<PathBuf>,
+}
+
+/// An answer as the hub wrote it.
+pub struct Answer {
+    pub text: String,
+}
+
+/// Pairs of a query; absent values are left out.
+pub type Query<'a> = &'a [(&'a str, Option<String>)];
+
+impl Hub {
+    /// `ca` is a file of certificates that are trusted besides those of the machine.
+    pub fn new(url: &str, token: Option<String>, ca: Option<PathBuf>) -> Result<Self, Failure> {
+        let base = parse_url(url)?;
+        // A hub sends nobody elsewhere; whoever does has no business with the token.
+        let mut http = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(Policy::none());
+        if is_this_machine(&base) {
+            http = http.no_proxy();
+        }
+        http = match (base.scheme(), &ca) {
+            // Nothing to verify: machines without certificates of their own can talk to a hub too.
+            ("http", _) => http.tls_certs_only([]),
+            (_, Some(file)) => http.tls_certs_merge(read_certificates(file)?),
+            (_, None) => http,
+        };
+        let http = http.build().map_err(|error| Failure::no(format!("no HTTP client: {}", causes(&error))))?;
+        Ok(Self { http, base, token: token.filter(|token| !token.is_empty()), ca })
+    }
+
+    /// The same hub over WebSocket.
+    pub async fn connect(&self) -> Result<Client, Failure> {
+        let mut options = ClientOptions::default();
+        if let Some(token) = &self.token {
+            options = options.token(token);
+        }
+        if let Some(ca) = &self.ca {
+            options = options.extra_ca(ca);
+        }
+        Client::connect(self.base.as_str(), options).await.map_err(of_client)
+    }
+
+    pub async fn get(&self, path: &[&str], query: Query<'_>) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::GET, path)?.query(&present(query))).await
+    }
+
+    /// An answer that is read while it comes.
+    pub async fn get_stream(&self, path: &[&str], query: Query<'_>) -> Result<Response, Failure> {
+        self.send(self.request(Method::GET, path)?.query(&present(query))).await
+    }
+
+    pub async fn put(&self, path: &[&str], body: &impl Serialize) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::PUT, path)?.json(body)).await
+    }
+
+    pub async fn patch(&self, path: &[&str], body: &impl Serialize) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::PATCH, path)?.json(body)).await
+    }
+
+    pub async fn post(&self, path: &[&str], body: &impl Serialize) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::POST, path)?.json(body)).await
+    }
+
+    /// Lines of JSON in, lines of JSON out.
+    pub async fn post_lines(
+        &self,
+        path: &[&str],
+        query: Query<'_>,
+        lines: reqwest::Body,
+    ) -> Result<Response, Failure> {
+        let request = self.request(Method::POST, path)?.query(&present(query));
+        self.send(request.header("content-type", "application/x-ndjson").body(lines)).await
+    }
+
+    pub async fn delete(&self, path: &[&str]) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::DELETE, path)?).await
+    }
+
+    fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, Failure> {
+        let mut url = self.base.clone();
+        for segment in path {
+            // Addresses cannot hold these as names, not even escaped.
+            if matches!(*segment, "." | "..") {
+                return Err(Failure::usage(format!("`{segment}` cannot be named in an address")));
+            }
+        }
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        let request = self.http.request(method, url);
+        Ok(match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        })
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<Answer, Failure> {
+        let response = self.send(request.timeout(ANSWER_TIMEOUT)).await?;
+        let text = response.text().await.map_err(|error| self.broken(&error))?;
+        Ok(Answer { text })
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let response = request.send().await.map_err(|error| self.broken(&error))?;
+        match response.status().is_success() {
+            true => Ok(response),
+            false => Err(refusal::read(&self.base, response).await),
+        }
+    }
+
+    /// The hub was not reached, or fell silent in the middle.
+    pub fn broken(&self, error: &reqwest::Error) -> Failure {
+        let base = self.base.as_str().trim_end_matches('/');
+        match error.is_connect() {
+            true => Failure::unreachable(format!("no hub at {base}: {}", causes(error)))
+                .fix("start one with `prom serve`, or name another with --url or PROM_URL"),
+            false => Failure::unreachable(format!("the connection to {base} broke: {}", causes(error)))
+                .fix("look whether the hub is still running, then try again"),
+        }
+    }
+}
+
+impl Answer {
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_str(&self.text).map_err(|error| {
+            Failure::unreachable(format!("the answer is not what a hub of this version says: {error}"))
+                .fix("compare `prom --version` with the hub's")
+        })
+    }
+}
+
+fn parse_url(text: &str) -> Result<Url, Failure> {
+    // People copy the WebSocket address too.
+    let text = match text.strip_prefix("ws") {
+        Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => format!("http{rest}"),
+        _ => text.to_owned(),
+    };
+    match Url::parse(&text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+        _ => Err(Failure::usage(format!("`{text}` is not the address of a hub"))
+            .fix("write such as --url http://127.0.0.1:8090")),
+    }
+}
+
+fn read_certificates(file: &Path) -> Result<Vec<Certificate>, Failure> {
+    let wrong = |reason: String| {
+        Failure::usage(format!("{} cannot be used: {reason}", file.display()))
+            .fix("name a file of certificates in PEM form with --ca or PROM_CA")
+    };
+    let text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+    match Certificate::from_pem_bundle(&text) {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) => Err(wrong("it holds no certificate".to_owned())),
+        Err(error) => Err(wrong(causes(&error))),
+    }
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    match url.host_str() {
+        Some("localhost" | "[::1]") => true,
+        Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+        None => false,
+    }
+}
+
+fn present<'a>(query: Query<'a>) -> Vec<(&'a str, &'a str)> {
+    query.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect()
+}
+
+/// The innermost reason says more than "error sending request".
+fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_hubs_are_told_from_others() {
+        for (given, meant) in [
+            ("http://127.0.0.1:8090", "http://127.0.0.1:8090/"),
+            ("ws://localhost:1", "http://localhost:1/"),
+            ("wss://hub.example.com/ws", "https://hub.example.com/ws"),
+        ] {
+            assert_eq!(parse_url(given).unwrap().as_str(), meant);
+        }
+        for bad in ["", "localhost:8090", "ftp://host", "http://", "wsx://host"] {
+            assert!(parse_url(bad).is_err(), "{bad:?} passed");
+        }
+    }
+
+    #[test]
+    fn names_cannot_leave_their_path() {
+        let hub = Hub::new("http://127.0.0.1:1/below/", None, None).unwrap();
+        let url = |path: &[&str]| hub.request(Method::GET, path).unwrap().build().unwrap().url().to_string();
+        assert_eq!(url(&["topics", "a.b"]), "http://127.0.0.1:1/below/topics/a.b");
+        assert_eq!(url(&["groups", "a/../b?c"]), "http://127.0.0.1:1/below/groups/a%2F..%2Fb%3Fc");
+        assert!(hub.request(Method::DELETE, &["groups", ".."]).is_err());
+    }
+
+    #[test]
+    fn an_empty_token_is_none() {
+        assert_eq!(Hub::new("http://127.0.0.1:1", Some(String::new()), None).unwrap().token, None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Answers that say no: RFC 9457 problem documents, and what to tell people about them.
+
+use prom_client::Error;
+use reqwest::{Response, StatusCode, Url};
+use serde::Deserialize;
+
+use crate::exit::Failure;
+
+/// The members of a problem document that are used here.
+#[derive(Debug, Default, Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    detail: Option<String>,
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(default)]
+    retry_after_ms: Option<u64>,
+}
+
+pub async fn read(base: &Url, response: Response) -> Failure {
+    let status = response.status();
+    // Whatever cannot be read is as good as nothing: the status alone says enough.
+    let text = response.text().await.unwrap_or_default();
+    match serde_json::from_str::<Refusal>(&text) {
+        Ok(refusal) if refusal.code.is_some() => judge(status, &refusal),
+        _ => Failure::unreachable(format!("{base} answered {status}, which is not the answer of a hub"))
+            .fix("name the address of a hub with --url or PROM_URL"),
+    }
+}
+
+fn judge(status: StatusCode, refusal: &Refusal) -> Failure {
+    let code = refusal.code.as_deref().unwrap_or_default();
+    let words = refusal.detail.as_deref().or(refusal.title.as_deref()).unwrap_or("no reason given");
+    let what = format!("{words} ({code})");
+    let failure = match status {
+        StatusCode::BAD_REQUEST => Failure::usage(what),
+        StatusCode::NOT_FOUND => Failure::no(what),
+        status if status.is_server_error() => Failure::unreachable(what),
+        _ => Failure::refused(what),
+    };
+    match advice(code, refusal.retry_after_ms) {
+        Some(advice) => failure.fix(advice),
+        None => failure,
+    }
+}
+
+/// The same for what the WebSocket client says.
+pub fn of_client(error: Error) -> Failure {
+    let what = error.to_string();
+    match error {
+        Error::Refused { code, message, retry_after, .. } => {
+            let retry_after_ms = retry_after.and_then(|wait| u64::try_from(wait.as_millis()).ok());
+            let refusal =
+                Refusal { title: None, detail: Some(message), code: Some(code.as_str().to_owned()), retry_after_ms };
+            judge(StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::FORBIDDEN), &refusal)
+        }
+        Error::Invalid(_) | Error::Url { .. } | Error::TooLarge { .. } => Failure::usage(what),
+        Error::Unreachable { .. } => {
+            Failure::unreachable(what).fix("start one with `prom serve`, or name another with --url or PROM_URL")
+        }
+        Error::GaveUp { .. } | Error::Closed { .. } => {
+            Failure::unreachable(what).fix("look whether the hub is still running, then try again")
+        }
+        Error::Token { .. } => Failure::refused(what),
+        Error::Tls { .. } | Error::LeaseLost { .. } | Error::Unsupported { .. } | Error::Payload { .. } => {
+            Failure::no(what)
+        }
+    }
+}
+
+/// How to go on, by the code of the problem.
+fn advice(code: &str, retry_after_ms: Option<u64>) -> Option<String> {
+    let advice = match code {
+        "unauthorized" | "no_token" => "give a token with --token or PROM_TOKEN; `prom token` makes one",
+        "jwt_expired" => "get a fresh token; `prom token` makes one",
+        "jwt_invalid" => "give a token that this hub accepts: same secret or keys, `aud` and `iss`",
+        "forbidden" => "use a token whose scopes or policy allow it",
+        "unknown_topic" => "`prom topics` lists what there is",
+        "overloaded" => "try again in a moment",
+        "rate_limited" => match retry_after_ms {
+            Some(ms) => return Some(format!("try again in {ms} ms")),
+            None => "try again in a moment",
+        },
+        _ => return None,
+    };
+    Some(advice.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::exit_code;
+
+    fn told(status: u16, document: &str) -> (String, String) {
+        let refusal: Refusal = serde_json::from_str(document).unwrap();
+        let failure = judge(StatusCode::from_u16(status).unwrap(), &refusal);
+        let text = failure.text().unwrap();
+        (format!("{:?}", exit_code(&Err(failure))), text)
+    }
+
+    #[test]
+    fn every_status_has_its_exit_code_and_known_codes_have_advice() {
+        for (status, code, exit) in [(400, "bad_request", 2), (404, "unknown_topic", 1), (401, "no_token", 4)]
+            .into_iter()
+            .chain([(403, "forbidden", 4), (429, "rate_limited", 4), (413, "too_large", 4), (503, "overloaded", 3)])
+        {
+            let document = format!(r#"{{"title":"t","detail":"d","code":"{code}","retry_after_ms":12}}"#);
+            let (exited, text) = told(status, &document);
+            assert_eq!(exited, format!("{:?}", std::process::ExitCode::from(exit)), "{code}");
+            assert!(text.starts_with(&format!("d ({code})")), "{text}");
+        }
+        assert!(told(429, r#"{"code":"rate_limited","retry_after_ms":12}"#).1.ends_with("try again in 12 ms"));
+    }
+}

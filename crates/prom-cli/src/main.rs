@@ -1,0 +1,46 @@
+//! The `prom` command: the hub, and everything to talk to it. What is typed is in `cli`, what it does in `command`,
+//! how it ends in `exit`.
+
+mod cli;
+mod command;
+mod config;
+mod exit;
+mod hub;
+mod moment;
+mod output;
+mod position;
+mod serve;
+mod signals;
+mod units;
+
+#[cfg(test)]
+mod guide;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::Cli;
+use exit::{Failure, Outcome};
+
+/// The hub allocates and frees from many threads all the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // Ends by itself with exit code 2 where the command line makes no sense.
+    let cli = Cli::parse();
+    let outcome = run(cli);
+    if let Err(failure) = &outcome {
+        output::complain(failure);
+    }
+    exit::exit_code(&outcome)
+}
+
+fn run(cli: Cli) -> Outcome {
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::no(format!("no threads: {error}")))?;
+    let outcome = runtime.block_on(cli.run());
+    // A thread that waits for standard input must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}

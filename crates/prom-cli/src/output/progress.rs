@@ -1,0 +1,51 @@
+//! Progress of long work on standard error: a bar or a spinner on a terminal, nothing elsewhere.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+const REDRAW: Duration = Duration::from_millis(100);
+const BAR: &str = "{msg} {bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}";
+const BYTES: &str = "{spinner} {msg} {decimal_bytes} {decimal_bytes_per_sec}";
+const COUNT: &str = "{spinner} {msg} {human_pos} {per_sec}";
+
+impl Progress {
+    /// Bytes, of a total where that is known.
+    pub fn bytes(what: &str, total: Option<u64>) -> Self {
+        let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
+        Self::styled(bar, if total.is_some() { BAR } else { BYTES }, what)
+    }
+
+    /// Things whose number nobody knows beforehand.
+    pub fn count(what: &str) -> Self {
+        Self::styled(ProgressBar::no_length(), COUNT, what)
+    }
+
+    fn styled(bar: ProgressBar, template: &str, what: &str) -> Self {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(REDRAW);
+        Self { bar }
+    }
+
+    pub fn advance(&self, by: u64) {
+        self.bar.inc(by);
+    }
+
+    pub fn now_at(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+    }
+}
+
+/// Leaves nothing behind; the summary that follows says it all.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

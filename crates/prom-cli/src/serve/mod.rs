@@ -1,0 +1,30 @@
+//! Running a hub: logging, wiring, the greeting, signals, the end.
+
+mod greeting;
+mod logging;
+mod settings;
+mod wire;
+
+use crate::config::Loaded;
+use crate::exit::Outcome;
+use crate::output::{Format, Output, note};
+use crate::signals::Signals;
+
+/// Serves until a signal comes, then lets handlers finish.
+pub async fn run(Loaded { config, file }: Loaded) -> Outcome {
+    logging::start(&config.log)?;
+    // Heard from the beginning: a signal during a long recovery is not lost.
+    let mut signals = Signals::listen()?;
+    let running = tokio::select! {
+        running = wire::start(&config) => running?,
+        () = signals.next() => return Ok(()),
+    };
+    let output = Output::new(Format::People);
+    let greeting = greeting::greeting(&config, file.as_deref(), &running.at, output.style);
+    // A hub serves also where nobody reads what it says.
+    drop(output.line(greeting));
+    signals.next().await;
+    signals.end_at_the_next();
+    note("ending: handlers may finish; a second signal ends at once");
+    running.shut_down().await
+}

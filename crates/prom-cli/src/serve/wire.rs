@@ -1,0 +1,139 @@
+//! Where a hub is put together: the only file that knows every crate.
+//!
+//! ```text
+//!   config ─▶ store ─▶ bus ─▶ hub ─▶ server
+//! ```
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use prom_auth::{AuthError, Authenticator};
+use prom_engine::{Bus, BusOptions};
+use prom_gateway::{Hub, ServeError, Server, ServerOptions, Tls};
+use prom_store::{Clock, MemoryStore, Store, StoreError, SystemClock};
+use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
+
+use super::greeting::Addresses;
+use super::settings;
+use crate::config::{Config, Durability, StoreKind};
+use crate::exit::{Failure, Outcome};
+
+/// A hub that serves.
+pub struct Running {
+    server: Server,
+    pub at: Addresses,
+}
+
+/// Checks what can be checked before anything is opened, then opens everything.
+pub async fn start(config: &Config) -> Result<Running, Failure> {
+    check(config)?;
+    let auth = Authenticator::new(settings::auth(&config.auth)).map_err(explain_auth)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let store = open_store(config, clock.clone()).await?;
+    let bus = start_bus(config, store, clock.clone()).await?;
+    let hub = Hub::new(bus.clone(), auth, clock, settings::gateway(config));
+    let server = match Server::start(hub, server_options(config)).await {
+        Ok(server) => server,
+        Err(error) => {
+            // The reason why the hub cannot serve matters more than how its store closes.
+            drop(bus.shutdown().await);
+            return Err(explain_serve(&error));
+        }
+    };
+    let at = Addresses { listen: server.address(), ops: server.ops_address() };
+    Ok(Running { server, at })
+}
+
+impl Running {
+    /// Lets handlers finish, makes their acks durable, closes the store.
+    pub async fn shut_down(self) -> Outcome {
+        self.server.shut_down().await.map_err(|error| Failure::no(format!("the hub did not end well: {error}")))
+    }
+}
+
+fn check(config: &Config) -> Outcome {
+    let listen = config.server.listen;
+    if config.store.kind == StoreKind::Mongo {
+        return Err(Failure::usage("the MongoDB store comes with a later version")
+            .fix("use --store embedded, which is the default"));
+    }
+    if !listen.ip().is_loopback() && config.auth.is_open() {
+        return Err(Failure::usage(format!("{listen} can be reached from other machines, and no auth is configured"))
+            .fix("set jwt_secret, jwks_url or static_token in [auth] (or JWT_SECRET), or listen on 127.0.0.1"));
+    }
+    Ok(())
+}
+
+async fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure> {
+    if config.store.kind == StoreKind::Memory {
+        return Ok(Arc::new(MemoryStore::new(clock)));
+    }
+    let sync = match config.store.durability {
+        Durability::Fsync => Sync::Fsync,
+        Durability::Os => Sync::Os,
+    };
+    let options = EmbeddedOptions { clock, sync, ..EmbeddedOptions::default() };
+    let store = EmbeddedStore::open_with(&config.server.data, options).await.map_err(explain_store)?;
+    for damage in store.damage() {
+        tracing::error!(%damage, "the data directory is damaged; `prom fsck` lists everything");
+    }
+    Ok(store)
+}
+
+async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<Bus, Failure> {
+    let options = BusOptions {
+        clock,
+        new_topics: settings::new_topics(&config.topics),
+        drain_timeout: config.server.drain,
+        ..BusOptions::default()
+    };
+    let failed = |error: prom_engine::Error| Failure::no(format!("the bus cannot be started: {error}"));
+    let bus = Bus::start(store, options).await.map_err(failed)?;
+    for declared in &config.declared {
+        let refused = |error: prom_engine::Error| {
+            Failure::no(format!("[[topic]] {}: {error}", declared.name))
+                .fix("bring the file to what the topic is, or declare a new topic")
+        };
+        let created = match settings::topic(declared) {
+            Ok(settings) => bus.create_topic(settings).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = created {
+            drop(bus.shutdown().await);
+            return Err(refused(error));
+        }
+    }
+    Ok(bus)
+}
+
+fn server_options(config: &Config) -> ServerOptions {
+    let server = &config.server;
+    ServerOptions {
+        listen: server.listen,
+        ops_listen: server.ops_port.map(|port| SocketAddr::new(server.listen.ip(), port)),
+        tls: server.tls.as_ref().map(|files| Tls { cert: files.cert.clone(), key: files.key.clone() }),
+    }
+}
+
+fn explain_store(error: StoreError) -> Failure {
+    match &error {
+        StoreError::InUse { .. } => Failure::no(error.to_string()).fix("another directory is chosen with --data"),
+        StoreError::Io { .. } => {
+            Failure::no(format!("the data directory cannot be opened: {error}")).fix("choose another one with --data")
+        }
+        _ => Failure::no(format!("the data directory cannot be opened: {error}")),
+    }
+}
+
+fn explain_auth(error: AuthError) -> Failure {
+    Failure::usage(format!("[auth]: {error}"))
+}
+
+fn explain_serve(error: &ServeError) -> Failure {
+    let failure = Failure::no(error.to_string());
+    match error {
+        ServeError::Bind { .. } => failure.fix("choose another address with --listen, or port 0 for a free one"),
+        ServeError::Tls { .. } => failure.fix("name PEM files in [server]: tls = { cert = \"cert.pem\", key = \"key.pem\" }"),
+        ServeError::Unprotected { .. } | ServeError::Bus(_) | ServeError::Io(_) => failure,
+    }
+}

@@ -1,0 +1,58 @@
+//! `prom config`, and what `prom serve` says about a configuration that is wrong.
+
+use crate::prom::{prom, prom_in};
+
+#[test]
+fn the_default_file_is_one_that_check_accepts() {
+    let folder = tempfile::tempdir().unwrap();
+    let default = prom(&["config", "default"]).exits(0).stdout;
+    std::fs::write(folder.path().join("prom.toml"), default).unwrap();
+    let ran = prom_in(folder.path(), &["config", "check"], &[]).exits(0);
+    assert_eq!(ran.stdout, "prom.toml: ok\n");
+}
+
+#[test]
+fn every_error_is_listed_with_its_place_and_the_exit_code_is_1() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("my.toml"), "[server]\nlisen = 1\n[store]\nkind = \"disk\"\n").unwrap();
+    let ran = prom_in(folder.path(), &["config", "check", "my.toml"], &[]).exits(1);
+    assert!(ran.stderr.contains("my.toml:2:1: unknown key `lisen` in [server]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did you mean `listen`?"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("my.toml:4:8: `kind`"), "{}", ran.stderr);
+
+    let ran = prom_in(folder.path(), &["config", "check", "my.toml", "--json"], &[]).exits(1);
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["ok"], false);
+    assert_eq!(answer["problems"].as_array().unwrap().len(), 2);
+    assert_eq!(answer["problems"][0]["place"], "my.toml:2:1");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told() {
+    let ran = prom(&["config", "check", "no.toml"]).exits(1);
+    assert!(ran.stderr.contains("no.toml: cannot be read"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_hub_does_not_start_with_a_wrong_file_or_a_wrong_variable() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("prom.toml"), "[servr]\n").unwrap();
+    let ran = prom_in(folder.path(), &["serve"], &[("WS_PORT", "http")]).exits(2);
+    assert!(ran.stderr.contains("prom.toml:1:2: unknown section `servr`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("environment variable WS_PORT: `http` is not a port"), "{}", ran.stderr);
+    assert!(!folder.path().join("prom-data").exists(), "it made a data directory");
+}
+
+#[test]
+fn a_hub_without_auth_refuses_to_listen_for_other_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = prom_in(folder.path(), &["serve", "--listen", "0.0.0.0:0"], &[]).exits(2);
+    assert!(ran.stderr.contains("0.0.0.0:0") && ran.stderr.contains("auth"), "{}", ran.stderr);
+    assert!(!folder.path().join("prom-data").exists(), "it made a data directory");
+}
+
+#[test]
+fn mongo_is_announced_for_later() {
+    let ran = prom(&["serve", "--store", "mongo", "--mongo", "mongodb://127.0.0.1:1"]).exits(2);
+    assert!(ran.stderr.contains("later version"), "{}", ran.stderr);
+}

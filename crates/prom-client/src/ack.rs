@@ -1,0 +1,18 @@
+//! Settling an event: done, not to come again.
+
+use crate::deliver::{Delivery, Ticket};
+use crate::settle::{Settling, Verdict};
+
+impl Delivery {
+    /// Done. The answer means: as durable as a publish. Sent at once; acks that gather leave together.
+    pub fn ack(&self) -> Settling {
+        self.lease().settle(self.core(), Verdict::Ack)
+    }
+}
+
+impl Ticket {
+    /// As [`Delivery::ack`].
+    pub fn ack(&self) -> Settling {
+        self.lease.settle(&self.core, Verdict::Ack)
+    }
+}

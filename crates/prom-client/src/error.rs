@@ -1,0 +1,107 @@
+//! What can go wrong between an application and its hub. Every variant says what the caller can do.
+
+use std::time::Duration;
+
+use prom_protocol::ErrorCode;
+use prom_protocol::frame::err::{MaybeStored, Problem};
+use prom_types::{EventId, Invalid, Offset, TopicName};
+
+/// The one error of this crate.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// A name, a header, a size. Nothing was sent; put the named piece right.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// Write it as http://host:port, https://, ws:// or wss://.
+    #[error("{url:?} is not the address of a hub: {reason}; write it like http://127.0.0.1:8090")]
+    Url { url: String, reason: &'static str },
+    /// Look at the file or at the certificates of this machine.
+    #[error("TLS cannot be set up: {reason}")]
+    Tls { reason: String },
+    /// Is it running, is the address right? A client that was connected once keeps trying by itself.
+    #[error("cannot reach the hub at {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    /// The hub said no. [`ErrorCode::fix`] says what to do about each code.
+    #[error("{message} ({code})")]
+    Refused {
+        code: ErrorCode,
+        message: String,
+        retry_after: Option<Duration>,
+        /// For publishes that failed: whether the event may be stored all the same.
+        stored: Option<MaybeStored>,
+    },
+    /// The time given for publishing is over. Publishing again with the same id is safe.
+    #[error("gave up publishing after {after:?}: {reason}; {}", stored_text(.stored))]
+    GaveUp { after: Duration, stored: MaybeStored, reason: String },
+    /// The connection or the time of the lease ended first: do nothing more with the event. The group
+    /// hands it out again unless the settlement had arrived.
+    #[error("offset {offset} of {topic} is no longer leased to this client: {reason}")]
+    LeaseLost { topic: TopicName, offset: Offset, reason: String },
+    /// The token provider failed.
+    #[error("no token to connect with: {reason}")]
+    Token { reason: String },
+    /// Use a newer hub, or do without.
+    #[error("the hub cannot do this: {what}")]
+    Unsupported { what: &'static str },
+    /// Nothing was sent; send less at once.
+    #[error("{what} takes {size} bytes in a frame, the hub takes {limit}")]
+    TooLarge { what: &'static str, size: usize, limit: usize },
+    /// The payload is not of the type that was asked for.
+    #[error("the payload of event {id} does not have the expected form: {reason}")]
+    Payload { id: EventId, reason: String },
+    /// Connect anew.
+    #[error("the client is closed: {reason}")]
+    Closed { reason: String },
+}
+
+impl Error {
+    /// The hub's code, where it was the hub that refused.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            Self::LeaseLost { .. } => Some(ErrorCode::UnknownId),
+            Self::TooLarge { .. } => Some(ErrorCode::TooLarge),
+            Self::Invalid(_) => Some(ErrorCode::BadRequest),
+            _ => None,
+        }
+    }
+
+    /// When the hub would take the same again.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// Of a failed publish: whether the event may be stored all the same.
+    pub fn may_be_stored(&self) -> bool {
+        match self {
+            Self::Refused { stored, .. } => *stored == Some(MaybeStored::Unknown),
+            Self::GaveUp { stored, .. } => *stored == MaybeStored::Unknown,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn closed(reason: impl Into<String>) -> Self {
+        Self::Closed { reason: reason.into() }
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Refused {
+            code: problem.code,
+            message: problem.msg,
+            retry_after: problem.retry_after_ms.map(Duration::from_millis),
+            stored: problem.stored,
+        }
+    }
+}
+
+fn stored_text(stored: &MaybeStored) -> &'static str {
+    match stored {
+        MaybeStored::No => "nothing was stored",
+        MaybeStored::Unknown => "it may be stored; publishing again with the same id is safe",
+    }
+}

@@ -1,0 +1,156 @@
+//! An event as the hub sent it: its place is read, the rest is parsed when it is asked for.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use prom_types::{EpochMs, Event, EventId, Headers, Json, Offset, TopicName};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::Error;
+
+/// An event in its place. Cloning costs reference counts.
+#[derive(Clone)]
+pub struct StoredEvent {
+    text: Bytes,
+    payload: Json,
+    topic: TopicName,
+    id: EventId,
+    partition: u32,
+    offset: Offset,
+    ts: EpochMs,
+    stored_ts: EpochMs,
+    key: Option<Box<str>>,
+}
+
+#[derive(Deserialize)]
+struct Fields<'a> {
+    id: EventId,
+    ts: EpochMs,
+    stored_ts: EpochMs,
+    #[serde(borrow)]
+    topic: Cow<'a, str>,
+    partition: u32,
+    offset: Offset,
+    #[serde(default)]
+    key: Option<Box<str>>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(default)]
+    headers: Headers,
+}
+
+impl StoredEvent {
+    /// `last_topic` is that of the event before: most often it is the same.
+    pub(crate) fn read(text: Bytes, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
+        let fields: Fields<'_> = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        let topic = match last_topic {
+            Some(last) if **last == *fields.topic => last.clone(),
+            _ => {
+                let topic = TopicName::parse(&fields.topic).map_err(|error| error.to_string())?;
+                last_topic.insert(topic).clone()
+            }
+        };
+        let payload = Json::trusted(text.slice_ref(fields.payload.get().as_bytes()));
+        let Fields { id, ts, stored_ts, partition, offset, key, .. } = fields;
+        Ok(Self { payload, topic, id, partition, offset, ts, stored_ts, key, text })
+    }
+
+    pub fn id(&self) -> EventId {
+        self.id
+    }
+
+    pub fn topic(&self) -> &TopicName {
+        &self.topic
+    }
+
+    pub fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    pub fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// By the publisher's clock.
+    pub fn ts(&self) -> EpochMs {
+        self.ts
+    }
+
+    /// By the hub's clock; never decreases within a partition.
+    pub fn stored_ts(&self) -> EpochMs {
+        self.stored_ts
+    }
+
+    /// The payload as a type of the application.
+    pub fn payload<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.payload.to().map_err(|error| Error::Payload { id: self.id, reason: error.to_string() })
+    }
+
+    /// The payload as JSON text.
+    pub fn json(&self) -> Json {
+        self.payload.clone()
+    }
+
+    /// A `null` payload: the key is deleted.
+    pub fn is_tombstone(&self) -> bool {
+        self.payload.is_null()
+    }
+
+    pub fn headers(&self) -> Headers {
+        serde_json::from_slice::<Meta>(&self.text).map_or_else(|_| Headers::default(), |meta| meta.headers)
+    }
+
+    /// The whole event, parsed and owned.
+    pub fn to_event(&self) -> Result<Event, Error> {
+        serde_json::from_slice(&self.text).map_err(|error| Error::Payload { id: self.id, reason: error.to_string() })
+    }
+
+    /// The whole event as JSON text, as the hub sent it.
+    pub fn text(&self) -> &Bytes {
+        &self.text
+    }
+}
+
+impl std::fmt::Debug for StoredEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}@{} {}", self.topic, self.partition, self.offset, self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"id":"01890a5d-ac96-774b-bcce-b302099a8057","ts":1,"stored_ts":2,"topic":"orders.placed",
+        "partition":3,"offset":4,"key":"k","headers":{"x-a":"b"},"payload":null}"#;
+
+    #[test]
+    fn an_event_tells_its_place_and_parses_the_rest_when_asked() {
+        let mut last = None;
+        let event = StoredEvent::read(Bytes::from_static(TEXT.as_bytes()), &mut last).unwrap();
+        assert_eq!((event.partition(), event.offset(), event.ts(), event.stored_ts()), (3, 4, 1, 2));
+        assert_eq!((event.topic().as_str(), event.key()), ("orders.placed", Some("k")));
+        assert!(event.is_tombstone());
+        assert_eq!(event.headers().get("x-a"), Some("b"));
+        assert_eq!(event.to_event().unwrap().offset, 4);
+        assert_eq!(last.as_deref(), Some("orders.placed"));
+    }
+
+    #[test]
+    fn a_malformed_event_is_an_error() {
+        let text = TEXT.replace("\"offset\":4,", "");
+        assert!(StoredEvent::read(Bytes::from(text), &mut None).unwrap_err().contains("offset"));
+        let text = TEXT.replace("orders.placed", "Orders!");
+        assert!(StoredEvent::read(Bytes::from(text), &mut None).is_err());
+    }
+}

@@ -1,0 +1,74 @@
+//! Every limit of the client in one place, each with its reason.
+
+use std::time::Duration;
+
+/// How long a publish keeps trying before it gives up; long enough for a hub to be restarted.
+pub const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
+/// Publishes that wait for their answer; more make the caller wait.
+pub const PENDING_EVENTS: usize = 16 * 1024;
+/// Bytes of publishes that wait for their answer.
+pub const PENDING_BYTES: usize = 16 * 1024 * 1024;
+
+/// The wait before the first attempt to connect again.
+pub const BACKOFF_FIRST: Duration = Duration::from_millis(100);
+/// The longest wait between two attempts.
+pub const BACKOFF_LONGEST: Duration = Duration::from_secs(10);
+/// A connection that lived for so long was a good one: the next wait is the first again.
+pub const STABLE_AFTER: Duration = Duration::from_secs(5);
+/// A name look-up, a handshake and an AUTH that take longer are not going to succeed.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A silent hub is asked whether it is there.
+pub const PING_AFTER: Duration = Duration::from_secs(60);
+/// A hub from which nothing came for so long is gone.
+pub const SILENCE_LIMIT: Duration = Duration::from_secs(75);
+/// How long closing waits for answers and handlers.
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long closing waits for the hub's own close.
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Refusals in a row of tokens that a provider made, after which the provider is not asked again.
+pub const TOKEN_TRIES: u32 = 3;
+/// The share of a token's life after which a fresh one is fetched, in percent.
+pub const TOKEN_REFRESH_PERCENT: u32 = 80;
+
+/// Bytes put together for one write; what does not fit leaves in the next.
+pub const WRITE_BYTES: usize = 256 * 1024;
+/// Bytes asked for in one read.
+pub const READ_BYTES: usize = 64 * 1024;
+/// A batched frame larger than this gains nothing and makes others wait.
+pub const BATCH_FRAME_BYTES: usize = 128 * 1024;
+/// Events in a batched frame.
+pub const BATCH_FRAME_EVENTS: usize = 1024;
+/// What a hub takes that does not say how much it takes.
+pub const FRAME_BYTES: usize = 1024 * 1024;
+/// The largest frame taken from a hub: many events, each up to a frame of the publisher.
+pub const HUB_FRAME_BYTES: usize = 32 * 1024 * 1024;
+
+/// As the hub has it where a subscriber does not say.
+pub const MAX_IN_FLIGHT: usize = 1000;
+/// As the hub has it where a subscriber does not say.
+pub const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Acks that a runner sends together at most.
+pub const ACK_BATCH: usize = 256;
+/// How long the lease of a delivery that nobody takes is renewed: whoever is stuck for longer
+/// should not keep it from others.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
+/// Events of a tail that wait for the application; beyond it the hub is asked to pause.
+pub const TAIL_EVENTS: usize = 4096;
+/// Bytes of a tail that wait for the application.
+pub const TAIL_BYTES: usize = 8 * 1024 * 1024;
+/// How many times its bound a queue may grow by what was on its way; more is a broken hub.
+pub const OVERFULL: usize = 16;
+/// Gaps that nobody asked for; the newest are kept.
+pub const GAPS: usize = 256;
+/// Notices that a listener is behind; the newest are kept.
+pub const NOTICES: usize = 256;
+/// Before a subscription that the hub could not serve is asked for again.
+pub const RESUBSCRIBE_AFTER: Duration = Duration::from_secs(1);
+/// The wait after a refusal for overload that does not say how long.
+pub const OVERLOAD_WAIT: Duration = Duration::from_millis(250);
+
+/// A log from which nothing came while so many events of others came has been read to its end: a
+/// hub reads logs in turn, in pieces much smaller than this.
+pub const TAIL_ROUND: u64 = 8192;
+/// A resumed tail begins so much earlier, for what was stored at the same time elsewhere.
+pub const TAIL_OVERLAP_MS: i64 = 2000;

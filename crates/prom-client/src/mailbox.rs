@@ -1,0 +1,181 @@
+//! What the application wants from the connection: gathered here, taken by the connection's task whenever it
+//! can write. Nothing waits for a timer; what gathers while a write is under way leaves in the next.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use prom_protocol::frame::SubscriptionName;
+use prom_protocol::frame::subscribe::SubscribeOpts;
+use tokio::sync::{Notify, oneshot};
+
+use crate::Error;
+use crate::feed::Feed;
+use crate::pending::Pending;
+use crate::settle::Settlement;
+
+pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
+
+/// Everything but publishes and settlements.
+pub(crate) enum Command {
+    Subscribe(Box<Wish>),
+    /// The one of that number, or whichever has the name.
+    Unsubscribe { name: SubscriptionName, number: Option<u64>, reply: Option<Reply> },
+    Pause { name: SubscriptionName, number: u64, pausing: Pausing, reply: Option<Reply> },
+    /// The application has taken from a tail: there is room again.
+    Taken { name: SubscriptionName, number: u64 },
+    Close { reply: Option<Reply> },
+}
+
+/// A subscription that is to be.
+pub(crate) struct Wish {
+    pub feed: Arc<Feed>,
+    pub opts: SubscribeOpts,
+    pub reply: Reply,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pausing {
+    Pause,
+    Resume,
+}
+
+/// What has gathered.
+#[derive(Default)]
+pub(crate) struct Mail {
+    pub publishes: Vec<Pending>,
+    pub settlements: Vec<Settlement>,
+    pub commands: Vec<Command>,
+}
+
+impl Mail {
+    fn is_empty(&self) -> bool {
+        self.publishes.is_empty() && self.settlements.is_empty() && self.commands.is_empty()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Mailbox {
+    inner: Mutex<Inner>,
+    filled: Notify,
+}
+
+#[derive(Default)]
+struct Inner {
+    mail: Mail,
+    phase: Phase,
+}
+
+#[derive(Default)]
+enum Phase {
+    #[default]
+    Open,
+    /// Nothing new is begun; what was begun may be settled.
+    Closing,
+    /// Nobody reads any more.
+    Closed { reason: String },
+}
+
+impl Inner {
+    fn check(&self, begins: Begins) -> Result<(), Error> {
+        match (&self.phase, begins) {
+            (Phase::Open, _) | (Phase::Closing, Begins::Nothing) => Ok(()),
+            (Phase::Closing, Begins::Something) => Err(Error::closed("it was asked to close")),
+            (Phase::Closed { reason }, _) => Err(Error::closed(reason)),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Begins {
+    Something,
+    Nothing,
+}
+
+impl Mailbox {
+    /// A refused one is told so.
+    pub fn publish(&self, mut pending: Pending) {
+        let mut inner = self.inner.lock();
+        match inner.check(Begins::Something) {
+            Ok(()) => {
+                let was_empty = inner.mail.is_empty();
+                inner.mail.publishes.push(pending);
+                self.wake(inner, was_empty);
+            }
+            Err(error) => {
+                drop(inner);
+                pending.fail(error);
+            }
+        }
+    }
+
+    pub fn settle(&self, settlement: Settlement) {
+        self.settle_all(&mut vec![settlement]);
+    }
+
+    /// Takes all of them, leaving the vector empty; refused ones are told so.
+    pub fn settle_all(&self, settlements: &mut Vec<Settlement>) {
+        if settlements.is_empty() {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        match inner.check(Begins::Nothing) {
+            Ok(()) => {
+                let was_empty = inner.mail.is_empty();
+                inner.mail.settlements.append(settlements);
+                self.wake(inner, was_empty);
+            }
+            Err(error) => {
+                drop(inner);
+                settlements.drain(..).for_each(|settlement| settlement.answer(Err(error.clone())));
+            }
+        }
+    }
+
+    /// Subscribing begins something; all else may still be done while closing.
+    pub fn command(&self, command: Command) -> Result<(), Error> {
+        let begins = match command {
+            Command::Subscribe(_) => Begins::Something,
+            _ => Begins::Nothing,
+        };
+        let mut inner = self.inner.lock();
+        inner.check(begins)?;
+        let was_empty = inner.mail.is_empty();
+        inner.mail.commands.push(command);
+        self.wake(inner, was_empty);
+        Ok(())
+    }
+
+    /// Nothing new is begun from here on.
+    pub fn closing(&self) {
+        let mut inner = self.inner.lock();
+        if matches!(inner.phase, Phase::Open) {
+            inner.phase = Phase::Closing;
+        }
+    }
+
+    /// Nobody reads any more; what is in it comes back to be told so.
+    pub fn close(&self, reason: &str) -> Mail {
+        let mut inner = self.inner.lock();
+        if !matches!(inner.phase, Phase::Closed { .. }) {
+            inner.phase = Phase::Closed { reason: reason.to_owned() };
+        }
+        std::mem::take(&mut inner.mail)
+    }
+
+    /// Swaps what has gathered with `emptied`, so that its memory is used again.
+    pub fn take(&self, emptied: &mut Mail) {
+        std::mem::swap(&mut self.inner.lock().mail, emptied);
+    }
+
+    /// Ready when something may have gathered since the last time.
+    pub async fn filled(&self) {
+        self.filled.notified().await;
+    }
+
+    fn wake(&self, inner: parking_lot::MutexGuard<'_, Inner>, was_empty: bool) {
+        drop(inner);
+        if was_empty {
+            self.filled.notify_one();
+        }
+    }
+}

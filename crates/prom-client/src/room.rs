@@ -1,0 +1,111 @@
+//! How much may wait to be published: so many events and so many bytes, then callers wait in turn.
+
+use std::sync::Arc;
+
+use prom_types::NewEvent;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// One budget in bytes bounds both: every event costs at least its share of it.
+pub(crate) struct Room {
+    budget: Arc<Semaphore>,
+    most: usize,
+    least_cost: usize,
+}
+
+/// What waiting events take; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place(#[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
+
+impl Room {
+    pub fn new(events: usize, bytes: usize) -> Self {
+        let most = bytes.clamp(1, u32::MAX as usize);
+        Self { budget: Arc::new(Semaphore::new(most)), most, least_cost: (most / events.max(1)).max(1) }
+    }
+
+    /// A place if there is one right now and nobody waits for one.
+    pub fn try_enter(&self, events: &[NewEvent]) -> Option<Place> {
+        self.budget.clone().try_acquire_many_owned(self.cost(events)).ok().map(Place)
+    }
+
+    /// Waits in turn. The budget is never closed; if it were, nothing would hold callers back.
+    pub async fn enter(&self, events: &[NewEvent]) -> Option<Place> {
+        self.budget.clone().acquire_many_owned(self.cost(events)).await.ok().map(Place)
+    }
+
+    /// What takes more than all gets all.
+    fn cost(&self, events: &[NewEvent]) -> u32 {
+        let cost: usize = events.iter().map(|event| frame_bytes(event).max(self.least_cost)).sum();
+        cost.clamp(1, self.most) as u32
+    }
+}
+
+/// At most so many bytes are needed for an event in a frame: text may have to be escaped.
+pub(crate) fn frame_bytes(event: &NewEvent) -> usize {
+    const ESCAPED: usize = 6;
+    const FIXED: usize = 192;
+    const PER_ITEM: usize = 8;
+    const ID: usize = 40;
+    let text = event.key.as_ref().map_or(0, String::len) + event.sid.as_ref().map_or(0, String::len);
+    let tags: usize = event.tags.iter().map(|tag| tag.len() * ESCAPED + PER_ITEM).sum();
+    let headers: usize =
+        event.headers.iter().map(|(name, value)| name.len() + value.len() * ESCAPED + PER_ITEM).sum();
+    FIXED
+        + event.topic.len()
+        + event.payload.as_bytes().len()
+        + text * ESCAPED
+        + tags
+        + headers
+        + event.caused_by.len() * ID
+}
+
+#[cfg(test)]
+mod tests {
+    use prom_types::{EventId, TopicName};
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(payload: serde_json::Value) -> NewEvent {
+        NewEvent::new(TopicName::parse("a.b").unwrap(), payload)
+    }
+
+    #[test]
+    fn both_events_and_bytes_are_bounded() {
+        let few = Room::new(2, 1 << 20);
+        let small = [event(json!(1))];
+        let places: Vec<_> = std::iter::from_fn(|| few.try_enter(&small)).collect();
+        assert_eq!(places.len(), 2, "by count");
+        drop(places);
+        let large = [event(json!("x".repeat(600 << 10)))];
+        let place = few.try_enter(&large);
+        assert!(place.is_some());
+        assert!(few.try_enter(&large).is_none(), "by bytes");
+        drop(place);
+        assert!(few.try_enter(&large).is_some(), "room comes back");
+    }
+
+    #[test]
+    fn what_is_larger_than_the_room_gets_all_of_it() {
+        let room = Room::new(10, 1000);
+        let place = room.try_enter(&[event(json!("x".repeat(5000)))]);
+        assert!(place.is_some());
+        assert!(room.try_enter(&[event(json!(1))]).is_none());
+    }
+
+    #[test]
+    fn the_estimate_is_never_below_what_a_frame_takes() {
+        let mut awkward = event(json!({"a": [1, 2, 3]}));
+        awkward.id = Some(EventId::derived("a"));
+        awkward.exact = true;
+        awkward.ts = Some(i64::MIN);
+        awkward.key = Some("\u{1}\"\\".repeat(100));
+        awkward.sid = Some("\u{1f}".repeat(50));
+        awkward.partition = Some(u32::MAX);
+        awkward.tags = vec!["\n".repeat(10); 5];
+        awkward.caused_by = vec![EventId::derived("b"); 20];
+        awkward.headers.insert("x-a", "\"".repeat(500)).unwrap();
+        let mut out = Vec::new();
+        prom_protocol::frame::publish::write_batch(&mut out, None, std::iter::once(&awkward));
+        assert!(frame_bytes(&awkward) >= out.len(), "{} < {}", frame_bytes(&awkward), out.len());
+    }
+}

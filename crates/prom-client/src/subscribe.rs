@@ -1,0 +1,184 @@
+//! Subscribing with a group: what is asked for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_protocol::frame::SubscriptionName;
+use prom_protocol::frame::subscribe::{Backoff, Mode, Order, SubscribeOpts};
+use prom_types::{GroupName, TopicPattern};
+use tokio::sync::oneshot;
+
+use crate::client::ended;
+use crate::feed::{Feed, Kind};
+use crate::limits;
+use crate::mailbox::{Command, Wish};
+use crate::subscription::Subscription;
+use crate::{Client, Error, Position};
+
+/// A subscription being put together: [`Subscribe::start`] gives a handle to read from,
+/// [`Subscribe::run`] calls a handler.
+#[must_use = "nothing is subscribed to until start or run"]
+#[derive(Clone)]
+pub struct Subscribe<'a> {
+    client: &'a Client,
+    topic: String,
+    group: String,
+    opts: SubscribeOpts,
+    pub(crate) handling: Handling,
+}
+
+/// How a handler is run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handling {
+    pub concurrency: usize,
+    pub settling: SettledBy,
+}
+
+/// Who settles what a handler is done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SettledBy {
+    Result,
+    Handler,
+}
+
+impl Client {
+    /// Subscribes a group to a topic or a pattern. The subscribers of a group share its events.
+    ///
+    /// The first subscriber makes the group and decides its options; later ones agree with them or
+    /// say nothing. The topic need not exist yet; what comes later is read from its beginning.
+    ///
+    /// ```no_run
+    /// # async fn example(client: prom_client::Client) -> Result<(), prom_client::Error> {
+    /// use prom_client::{Order, Position};
+    ///
+    /// let mut orders = client
+    ///     .subscribe("orders.*", "billing")
+    ///     .from(Position::Earliest)
+    ///     .order(Order::Key)
+    ///     .start()
+    ///     .await?;
+    /// while let Some(delivery) = orders.next().await {
+    ///     delivery.ack().await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn subscribe(&self, topic: &str, group: &str) -> Subscribe<'_> {
+        Subscribe {
+            client: self,
+            topic: topic.to_owned(),
+            group: group.to_owned(),
+            opts: SubscribeOpts::default(),
+            handling: Handling { concurrency: 1, settling: SettledBy::Result },
+        }
+    }
+}
+
+impl Subscribe<'_> {
+    /// More topics or patterns.
+    pub fn topics<T: Into<String>>(mut self, more: impl IntoIterator<Item = T>) -> Self {
+        self.opts.topics.extend(more.into_iter().map(Into::into));
+        self
+    }
+
+    // Of the group.
+
+    /// Where a new group begins; [`Position::Latest`] unless said.
+    pub fn from(mut self, position: Position) -> Self {
+        position.write_to(&mut self.opts);
+        self
+    }
+
+    /// [`Order::Key`]: no event of a key while an earlier one of that key is unsettled.
+    pub fn order(mut self, order: Order) -> Self {
+        self.opts.order = Some(order);
+        self
+    }
+
+    /// How the events of the group are divided among its subscribers.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.opts.mode = Some(mode);
+        self
+    }
+
+    /// A jq program over the whole event; what it does not let through counts as settled.
+    pub fn filter(mut self, program: impl Into<String>) -> Self {
+        self.opts.filter = Some(program.into());
+        self
+    }
+
+    /// Failed attempts before an event goes to the dead letters; the topic's setting, else 5.
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        self.opts.max_attempts = Some(attempts);
+        self
+    }
+
+    /// The wait after the first failure, doubling to the longest; 200 ms and 30 s unless said.
+    pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
+        self.opts.backoff = Some(Backoff { first_ms: millis(first), max_ms: millis(longest) });
+        self
+    }
+
+    /// Delete the group when nobody subscribed to it for so long.
+    pub fn expire_after(mut self, unused: Duration) -> Self {
+        self.opts.expire_after = Some(millis(unused));
+        self
+    }
+
+    // Of this subscriber.
+
+    /// Events sent at once; 100 unless said.
+    pub fn batch_size(mut self, events: usize) -> Self {
+        self.opts.batch_size = Some(events);
+        self
+    }
+
+    /// Events leased to this subscriber at any time, over all its topics; 1000 unless said. That many
+    /// may wait here for the application; their leases are renewed meanwhile.
+    pub fn max_in_flight(mut self, events: usize) -> Self {
+        self.opts.max_in_flight = Some(events);
+        self
+    }
+
+    /// How long a lease lasts without being renewed; 30 s unless said. At least half of it is left when
+    /// the application takes a delivery.
+    pub fn ack_timeout(mut self, timeout: Duration) -> Self {
+        self.opts.ack_timeout_ms = Some(millis(timeout));
+        self
+    }
+
+    /// A name that people see when they ask who holds an event.
+    pub fn member_id(mut self, member: impl Into<String>) -> Self {
+        self.opts.member_id = Some(member.into());
+        self
+    }
+
+    /// Joins the group; ready when the hub has agreed. While there is no connection it waits for one.
+    pub async fn start(self) -> Result<Subscription, Error> {
+        let group = GroupName::parse(&self.group)?;
+        for topic in std::iter::once(&self.topic).chain(&self.opts.topics) {
+            TopicPattern::parse(topic)?;
+        }
+        let core = self.client.core();
+        let kind = Kind::Group {
+            max_in_flight: self.opts.max_in_flight.unwrap_or(limits::MAX_IN_FLIGHT),
+            ack_timeout: self.opts.ack_timeout_ms.map_or(limits::ACK_TIMEOUT, Duration::from_millis),
+        };
+        let name = SubscriptionName::new(self.topic, Some(&group));
+        let feed = Arc::new(Feed::new(core.next_number(), name, kind));
+        let subscription = Subscription::new(self.client.clone(), feed.clone());
+        begin(self.client, feed, self.opts).await?;
+        Ok(subscription)
+    }
+}
+
+/// Ready when the hub has agreed.
+pub(crate) async fn begin(client: &Client, feed: Arc<Feed>, opts: SubscribeOpts) -> Result<(), Error> {
+    let (reply, answer) = oneshot::channel();
+    client.core().mailbox.command(Command::Subscribe(Box::new(Wish { feed, opts, reply })))?;
+    answer.await.unwrap_or_else(|_| Err(ended()))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

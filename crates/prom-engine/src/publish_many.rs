@@ -1,0 +1,125 @@
+//! Publishing events that have nothing to do with each other, in one hand-over.
+//!
+//! A gateway reads many publishes at once. Each is admitted or refused for itself; those admitted
+//! share one commit, one answer and one wake-up.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use prom_store::{Commit, PendingCommit};
+use prom_types::{Durability, EventId, NewEvent, Receipt};
+
+use crate::topic::Topic;
+use crate::{Bus, Error};
+
+/// Events on their way into one commit.
+pub struct Gathering {
+    bus: Bus,
+    commit: Commit,
+    topics: Vec<Arc<Topic>>,
+    placed: Vec<Placed>,
+}
+
+/// Ready with the receipts, in the order in which the events were added, when all are durable; or
+/// with the one reason why none is known to be.
+#[must_use = "the events are durable only once this is ready"]
+pub struct Gathered {
+    commit: PendingCommit,
+    topics: Vec<Arc<Topic>>,
+    placed: Vec<Placed>,
+    durability: Durability,
+}
+
+struct Placed {
+    id: EventId,
+    partition: u32,
+    /// Which of the topics.
+    topic_at: usize,
+}
+
+impl Bus {
+    /// Begins to gather publishes that stand each for itself.
+    pub fn gather(&self) -> Gathering {
+        Gathering { bus: self.clone(), commit: Commit::default(), topics: Vec::new(), placed: Vec::new() }
+    }
+
+    /// Publishes events that stand each for itself: one that is refused does not hold up the others.
+    /// Results in their order.
+    pub fn publish_many(
+        &self,
+        events: Vec<NewEvent>,
+    ) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
+        let mut gathering = self.gather();
+        let admitted: Vec<Result<(), Error>> = events.iter().map(|event| gathering.add(event)).collect();
+        let gathered = gathering.send();
+        async move {
+            let mut receipts = match gathered.await {
+                Ok(receipts) => receipts.into_iter(),
+                Err(error) => return admitted.into_iter().map(|one| one.and_then(|()| Err(error.again()))).collect(),
+            };
+            admitted.into_iter().map(|one| one.and_then(|()| receipts.next().ok_or(Error::Closed))).collect()
+        }
+    }
+}
+
+impl Gathering {
+    /// Admits one more; what is refused leaves no trace.
+    pub fn add(&mut self, event: &NewEvent) -> Result<(), Error> {
+        let core = self.bus.core();
+        let place = core.place_for_publish(&event.topic)?;
+        core.check(&place, event)?;
+        let admitted = core.admit(place, event)?;
+        let known = self.topics.iter().rposition(|topic| Arc::ptr_eq(topic, &admitted.topic));
+        let topic_at = known.unwrap_or_else(|| {
+            self.topics.push(admitted.topic);
+            self.topics.len() - 1
+        });
+        self.placed.push(Placed { id: admitted.id, partition: admitted.append.log.partition, topic_at });
+        self.commit.appends.push(admitted.append);
+        Ok(())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.placed.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.placed.len()
+    }
+
+    /// Hands over what was gathered.
+    pub fn send(self) -> Gathered {
+        let core = self.bus.core();
+        let commit = match self.commit.is_empty() {
+            true => PendingCommit::known(Ok(Default::default())),
+            false => core.topics.commit(&*core.store, self.commit, &self.topics),
+        };
+        Gathered { commit, topics: self.topics, placed: self.placed, durability: core.store.durability() }
+    }
+}
+
+impl Future for Gathered {
+    type Output = Result<Vec<Receipt>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let committed = match ready!(Pin::new(&mut self.commit).poll(context)) {
+            Ok(committed) => committed,
+            Err(error) => return Poll::Ready(Err(Error::publish(error))),
+        };
+        let mut rest = committed.stored.as_slice();
+        for run in self.placed.chunk_by(|a, b| a.topic_at == b.topic_at) {
+            let (stored, behind) = rest.split_at(run.len().min(rest.len()));
+            self.topics[run[0].topic_at].committed(stored);
+            rest = behind;
+        }
+        let receipts = self.placed.iter().zip(committed.stored).map(|(placed, stored)| Receipt {
+            id: placed.id,
+            partition: placed.partition,
+            offset: stored.offset,
+            stored_ts: stored.stored_ts,
+            durability: self.durability,
+        });
+        Poll::Ready(Ok(receipts.collect()))
+    }
+}

@@ -1,0 +1,49 @@
+//! Whether an event that is not leased to the asker is settled: then acking it again is fine.
+
+use prom_store::{CursorName, Find};
+use prom_types::{EventId, GroupName, Offset, TopicPattern};
+
+use crate::{Bus, Error};
+
+impl Bus {
+    /// Whether the group has settled this event, in whichever of these topics it is. Of an event that
+    /// is not there (any more) nobody can tell, so it is not.
+    pub async fn is_settled(&self, topics: &[TopicPattern], group: &GroupName, id: EventId) -> Result<bool, Error> {
+        for topic in self.core().topics.matching(topics) {
+            for log in topic.logs() {
+                let Some(offset) = self.store().find(log, Find::Id(id)).await? else {
+                    continue;
+                };
+                let cursor = self.store().cursor(&CursorName::new(log.clone(), group.clone())).await?;
+                return Ok(cursor.is_some_and(|cursor| cursor.is_settled(offset)));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Of these ranges of offsets, both ends included, what the group has not settled.
+    pub async fn unsettled(
+        &self,
+        topic: &str,
+        partition: u32,
+        group: &GroupName,
+        ranges: &[(Offset, Offset)],
+    ) -> Result<Vec<(Offset, Offset)>, Error> {
+        let log = self.log(topic, partition)?;
+        let cursor = self.store().cursor(&CursorName::new(log, group.clone())).await?.unwrap_or_default();
+        let mut open = Vec::new();
+        for &(from, to) in ranges {
+            let mut next = from.max(cursor.floor);
+            for settled in cursor.above.iter() {
+                if settled.start > next && next <= to {
+                    open.push((next, to.min(settled.start - 1)));
+                }
+                next = next.max(settled.end);
+            }
+            if next <= to {
+                open.push((next, to));
+            }
+        }
+        Ok(open)
+    }
+}

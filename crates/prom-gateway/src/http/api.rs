@@ -1,0 +1,27 @@
+//! What every request shares.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::Hub;
+use crate::metrics::Sampler;
+
+/// The state of the router.
+pub(crate) struct Api {
+    pub hub: Arc<Hub>,
+    pub sampler: Arc<Sampler>,
+    /// On the monotonic clock.
+    pub started: Duration,
+    /// Written when somebody first asks.
+    pub openapi: OnceLock<Bytes>,
+}
+
+impl Api {
+    pub fn new(hub: Arc<Hub>) -> Arc<Self> {
+        let started = hub.clock.monotonic();
+        let sampler = Sampler::new(hub.bus.clone(), hub.clock.clone());
+        Arc::new(Self { hub, sampler, started, openapi: OnceLock::new() })
+    }
+}

@@ -1,0 +1,119 @@
+//! Who sends a request, and what that one may do.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use parking_lot::Mutex;
+use prom_auth::{Action, Identity};
+use prom_types::{GroupName, TopicName, TopicPattern};
+
+use super::api::Api;
+use super::problem::{Code, Problem};
+use crate::Hub;
+use crate::rates::{Bucket, RetryAfter};
+
+/// The bucket of the connection that a request came over. The server puts it into the request's
+/// extensions, so that all requests of one connection share it.
+#[derive(Clone)]
+pub struct ConnectionRate(Arc<Mutex<Bucket>>);
+
+impl ConnectionRate {
+    pub fn new(bucket: Bucket) -> Self {
+        Self(Arc::new(Mutex::new(bucket)))
+    }
+}
+
+/// Who was authenticated by `Authorization: Bearer`, or anybody where the hub is open.
+pub(crate) struct Caller {
+    identity: Identity,
+    connection: Option<ConnectionRate>,
+}
+
+impl FromRequestParts<Arc<Api>> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
+        let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let identity = api.hub.auth.authenticate(header.and_then(bearer)).await?;
+        Ok(Self { identity, connection: parts.extensions.get::<ConnectionRate>().cloned() })
+    }
+}
+
+/// The token of an `Authorization` header, if it is of that scheme.
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+impl Caller {
+    pub fn may(&self, action: Action, topic: &TopicName) -> Result<(), Problem> {
+        match self.identity.policy.allows(action, topic) {
+            true => Ok(()),
+            false => Err(self.forbidden(action, topic)),
+        }
+    }
+
+    pub fn may_in_group(&self, action: Action, topic: &TopicName, group: &GroupName) -> Result<(), Problem> {
+        match self.identity.policy.allows_in_group(action, topic, group) {
+            true => Ok(()),
+            false => Err(self.forbidden(action, &format!("{topic} in group {group}"))),
+        }
+    }
+
+    /// Everything that the pattern can match.
+    pub fn may_all(&self, action: Action, pattern: &TopicPattern, group: &GroupName) -> Result<(), Problem> {
+        match self.identity.policy.allows_pattern(action, pattern, Some(group)) {
+            true => Ok(()),
+            false => Err(self.forbidden(action, &format!("{pattern} in group {group}"))),
+        }
+    }
+
+    /// The hub as a whole.
+    pub fn may_everywhere(&self, action: Action) -> Result<(), Problem> {
+        match self.identity.policy.allows_everywhere(action) {
+            true => Ok(()),
+            false => Err(self.forbidden(action, "the hub as a whole (**)")),
+        }
+    }
+
+    fn forbidden(&self, action: Action, what: &str) -> Problem {
+        let who = self.identity.subject.as_deref().unwrap_or("this caller");
+        let detail = format!("{who} may not {action} {what}; use a token whose scopes or policy allow {action} there");
+        Problem::new(Code::Forbidden, detail)
+    }
+
+    /// Takes from the buckets of the connection, the topic and the subject: from all or from none.
+    pub fn take_rate(&self, hub: &Hub, topic: &TopicName, count: usize) -> Result<(), RetryAfter> {
+        let now = hub.clock.monotonic();
+        if let Some(connection) = &self.connection {
+            connection.0.lock().take(count, now)?;
+        }
+        let taken = hub.rates.take(topic, self.identity.subject.as_deref(), count, now);
+        if let (Err(_), Some(connection)) = (&taken, &self.connection) {
+            connection.0.lock().give_back(count);
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bearer_token_is_a_token() {
+        for (header, token) in [
+            ("Bearer abc", Some("abc")),
+            ("bearer  abc ", Some("abc")),
+            ("Basic abc", None),
+            ("Bearer ", None),
+            ("Bearer", None),
+            ("", None),
+        ] {
+            assert_eq!(bearer(header), token, "{header:?}");
+        }
+    }
+}

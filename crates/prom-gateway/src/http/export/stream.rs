@@ -1,0 +1,126 @@
+//! The task that reads ahead of the client, and the stream that the client's pace pulls from.
+//!
+//! ```text
+//!   store ─read─▶ records ─write─▶ chunk ─▶ bounded queue ─▶ socket
+//! ```
+//!
+//! The next page is read while the chunk before it is on its way. When the client goes, the queue
+//! closes and the task ends.
+
+use bytes::Bytes;
+use futures::Stream;
+use prom_engine::Bus;
+use prom_store::{ReadBatch, ReadLimit};
+use tokio::sync::mpsc;
+
+use super::Part;
+use super::format::{Before, Format};
+use crate::http::limits::{EXPORT_CHUNK_BYTES, EXPORT_CHUNKS_WAITING, EXPORT_READ_BYTES, EXPORT_READ_EVENTS};
+
+/// What to do where events cannot be read any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnDamage {
+    BreakOff,
+    Skip,
+}
+
+/// Why an export broke off. The client only sees that it did; the log says why.
+#[derive(Debug, thiserror::Error)]
+#[error("the export broke off: {0}")]
+pub(super) struct BrokenOff(String);
+
+type Chunk = Result<Bytes, BrokenOff>;
+
+pub(super) fn start(bus: Bus, parts: Vec<Part>, format: Format, damage: OnDamage) -> impl Stream<Item = Chunk> + use<> {
+    let (chunks, waiting) = mpsc::channel(EXPORT_CHUNKS_WAITING);
+    tokio::spawn(async move {
+        let mut export = Export { bus, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
+        match export.run(parts).await {
+            Ok(()) | Err(Ended::ClientLeft) => {}
+            Err(Ended::Failed(reason)) => {
+                tracing::error!(reason, "an export broke off");
+                let _client_left = export.chunks.send(Err(BrokenOff(reason))).await;
+            }
+        }
+    });
+    futures::stream::unfold(waiting, |mut waiting| async move { Some((waiting.recv().await?, waiting)) })
+}
+
+enum Ended {
+    ClientLeft,
+    Failed(String),
+}
+
+struct Export {
+    bus: Bus,
+    format: Format,
+    damage: OnDamage,
+    chunks: mpsc::Sender<Chunk>,
+    chunk: Vec<u8>,
+    before: Before,
+}
+
+impl Export {
+    async fn run(&mut self, parts: Vec<Part>) -> Result<(), Ended> {
+        self.format.begin(&mut self.chunk);
+        for part in &parts {
+            self.part(part).await?;
+        }
+        self.format.end(&mut self.chunk);
+        self.flush().await
+    }
+
+    async fn part(&mut self, part: &Part) -> Result<(), Ended> {
+        let limit = ReadLimit { events: EXPORT_READ_EVENTS, bytes: EXPORT_READ_BYTES };
+        let mut from = part.from;
+        while from < part.end {
+            let read = self.bus.store().read(&part.log, from, limit).await;
+            let batch = read.map_err(|error| Ended::Failed(error.to_string()))?;
+            self.check(&batch)?;
+            self.batch(part, &batch).await?;
+            if batch.next <= from {
+                break;
+            }
+            from = batch.next;
+        }
+        Ok(())
+    }
+
+    async fn batch(&mut self, part: &Part, batch: &ReadBatch) -> Result<(), Ended> {
+        for record in &batch.records {
+            if record.offset() >= part.end {
+                return Ok(());
+            }
+            self.format.event(&part.log, record, self.before, &mut self.chunk).map_err(Ended::Failed)?;
+            self.before = Before::Some;
+            if self.chunk.len() >= EXPORT_CHUNK_BYTES {
+                self.flush().await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, batch: &ReadBatch) -> Result<(), Ended> {
+        match (&batch.damage, self.damage) {
+            (None, _) => Ok(()),
+            (Some(damage), OnDamage::BreakOff) => Err(Ended::Failed(damage.to_string())),
+            (Some(damage), OnDamage::Skip) => {
+                tracing::warn!(%damage, "an export passes over what cannot be read");
+                Ok(())
+            }
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), Ended> {
+        if self.chunk.is_empty() {
+            return Ok(());
+        }
+        let chunk = std::mem::replace(&mut self.chunk, new_chunk());
+        self.chunks.send(Ok(chunk.into())).await.map_err(|_| Ended::ClientLeft)
+    }
+}
+
+/// With room for the event that goes over the edge.
+fn new_chunk() -> Vec<u8> {
+    Vec::with_capacity(EXPORT_CHUNK_BYTES + EXPORT_CHUNK_BYTES / 8)
+}

@@ -1,0 +1,112 @@
+//! Lines that are published together.
+
+use hashbrown::HashMap;
+use prom_auth::Action;
+use prom_engine::Bus;
+use prom_types::{NewEvent, Offset, Receipt, TopicName};
+
+use super::report::Report;
+use crate::Hub;
+use crate::http::caller::Caller;
+use crate::http::limits::{IMPORT_BATCH_BYTES, IMPORT_BATCH_EVENTS};
+use crate::http::position::logs_of;
+
+#[derive(Default)]
+pub(super) struct Batch {
+    lines: Vec<(u64, NewEvent)>,
+    bytes: usize,
+    ends: HashMap<TopicName, Ends>,
+}
+
+/// Where each partition of a topic ended before, and from then on where our own events end. Whatever
+/// gets an offset before that was there already.
+#[derive(Default)]
+struct Ends {
+    /// Whether the topic was there when we looked; then this has an entry for each of its partitions.
+    known: bool,
+    next: Vec<Offset>,
+}
+
+impl Batch {
+    pub fn add(&mut self, number: u64, event: NewEvent, bytes: usize) {
+        self.lines.push((number, event));
+        self.bytes += bytes;
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.lines.len() >= IMPORT_BATCH_EVENTS || self.bytes >= IMPORT_BATCH_BYTES
+    }
+
+    /// Publishes what was gathered and tells the report; afterwards it is empty.
+    pub async fn publish(&mut self, hub: &Hub, caller: &Caller, report: &mut Report) {
+        self.bytes = 0;
+        let lines = std::mem::take(&mut self.lines);
+        let (mut numbers, mut events) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+        let mut per_topic: HashMap<TopicName, usize> = HashMap::new();
+        for (number, event) in lines {
+            match caller.may(Action::Publish, &event.topic) {
+                Ok(()) => {
+                    *per_topic.entry(event.topic.clone()).or_default() += 1;
+                    numbers.push(number);
+                    events.push(event);
+                }
+                Err(problem) => report.bad(number, &problem),
+            }
+        }
+        for (topic, count) in per_topic {
+            wait_for_rate(hub, caller, &topic, count).await;
+            self.learn_ends(&hub.bus, topic).await;
+        }
+        self.fit_partitions(&mut events);
+        let topics: Vec<TopicName> = events.iter().map(|event| event.topic.clone()).collect();
+        let results = hub.bus.publish_many(events).await;
+        for ((number, topic), result) in numbers.into_iter().zip(topics).zip(results) {
+            match result {
+                Ok(receipt) if self.is_new(&topic, &receipt) => report.stored(),
+                Ok(_) => report.duplicate(),
+                Err(error) => report.bad(number, &error.into()),
+            }
+        }
+    }
+
+    /// A topic that is not there yet ends at 0 everywhere.
+    async fn learn_ends(&mut self, bus: &Bus, topic: TopicName) {
+        let logs = match self.ends.get(&topic).is_some_and(|ends| ends.known) {
+            true => return,
+            false => logs_of(bus, &topic).await.unwrap_or_default(),
+        };
+        let ends = self.ends.entry(topic).or_default();
+        ends.known = !logs.is_empty();
+        ends.next.resize(logs.len(), 0);
+        for (next, log) in ends.next.iter_mut().zip(&logs) {
+            // A store that cannot say will refuse the events too, and that is told.
+            *next = bus.store().bounds(log).await.unwrap_or_default().next.max(*next);
+        }
+    }
+
+    /// A partition that the topic does not have here is chosen anew, by key or id.
+    fn fit_partitions(&self, events: &mut [NewEvent]) {
+        for event in events {
+            let partitions = self.ends.get(&event.topic).map_or(0, |ends| ends.next.len());
+            event.partition = event.partition.filter(|&partition| (partition as usize) < partitions);
+        }
+    }
+
+    fn is_new(&mut self, topic: &TopicName, receipt: &Receipt) -> bool {
+        let ends = self.ends.entry(topic.clone()).or_default();
+        let at = receipt.partition as usize;
+        if ends.next.len() <= at {
+            ends.next.resize(at + 1, 0);
+        }
+        let new = receipt.offset >= ends.next[at];
+        ends.next[at] = ends.next[at].max(receipt.offset + 1);
+        new
+    }
+}
+
+/// An import has no hurry: it waits until its turn.
+async fn wait_for_rate(hub: &Hub, caller: &Caller, topic: &TopicName, count: usize) {
+    while let Err(wait) = caller.take_rate(hub, topic, count) {
+        tokio::time::sleep(wait.0).await;
+    }
+}

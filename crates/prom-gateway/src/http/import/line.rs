@@ -1,0 +1,55 @@
+//! One line of an import: an event as an export wrote it, read back into what is published.
+
+use bytes::Bytes;
+use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::http::body::check_object;
+use crate::http::extract::topic_name;
+use crate::http::problem::{Code, Problem};
+
+/// Where and when it was stored is decided anew; everything else is kept.
+#[derive(Deserialize)]
+struct Exported<'a> {
+    id: Option<EventId>,
+    ts: Option<EpochMs>,
+    topic: Option<String>,
+    partition: Option<u32>,
+    key: Option<String>,
+    sid: Option<String>,
+    #[serde(default)]
+    headers: Headers,
+    #[serde(default)]
+    caused_by: Vec<EventId>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+}
+
+pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<NewEvent, Problem> {
+    check_object(text)?;
+    let exported: Exported<'_> = serde_json::from_slice(text).map_err(|error| {
+        let code = if error.is_data() { Code::BadRequest } else { Code::BadJson };
+        Problem::new(code, format!("not an event: {error}"))
+    })?;
+    let topic = match (topic, &exported.topic) {
+        (Some(topic), _) => topic.clone(),
+        (None, Some(name)) => topic_name(name)?,
+        (None, None) => return Err(Problem::field("topic", "is missing; give it in the event or as ?topic=…")),
+    };
+    Ok(NewEvent {
+        topic,
+        payload: Json::parse(text.slice_ref(exported.payload.get().as_bytes()))?,
+        id: exported.id,
+        exact: exported.id.is_some(),
+        ts: exported.ts,
+        key: exported.key,
+        headers: exported.headers,
+        tags: exported.tags,
+        caused_by: exported.caused_by,
+        sid: exported.sid,
+        partition: exported.partition,
+    })
+}

@@ -1,0 +1,89 @@
+//! `POST /import`: whole events, one per line, as an export wrote them.
+//!
+//! Promises: ids are kept and stored once, however often a file is imported; memory stays flat
+//! whatever the file's size; a bad line stops nothing and is described in the answer; where rates
+//! are limited the import is slowed down to them instead of refused.
+
+mod batch;
+mod line;
+mod lines;
+mod report;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use prom_types::TopicName;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use self::batch::Batch;
+use self::lines::{Line, Lines};
+use self::report::Report;
+use super::api::Api;
+use super::caller::Caller;
+use super::extract::{Params, topic_name};
+use super::problem::{Problem, Problems, PublishProblems};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ImportParams {
+    /// The topic that all events go to; else each event says.
+    topic: Option<String>,
+}
+
+#[utoipa::path(
+    post,
+    path = "/import",
+    tag = "events",
+    summary = "Store whole events, one per line",
+    description = "Id, time, key, headers, session, tags and causes are kept; the partition too where the topic has it. \
+                   The answer comes in lines: `{line, error}` for bad lines, `{progress}` now and then, and at the end \
+                   `{imported, duplicates, failed}`.",
+    params(ImportParams),
+    request_body(content((String = "application/x-ndjson")), description = "One event per line"),
+    responses(
+        (status = 200, description = "Lines about what became of it", content((String = "application/x-ndjson"))),
+        Problems,
+        PublishProblems,
+    ),
+)]
+pub(super) async fn import(
+    State(api): State<Arc<Api>>,
+    caller: Caller,
+    Params(params): Params<ImportParams>,
+    body: Body,
+) -> Result<Response, Problem> {
+    let topic = params.topic.as_deref().map(topic_name).transpose()?;
+    let (report, answer) = report::start();
+    tokio::spawn(run(api, caller, topic, body, report));
+    Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answer)).into_response())
+}
+
+/// Runs beside the answer, so that errors and progress are told while lines still come.
+async fn run(api: Arc<Api>, caller: Caller, topic: Option<TopicName>, body: Body, mut report: Report) {
+    let mut lines = Lines::new(body);
+    let mut batch = Batch::default();
+    loop {
+        match lines.next().await {
+            Ok(Some(Line::Whole { number, text })) => match line::read(&text, topic.as_ref()) {
+                Ok(event) => batch.add(number, event, text.len()),
+                Err(problem) => report.bad(number, &problem),
+            },
+            Ok(Some(Line::TooLong { number, problem })) => report.bad(number, &problem),
+            Ok(None) => break,
+            Err(problem) => {
+                // What came before the body broke off is imported all the same.
+                batch.publish(&api.hub, &caller, &mut report).await;
+                return report.broken_off(lines.number(), &problem);
+            }
+        }
+        if batch.is_full() {
+            batch.publish(&api.hub, &caller, &mut report).await;
+        }
+    }
+    batch.publish(&api.hub, &caller, &mut report).await;
+    report.end();
+}

@@ -1,0 +1,80 @@
+//! What became of an import, told line by line.
+//!
+//! The queue has room for everything that can be told, so telling never waits: a client that reads
+//! nothing before it has sent everything is served all the same.
+
+use bytes::Bytes;
+use futures::Stream;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::http::limits::{IMPORT_ERRORS, IMPORT_REPORT_EVERY};
+use crate::http::problem::Problem;
+
+/// Besides the errors: the end, and some progress.
+const ROOM_FOR_MORE: usize = 64;
+
+pub(super) struct Report {
+    lines: mpsc::Sender<Bytes>,
+    imported: u64,
+    duplicates: u64,
+    failed: u64,
+    reported: u64,
+}
+
+pub(super) fn start() -> (Report, impl Stream<Item = Result<Bytes, std::convert::Infallible>>) {
+    let (lines, waiting) = mpsc::channel(IMPORT_ERRORS + ROOM_FOR_MORE);
+    let report = Report { lines, imported: 0, duplicates: 0, failed: 0, reported: 0 };
+    let answer = futures::stream::unfold(waiting, |mut waiting| async move { Some((Ok(waiting.recv().await?), waiting)) });
+    (report, answer)
+}
+
+impl Report {
+    pub fn stored(&mut self) {
+        self.imported += 1;
+        self.progress();
+    }
+
+    pub fn duplicate(&mut self) {
+        self.duplicates += 1;
+        self.progress();
+    }
+
+    pub fn bad(&mut self, line: u64, problem: &Problem) {
+        self.failed += 1;
+        if self.failed <= IMPORT_ERRORS as u64 {
+            self.tell(&json!({"line": line, "error": problem}));
+        }
+    }
+
+    /// Only where there is room left beside the errors and the end.
+    fn progress(&mut self) {
+        let done = self.imported + self.duplicates;
+        if done - self.reported >= IMPORT_REPORT_EVERY {
+            self.reported = done;
+            let to_come = IMPORT_ERRORS.saturating_sub(usize::try_from(self.failed).unwrap_or(IMPORT_ERRORS));
+            if self.lines.capacity() > to_come + 2 {
+                self.tell(&json!({"progress": done}));
+            }
+        }
+    }
+
+    pub fn end(self) {
+        self.tell(&self.sums());
+    }
+
+    /// The body ended in the middle: what came before is imported.
+    pub fn broken_off(self, line: u64, problem: &Problem) {
+        self.tell(&json!({"line": line, "error": problem}));
+        self.tell(&self.sums());
+    }
+
+    fn sums(&self) -> serde_json::Value {
+        json!({"imported": self.imported, "duplicates": self.duplicates, "failed": self.failed})
+    }
+
+    /// A client that has gone is told nothing.
+    fn tell(&self, value: &serde_json::Value) {
+        let _client_left = self.lines.try_send(Bytes::from(format!("{value}\n")));
+    }
+}

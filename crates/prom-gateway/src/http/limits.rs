@@ -1,0 +1,42 @@
+//! Limits of the HTTP API beyond those of the gateway's options, each with its reason.
+
+use std::time::Duration;
+
+/// Items of one batch: each may come back as a problem document, so this bounds the answer.
+pub const BATCH_ITEMS: usize = prom_types::limits::BATCH_EVENTS;
+/// A body that stands still for so long is not coming.
+pub const BODY_SILENCE: Duration = Duration::from_secs(30);
+
+/// Events of one replay, unless asked otherwise, and at most.
+pub const REPLAY_EVENTS: usize = 1000;
+pub const REPLAY_MOST_EVENTS: usize = 10_000;
+/// A replay is held in memory whole; beyond this it ends early and says where to go on.
+pub const REPLAY_BYTES: usize = 8 * 1024 * 1024;
+
+/// An export leaves in pieces of about this size: large enough that handing one over costs nothing.
+pub const EXPORT_CHUNK_BYTES: usize = 256 * 1024;
+/// Pieces that wait for a slow reader. Beyond it nothing more is read for it.
+pub const EXPORT_CHUNKS_WAITING: usize = 2;
+/// What one read of the store brings.
+pub const EXPORT_READ_BYTES: usize = 1024 * 1024;
+pub const EXPORT_READ_EVENTS: usize = 16 * 1024;
+
+/// The longest line of an import. A whole event with every part at its limit and each character of
+/// its headers escaped fits.
+pub const IMPORT_LINE_BYTES: usize = 5 * 1024 * 1024;
+/// Lines of an import that are published together.
+pub const IMPORT_BATCH_EVENTS: usize = 1000;
+pub const IMPORT_BATCH_BYTES: usize = 1024 * 1024;
+/// Bad lines of an import that are described; the rest are only counted. Because of this the
+/// answer always fits its queue, and a client that sends everything before it reads is no trouble.
+pub const IMPORT_ERRORS: usize = 1000;
+/// Lines between two reports of an import's progress.
+pub const IMPORT_REPORT_EVERY: u64 = 100_000;
+
+/// How long a readiness check waits for the store.
+pub const READY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Rates are measured over so long.
+pub const RATE_WINDOW: Duration = Duration::from_secs(10);
+/// Nobody asked for rates for so long: sampling stops.
+pub const RATE_INTEREST: Duration = Duration::from_secs(60);

@@ -1,0 +1,106 @@
+//! The HTTP API: publishing, reading and administration, one file per route.
+//!
+//! ```text
+//!   request ─▶ origin ─▶ caller (who, what rights) ─▶ route ─▶ bus ─▶ answer or problem document
+//! ```
+//!
+//! Promises: every refusal is a problem document; bodies are bounded or streamed; what an answer
+//! costs in memory does not follow the size of a topic. The OpenAPI document is made from the routes.
+
+mod api;
+mod caller;
+mod limits;
+mod origin;
+mod problem;
+
+mod body;
+mod cloud_events;
+mod extract;
+mod flag;
+mod position;
+mod schema;
+
+mod publish;
+mod latest_by_key;
+mod replay;
+mod export;
+mod import;
+
+mod put_topic;
+mod topics;
+
+mod change_group;
+mod cursors;
+mod groups;
+mod lag;
+mod partitions;
+mod set_cursor;
+mod why;
+
+mod health;
+mod home;
+mod metrics;
+mod openapi;
+mod stats;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use http::{Method, Uri};
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::api::Api;
+pub use self::caller::ConnectionRate;
+pub(crate) use self::limits::{RATE_INTEREST, RATE_WINDOW};
+use self::problem::Problem;
+use crate::Hub;
+
+/// Every route of the HTTP API. The upgrade to WebSocket on `/` is the server's.
+pub fn router(hub: Arc<Hub>) -> Router {
+    let cors = hub.options.cors.clone();
+    let (router, _) = routes().split_for_parts();
+    let router = router
+        .route("/", get(home::get))
+        .fallback(|uri: Uri| async move { Problem::no_such_path(uri.path()) })
+        .method_not_allowed_fallback(|method: Method| async move { Problem::wrong_method(&method) })
+        .with_state(Api::new(hub))
+        .layer(axum::middleware::from_fn_with_state(cors.clone(), origin::guard));
+    match origin::layer(&cors) {
+        Some(layer) => router.layer(layer),
+        None => router,
+    }
+}
+
+/// The OpenAPI 3.1 document of [`router`].
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    routes().into_openapi()
+}
+
+fn routes() -> OpenApiRouter<Arc<Api>> {
+    OpenApiRouter::with_openapi(openapi::Document::openapi())
+        .routes(routes!(publish::publish))
+        .routes(routes!(latest_by_key::get))
+        .routes(routes!(replay::replay))
+        .routes(routes!(export::export))
+        .routes(routes!(import::import))
+        .routes(routes!(topics::list))
+        .routes(routes!(topics::get))
+        .routes(routes!(put_topic::put))
+        .routes(routes!(groups::list))
+        .routes(routes!(groups::get))
+        .routes(routes!(change_group::patch))
+        .routes(routes!(change_group::delete))
+        .routes(routes!(cursors::list))
+        .routes(routes!(set_cursor::post))
+        .routes(routes!(lag::get))
+        .routes(routes!(why::get))
+        .routes(routes!(partitions::list))
+        .routes(routes!(stats::get))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(metrics::get))
+        .routes(routes!(openapi::get))
+}

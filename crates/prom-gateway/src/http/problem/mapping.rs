@@ -1,0 +1,88 @@
+//! From what goes wrong inside to what the caller is told. Codes are decided where WebSocket's are.
+
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use prom_auth::AuthError;
+use prom_engine::Error;
+use prom_protocol::FrameError;
+use prom_protocol::frame::err::MaybeStored;
+use prom_store::StoreError;
+use prom_types::Invalid;
+
+use super::{Code, Problem};
+use crate::problem;
+use crate::rates::RetryAfter;
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let told = problem::of_bus(&error);
+        let code = match error {
+            Error::Store(StoreError::NotCompacted { .. }) => Code::BadRequest,
+            _ => told.code,
+        };
+        let mut problem = Self::new(code, told.msg);
+        problem.stored = told.stored.map(|stored| match stored {
+            MaybeStored::No => "no",
+            MaybeStored::Unknown => "unknown",
+        });
+        problem
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        let code = match invalid {
+            Invalid::TooLarge { .. } => Code::TooLarge,
+            Invalid::Json { .. } => Code::BadJson,
+            _ => Code::BadRequest,
+        };
+        Self::new(code, invalid.to_string())
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<AuthError> for Problem {
+    fn from(error: AuthError) -> Self {
+        let told = problem::of_auth(&error);
+        Self::new(told.code, told.msg)
+    }
+}
+
+impl From<RetryAfter> for Problem {
+    fn from(wait: RetryAfter) -> Self {
+        let millis = wait.millis();
+        Self::new(Code::RateLimited, format!("too many events; try again in {millis} ms")).retry_after(millis)
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(Code::BadRequest, rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Self {
+        Self::new(Code::BadRequest, rejection.body_text())
+    }
+}
+
+impl From<JsonRejection> for Problem {
+    fn from(rejection: JsonRejection) -> Self {
+        let code = match rejection {
+            JsonRejection::JsonSyntaxError(_) => Code::BadJson,
+            _ => Code::BadRequest,
+        };
+        Self::new(code, rejection.body_text())
+    }
+}
+
+impl From<FrameError> for Problem {
+    fn from(error: FrameError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}

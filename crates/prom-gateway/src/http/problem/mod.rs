@@ -1,0 +1,169 @@
+//! What a refused request gets: a problem document (RFC 9457) with one of the protocol's codes.
+//!
+//! Promises: every refusal of this API is one of these, also unknown paths and wrong methods; the
+//! detail says what is wrong, where, and how to put it right; a refused request has changed nothing
+//! unless `stored` says that it may have.
+
+mod mapping;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+pub(crate) use prom_protocol::ErrorCode as Code;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A problem document.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// `urn:promethean:problem:` and the code.
+    #[serde(rename = "type")]
+    #[schema(example = "urn:promethean:problem:bad_request")]
+    kind: String,
+    /// What the code means in general.
+    title: &'static str,
+    #[schema(example = 400)]
+    status: u16,
+    /// What is wrong here, and how to put it right.
+    detail: String,
+    /// The same codes as over WebSocket.
+    #[schema(value_type = String, example = "bad_request")]
+    #[serde(serialize_with = "as_text")]
+    code: Code,
+    /// Which item of a batch, counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<usize>,
+    /// The parameter, field or attribute that is at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    /// Try again after so many milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+    /// Whether a failed publish may be there all the same: `no` or `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stored: Option<&'static str>,
+}
+
+/// Details quote what came from outside; however long that was, a problem stays small.
+const DETAIL_BYTES: usize = 1000;
+
+fn shortened(mut detail: String) -> String {
+    if detail.len() > DETAIL_BYTES {
+        detail.truncate(detail.floor_char_boundary(DETAIL_BYTES));
+        detail.push('…');
+    }
+    detail
+}
+
+fn as_text<S: serde::Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(code.as_str())
+}
+
+impl Problem {
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:promethean:problem:{}", code.as_str()),
+            title: code.meaning(),
+            status: code.http_status(),
+            detail: shortened(detail.into()),
+            code,
+            index: None,
+            field: None,
+            retry_after_ms: None,
+            stored: None,
+        }
+    }
+
+    /// A field, parameter or attribute that is missing or wrong.
+    pub fn field(name: impl Into<String>, reason: impl std::fmt::Display) -> Self {
+        let name = name.into();
+        let mut problem = Self::new(Code::BadRequest, format!("{name}: {reason}"));
+        problem.field = Some(name);
+        problem
+    }
+
+    pub fn with_field(mut self, name: impl Into<String>) -> Self {
+        self.field = Some(name.into());
+        self
+    }
+
+    /// For refusals that HTTP knows by a status of their own.
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status.as_u16();
+        self
+    }
+
+    pub fn at(mut self, index: usize) -> Self {
+        self.index = Some(index);
+        self
+    }
+
+    pub fn retry_after(mut self, millis: u64) -> Self {
+        self.retry_after_ms = Some(millis);
+        self
+    }
+
+    /// No such path.
+    pub fn no_such_path(path: &str) -> Self {
+        let detail = format!("there is nothing at {path:?}; /openapi.json lists what there is");
+        Self::new(Code::BadRequest, detail).with_status(StatusCode::NOT_FOUND)
+    }
+
+    pub fn wrong_method(method: &http::Method) -> Self {
+        let detail = format!("{method} is not offered here; the Allow header says what is");
+        Self::new(Code::BadRequest, detail).with_status(StatusCode::METHOD_NOT_ALLOWED)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            tracing::error!(detail = self.detail, "a request failed");
+        }
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(millis) = self.retry_after_ms {
+            headers.insert(RETRY_AFTER, HeaderValue::from(millis.div_ceil(1000)));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// The problem documents that any route with rights may answer.
+#[derive(utoipa::IntoResponses)]
+#[allow(dead_code, reason = "read by the OpenAPI generator only")]
+pub(crate) enum Problems {
+    /// Something in the request is missing or wrong; `field` names it.
+    #[response(status = 400, content_type = "application/problem+json")]
+    BadRequest(Problem),
+    /// No token, or one that is not valid (any more).
+    #[response(status = 401, content_type = "application/problem+json")]
+    Unauthorized(Problem),
+    /// The token's rights do not cover this.
+    #[response(status = 403, content_type = "application/problem+json")]
+    Forbidden(Problem),
+    /// The topic, the group or the event does not exist.
+    #[response(status = 404, content_type = "application/problem+json")]
+    Unknown(Problem),
+    /// The hub cannot do this now; try again.
+    #[response(status = 503, content_type = "application/problem+json")]
+    Unavailable(Problem),
+}
+
+/// What publishing may answer besides.
+#[derive(utoipa::IntoResponses)]
+#[allow(dead_code, reason = "read by the OpenAPI generator only")]
+pub(crate) enum PublishProblems {
+    /// The body, an item or a payload is above its limit.
+    #[response(status = 413, content_type = "application/problem+json")]
+    TooLarge(Problem),
+    /// Too many events for the connection, the topic or the subject; `retry_after_ms` says how long to wait.
+    #[response(status = 429, content_type = "application/problem+json")]
+    RateLimited(Problem),
+}

@@ -1,0 +1,53 @@
+//! Writing receipts.
+
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use prom_types::Receipt;
+use serde::Serialize;
+
+use super::form::Form;
+use crate::http::problem::{Code, Problem};
+
+/// One result of a batch.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum BatchItem {
+    Stored(Receipt),
+    Refused(Problem),
+}
+
+pub(super) fn one(receipt: &Receipt) -> Result<Response, Problem> {
+    let mut body = Vec::new();
+    write(receipt, &mut body)?;
+    Ok(json(body, "application/json"))
+}
+
+/// Lines for lines, else an array.
+pub(super) fn all(
+    form: Form,
+    results: impl ExactSizeIterator<Item = Result<Receipt, Problem>>,
+) -> Result<Response, Problem> {
+    let lines = form == Form::Lines;
+    let mut body = Vec::with_capacity(results.len() * 160 + 2);
+    let mut before: &[u8] = if lines { b"" } else { b"[" };
+    for result in results {
+        body.extend_from_slice(before);
+        write(&result.map_or_else(BatchItem::Refused, BatchItem::Stored), &mut body)?;
+        before = if lines { b"\n" } else { b"," };
+    }
+    match (lines, body.is_empty()) {
+        (true, true) => {}
+        (true, false) => body.push(b'\n'),
+        (false, true) => body.extend_from_slice(b"[]"),
+        (false, false) => body.push(b']'),
+    }
+    Ok(json(body, if lines { "application/x-ndjson" } else { "application/json" }))
+}
+
+fn write(value: &impl Serialize, out: &mut Vec<u8>) -> Result<(), Problem> {
+    serde_json::to_writer(out, value).map_err(|error| Problem::new(Code::Internal, error.to_string()))
+}
+
+fn json(body: Vec<u8>, content_type: &'static str) -> Response {
+    ([(CONTENT_TYPE, content_type)], body).into_response()
+}

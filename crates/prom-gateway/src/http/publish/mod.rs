@@ -1,0 +1,105 @@
+//! `POST /publish`: one event, a batch of them, or CloudEvents.
+//!
+//! The answer has the form of the question: one receipt for one event, an array for an array, lines
+//! for lines. Items of a batch stand for themselves unless `?atomic=1` makes it all or nothing.
+
+mod answer;
+mod form;
+mod send;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use prom_types::{Invalid, NewEvent};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use self::form::Form;
+pub(super) use self::send::send_each;
+use super::api::Api;
+use super::caller::Caller;
+use super::extract::{Params, topic_name};
+use super::problem::{Problem, Problems, PublishProblems};
+use super::schema::{BatchResult, CloudEvent, PublishRequest, Receipt};
+use super::{body, flag};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PublishParams {
+    /// `1`: all of a batch is stored or nothing; the answer is then all receipts or one problem.
+    #[serde(default, deserialize_with = "flag::read")]
+    #[param(value_type = Option<u8>, minimum = 0, maximum = 1)]
+    atomic: bool,
+    /// The topic of CloudEvents whose `type` is not one.
+    topic: Option<String>,
+}
+
+#[utoipa::path(
+    post,
+    path = "/publish",
+    tag = "events",
+    summary = "Publish one event or many",
+    description = "Answers when what is stored is as durable as the receipt says. An id that was published in the \
+                   last ten minutes stores nothing and gives the first receipt.",
+    params(PublishParams),
+    request_body(
+        content(
+            (PublishRequest = "application/json"),
+            (Vec<PublishRequest> = "application/json"),
+            (String = "application/x-ndjson"),
+            (CloudEvent = "application/cloudevents+json"),
+            (Vec<CloudEvent> = "application/cloudevents-batch+json"),
+        ),
+        description = "One event, an array of events, or one event per line. CloudEvents in binary mode come with \
+                       `ce-` headers and any body."
+    ),
+    responses(
+        (status = 200, description = "A receipt, or one result per item", content(
+            (Receipt = "application/json"),
+            (Vec<BatchResult> = "application/json"),
+            (String = "application/x-ndjson"),
+        )),
+        Problems,
+        PublishProblems,
+    ),
+)]
+pub(super) async fn publish(
+    State(api): State<Arc<Api>>,
+    caller: Caller,
+    Params(params): Params<PublishParams>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let hub = &*api.hub;
+    let text = body::whole(body, hub.options.body_bytes).await?;
+    let topic = params.topic.as_deref().map(topic_name).transpose()?;
+    let form = Form::of(&headers, &text);
+    let mut items = form.read(&headers, &text, topic.as_ref(), hub.options.frame_bytes)?;
+    carry_trace(&headers, &mut items)?;
+    if form.is_single() {
+        let event = items.pop().unwrap_or_else(|| Err(Problem::field("body", "is empty; send an event")))?;
+        return answer::one(&send::send_one(hub, &caller, event).await?);
+    }
+    match params.atomic {
+        true => answer::all(form, send::send_all_or_none(hub, &caller, items).await?.into_iter().map(Ok)),
+        false => answer::all(form, send_each(hub, &caller, items).await.into_iter()),
+    }
+}
+
+/// The trace that the request belongs to goes on with its events, unless they name their own.
+fn carry_trace(headers: &HeaderMap, items: &mut [Result<NewEvent, Problem>]) -> Result<(), Invalid> {
+    for name in ["traceparent", "tracestate"] {
+        let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) else {
+            return Ok(());
+        };
+        for event in items.iter_mut().flatten() {
+            if event.headers.get(name).is_none() {
+                event.headers.insert(name, value)?;
+            }
+        }
+    }
+    Ok(())
+}

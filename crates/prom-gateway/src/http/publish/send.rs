@@ -1,0 +1,67 @@
+//! Handing events to the bus, after rights and rates.
+
+use hashbrown::HashMap;
+use prom_auth::Action;
+use prom_types::{NewEvent, Receipt, TopicName};
+
+use crate::Hub;
+use crate::http::caller::Caller;
+use crate::http::problem::Problem;
+
+pub(super) async fn send_one(hub: &Hub, caller: &Caller, event: NewEvent) -> Result<Receipt, Problem> {
+    admit(hub, caller, &event)?;
+    Ok(hub.bus.publish_event(event).await?)
+}
+
+/// Each for itself: a refused one changes nothing for the others. Results in their order.
+pub(crate) async fn send_each(
+    hub: &Hub,
+    caller: &Caller,
+    items: Vec<Result<NewEvent, Problem>>,
+) -> Vec<Result<Receipt, Problem>> {
+    let mut results = Vec::with_capacity(items.len());
+    let mut events = Vec::with_capacity(items.len());
+    let mut places = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let admitted = item.and_then(|event| admit(hub, caller, &event).map(|()| event));
+        results.push(match admitted {
+            Ok(event) => {
+                events.push(event);
+                places.push(index);
+                None
+            }
+            Err(problem) => Some(Err(problem.at(index))),
+        });
+    }
+    let sent = hub.bus.publish_many(events).await;
+    for (index, result) in places.into_iter().zip(sent) {
+        results[index] = Some(result.map_err(|error| Problem::from(error).at(index)));
+    }
+    results.into_iter().flatten().collect()
+}
+
+/// All of them or none. The problem names the first item at fault where one item is.
+pub(super) async fn send_all_or_none(
+    hub: &Hub,
+    caller: &Caller,
+    items: Vec<Result<NewEvent, Problem>>,
+) -> Result<Vec<Receipt>, Problem> {
+    let mut events = Vec::with_capacity(items.len());
+    let mut per_topic: HashMap<TopicName, usize> = HashMap::new();
+    for (index, item) in items.into_iter().enumerate() {
+        let event = item.map_err(|problem| problem.at(index))?;
+        caller.may(Action::Publish, &event.topic).map_err(|problem| problem.at(index))?;
+        *per_topic.entry(event.topic.clone()).or_default() += 1;
+        events.push(event);
+    }
+    for (topic, count) in &per_topic {
+        caller.take_rate(hub, topic, *count)?;
+    }
+    Ok(hub.bus.publish_batch(events).await?)
+}
+
+fn admit(hub: &Hub, caller: &Caller, event: &NewEvent) -> Result<(), Problem> {
+    caller.may(Action::Publish, &event.topic)?;
+    caller.take_rate(hub, &event.topic, 1)?;
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! `POST /cursors`: rewinds a group or lets it skip ahead. Fences what is in flight; audited.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use prom_auth::Action;
+use prom_engine::Position;
+use prom_store::LogName;
+use prom_types::{EpochMs, Offset};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::api::Api;
+use super::caller::Caller;
+use super::extract::{JsonBody, group_name, topic_name};
+use super::position::{self, Asked};
+use super::problem::{Problem, Problems};
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SetCursorBody {
+    topic: String,
+    group: String,
+    /// All partitions unless given.
+    partition: Option<u32>,
+    /// `earliest`, `latest`, `ts`, `afterId` or `offset`.
+    from: Option<String>,
+    ts: Option<EpochMs>,
+    after_id: Option<String>,
+    /// Needs a partition where the topic has several.
+    offset: Option<Offset>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CursorsMoved {
+    topic: String,
+    group: String,
+    cursors: Vec<CursorMoved>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CursorMoved {
+    partition: u32,
+    /// The new floor.
+    offset: Offset,
+}
+
+#[utoipa::path(
+    post,
+    path = "/cursors",
+    tag = "groups",
+    summary = "Move the cursor of a group",
+    description = "What was delivered before can no longer be settled. Partitions are moved one after the other; \
+                   if one fails, those before it have moved.",
+    request_body = SetCursorBody,
+    responses((status = 200, body = CursorsMoved), Problems),
+)]
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    caller: Caller,
+    JsonBody(body): JsonBody<SetCursorBody>,
+) -> Result<Json<CursorsMoved>, Problem> {
+    let (topic, group) = (topic_name(&body.topic)?, group_name(&body.group)?);
+    caller.may_in_group(Action::Admin, &topic, &group)?;
+    let asked = Asked { from: body.from, ts: body.ts, after_id: body.after_id, offset: body.offset };
+    let missing = || Problem::field("from", "is missing; one of earliest, latest, ts, afterId, offset");
+    let position = asked.position()?.ok_or_else(missing)?;
+    let bus = &api.hub.bus;
+    let logs = position::logs_of(bus, &topic).await?;
+    let moves = match body.partition {
+        Some(partition) => vec![(partition, position)],
+        None => everywhere(&api, &logs, position).await?,
+    };
+    let mut cursors = Vec::with_capacity(moves.len());
+    for (partition, position) in moves {
+        let offset = bus.set_cursor(&topic, partition, &group, position).await?;
+        cursors.push(CursorMoved { partition, offset });
+    }
+    Ok(Json(CursorsMoved { topic: topic.to_string(), group: group.to_string(), cursors }))
+}
+
+/// What the position means in each partition.
+async fn everywhere(api: &Api, logs: &[LogName], position: Position) -> Result<Vec<(u32, Position)>, Problem> {
+    let one = logs.len() == 1;
+    match position {
+        Position::Offset(_) if !one => {
+            Err(Problem::field("partition", "is missing; an offset belongs to one partition, and the topic has several"))
+        }
+        // The event is in one partition only; in the others its time counts.
+        Position::AfterId(_) if !one => {
+            let offsets = position::offsets(&api.hub.bus, logs, position).await?;
+            Ok(logs.iter().zip(offsets).map(|(log, offset)| (log.partition, Position::Offset(offset))).collect())
+        }
+        position => Ok(logs.iter().map(|log| (log.partition, position)).collect()),
+    }
+}

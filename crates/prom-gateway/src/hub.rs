@@ -1,0 +1,60 @@
+//! What every connection and every request shares.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use prom_auth::Authenticator;
+use prom_engine::Bus;
+use prom_store::Clock;
+use tokio::sync::watch;
+
+use crate::GatewayOptions;
+use crate::rates::Rates;
+
+/// A running hub, without its sockets. Cheap to share; holds nothing durable.
+pub struct Hub {
+    pub bus: Bus,
+    pub auth: Authenticator,
+    pub options: GatewayOptions,
+    /// Per topic and per subject; a connection has its own bucket.
+    pub rates: Rates,
+    pub clock: Arc<dyn Clock>,
+    /// Sockets that are open, WebSocket and HTTP alike.
+    pub(crate) sockets: AtomicUsize,
+    pub(crate) websockets: AtomicUsize,
+    /// True once every connection has to end.
+    pub(crate) stopping: watch::Sender<bool>,
+    next_connection: AtomicU64,
+}
+
+impl Hub {
+    pub fn new(bus: Bus, auth: Authenticator, clock: Arc<dyn Clock>, options: GatewayOptions) -> Arc<Self> {
+        Arc::new(Self {
+            rates: Rates::new(options.rates),
+            bus,
+            auth,
+            options,
+            clock,
+            sockets: AtomicUsize::new(0),
+            websockets: AtomicUsize::new(0),
+            stopping: watch::Sender::new(false),
+            next_connection: AtomicU64::new(1),
+        })
+    }
+
+    /// WebSocket connections that are open.
+    pub fn ws_connections(&self) -> usize {
+        self.websockets.load(Ordering::Relaxed)
+    }
+
+    /// Ready when every connection has to end.
+    pub(crate) async fn stopped(&self) {
+        let mut stopping = self.stopping.subscribe();
+        // The sender lives as long as the hub.
+        drop(stopping.wait_for(|stopping| *stopping).await);
+    }
+
+    pub(crate) fn next_connection(&self) -> u64 {
+        self.next_connection.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,24 @@
+//! The hub that strangers connect to: the bus over WebSocket and HTTP, with rights and limits.
+//!
+//! ```text
+//!   socket ─▶ server ─┬─▶ ws/    frames ─▶ rights ─▶ rates ─▶ bus
+//!                     └─▶ http/  requests ─▶ rights ─▶ rates ─▶ bus
+//! ```
+//!
+//! Promises: nothing durable is kept here; a connection's rights are its own; what one connection
+//! costs is bounded by its limits, whatever it sends and however slowly it reads.
+
+mod hub;
+mod options;
+mod problem;
+pub mod rates;
+mod server;
+
+pub mod http;
+mod metrics;
+mod ws;
+
+pub use hub::Hub;
+pub use options::{Cors, GatewayOptions};
+pub use rates::{Rate, RateOptions};
+pub use server::{ServeError, Server, ServerOptions, Tls};

@@ -1,0 +1,10 @@
+//! What the hub counts, for people and for Prometheus.
+
+mod exposition;
+mod family;
+mod rates;
+mod sampler;
+
+pub(crate) use exposition::exposition;
+pub(crate) use rates::{EventRates, EventTotals, TopicRates};
+pub(crate) use sampler::Sampler;

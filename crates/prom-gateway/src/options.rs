@@ -1,0 +1,60 @@
+//! How a hub treats those who connect. Every limit with its reason.
+
+use std::time::Duration;
+
+use crate::rates::RateOptions;
+
+/// Limits and manners of the gateway. The defaults suit a hub on the open network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GatewayOptions {
+    /// The largest WebSocket message and the largest body of a single publish over HTTP.
+    pub frame_bytes: usize,
+    /// The largest body of a batch or an import over HTTP, per item it is `frame_bytes`.
+    pub body_bytes: usize,
+    /// Open sockets, beyond which new ones are refused.
+    pub connections: usize,
+    /// Each costs a task and a window.
+    pub subscriptions_per_connection: usize,
+    /// How long a socket may stay without a valid AUTH.
+    pub auth_deadline: Duration,
+    /// How long an HTTP client may take to send the head of a request.
+    pub header_deadline: Duration,
+    /// Between two pings to a client that is silent.
+    pub ping_interval: Duration,
+    /// A client from which nothing came for so long is gone.
+    pub silence_limit: Duration,
+    /// Bytes that wait to be written to one client, beyond which nothing more is taken from it or read for it.
+    pub write_buffer_bytes: usize,
+    /// Requests of one connection that are under way, beyond which nothing more is read from it.
+    pub pipeline: usize,
+    pub rates: RateOptions,
+    pub cors: Cors,
+}
+
+/// Which web pages of other origins may use the HTTP API.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Cors {
+    #[default]
+    None,
+    Any,
+    Origins(Vec<String>),
+}
+
+impl Default for GatewayOptions {
+    fn default() -> Self {
+        Self {
+            frame_bytes: 1024 * 1024,
+            body_bytes: 16 * 1024 * 1024,
+            connections: 20_000,
+            subscriptions_per_connection: 1000,
+            auth_deadline: Duration::from_secs(10),
+            header_deadline: Duration::from_secs(10),
+            ping_interval: Duration::from_secs(20),
+            silence_limit: Duration::from_secs(60),
+            write_buffer_bytes: 256 * 1024,
+            pipeline: 4096,
+            rates: RateOptions::default(),
+            cors: Cors::default(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What went wrong, as a client is told: one mapping for WebSocket and HTTP.
+
+use prom_auth::AuthError;
+use prom_engine::Error;
+use prom_protocol::ErrorCode;
+use prom_protocol::frame::err::{MaybeStored, Problem};
+use prom_store::Outcome;
+use prom_types::Invalid;
+
+/// The code of an error of the bus.
+pub fn code_of(error: &Error) -> ErrorCode {
+    match error {
+        Error::Invalid(Invalid::TooLarge { .. }) => ErrorCode::TooLarge,
+        Error::UnknownTopic { .. }
+        | Error::UnknownGroup { .. }
+        | Error::NotOfTheGroup { .. }
+        | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
+        Error::NotLeased { .. } => ErrorCode::UnknownId,
+        Error::Fenced { .. } => ErrorCode::Fenced,
+        Error::PublishFailed { .. } => ErrorCode::PublishFailed,
+        Error::AckFailed { .. } => ErrorCode::AckFailed,
+        Error::Contended { .. } | Error::Closed => ErrorCode::Overloaded,
+        Error::Store(_) | Error::Document { .. } | Error::Incomplete { .. } | Error::CloseFailed { .. } => {
+            ErrorCode::Internal
+        }
+        Error::Invalid(_)
+        | Error::CursorBeyondEnd { .. }
+        | Error::OptionConflict { .. }
+        | Error::BadOption { .. }
+        | Error::TopicChange { .. }
+        | Error::GroupChange { .. }
+        | Error::KeyRequired { .. }
+        | Error::Filter(_)
+        | Error::Payload { .. } => ErrorCode::BadRequest,
+    }
+}
+
+pub fn of_bus(error: &Error) -> Problem {
+    let stored = match error {
+        Error::PublishFailed { stored: Outcome::NotStored, .. } => Some(MaybeStored::No),
+        Error::PublishFailed { .. } => Some(MaybeStored::Unknown),
+        _ => None,
+    };
+    let msg = match error {
+        Error::Closed => "the hub is shutting down; connect again in a moment".to_owned(),
+        other => other.to_string(),
+    };
+    Problem { stored, ..Problem::new(code_of(error), msg) }
+}
+
+pub fn of_auth(error: &AuthError) -> Problem {
+    let code = ErrorCode::parse(error.code()).unwrap_or(ErrorCode::Internal);
+    Problem::new(code, error.to_string())
+}

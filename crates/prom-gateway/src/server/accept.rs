@@ -1,0 +1,182 @@
+//! Accepting sockets and serving what they ask for.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::connect_info::ConnectInfo;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
+use prom_protocol::ErrorCode;
+use prom_protocol::frame::err::Problem;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+
+use super::{Serves, Stream, guard, upgrade};
+use crate::{Hub, ws};
+
+/// Before accepting again after the system refused: it is out of file descriptors, most likely.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+/// The head of a request is no place for data.
+const HEAD_BYTES: usize = 64 * 1024;
+
+/// One listener's way into the hub.
+#[derive(Clone)]
+pub struct Door {
+    pub hub: Arc<Hub>,
+    pub router: Router,
+    pub tls: Option<TlsAcceptor>,
+    pub places: Arc<Semaphore>,
+    pub serves: Serves,
+}
+
+impl Door {
+    /// Accepts until it is told to stop.
+    pub async fn accept(self, listener: TcpListener) {
+        loop {
+            let (socket, peer) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(AFTER_FAILURE).await;
+                    continue;
+                }
+            };
+            let Ok(place) = self.places.clone().try_acquire_owned() else {
+                tracing::debug!(%peer, "no place for another connection");
+                tokio::spawn(refuse(socket));
+                continue;
+            };
+            let door = self.clone();
+            tokio::spawn(async move {
+                door.hub.sockets.fetch_add(1, Ordering::Relaxed);
+                door.serve(socket).await;
+                door.hub.sockets.fetch_sub(1, Ordering::Relaxed);
+                drop(place);
+            });
+        }
+    }
+
+    async fn serve(&self, socket: TcpStream) {
+        let Ok(peer) = socket.peer_addr() else {
+            return;
+        };
+        // Frames are gathered before they are written; waiting for more would only add delay.
+        if let Err(error) = socket.set_nodelay(true) {
+            tracing::debug!(%peer, %error, "cannot turn off the delay of small writes");
+        }
+        let stream = match &self.tls {
+            None => Stream::Plain(socket),
+            Some(tls) => match tokio::time::timeout(self.hub.options.header_deadline, tls.accept(socket)).await {
+                Ok(Ok(stream)) => Stream::Tls(Box::new(stream)),
+                Ok(Err(error)) => return tracing::debug!(%peer, %error, "no TLS"),
+                Err(_) => return tracing::debug!(%peer, "no TLS in time"),
+            },
+        };
+        let upgraded = self.serve_http(stream, peer).await;
+        if let Some(on_upgrade) = upgraded
+            && let Ok(upgraded) = on_upgrade.await
+            && let Ok(parts) = upgraded.downcast::<TokioIo<Stream>>()
+        {
+            ws::run(self.hub.clone(), parts.io.into_inner(), parts.read_buf).await;
+        }
+    }
+
+    /// Requests one after the other; returns when the connection ends or becomes a WebSocket.
+    async fn serve_http(&self, stream: Stream, peer: std::net::SocketAddr) -> Option<OnUpgrade> {
+        let upgraded: Arc<Mutex<Option<OnUpgrade>>> = Arc::default();
+        let service = service_fn(|mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            let upgraded = upgraded.clone();
+            async move { Ok::<_, Infallible>(self.answer(request, &upgraded).await) }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(self.hub.options.header_deadline).max_buf_size(HEAD_BYTES);
+        let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        tokio::pin!(connection);
+        tokio::select! {
+            ended = connection.as_mut() => log_end(ended, peer),
+            () = self.hub.stopped() => {
+                connection.as_mut().graceful_shutdown();
+                log_end(connection.await, peer);
+            }
+        }
+        upgraded.lock().take()
+    }
+
+    async fn answer(&self, mut request: Request<Incoming>, upgraded: &Mutex<Option<OnUpgrade>>) -> Response<Body> {
+        if let Err(reason) = guard::check(&self.hub, request.headers()) {
+            return refusal(StatusCode::FORBIDDEN, ErrorCode::Forbidden, reason);
+        }
+        let path = request.uri().path();
+        let wants_socket = upgrade::is_asked_for(&request) && matches!(path, "/" | "/ws");
+        match (wants_socket, self.serves) {
+            (true, Serves::Everything | Serves::WebSocket) => match upgrade::accept(request.headers()) {
+                Ok(response) => {
+                    *upgraded.lock() = Some(hyper::upgrade::on(&mut request));
+                    response
+                }
+                Err(reason) => refusal(StatusCode::BAD_REQUEST, ErrorCode::BadRequest, reason),
+            },
+            (true, Serves::Http) => {
+                let reason = "WebSockets are served on another port of this hub";
+                refusal(StatusCode::BAD_REQUEST, ErrorCode::BadRequest, reason)
+            }
+            (false, Serves::WebSocket) => {
+                let reason = "only WebSockets are served here; HTTP has a port of its own (OPS_PORT)";
+                refusal(StatusCode::UPGRADE_REQUIRED, ErrorCode::BadRequest, reason)
+            }
+            (false, _) => match self.router.clone().oneshot(request.map(Body::new)).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+        }
+    }
+}
+
+fn log_end(ended: Result<(), hyper::Error>, peer: std::net::SocketAddr) {
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "an HTTP connection ended");
+    }
+}
+
+/// A problem document without the router.
+fn refusal(status: StatusCode, code: ErrorCode, reason: &str) -> Response<Body> {
+    let problem = Problem::new(code, reason);
+    let document = serde_json::json!({
+        "type": format!("urn:promethean:problem:{code}"),
+        "title": code.meaning(),
+        "status": status.as_u16(),
+        "detail": problem.msg,
+        "code": code,
+    });
+    let mut response = Response::new(Body::from(Bytes::from(document.to_string())));
+    *response.status_mut() = status;
+    let kind = http::HeaderValue::from_static("application/problem+json");
+    response.headers_mut().insert(http::header::CONTENT_TYPE, kind);
+    response
+}
+
+/// No place is left: said in HTTP, whatever was asked.
+async fn refuse(mut socket: TcpStream) {
+    const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    let told = async {
+        socket.write_all(FULL).await?;
+        socket.shutdown().await
+    };
+    if !matches!(tokio::time::timeout(Duration::from_secs(1), told).await, Ok(Ok(()))) {
+        tracing::debug!("a connection that found no place did not wait to be told");
+    }
+}

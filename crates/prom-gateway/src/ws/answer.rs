@@ -1,0 +1,188 @@
+//! Answering: bursts in the order in which they came, frames in the order within them.
+
+use std::sync::Arc;
+
+use prom_engine::Error;
+use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::ok::{self, Placed};
+use prom_protocol::frame::{Which, ok as frames};
+use prom_types::{Durability, EventId, Receipt};
+use tokio::sync::mpsc;
+
+use super::burst::{AckForm, Item, Name, Reply, Sent, Slot, Waiting};
+use super::outbox::{Outbox, frame};
+use crate::problem;
+
+/// Answers until nobody sends bursts any more.
+pub async fn run(mut bursts: mpsc::Receiver<Sent>, outbox: Arc<Outbox>, durability: Durability) {
+    while let Some(sent) = bursts.recv().await {
+        answer(sent, &outbox, durability).await;
+    }
+}
+
+async fn answer(sent: Sent, outbox: &Outbox, durability: Durability) {
+    let published = match sent.gathered {
+        Some(gathered) => gathered.await,
+        None => Ok(Vec::new()),
+    };
+    let acked = match sent.acks {
+        Some(acks) => acks.await,
+        None => Vec::new(),
+    };
+    let mut results = Results { receipts: Receipts::new(published), acked: acked.into_iter(), durability };
+    let mut slots = sent.slots.into_iter().peekable();
+    while slots.peek().is_some() {
+        outbox.room().await;
+        let mut later = None;
+        outbox.put(|out| {
+            // Written in one go, unless one of them has to be waited for.
+            for Slot { corr, what } in slots.by_ref() {
+                match what {
+                    Waiting::Later(reply) => {
+                        later = Some((corr, reply));
+                        return;
+                    }
+                    what => results.write(out, corr, what),
+                }
+            }
+        });
+        if let Some((corr, reply)) = later {
+            let reply = reply.await;
+            outbox.put(|out| write_reply(out, corr.as_ref(), reply));
+        }
+    }
+}
+
+/// What the bus said, to be given out in order.
+struct Results {
+    receipts: Receipts,
+    acked: std::vec::IntoIter<Result<(), Error>>,
+    durability: Durability,
+}
+
+/// Receipts one after the other, or the same problem for all.
+enum Receipts {
+    Some(std::vec::IntoIter<Receipt>),
+    None(Problem),
+}
+
+impl Receipts {
+    fn new(published: Result<Vec<Receipt>, Error>) -> Self {
+        match published {
+            Ok(receipts) => Self::Some(receipts.into_iter()),
+            Err(error) => Self::None(problem::of_bus(&error)),
+        }
+    }
+
+    fn next(&mut self) -> Result<Receipt, Problem> {
+        match self {
+            Self::Some(receipts) => receipts.next().ok_or_else(|| problem::of_bus(&Error::Closed)),
+            Self::None(problem) => Err(problem.clone()),
+        }
+    }
+}
+
+impl Results {
+    fn write(&mut self, out: &mut Vec<u8>, corr: Option<prom_protocol::Corr>, what: Waiting) {
+        let corr = corr.as_ref();
+        match what {
+            Waiting::Publish => match self.receipts.next() {
+                Ok(receipt) => frame(out, |out| ok::write_receipt(out, corr, &receipt)),
+                Err(problem) => frame(out, |out| problem.write(out, corr)),
+            },
+            Waiting::Batch(items) => {
+                let results: Vec<Result<Placed, Problem>> = items.into_iter().map(|item| self.placed(item)).collect();
+                let results = results.iter().map(|result| result.as_ref().copied());
+                frame(out, |out| ok::write_results(out, corr, self.durability, results));
+            }
+            Waiting::Ack { count, form } => {
+                let reply = self.acked(count, form);
+                write_reply(out, corr, reply);
+            }
+            Waiting::Ready(reply) => write_reply(out, corr, reply),
+            // Handled by the caller, who can wait.
+            Waiting::Later(_) => {}
+        }
+    }
+
+    fn placed(&mut self, item: Item) -> Result<Placed, Problem> {
+        match item {
+            Item::Refused(problem) => Err(problem),
+            Item::Publish { given } => self.receipts.next().map(|receipt| placed(&receipt, given)),
+        }
+    }
+
+    fn acked(&mut self, count: usize, form: AckForm) -> Reply {
+        let results: Vec<Result<(), Error>> = self.acked.by_ref().take(count).collect();
+        let hard = results.iter().filter_map(|result| result.as_ref().err());
+        match form {
+            AckForm::One => match hard.into_iter().next() {
+                Some(error) => Reply::Err(problem::of_bus(error)),
+                None => Reply::Ok,
+            },
+            AckForm::Many { missing, named } => {
+                let failed = |error: &&Error| !matches!(error, Error::NotLeased { .. });
+                if let Some(error) = hard.into_iter().find(failed) {
+                    return Reply::Err(problem::of_bus(error));
+                }
+                let lost = named.iter().zip(&results).filter(|(_, result)| result.is_err()).map(|(name, _)| *name);
+                let unknown = with(missing, lost);
+                match is_none(&unknown) {
+                    true => Reply::Ok,
+                    false => Reply::Unknown(unknown),
+                }
+            }
+        }
+    }
+}
+
+/// The id is told only to publishers who do not know it.
+fn placed(receipt: &Receipt, given: Option<EventId>) -> Placed {
+    Placed {
+        partition: receipt.partition,
+        offset: receipt.offset,
+        stored_ts: receipt.stored_ts,
+        id: given.is_none().then_some(receipt.id),
+    }
+}
+
+fn with(missing: Which, lost: impl Iterator<Item = Name>) -> Which {
+    match missing {
+        Which::Ids(mut ids) => {
+            ids.extend(lost.filter_map(|name| if let Name::Id(id) = name { Some(id) } else { None }));
+            Which::Ids(ids)
+        }
+        Which::Offsets { partition, mut ranges } => {
+            ranges.extend(
+                lost.filter_map(|name| if let Name::Offset(offset) = name { Some((offset, offset)) } else { None }),
+            );
+            Which::Offsets { partition, ranges }
+        }
+    }
+}
+
+fn is_none(which: &Which) -> bool {
+    match which {
+        Which::Ids(ids) => ids.is_empty(),
+        Which::Offsets { ranges, .. } => ranges.is_empty(),
+    }
+}
+
+pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply: Reply) {
+    match reply {
+        Reply::Ok => frame(out, |out| frames::write(out, corr)),
+        Reply::Subscribed(begin) => {
+            frame(out, |out| frames::write(out, corr));
+            if begin.send(()).is_err() {
+                tracing::debug!("a subscription ended before it began");
+            }
+        }
+        Reply::Welcome(welcome) => frame(out, |out| frames::write_welcome(out, corr, &welcome)),
+        Reply::Stored { receipts, given, durability } => {
+            let results = receipts.iter().zip(given).map(|(receipt, given)| Ok(placed(receipt, given)));
+            frame(out, |out| frames::write_results(out, corr, durability, results));
+        }
+        Reply::Unknown(which) => frame(out, |out| frames::write_unknown(out, corr, &which)),
+        Reply::Err(problem) => frame(out, |out| problem.write(out, corr)),
+    }
+}

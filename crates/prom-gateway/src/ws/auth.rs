@@ -1,0 +1,65 @@
+//! AUTH: who the connection speaks for. The first frame, and again whenever the client has a new token.
+
+use prom_auth::Identity;
+use prom_protocol::frame::auth::{Auth, BATCH, Welcome};
+use prom_protocol::frame::err::Problem;
+use prom_protocol::{Corr, ErrorCode};
+
+use super::burst::{Reply, Waiting};
+use super::connection::Connection;
+use super::outbox::frame;
+use super::subscribe::{forbidden, may_subscribe};
+use crate::problem;
+
+impl Connection {
+    pub(super) async fn auth(&mut self, corr: Option<Corr>, auth: Auth<'_>) {
+        let reply = match self.authenticate(&auth).await {
+            Ok(welcome) => Reply::Welcome(Box::new(welcome)),
+            Err(problem) => Reply::Err(problem),
+        };
+        self.burst.answer(corr, Waiting::Ready(reply));
+    }
+
+    async fn authenticate(&mut self, auth: &Auth<'_>) -> Result<Welcome, Problem> {
+        let token = auth.token.as_deref();
+        let identity = self.hub.auth.authenticate(token).await.map_err(|error| problem::of_auth(&error))?;
+        if let Some(before) = &self.identity
+            && before.subject != identity.subject
+        {
+            let msg = "this connection speaks for another subject; connect anew for a new one";
+            return Err(Problem::new(ErrorCode::Forbidden, msg));
+        }
+        if self.identity.is_none() {
+            // What was agreed on at first holds: subscriptions depend on it.
+            self.batches = auth.features.iter().any(|feature| feature == BATCH);
+        }
+        self.topics.forget();
+        self.pulse.authenticated(identity.expires_at_ms);
+        self.end_forbidden(&identity);
+        let welcome = Welcome {
+            hub: concat!("prom/", env!("CARGO_PKG_VERSION")).to_owned(),
+            features: if self.batches { vec![BATCH.to_owned()] } else { Vec::new() },
+            frame_bytes: self.hub.options.frame_bytes,
+            connection: self.name.clone(),
+            subject: identity.subject.as_deref().map(str::to_owned),
+            expires_at_ms: identity.expires_at_ms,
+        };
+        self.identity = Some(identity);
+        Ok(welcome)
+    }
+
+    /// Subscriptions that the new rights do not cover end, and their client is told.
+    fn end_forbidden(&mut self, identity: &Identity) {
+        let outbox = &self.outbox;
+        self.subscriptions.retain(|name, subscribed| {
+            let group = subscribed.in_group().map(|in_group| &in_group.group);
+            let allowed = may_subscribe(&identity.policy, &subscribed.patterns, group);
+            if !allowed {
+                subscribed.end();
+                let problem = forbidden(&subscribed.patterns, group);
+                outbox.put(|out| frame(out, |out| problem.write_for(out, name)));
+            }
+            allowed
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! The frames that came in one read, on their way to their answers.
+//!
+//! Publishes share one commit and acks one message per dispatcher; each frame keeps its place.
+
+use futures::future::BoxFuture;
+use prom_engine::{Gathered, Gathering, Ticket};
+use prom_protocol::Corr;
+use prom_protocol::frame::Which;
+use prom_protocol::frame::auth::Welcome;
+use prom_protocol::frame::err::Problem;
+use prom_types::{Durability, EventId, Receipt};
+use tokio::sync::oneshot;
+
+/// More are not gathered before they are handed over: the first should not wait for the last.
+pub const MOST: usize = 512;
+
+#[derive(Default)]
+pub struct Burst {
+    pub gathering: Option<Gathering>,
+    /// To be acked, in the order of their slots.
+    pub acks: Vec<Ticket>,
+    pub slots: Vec<Slot>,
+}
+
+/// One frame's place.
+pub struct Slot {
+    pub corr: Option<Corr>,
+    pub what: Waiting,
+}
+
+/// What a frame waits for.
+pub enum Waiting {
+    /// The next receipt.
+    Publish,
+    Batch(Vec<Item>),
+    /// The next so many of the acks.
+    Ack { count: usize, form: AckForm },
+    Ready(Reply),
+    Later(BoxFuture<'static, Reply>),
+}
+
+/// One event of a batch.
+pub enum Item {
+    /// The next receipt; the id where the publisher gave one.
+    Publish { given: Option<EventId> },
+    Refused(Problem),
+}
+
+/// How a frame named what it acks, and so how its answer names what was not there.
+pub enum AckForm {
+    One,
+    Many { missing: Which, named: Vec<Name> },
+}
+
+/// One of many, as the frame named it.
+#[derive(Clone, Copy)]
+pub enum Name {
+    Id(EventId),
+    Offset(u64),
+}
+
+/// An answer that is known.
+pub enum Reply {
+    Ok,
+    /// Deliveries may begin after it.
+    Subscribed(oneshot::Sender<()>),
+    Welcome(Box<Welcome>),
+    /// An atomic batch: its receipts, and the ids that the publisher gave.
+    Stored { receipts: Vec<Receipt>, given: Vec<Option<EventId>>, durability: Durability },
+    /// Done, all but these.
+    Unknown(Which),
+    Err(Problem),
+}
+
+/// A burst that was handed over.
+pub struct Sent {
+    pub gathered: Option<Gathered>,
+    pub acks: Option<BoxFuture<'static, Vec<Result<(), prom_engine::Error>>>>,
+    pub slots: Vec<Slot>,
+}
+
+impl Burst {
+    pub fn answer(&mut self, corr: Option<Corr>, what: Waiting) {
+        self.slots.push(Slot { corr, what });
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.slots.len() >= MOST || self.gathering.as_ref().is_some_and(|gathering| gathering.len() >= MOST)
+    }
+
+    /// Hands everything to the bus; what is left is to wait.
+    pub fn send(&mut self) -> Option<Sent> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let acks = std::mem::take(&mut self.acks);
+        Some(Sent {
+            gathered: self.gathering.take().map(Gathering::send),
+            acks: (!acks.is_empty()).then(|| Box::pin(prom_engine::ack_tickets(acks)) as _),
+            slots: std::mem::take(&mut self.slots),
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! EVENT and EVENTS: what the bus lends to a subscription is written to its client.
+//!
+//! Nothing is taken from the subscription before the client has room: a delivery's time begins when
+//! it is taken, and what waits in the subscription costs no attempt.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prom_engine::{Delivery, Gap, Subscription};
+use prom_protocol::frame::event::{EventHead, Lent};
+use prom_protocol::frame::{SubscriptionName, gap};
+use tokio::sync::oneshot;
+
+use super::connection::Connection;
+use super::inflight::Inflight;
+use super::outbox::{Outbox, frame};
+use crate::{Hub, problem};
+
+/// A frame of many is closed when it has this many bytes: clients have limits too.
+const FRAME_BYTES: usize = 64 * 1024;
+
+pub struct Pump {
+    hub: Arc<Hub>,
+    outbox: Arc<Outbox>,
+    name: SubscriptionName,
+    head: EventHead,
+    batches: bool,
+    subscription: Subscription,
+    inflight: Arc<Mutex<Inflight>>,
+}
+
+impl Pump {
+    pub fn new(
+        connection: &Connection,
+        name: SubscriptionName,
+        subscription: Subscription,
+        inflight: Arc<Mutex<Inflight>>,
+    ) -> Self {
+        Self {
+            hub: connection.hub.clone(),
+            outbox: connection.outbox.clone(),
+            head: EventHead::new(&name),
+            batches: connection.batches,
+            name,
+            subscription,
+            inflight,
+        }
+    }
+
+    /// Delivers until the subscription ends.
+    pub async fn run(mut self, begun: oneshot::Receiver<()>) {
+        // Dropped without a word: the connection is gone.
+        if begun.await.is_ok() {
+            self.deliver().await;
+        }
+        if let Some(failure) = self.subscription.failure() {
+            let problem = problem::of_bus(&failure);
+            self.outbox.put(|out| frame(out, |out| problem.write_for(out, &self.name)));
+        }
+        self.subscription.unsubscribe().await;
+    }
+
+    async fn deliver(&mut self) {
+        loop {
+            self.outbox.room().await;
+            let (deliveries, gaps) = self.subscription.next_batch_and_gaps().await;
+            if deliveries.is_empty() && gaps.is_empty() {
+                return;
+            }
+            if !gaps.is_empty() {
+                self.outbox.put(|out| write_gaps(out, &self.name, gaps));
+            }
+            let mut rest = deliveries.as_slice();
+            while !rest.is_empty() {
+                self.outbox.room().await;
+                let written = self.write(rest);
+                rest = &rest[written..];
+            }
+        }
+    }
+
+    /// Writes as many as fit a frame or two; returns how many. They are in the table before the client
+    /// can know of them.
+    fn write(&self, deliveries: &[Delivery]) -> usize {
+        let now = self.hub.clock.monotonic();
+        let mut written = 0;
+        self.outbox.put(|out| {
+            let mut inflight = self.inflight.lock();
+            let begin = out.len();
+            if self.batches && deliveries.len() > 1 {
+                frame(out, |out| {
+                    let mut many = self.head.begin_many(out);
+                    for delivery in deliveries {
+                        let left = delivery.ack_deadline();
+                        inflight.add(delivery, now + left, now);
+                        many.event(Some(lent(delivery, left)), |out| delivery.write_json(out));
+                        written += 1;
+                        if many.bytes_since(begin) >= FRAME_BYTES {
+                            break;
+                        }
+                    }
+                    many.end();
+                });
+                return;
+            }
+            for delivery in deliveries {
+                let left = delivery.ack_deadline();
+                inflight.add(delivery, now + left, now);
+                frame(out, |out| self.head.write(out, Some(lent(delivery, left)), |out| delivery.write_json(out)));
+                written += 1;
+                if out.len() - begin >= FRAME_BYTES {
+                    break;
+                }
+            }
+        });
+        // A closing connection takes nothing; its leases go back with the subscription.
+        written.max(1)
+    }
+}
+
+fn lent(delivery: &Delivery, left: Duration) -> Lent {
+    Lent {
+        attempt: delivery.attempt(),
+        max_attempts: delivery.max_attempts(),
+        ack_deadline_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+pub fn write_gaps(out: &mut Vec<u8>, name: &SubscriptionName, gaps: Vec<Gap>) {
+    for gap in gaps {
+        let told = gap::Gap {
+            event_topic: gap.topic,
+            partition: gap.partition,
+            from: gap.from,
+            to: gap.to,
+            reason: gap.reason.to_string(),
+        };
+        frame(out, |out| told.write(out, name));
+    }
+}

@@ -1,0 +1,93 @@
+//! Deadlines of a connection: the first AUTH, the token's end, silence.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prom_protocol::frame::err::Problem;
+use prom_protocol::{CloseCode, ErrorCode};
+use prom_types::EpochMs;
+use tokio::sync::Notify;
+
+use super::connection::End;
+use super::outbox::Outbox;
+use crate::Hub;
+
+/// What is known about a client's life.
+pub struct Pulse {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+struct State {
+    /// On the monotonic clock.
+    heard: Duration,
+    connected: Duration,
+    authenticated: bool,
+    expires_at_ms: Option<EpochMs>,
+}
+
+impl Pulse {
+    pub fn new(now: Duration) -> Self {
+        let state = State { heard: now, connected: now, authenticated: false, expires_at_ms: None };
+        Self { state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    pub fn heard(&self, now: Duration) {
+        self.state.lock().heard = now;
+    }
+
+    pub fn authenticated(&self, expires_at_ms: Option<EpochMs>) {
+        let mut state = self.state.lock();
+        state.authenticated = true;
+        state.expires_at_ms = expires_at_ms;
+        drop(state);
+        self.changed.notify_one();
+    }
+}
+
+/// Pings a silent client, and returns when a deadline is over.
+pub async fn watch(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> End {
+    loop {
+        let wait = match look(pulse, outbox, hub) {
+            Ok(wait) => wait,
+            Err(end) => return end,
+        };
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = pulse.changed.notified() => {}
+        }
+    }
+}
+
+/// How long nothing happens, or why the connection ends.
+fn look(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> Result<Duration, End> {
+    let options = &hub.options;
+    let now = hub.clock.monotonic();
+    let state = pulse.state.lock();
+    let mut wait = options.ping_interval;
+    if !state.authenticated {
+        let waited = now.saturating_sub(state.connected);
+        let Some(left) = options.auth_deadline.checked_sub(waited).filter(|left| !left.is_zero()) else {
+            let msg = "no valid AUTH came in time";
+            return Err(End::close(CloseCode::AuthDeadline, Problem::new(ErrorCode::Unauthorized, msg)));
+        };
+        wait = wait.min(left);
+    }
+    if let Some(expires_at_ms) = state.expires_at_ms {
+        let left_ms = expires_at_ms.saturating_sub(hub.clock.now_ms());
+        if left_ms <= 0 {
+            let msg = "the token has expired; connect again with a fresh one";
+            return Err(End::close(CloseCode::JwtExpired, Problem::new(ErrorCode::JwtExpired, msg)));
+        }
+        wait = wait.min(Duration::from_millis(left_ms.unsigned_abs()));
+    }
+    let silent = now.saturating_sub(state.heard);
+    if silent >= options.silence_limit {
+        return Err(End::quiet(CloseCode::Silent));
+    }
+    if silent >= options.ping_interval {
+        outbox.ping();
+    }
+    // A moment later, so that the clock is past the deadline when it is looked at.
+    Ok(wait + Duration::from_millis(1))
+}

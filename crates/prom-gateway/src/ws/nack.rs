@@ -1,0 +1,40 @@
+//! NACK: a failed attempt for each event that the frame names.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use prom_protocol::Corr;
+use prom_protocol::frame::nack::Nack;
+
+use super::ack::{is_none, unknown_id};
+use super::burst::{Reply, Waiting};
+use super::connection::Connection;
+use crate::problem;
+
+impl Connection {
+    pub(super) fn nack(&mut self, corr: Option<Corr>, frame: &Nack<'_>) {
+        let found = match self.settling(&frame.topic, &frame.group) {
+            Ok((_, group)) => group.inflight.lock().take(&frame.topic, &frame.which),
+            Err(problem) => return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem))),
+        };
+        let missing = self.missing(&frame.topic, &frame.group, found.missing);
+        let delay = frame.delay_ms.map(Duration::from_millis);
+        let nacked: Vec<_> = found
+            .tickets
+            .iter()
+            .map(|ticket| match delay {
+                Some(delay) => futures::future::Either::Left(ticket.nack_after(&frame.reason, delay)),
+                None => futures::future::Either::Right(ticket.nack(&frame.reason)),
+            })
+            .collect();
+        let later = async move {
+            let failed = join_all(nacked).await.into_iter().find_map(Result::err);
+            match (failed, missing.await) {
+                (Some(error), _) | (None, Err(error)) => Reply::Err(problem::of_bus(&error)),
+                (None, Ok(unknown)) if is_none(&unknown) => Reply::Ok,
+                (None, Ok(_)) => Reply::Err(unknown_id()),
+            }
+        };
+        self.burst.answer(corr, Waiting::Later(Box::pin(later)));
+    }
+}

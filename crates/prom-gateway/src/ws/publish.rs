@@ -1,0 +1,96 @@
+//! PUBLISH: rights, rates, and into the burst.
+
+use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::publish::{Publish, PublishBatch};
+use prom_protocol::{Corr, ErrorCode};
+use prom_types::NewEvent;
+
+use super::burst::{Item, Reply, Waiting};
+use super::connection::Connection;
+use crate::problem;
+
+impl Connection {
+    pub(super) fn publish(&mut self, corr: Option<Corr>, frame: Publish<'_>) {
+        let waiting = match self.gather(frame) {
+            Ok(()) => Waiting::Publish,
+            Err(problem) => Waiting::Ready(Reply::Err(problem)),
+        };
+        self.burst.answer(corr, waiting);
+    }
+
+    pub(super) fn publish_batch(&mut self, corr: Option<Corr>, frame: PublishBatch<'_>) {
+        if frame.atomic {
+            return self.publish_atomic(corr, frame);
+        }
+        let mut items = Vec::with_capacity(frame.events.len());
+        for event in frame.events {
+            let given = event.as_ref().ok().and_then(|event| event.opts.id);
+            let gathered = event.map_err(Problem::from).and_then(|event| self.gather(event));
+            items.push(match gathered {
+                Ok(()) => Item::Publish { given },
+                Err(problem) => Item::Refused(problem),
+            });
+        }
+        self.burst.answer(corr, Waiting::Batch(items));
+    }
+
+    fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
+        let event = self.admit(frame)?;
+        let gathering = self.burst.gathering.get_or_insert_with(|| self.hub.bus.gather());
+        gathering.add(&event).map_err(|error| problem::of_bus(&error))
+    }
+
+    /// Everything that a connection's publish has to pass before the bus looks at it.
+    fn admit(&mut self, frame: Publish<'_>) -> Result<NewEvent, Problem> {
+        let Some(identity) = &self.identity else {
+            return Err(Problem::new(ErrorCode::Unauthorized, "AUTH comes first"));
+        };
+        let topic = self.topics.for_publish(&frame.topic, &identity.policy)?;
+        self.take_rate(&topic)?;
+        Ok(frame.into_event(topic))
+    }
+
+    fn take_rate(&mut self, topic: &str) -> Result<(), Problem> {
+        let limited = |refused: crate::rates::RetryAfter, what| Err(Problem::rate_limited(refused.millis(), what));
+        if self.bucket.is_none() && self.hub.rates.is_unlimited() {
+            return Ok(());
+        }
+        let now = self.hub.clock.monotonic();
+        if let Some(bucket) = &mut self.bucket
+            && let Err(refused) = bucket.take(1, now)
+        {
+            return limited(refused, "from this connection");
+        }
+        let subject = self.identity.as_ref().and_then(|identity| identity.subject.as_deref());
+        if let Err(refused) = self.hub.rates.take(topic, subject, 1, now) {
+            if let Some(bucket) = &mut self.bucket {
+                bucket.give_back(1);
+            }
+            return limited(refused, "for this topic or subject");
+        }
+        Ok(())
+    }
+
+    fn publish_atomic(&mut self, corr: Option<Corr>, frame: PublishBatch<'_>) {
+        let mut events = Vec::with_capacity(frame.events.len());
+        for (at, event) in frame.events.into_iter().enumerate() {
+            match event.map_err(Problem::from).and_then(|event| self.admit(event)) {
+                Ok(event) => events.push(event),
+                Err(mut problem) => {
+                    problem.msg = format!("events[{at}]: {}; nothing of the batch is stored", problem.msg);
+                    return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
+                }
+            }
+        }
+        let given: Vec<_> = events.iter().map(|event| event.id).collect();
+        let committed = self.hub.bus.publish_batch(events);
+        let durability = self.hub.bus.store().durability();
+        let later = async move {
+            match committed.await {
+                Ok(receipts) => Reply::Stored { receipts, given, durability },
+                Err(error) => Reply::Err(problem::of_bus(&error)),
+            }
+        };
+        self.burst.answer(corr, Waiting::Later(Box::pin(later)));
+    }
+}

@@ -1,0 +1,175 @@
+//! SUBSCRIBE: rights, options, and a task that delivers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use prom_auth::{Action, Policy};
+use prom_engine::{Order, Position};
+use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::subscribe::{self, From, Mode, Subscribe, SubscribeOpts};
+use prom_protocol::{Corr, ErrorCode};
+use prom_types::{GroupName, TopicPattern};
+use tokio::sync::{oneshot, watch};
+
+use super::burst::{Reply, Waiting};
+use super::connection::Connection;
+use super::inflight::{Inflight, Naming};
+use super::subscription::{InGroup, Kind, Subscribed};
+use super::{deliver, tail};
+use crate::{Hub, problem};
+
+impl Connection {
+    pub(super) async fn subscribe(&mut self, corr: Option<Corr>, frame: Subscribe) {
+        let reply = match self.start(frame).await {
+            Ok(begin) => Reply::Subscribed(begin),
+            Err(problem) => Reply::Err(problem),
+        };
+        self.burst.answer(corr, Waiting::Ready(reply));
+    }
+
+    /// Deliveries begin when the sender is used.
+    async fn start(&mut self, frame: Subscribe) -> Result<oneshot::Sender<()>, Problem> {
+        let Subscribe { name, opts } = frame;
+        if self.subscriptions.get(&name).is_some_and(|running| !running.task.is_finished()) {
+            let msg = format!("this connection subscribes to {} already", name.topic);
+            return Err(Problem::new(ErrorCode::AlreadySubscribed, msg));
+        }
+        let most = self.hub.options.subscriptions_per_connection;
+        if self.subscriptions.len() >= most {
+            let msg = format!("this connection has {most} subscriptions, and no more are allowed; use a pattern");
+            return Err(Problem::new(ErrorCode::BadRequest, msg));
+        }
+        let patterns = parse_patterns(&name.topic, &opts.topics)?;
+        let group = name.group.as_deref().map(GroupName::parse).transpose().map_err(invalid)?;
+        self.check_rights(&patterns, group.as_ref())?;
+        check_supported(&opts)?;
+        let (begin, begun) = oneshot::channel();
+        let (kind, task) = match group {
+            Some(group) => {
+                let member = opts.member_id.clone().unwrap_or_else(|| self.name.clone());
+                let subscription = join(&self.hub, &name.topic, &group, &opts, member).await?;
+                let naming = if self.batches { Naming::Place } else { Naming::Id };
+                let window = opts.max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
+                let inflight = Arc::new(Mutex::new(Inflight::new(naming, window)));
+                let kind =
+                    Kind::Group(InGroup { group, control: subscription.control(), inflight: inflight.clone() });
+                let pump = deliver::Pump::new(self, name.clone(), subscription, inflight);
+                (kind, tokio::spawn(pump.run(begun)))
+            }
+            None => {
+                let from = position(&opts)?.unwrap_or_default();
+                let tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
+                let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
+                let (pause, paused) = watch::channel(false);
+                let pump = tail::Pump::new(self, name.clone(), tail, paused);
+                (Kind::Tail(pause), tokio::spawn(pump.run(begun)))
+            }
+        };
+        self.subscriptions.insert(name, Subscribed { patterns, kind, task });
+        Ok(begin)
+    }
+
+    fn check_rights(&self, patterns: &[TopicPattern], group: Option<&GroupName>) -> Result<(), Problem> {
+        let policy = self.identity.as_ref().map(|identity| &*identity.policy);
+        match policy.is_some_and(|policy| may_subscribe(policy, patterns, group)) {
+            true => Ok(()),
+            false => Err(forbidden(patterns, group)),
+        }
+    }
+}
+
+/// Joins the group, with whatever the subscriber asks for.
+async fn join(
+    hub: &Hub,
+    topic: &str,
+    group: &GroupName,
+    opts: &SubscribeOpts,
+    member: String,
+) -> Result<prom_engine::Subscription, Problem> {
+    let mut subscribe = hub.bus.subscribe(topic, group).topics(opts.topics.clone());
+    if let Some(position) = position(opts)? {
+        subscribe = subscribe.from(position);
+    }
+    if let Some(order) = opts.order {
+        subscribe = subscribe.order(match order {
+            subscribe::Order::None => Order::None,
+            subscribe::Order::Key => Order::Key,
+        });
+    }
+    if let Some(filter) = &opts.filter {
+        subscribe = subscribe.filter(filter);
+    }
+    if let Some(attempts) = opts.max_attempts {
+        subscribe = subscribe.max_attempts(attempts);
+    }
+    if let Some(backoff) = opts.backoff {
+        subscribe =
+            subscribe.backoff(Duration::from_millis(backoff.first_ms), Duration::from_millis(backoff.max_ms));
+    }
+    if let Some(expire_after_ms) = opts.expire_after {
+        subscribe = subscribe.expire_after(Duration::from_millis(expire_after_ms));
+    }
+    if let Some(events) = opts.batch_size {
+        subscribe = subscribe.batch_size(events);
+    }
+    if let Some(events) = opts.max_in_flight {
+        subscribe = subscribe.max_in_flight(events);
+    }
+    if let Some(ack_timeout_ms) = opts.ack_timeout_ms {
+        subscribe = subscribe.ack_timeout(Duration::from_millis(ack_timeout_ms));
+    }
+    subscribe.member_id(member).start().await.map_err(|error| problem::of_bus(&error))
+}
+
+pub fn may_subscribe(policy: &Policy, patterns: &[TopicPattern], group: Option<&GroupName>) -> bool {
+    patterns.iter().all(|pattern| policy.allows_pattern(Action::Subscribe, pattern, group))
+}
+
+pub fn forbidden(patterns: &[TopicPattern], group: Option<&GroupName>) -> Problem {
+    let topics: Vec<&str> = patterns.iter().map(|pattern| pattern.as_str()).collect();
+    let in_group = group.map_or_else(|| " without a group".to_owned(), |group| format!(" in group {group}"));
+    let msg = format!("this token may not subscribe to everything in {}{in_group}", topics.join(", "));
+    Problem::new(ErrorCode::Forbidden, msg)
+}
+
+fn parse_patterns(topic: &str, more: &[String]) -> Result<Vec<TopicPattern>, Problem> {
+    let all = std::iter::once(topic).chain(more.iter().map(String::as_str));
+    all.map(|topic| TopicPattern::parse(topic).map_err(invalid)).collect()
+}
+
+fn invalid(error: prom_types::Invalid) -> Problem {
+    Problem::new(ErrorCode::BadRequest, error.to_string())
+}
+
+fn check_supported(opts: &SubscribeOpts) -> Result<(), Problem> {
+    let refuse = |option: &str| {
+        let msg = format!("field `opts.{option}` asks for something this version of the hub cannot do yet");
+        Err(Problem::new(ErrorCode::BadRequest, msg))
+    };
+    match opts {
+        SubscribeOpts { mode: Some(Mode::Partitioned), .. } => refuse("mode"),
+        SubscribeOpts { partitions: Some(_), .. } => refuse("partitions"),
+        SubscribeOpts { normalize: Some(true), .. } => refuse("normalize"),
+        _ => Ok(()),
+    }
+}
+
+/// `from` and the field it needs; the field alone says it too.
+fn position(opts: &SubscribeOpts) -> Result<Option<Position>, Problem> {
+    let from = opts.from.or(match opts {
+        SubscribeOpts { ts: Some(_), .. } => Some(From::Ts),
+        SubscribeOpts { after_id: Some(_), .. } => Some(From::AfterId),
+        SubscribeOpts { offset: Some(_), .. } => Some(From::Offset),
+        _ => None,
+    });
+    let needs = |field: &str| Problem::new(ErrorCode::BadRequest, format!("`from` needs the field `opts.{field}`"));
+    from.map(|from| match from {
+        From::Latest => Ok(Position::Latest),
+        From::Earliest => Ok(Position::Earliest),
+        From::Ts => opts.ts.map(Position::StoredAt).ok_or_else(|| needs("ts")),
+        From::AfterId => opts.after_id.map(Position::AfterId).ok_or_else(|| needs("afterId")),
+        From::Offset => opts.offset.map(Position::Offset).ok_or_else(|| needs("offset")),
+    })
+    .transpose()
+}

@@ -1,0 +1,192 @@
+//! A hub for a test: its router, called without a socket.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use prom_auth::{AuthOptions, Authenticator, TokenRequest, mint};
+use prom_engine::{Bus, BusOptions};
+use prom_gateway::{GatewayOptions, Hub};
+use prom_store::{Clock, MemoryStore, Store, SystemClock};
+use serde_json::Value;
+use tower::ServiceExt;
+
+const SECRET: &str = "a secret that only tests know and that is long enough";
+
+pub struct Home {
+    pub bus: Bus,
+    router: Router,
+}
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Home {
+    /// Nothing configured: everybody may do everything.
+    pub async fn open() -> Self {
+        Self::with(GatewayOptions::default(), AuthOptions::default()).await
+    }
+
+    /// Tokens are needed.
+    pub async fn protected() -> Self {
+        Self::with(GatewayOptions::default(), auth()).await
+    }
+
+    pub async fn with(options: GatewayOptions, auth: AuthOptions) -> Self {
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+        Self::over(store, options, auth).await
+    }
+
+    /// Every look at the clock is a millisecond later than the last: no two events are of the same time.
+    pub async fn ticking() -> Self {
+        let store = Arc::new(MemoryStore::new(Arc::new(Ticking(AtomicI64::new(1_000_000)))));
+        Self::over(store, GatewayOptions::default(), AuthOptions::default()).await
+    }
+
+    pub async fn over(store: Arc<dyn Store>, options: GatewayOptions, auth: AuthOptions) -> Self {
+        let bus = Bus::start(store, BusOptions::default()).await.unwrap();
+        let auth = Authenticator::new(auth).unwrap();
+        let hub = Hub::new(bus.clone(), auth, Arc::new(SystemClock::new()), options);
+        Self { bus, router: prom_gateway::http::router(hub) }
+    }
+
+    pub fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        Ask::new(Method::GET, path).send(self).await
+    }
+
+    pub async fn post(&self, path: &str, body: impl Into<Body>) -> Answer {
+        Ask::new(Method::POST, path).body(body).send(self).await
+    }
+
+    pub async fn post_lines(&self, path: &str, body: impl Into<Body>) -> Answer {
+        Ask::new(Method::POST, path).header("content-type", "application/x-ndjson").body(body).send(self).await
+    }
+
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        Ask::new(Method::PUT, path).body(body.to_string()).send(self).await
+    }
+
+    /// Publishes `0, 1, 2…` with the key `k<n>`.
+    pub async fn publish_numbers(&self, topic: &str, count: usize) {
+        for n in 0..count {
+            self.bus.publish(topic, serde_json::json!(n)).key(format!("k{n}")).await.unwrap();
+        }
+    }
+}
+
+pub fn auth() -> AuthOptions {
+    AuthOptions { jwt_secret: Some(SECRET.to_owned()), ..AuthOptions::default() }
+}
+
+pub fn token(scopes: &[&str]) -> String {
+    let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+    mint(&TokenRequest { scopes, ..TokenRequest::default() }, SECRET).unwrap()
+}
+
+struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now_ms(&self) -> i64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// A request being put together.
+pub struct Ask {
+    request: axum::http::request::Builder,
+    body: Body,
+}
+
+impl Ask {
+    pub fn new(method: Method, path: &str) -> Self {
+        Self { request: Request::builder().method(method).uri(path), body: Body::empty() }
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    pub fn token(self, scopes: &[&str]) -> Self {
+        let bearer = format!("Bearer {}", token(scopes));
+        self.header("authorization", &bearer)
+    }
+
+    pub fn body(mut self, body: impl Into<Body>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    pub async fn send(self, home: &Home) -> Answer {
+        let request = self.request.body(self.body).unwrap();
+        let response = home.router().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+}
+
+impl Answer {
+    pub fn content_type(&self) -> &str {
+        self.headers.get(header::CONTENT_TYPE).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// The body of an answer that went well.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.text());
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// Each line of an answer that went well.
+    #[track_caller]
+    pub fn lines(&self) -> Vec<Value> {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.text());
+        assert_eq!(self.content_type(), "application/x-ndjson");
+        self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The problem document of an answer that did not.
+    #[track_caller]
+    pub fn problem(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text());
+        assert_eq!(self.content_type(), "application/problem+json");
+        let problem: Value = serde_json::from_slice(&self.body).unwrap();
+        assert_eq!(problem["code"], code, "{problem}");
+        assert_eq!(problem["status"], status, "{problem}");
+        assert_eq!(problem["type"], format!("urn:promethean:problem:{code}"));
+        assert!(problem["title"].is_string() && problem["detail"].is_string(), "{problem}");
+        problem
+    }
+}
+
+/// Waits until the condition holds, and fails when it does not within ten seconds.
+pub async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+    while !holds().await {
+        assert!(tokio::time::Instant::now() < deadline, "not within ten seconds: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,60 @@
+//! `/`, `/stats`, `/healthz`, `/readyz`, and what is not there.
+
+use axum::http::Method;
+use prom_engine::Position;
+use serde_json::{Value, json};
+
+use crate::home::{Ask, Home, until};
+
+#[tokio::test]
+async fn a_browser_is_told_what_this_is() {
+    let home = Home::open().await;
+    let page = home.get("/").await;
+    assert_eq!((page.status.as_u16(), page.content_type()), (200, "text/html; charset=utf-8"));
+    for link in ["openapi.json", "metrics", "topics"] {
+        assert!(page.text().contains(&format!("href=\"{link}\"")), "{link}");
+    }
+}
+
+#[tokio::test]
+async fn stats_count_and_measure() {
+    let home = Home::open().await;
+    home.publish_numbers("a", 3).await;
+    let mut events = home.bus.subscribe("a", "g").from(Position::Earliest).start().await.unwrap();
+    events.next().await.unwrap().ack().await.unwrap();
+    let stats = home.get("/stats").await.json();
+    assert_eq!(stats["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(stats["store"], json!({"kind": "memory", "durability": "memory"}));
+    assert_eq!((&stats["topics"], &stats["groups"], &stats["ws_connections"]), (&json!(1), &json!(1), &json!(0)));
+    assert_eq!((&stats["events"]["published"], &stats["events"]["acked"]), (&json!(3), &json!(1)));
+    assert_eq!(stats["rates"], Value::Null);
+    assert!(stats["uptime_s"].is_u64());
+    assert!(stats["rss_bytes"].as_u64().is_none_or(|bytes| bytes > 1_000_000));
+    home.publish_numbers("a", 30).await;
+    let rate = async || home.get("/stats").await.json()["rates"]["published_per_s"].as_f64();
+    until("a rate", || async { rate().await.is_some_and(|rate| rate > 0.0) }).await;
+}
+
+#[tokio::test]
+async fn a_hub_that_is_shut_down_is_alive_but_not_ready() {
+    let home = Home::open().await;
+    assert_eq!(home.get("/healthz").await.json(), json!({"status": "ok"}));
+    assert_eq!(home.get("/readyz").await.json(), json!({"status": "ok"}));
+    home.bus.shutdown().await.unwrap();
+    assert_eq!(home.get("/healthz").await.json(), json!({"status": "ok"}));
+    let problem = home.get("/readyz").await.problem(503, "overloaded");
+    assert!(problem["detail"].as_str().unwrap().contains("not ready"), "{problem}");
+    home.post("/publish", r#"{"topic":"a","payload":1}"#).await.problem(503, "overloaded");
+}
+
+#[tokio::test]
+async fn unknown_paths_and_wrong_methods_are_problems_too() {
+    let home = Home::open().await;
+    for path in ["/nothing", "/topics/a/b", "/topics/", "//", "/publish/x"] {
+        home.get(path).await.problem(404, "bad_request");
+    }
+    let refused = home.get("/publish").await;
+    refused.problem(405, "bad_request");
+    assert_eq!(refused.headers["allow"], "POST");
+    Ask::new(Method::DELETE, "/topics/a").send(&home).await.problem(405, "bad_request");
+}

@@ -1,0 +1,114 @@
+//! `/import`.
+
+use axum::body::Body;
+use axum::http::Method;
+use bytes::Bytes;
+use prom_engine::TopicSettings;
+use prom_gateway::{GatewayOptions, Rate, RateOptions};
+use serde_json::{Value, json};
+
+use crate::home::{Ask, Home};
+
+fn without_place(event: &Value) -> Value {
+    let mut event = event.clone();
+    event.as_object_mut().unwrap().remove("stored_ts");
+    event
+}
+
+#[tokio::test]
+async fn what_was_exported_is_imported_with_everything_it_had_and_only_once() {
+    let (there, here) = (Home::open().await, Home::open().await);
+    for home in [&there, &here] {
+        home.bus.create_topic(TopicSettings::new("a").unwrap().partitions(3)).await.unwrap();
+    }
+    let cause = there.bus.publish("a", json!("cause")).partition(2).await.unwrap().id;
+    for n in 0..2500 {
+        let publish = there.bus.publish("a", json!({"n": n})).key(format!("k{n}")).ts(n).header("x-n", n.to_string());
+        publish.sid("s").tag("t").caused_by(cause).await.unwrap();
+    }
+    let exported = there.get("/export?topic=a").await;
+    let told = here.post_lines("/import", exported.body.clone()).await.lines();
+    assert_eq!(told, [json!({"imported": 2501, "duplicates": 0, "failed": 0})]);
+    let again = here.get("/export?topic=a").await.lines();
+    let places = |events: &[Value]| events.iter().map(without_place).collect::<Vec<_>>();
+    assert_eq!(places(&again), places(&exported.lines()));
+
+    let told = here.post_lines("/import", exported.body.clone()).await.lines();
+    assert_eq!(told, [json!({"imported": 0, "duplicates": 2501, "failed": 0})]);
+    assert_eq!(here.get("/export?topic=a").await.lines().len(), 2501);
+}
+
+#[tokio::test]
+async fn a_topic_that_is_not_there_is_made_and_partitions_it_does_not_have_are_chosen_anew() {
+    let home = Home::open().await;
+    let line = |id: u8, partition: u32| {
+        json!({"id": format!("0190b6ef-8f5c-7cc3-98c4-dc0c0c0739{id:02x}"), "topic": "old", "partition": partition, "payload": id})
+            .to_string()
+    };
+    let body = format!("{}\n{}\n{}\n", line(1, 7), line(2, 0), line(1, 7));
+    let told = home.post_lines("/import?topic=new", body).await.lines();
+    assert_eq!(told, [json!({"imported": 2, "duplicates": 1, "failed": 0})]);
+    assert_eq!(home.get("/replay?topic=new").await.json()["count"], 2);
+    home.get("/replay?topic=old").await.problem(404, "unknown_topic");
+}
+
+#[tokio::test]
+async fn bad_lines_are_described_by_number_and_the_good_ones_are_stored() {
+    let home = Home::open().await;
+    let body = [
+        r#"{"topic":"a","payload":1}"#,
+        "",
+        "not json",
+        r#"{"topic":"a"}"#,
+        r#"{"topic":"No","payload":1}"#,
+        r#"{"payload":1}"#,
+        r#"{"topic":"dlq.a","payload":1}"#,
+        r#"{"topic":"a","payload":1,"id":"x"}"#,
+        r#"{"topic":"a","payload":2}"#,
+    ]
+    .join("\n");
+    let told = home.post_lines("/import", body).await.lines();
+    let (sums, errors) = told.split_last().unwrap();
+    assert_eq!(*sums, json!({"imported": 2, "duplicates": 0, "failed": 6}));
+    let mut lines: Vec<_> = errors.iter().map(|error| error["line"].as_u64().unwrap()).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [3, 4, 5, 6, 7, 8]);
+    assert!(errors.iter().all(|error| error["error"]["code"].is_string()), "{errors:?}");
+}
+
+#[tokio::test]
+async fn thousands_of_bad_lines_are_counted_and_the_first_thousand_described() {
+    let home = Home::open().await;
+    let told = home.post_lines("/import", "x\n".repeat(5000)).await.lines();
+    assert_eq!(told.len(), 1001);
+    assert_eq!(told.last().unwrap(), &json!({"imported": 0, "duplicates": 0, "failed": 5000}));
+}
+
+#[tokio::test]
+async fn each_topic_needs_the_right_to_publish_there() {
+    let home = Home::protected().await;
+    let body = "{\"topic\":\"a\",\"payload\":1}\n{\"topic\":\"b\",\"payload\":1}\n";
+    let ask = |scopes: &[&str]| Ask::new(Method::POST, "/import").token(scopes).body(body);
+    let told = ask(&["publish:a"]).send(&home).await.lines();
+    assert_eq!((&told[0]["line"], &told[0]["error"]["code"]), (&json!(2), &json!("forbidden")));
+    assert_eq!(told[1], json!({"imported": 1, "duplicates": 0, "failed": 1}));
+    home.post_lines("/import", body).await.problem(401, "no_token");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_keeps_what_came_before() {
+    let home = Home::open().await;
+    let pieces = [Ok(Bytes::from_static(b"{\"topic\":\"a\",\"payload\":1}\n{\"top")), Err(std::io::Error::other("gone"))];
+    let body = Body::from_stream(futures::stream::iter(pieces));
+    let told = home.post_lines("/import", body).await.lines();
+    assert!(told[0]["error"]["detail"].as_str().unwrap().contains("broke off"), "{told:?}");
+    assert_eq!(told[1]["imported"], 1);
+}
+
+#[tokio::test]
+async fn an_import_is_slowed_down_to_the_rate_instead_of_refused() {
+    let rates = RateOptions { per_topic: Some(Rate::per_second(50_000.0, 10.0)), ..RateOptions::default() };
+    let home = Home::with(GatewayOptions { rates, ..GatewayOptions::default() }, Default::default()).await;
+    let told = home.post_lines("/import", "{\"topic\":\"a\",\"payload\":1}\n".repeat(2000)).await.lines();
+    assert_eq!(told, [json!({"imported": 2000, "duplicates": 0, "failed": 0})]);
+}

@@ -1,0 +1,24 @@
+//! What the HTTP API promises, route by route, with an open and with a protected hub.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod home;
+
+mod bad_input;
+mod batch;
+mod cloud_events;
+mod cursors;
+mod export;
+mod groups;
+mod hub;
+mod import;
+mod lag;
+mod latest_by_key;
+mod metrics;
+mod openapi;
+mod origin;
+mod publish;
+mod rates;
+mod replay;
+mod rights;
+mod topics;

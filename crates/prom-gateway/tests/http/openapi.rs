@@ -1,0 +1,79 @@
+//! `/openapi.json`.
+
+use serde_json::Value;
+
+use crate::home::Home;
+
+async fn document() -> Value {
+    Home::open().await.get("/openapi.json").await.json()
+}
+
+#[tokio::test]
+async fn every_route_is_described() {
+    let document = document().await;
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let mut found: Vec<String> = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let methods = ["get", "put", "post", "patch", "delete"].into_iter().filter(|method| item.get(method).is_some());
+        found.extend(methods.map(|method| format!("{method} {path}")));
+    }
+    found.sort_unstable();
+    let expected = [
+        "delete /groups/{group}",
+        "get /cursors",
+        "get /export",
+        "get /groups",
+        "get /groups/{group}",
+        "get /healthz",
+        "get /lag",
+        "get /latest-by-key",
+        "get /metrics",
+        "get /openapi.json",
+        "get /partitions",
+        "get /readyz",
+        "get /replay",
+        "get /stats",
+        "get /topics",
+        "get /topics/{topic}",
+        "get /why",
+        "patch /groups/{group}",
+        "post /cursors",
+        "post /import",
+        "post /publish",
+        "put /topics/{topic}",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn what_it_refers_to_is_there() {
+    let document = document().await;
+    let mut references = Vec::new();
+    collect(&document, &mut references);
+    assert!(!references.is_empty());
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+    }
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+}
+
+fn collect(value: &Value, references: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(reference)) = members.get("$ref") {
+                references.push(reference.clone());
+            }
+            members.values().for_each(|member| collect(member, references));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, references)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn the_committed_copy_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../protocol/openapi.json");
+    let committed: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert!(committed == document().await, "not current: run `cargo xtask gen`");
+}

@@ -1,0 +1,103 @@
+//! Who may do what: a table over all routes.
+
+use axum::http::Method;
+use prom_engine::{Position, TopicSettings};
+use serde_json::json;
+
+use crate::home::{Ask, Home};
+
+async fn protected() -> Home {
+    let home = Home::protected().await;
+    for topic in ["shop.orders", "shop.state", "other"] {
+        home.bus.create_topic(TopicSettings::new(topic).unwrap().compacted()).await.unwrap();
+        home.bus.publish(topic, json!(1)).key("k").await.unwrap();
+        let group = if topic == "other" { "theirs" } else { "ours" };
+        home.bus.subscribe(topic, group).from(Position::Earliest).start().await.unwrap().unsubscribe().await;
+    }
+    home
+}
+
+#[tokio::test]
+async fn each_route_wants_its_own_right_and_no_other() {
+    let home = protected().await;
+    let event = json!({"topic": "shop.orders", "payload": 2, "opts": {"key": "k"}}).to_string();
+    let cursor = json!({"topic": "shop.orders", "group": "ours", "from": "earliest"}).to_string();
+    let (none, change) = (String::new(), json!({"maxAttempts": 7}).to_string());
+    let settings = json!({"compaction": true}).to_string();
+    let routes = [
+        (Method::POST, "/publish", &event, "publish:shop.orders"),
+        (Method::GET, "/replay?topic=shop.orders", &none, "subscribe:shop.orders"),
+        (Method::GET, "/export?topic=shop.orders", &none, "subscribe:shop.*"),
+        (Method::GET, "/latest-by-key?topic=shop.orders&key=k", &none, "subscribe:shop.orders"),
+        (Method::GET, "/topics/shop.orders", &none, "ops:shop.orders"),
+        (Method::GET, "/cursors?topic=shop.orders", &none, "ops:shop.orders"),
+        (Method::GET, "/lag?topic=shop.orders&group=ours", &none, "ops:shop.orders"),
+        (Method::GET, "/lag?topic=shop.orders", &none, "ops:shop.orders"),
+        (Method::GET, "/why?topic=shop.orders&group=ours", &none, "ops:shop.**"),
+        (Method::GET, "/partitions?topic=shop.orders&group=ours", &none, "ops:shop.orders"),
+        (Method::GET, "/groups/ours", &none, "ops:shop.*"),
+        (Method::GET, "/stats", &none, "ops"),
+        (Method::GET, "/metrics", &none, "ops:**"),
+        (Method::PUT, "/topics/shop.orders", &settings, "admin:shop.orders"),
+        (Method::POST, "/cursors", &cursor, "admin:shop.orders"),
+        (Method::PATCH, "/groups/ours", &change, "admin:shop.*"),
+        (Method::DELETE, "/groups/ours", &none, "admin:shop.*"),
+    ];
+    for (method, path, body, scope) in routes {
+        let ask = || Ask::new(method.clone(), path).body(body.clone());
+        ask().send(&home).await.problem(401, "no_token");
+        ask().header("authorization", "Bearer x.y.z").send(&home).await.problem(401, "jwt_invalid");
+        ask().token(&[]).send(&home).await.problem(403, "forbidden");
+        let (action, _) = scope.split_once(':').unwrap_or((scope, ""));
+        for other in ["publish", "subscribe", "ops", "admin"].iter().filter(|other| **other != action) {
+            ask().token(&[other]).send(&home).await.problem(403, "forbidden");
+        }
+        let elsewhere = format!("{action}:other");
+        ask().token(&[&elsewhere]).send(&home).await.problem(403, "forbidden");
+        let answer = ask().token(&[scope]).send(&home).await;
+        assert!(answer.status.is_success(), "{method} {path} with {scope}: {} {}", answer.status, answer.text());
+    }
+}
+
+#[tokio::test]
+async fn lists_show_what_the_caller_may_see_and_no_more() {
+    let home = protected().await;
+    let get = async |path: &str, scope: &str| Ask::new(Method::GET, path).token(&[scope]).send(&home).await.json();
+    let names = |list: &serde_json::Value, of: &str, name: &str| -> Vec<String> {
+        list[of].as_array().unwrap().iter().map(|item| item[name].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&get("/topics", "ops:shop.**").await, "topics", "topic"), ["shop.orders", "shop.state"]);
+    assert_eq!(names(&get("/topics", "ops").await, "topics", "topic").len(), 3);
+    assert_eq!(names(&get("/topics", "publish").await, "topics", "topic").len(), 0);
+    assert_eq!(names(&get("/groups", "ops:other").await, "groups", "group"), ["theirs"]);
+    assert_eq!(names(&get("/lag", "ops:shop.orders").await, "lags", "topic"), ["shop.orders"]);
+    assert_eq!(names(&get("/lag?group=ours", "ops:other").await, "lags", "topic").len(), 0);
+}
+
+#[tokio::test]
+async fn some_routes_are_open_to_everybody() {
+    let home = protected().await;
+    for path in ["/", "/healthz", "/readyz", "/openapi.json"] {
+        assert_eq!(home.get(path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_token_is_asked_for_again_and_an_address_is_no_place_for_one() {
+    let home = protected().await;
+    let refused = home.get("/topics").await;
+    assert_eq!(refused.headers["www-authenticate"], "Bearer");
+    let in_address = format!("/topics?access_token={}", crate::home::token(&["*"]));
+    home.get(&in_address).await.problem(401, "no_token");
+    Ask::new(Method::GET, "/topics").header("authorization", "Basic eDp5").send(&home).await.problem(401, "no_token");
+}
+
+#[tokio::test]
+async fn reserved_topics_are_read_with_rights_that_name_them() {
+    let home = protected().await;
+    let cursor = json!({"topic": "other", "group": "theirs", "from": "earliest"}).to_string();
+    Ask::new(Method::POST, "/cursors").token(&["admin"]).body(cursor).send(&home).await.json();
+    let audit = |scope: &'static str| Ask::new(Method::GET, "/replay?topic=system.audit").token(&[scope]);
+    audit("subscribe:**").send(&home).await.problem(403, "forbidden");
+    assert_eq!(audit("subscribe:system.audit").send(&home).await.json()["count"], 1);
+}

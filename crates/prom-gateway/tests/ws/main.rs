@@ -1,0 +1,5 @@
+//! The hub over WebSocket, frame by frame.
+
+mod deliver;
+mod publish;
+mod scene;

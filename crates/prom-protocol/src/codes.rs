@@ -1,0 +1,311 @@
+//! Error and close codes. Made from `protocol/codes.json` by `cargo xtask gen`; not edited by hand.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether sending the same again can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    No,
+    Yes,
+    /// After `retry_after_ms`.
+    After,
+    /// With the same event id, so that it is stored once.
+    SameId,
+    WithNewToken,
+}
+
+/// Whether connecting again can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reconnect {
+    No,
+    Yes,
+    /// With a token that is valid.
+    WithToken,
+}
+
+/// Why a frame or a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The text is not one JSON object.
+    BadJson,
+    /// A field is missing, has the wrong type or a value out of range, or an option is not what the group agreed on.
+    BadRequest,
+    /// AUTH has to come first.
+    Unauthorized,
+    /// The token's rights do not cover this.
+    Forbidden,
+    /// The hub wants a token and none was sent.
+    NoToken,
+    /// The token is malformed, forged, for somebody else or not valid yet.
+    JwtInvalid,
+    /// The token's time is over.
+    JwtExpired,
+    /// Too many events from this connection or subject, or for this topic.
+    RateLimited,
+    /// This connection has this subscription already.
+    AlreadySubscribed,
+    /// This connection has no such subscription.
+    NotSubscribed,
+    /// The event is not leased to this connection (any more).
+    UnknownId,
+    /// The topic, group or event does not exist, and this hub does not make topics on first publish.
+    UnknownTopic,
+    /// The cursor or the partition belongs to somebody else now.
+    Fenced,
+    /// The payload does not fit the topic's schema.
+    SchemaInvalid,
+    /// A frame, payload or batch is above its limit.
+    TooLarge,
+    /// The store could not take it; `stored` says whether it may be there all the same.
+    PublishFailed,
+    /// The settlement is not durable yet; the hub keeps trying.
+    AckFailed,
+    /// The hub or what it depends on cannot take this now.
+    Overloaded,
+    /// Something that should not happen; the hub's log says more.
+    Internal,
+}
+
+impl ErrorCode {
+    pub const ALL: &'static [Self] = &[
+        Self::BadJson,
+        Self::BadRequest,
+        Self::Unauthorized,
+        Self::Forbidden,
+        Self::NoToken,
+        Self::JwtInvalid,
+        Self::JwtExpired,
+        Self::RateLimited,
+        Self::AlreadySubscribed,
+        Self::NotSubscribed,
+        Self::UnknownId,
+        Self::UnknownTopic,
+        Self::Fenced,
+        Self::SchemaInvalid,
+        Self::TooLarge,
+        Self::PublishFailed,
+        Self::AckFailed,
+        Self::Overloaded,
+        Self::Internal,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BadJson => "bad_json",
+            Self::BadRequest => "bad_request",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
+            Self::NoToken => "no_token",
+            Self::JwtInvalid => "jwt_invalid",
+            Self::JwtExpired => "jwt_expired",
+            Self::RateLimited => "rate_limited",
+            Self::AlreadySubscribed => "already_subscribed",
+            Self::NotSubscribed => "not_subscribed",
+            Self::UnknownId => "unknown_id",
+            Self::UnknownTopic => "unknown_topic",
+            Self::Fenced => "fenced",
+            Self::SchemaInvalid => "schema_invalid",
+            Self::TooLarge => "too_large",
+            Self::PublishFailed => "publish_failed",
+            Self::AckFailed => "ack_failed",
+            Self::Overloaded => "overloaded",
+            Self::Internal => "internal",
+        }
+    }
+
+pub fn parse(code: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|known| known.as_str() == code)
+    }
+
+    /// The status of the same refusal over HTTP.
+    pub fn http_status(self) -> u16 {
+        match self {
+            Self::BadJson => 400,
+            Self::BadRequest => 400,
+            Self::Unauthorized => 401,
+            Self::Forbidden => 403,
+            Self::NoToken => 401,
+            Self::JwtInvalid => 401,
+            Self::JwtExpired => 401,
+            Self::RateLimited => 429,
+            Self::AlreadySubscribed => 409,
+            Self::NotSubscribed => 409,
+            Self::UnknownId => 404,
+            Self::UnknownTopic => 404,
+            Self::Fenced => 409,
+            Self::SchemaInvalid => 422,
+            Self::TooLarge => 413,
+            Self::PublishFailed => 503,
+            Self::AckFailed => 503,
+            Self::Overloaded => 503,
+            Self::Internal => 500,
+        }
+    }
+
+    pub fn retry(self) -> Retry {
+        match self {
+            Self::BadJson => Retry::No,
+            Self::BadRequest => Retry::No,
+            Self::Unauthorized => Retry::No,
+            Self::Forbidden => Retry::No,
+            Self::NoToken => Retry::No,
+            Self::JwtInvalid => Retry::No,
+            Self::JwtExpired => Retry::WithNewToken,
+            Self::RateLimited => Retry::After,
+            Self::AlreadySubscribed => Retry::No,
+            Self::NotSubscribed => Retry::No,
+            Self::UnknownId => Retry::No,
+            Self::UnknownTopic => Retry::No,
+            Self::Fenced => Retry::No,
+            Self::SchemaInvalid => Retry::No,
+            Self::TooLarge => Retry::No,
+            Self::PublishFailed => Retry::SameId,
+            Self::AckFailed => Retry::Yes,
+            Self::Overloaded => Retry::Yes,
+            Self::Internal => Retry::Yes,
+        }
+    }
+
+    /// What it means.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::BadJson => "The text is not one JSON object.",
+            Self::BadRequest => "A field is missing, has the wrong type or a value out of range, or an option is not what the group agreed on.",
+            Self::Unauthorized => "AUTH has to come first.",
+            Self::Forbidden => "The token's rights do not cover this.",
+            Self::NoToken => "The hub wants a token and none was sent.",
+            Self::JwtInvalid => "The token is malformed, forged, for somebody else or not valid yet.",
+            Self::JwtExpired => "The token's time is over.",
+            Self::RateLimited => "Too many events from this connection or subject, or for this topic.",
+            Self::AlreadySubscribed => "This connection has this subscription already.",
+            Self::NotSubscribed => "This connection has no such subscription.",
+            Self::UnknownId => "The event is not leased to this connection (any more).",
+            Self::UnknownTopic => "The topic, group or event does not exist, and this hub does not make topics on first publish.",
+            Self::Fenced => "The cursor or the partition belongs to somebody else now.",
+            Self::SchemaInvalid => "The payload does not fit the topic's schema.",
+            Self::TooLarge => "A frame, payload or batch is above its limit.",
+            Self::PublishFailed => "The store could not take it; `stored` says whether it may be there all the same.",
+            Self::AckFailed => "The settlement is not durable yet; the hub keeps trying.",
+            Self::Overloaded => "The hub or what it depends on cannot take this now.",
+            Self::Internal => "Something that should not happen; the hub's log says more.",
+        }
+    }
+
+    /// What to do about it.
+    pub fn fix(self) -> &'static str {
+        match self {
+            Self::BadJson => "Send one JSON object per text frame.",
+            Self::BadRequest => "Change what the message names.",
+            Self::Unauthorized => "Send AUTH and wait for its OK, or send it first without waiting.",
+            Self::Forbidden => "Use a token whose scopes or policy allow the action on the topic.",
+            Self::NoToken => "Send a token.",
+            Self::JwtInvalid => "Get a token that this hub accepts; the message says what is wrong with this one.",
+            Self::JwtExpired => "Get a fresh token and send AUTH again.",
+            Self::RateLimited => "Wait for `retry_after_ms`, then send it again.",
+            Self::AlreadySubscribed => "Use the one that runs, or unsubscribe first.",
+            Self::NotSubscribed => "Subscribe first, with the same topic and group.",
+            Self::UnknownId => "Nothing: the group hands it out again if it is not settled.",
+            Self::UnknownTopic => "Create it first.",
+            Self::Fenced => "Subscribe again.",
+            Self::SchemaInvalid => "Change the payload where the message points.",
+            Self::TooLarge => "Send less at once.",
+            Self::PublishFailed => "Send it again with the same id: it is stored once.",
+            Self::AckFailed => "Nothing, or send it again.",
+            Self::Overloaded => "Try again later, with backoff.",
+            Self::Internal => "Try again; report it if it stays.",
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why the hub ended a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CloseCode {
+    /// The client asked for it.
+    Normal,
+    /// The hub shuts down.
+    GoingAway,
+    /// What came is not WebSocket.
+    ProtocolError,
+    /// A binary message; the hub speaks text.
+    NotText,
+    /// A text message that is not UTF-8.
+    NotUtf8,
+    /// A message above the limit.
+    TooLarge,
+    /// Too many connections.
+    Overloaded,
+    /// Nothing came for too long, not even an answer to a ping.
+    Silent,
+    /// The hub could not go on with this connection; its log says why.
+    Failed,
+    /// No valid AUTH came in time.
+    AuthDeadline,
+    /// The token's time is over and no fresh AUTH came.
+    JwtExpired,
+    /// One refused frame after another.
+    Abuse,
+}
+
+impl CloseCode {
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Normal => 1000,
+            Self::GoingAway => 1001,
+            Self::ProtocolError => 1002,
+            Self::NotText => 1003,
+            Self::NotUtf8 => 1007,
+            Self::TooLarge => 1009,
+            Self::Overloaded => 4000,
+            Self::Silent => 4001,
+            Self::Failed => 4002,
+            Self::AuthDeadline => 4100,
+            Self::JwtExpired => 4101,
+            Self::Abuse => 4200,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::GoingAway => "going_away",
+            Self::ProtocolError => "protocol_error",
+            Self::NotText => "not_text",
+            Self::NotUtf8 => "not_utf8",
+            Self::TooLarge => "too_large",
+            Self::Overloaded => "overloaded",
+            Self::Silent => "silent",
+            Self::Failed => "failed",
+            Self::AuthDeadline => "auth_deadline",
+            Self::JwtExpired => "jwt_expired",
+            Self::Abuse => "abuse",
+        }
+    }
+
+/// What a client does after it; codes that are not listed go by their range.
+    pub fn reconnect(code: u16) -> Reconnect {
+        match code {
+            1000 => Reconnect::No,
+            1001 => Reconnect::Yes,
+            1002 => Reconnect::No,
+            1003 => Reconnect::No,
+            1007 => Reconnect::No,
+            1009 => Reconnect::No,
+            4000 => Reconnect::Yes,
+            4001 => Reconnect::Yes,
+            4002 => Reconnect::Yes,
+            4100 => Reconnect::WithToken,
+            4101 => Reconnect::WithToken,
+            4200 => Reconnect::No,
+            4100..=4199 => Reconnect::WithToken,
+            4200..=4299 => Reconnect::No,
+            _ => Reconnect::Yes,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Reading single fields: each error names the field.
+
+use std::borrow::Cow;
+
+use prom_types::{EventId, Headers};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::FrameError;
+
+pub type Raw<'a> = Option<&'a RawValue>;
+
+/// Keeps a `null` apart from a field that is not there.
+pub fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Raw<'a>, D::Error> {
+    <&'a RawValue>::deserialize(deserializer).map(Some)
+}
+
+pub fn required<'a, T>(
+    name: &str,
+    raw: Raw<'a>,
+    read: impl FnOnce(&str, &'a RawValue) -> Result<T, FrameError>,
+) -> Result<T, FrameError> {
+    match raw {
+        Some(raw) => read(name, raw),
+        None => Err(FrameError::Request(format!("field `{name}` is missing"))),
+    }
+}
+
+pub fn optional<'a, T>(
+    name: &str,
+    raw: Raw<'a>,
+    read: impl FnOnce(&str, &'a RawValue) -> Result<T, FrameError>,
+) -> Result<Option<T>, FrameError> {
+    raw.map(|raw| read(name, raw)).transpose()
+}
+
+/// Borrowed unless it has escapes.
+pub fn text<'a>(name: &str, raw: &'a RawValue) -> Result<Cow<'a, str>, FrameError> {
+    let json = raw.get();
+    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
+        Some(_) => serde_json::from_str(json).map(Cow::Owned).map_err(|_| FrameError::field(name, "must be a string")),
+        None => Err(FrameError::field(name, "must be a string")),
+    }
+}
+
+pub fn owned_text(name: &str, raw: &RawValue) -> Result<String, FrameError> {
+    text(name, raw).map(Cow::into_owned)
+}
+
+pub fn flag(name: &str, raw: &RawValue) -> Result<bool, FrameError> {
+    raw.get().parse().map_err(|_| FrameError::field(name, "must be true or false"))
+}
+
+pub fn number<T: std::str::FromStr>(name: &str, raw: &RawValue) -> Result<T, FrameError> {
+    raw.get().parse().map_err(|_| FrameError::field(name, "must be a whole number in range"))
+}
+
+pub fn texts(name: &str, raw: &RawValue) -> Result<Vec<String>, FrameError> {
+    serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, "must be a list of strings"))
+}
+
+pub fn event_id(name: &str, raw: &RawValue) -> Result<EventId, FrameError> {
+    let id = text(name, raw)?;
+    EventId::parse(&id).map_err(|error| FrameError::field(name, &error.to_string()))
+}
+
+pub fn event_ids(name: &str, raw: &RawValue) -> Result<Vec<EventId>, FrameError> {
+    let ids = texts(name, raw)?;
+    let parse = |id: &String| EventId::parse(id).map_err(|error| FrameError::field(name, &error.to_string()));
+    ids.iter().map(parse).collect()
+}
+
+pub fn headers(name: &str, raw: &RawValue) -> Result<Headers, FrameError> {
+    serde_json::from_str(raw.get()).map_err(|error| FrameError::field(name, &format!("is wrong: {error}")))
+}
+
+/// An object whose own fields are read one by one.
+pub fn object<'a, T: Deserialize<'a>>(name: &str, raw: &'a RawValue) -> Result<T, FrameError> {
+    if !raw.get().starts_with('{') {
+        return Err(FrameError::field(name, "must be an object"));
+    }
+    serde_json::from_str(raw.get()).map_err(|error| FrameError::field(name, &format!("is wrong: {error}")))
+}

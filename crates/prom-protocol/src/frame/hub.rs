@@ -1,0 +1,100 @@
+//! Reading what the hub sent.
+
+use bytes::Bytes;
+use prom_types::{Offset, Receipt};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::auth::Welcome;
+use super::err::Problem;
+use super::event::Delivered;
+use super::field::{self, Raw};
+use super::gap::Gap;
+use super::ok::BatchAnswer;
+use super::{Corr, FrameError, SubscriptionName};
+
+#[derive(Debug)]
+pub enum HubFrame {
+    Ok(Done),
+    Err {
+        corr: Option<Corr>,
+        problem: Problem,
+        /// The subscription that ended, where it answers no frame.
+        subscription: Option<SubscriptionName>,
+    },
+    Events(Delivered),
+    Gap(SubscriptionName, Gap),
+    /// A frame of a newer hub; to be ignored.
+    Other(String),
+}
+
+/// An OK; what it carries depends on what it answers.
+#[derive(Debug)]
+pub struct Done {
+    pub corr: Option<Corr>,
+    text: Bytes,
+}
+
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    op: &'a RawValue,
+    #[serde(borrow, default)]
+    corr: Raw<'a>,
+    #[serde(borrow, default)]
+    topic: Raw<'a>,
+    #[serde(borrow, default)]
+    group: Raw<'a>,
+}
+
+impl HubFrame {
+    /// Reads one frame. `text` is UTF-8.
+    pub fn read(text: Bytes) -> Result<Self, FrameError> {
+        // Deliveries are most of what comes, and their `op` is written first: they are read once.
+        if text.starts_with(b"{\"op\":\"EVENT") {
+            return Ok(Self::Events(Delivered::read(&text)?));
+        }
+        let fields: Fields<'_> = serde_json::from_slice(&text)?;
+        let corr = field::optional("corr", fields.corr, |_, raw| Corr::read(raw))?;
+        let name = || -> Result<Option<SubscriptionName>, FrameError> {
+            let Some(topic) = field::optional("topic", fields.topic, field::owned_text)? else {
+                return Ok(None);
+            };
+            Ok(Some(SubscriptionName { topic, group: field::optional("group", fields.group, field::owned_text)? }))
+        };
+        Ok(match &*field::text("op", fields.op)? {
+            "OK" => Self::Ok(Done { corr, text }),
+            "ERR" => Self::Err { corr, problem: serde_json::from_slice(&text)?, subscription: name()? },
+            "EVENT" | "EVENTS" => Self::Events(Delivered::read(&text)?),
+            "GAP" => match name()? {
+                Some(name) => Self::Gap(name, serde_json::from_slice(&text)?),
+                None => return Err(FrameError::field("topic", "is missing")),
+            },
+            other => Self::Other(other.to_owned()),
+        })
+    }
+}
+
+impl Done {
+    pub fn receipt(&self) -> Result<Receipt, FrameError> {
+        Ok(serde_json::from_slice(&self.text)?)
+    }
+
+    pub fn welcome(&self) -> Result<Welcome, FrameError> {
+        Ok(serde_json::from_slice(&self.text)?)
+    }
+
+    /// What an ACK of many offsets did not settle, because it is not leased to us: `[from, to]`, both included.
+    pub fn unknown_offsets(&self) -> Result<Vec<(Offset, Offset)>, FrameError> {
+        #[derive(Deserialize)]
+        struct Unknown {
+            #[serde(default)]
+            unknown: Vec<(Offset, Offset)>,
+        }
+        Ok(serde_json::from_slice::<Unknown>(&self.text)?.unknown)
+    }
+
+    pub fn batch(&self) -> Result<BatchAnswer, FrameError> {
+        BatchAnswer::read(&self.text)
+    }
+}

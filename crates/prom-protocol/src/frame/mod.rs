@@ -1,0 +1,51 @@
+//! The frames, one file each: how a client writes it, how the hub reads it, and the reverse.
+//!
+//! ```text
+//!   client ──▶ AUTH PUBLISH SUBSCRIBE UNSUBSCRIBE ACK NACK MODACK PAUSE RESUME ──▶ hub
+//!   client ◀── OK ERR EVENT EVENTS GAP ASSIGNED REVOKED                        ◀── hub
+//! ```
+//!
+//! A frame is one JSON object. Fields nobody knows are ignored; a field of the wrong type is refused
+//! by its name. `corr` is echoed. With the feature `batch`, agreed on by AUTH, PUBLISH and ACK carry
+//! many and EVENTS replaces EVENT.
+
+mod corr;
+mod error;
+mod field;
+mod write;
+
+pub mod ack;
+pub mod auth;
+pub mod err;
+pub mod event;
+pub mod gap;
+pub mod modack;
+pub mod nack;
+pub mod ok;
+pub mod pause;
+pub mod publish;
+pub mod subscribe;
+pub mod unsubscribe;
+
+mod client;
+mod hub;
+
+pub use client::{ClientFrame, Refused, Request};
+pub use corr::Corr;
+pub use error::FrameError;
+pub use hub::HubFrame;
+
+/// A subscription as frames name it: the string that was subscribed to, and the group, if any.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SubscriptionName {
+    pub topic: String,
+    pub group: Option<String>,
+}
+
+/// One event, or many of one log, as ACK, NACK and MODACK name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    Ids(smallvec::SmallVec<[prom_types::EventId; 1]>),
+    /// Of the partition of the concrete topic in `topic`; both ends belong to it.
+    Offsets { partition: u32, ranges: Vec<(prom_types::Offset, prom_types::Offset)> },
+}

@@ -1,0 +1,47 @@
+//! `NACK{topic, group, id, reason?, delay_ms?}` → `OK`: a failed attempt; the event comes again after the
+//! group's backoff, or after `delay_ms`.
+
+use std::borrow::Cow;
+
+use super::client::Fields;
+use super::field::{self, optional, required};
+use super::write::Object;
+use super::{Corr, FrameError, Which};
+use crate::limits::REASON_BYTES;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Nack<'a> {
+    pub topic: Cow<'a, str>,
+    pub group: Cow<'a, str>,
+    pub which: Which,
+    pub reason: Cow<'a, str>,
+    pub delay_ms: Option<u64>,
+}
+
+impl<'a> Nack<'a> {
+    pub(super) fn read(fields: &Fields<'a>) -> Result<Self, FrameError> {
+        let reason = optional("reason", fields.reason, field::text)?.unwrap_or_default();
+        if reason.len() > REASON_BYTES {
+            let size = reason.len();
+            return Err(FrameError::field("reason", &format!("has {size} bytes, at most {REASON_BYTES} fit")));
+        }
+        Ok(Self {
+            topic: required("topic", fields.topic, field::text)?,
+            group: required("group", fields.group, field::text)?,
+            which: Which::read(fields)?,
+            reason,
+            delay_ms: optional("delay_ms", fields.delay_ms, field::number)?,
+        })
+    }
+
+    pub fn write(&self, out: &mut Vec<u8>, corr: Option<&Corr>) {
+        let mut object = Object::frame(out, "NACK", corr);
+        object.text("topic", &self.topic).text("group", &self.group);
+        self.which.write(&mut object);
+        object.text("reason", &self.reason);
+        if let Some(delay_ms) = self.delay_ms {
+            object.number("delay_ms", delay_ms);
+        }
+        object.end();
+    }
+}

@@ -1,0 +1,234 @@
+//! `PUBLISH{topic, payload, opts?}` → `OK{id, partition, offset, stored_ts, durability}`, and with the
+//! feature `batch` `PUBLISH{events: [{topic, payload, opts?}…], atomic?}` → `OK{durability, results}`.
+//!
+//! `atomic: true` stores all of a batch or nothing; without it each event stands for itself.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::client::Fields;
+use super::field::{self, Raw, optional, present, required};
+use super::write::{self, Object};
+use super::{Corr, FrameError};
+use crate::limits::BATCH_ITEMS;
+
+#[derive(Debug)]
+pub struct Publish<'a> {
+    pub topic: Cow<'a, str>,
+    pub payload: Json,
+    pub opts: PublishOpts,
+}
+
+#[derive(Debug)]
+pub struct PublishBatch<'a> {
+    /// Each read for itself: one that is wrong does not spoil the others, unless the batch is atomic.
+    pub events: Vec<Result<Publish<'a>, FrameError>>,
+    pub atomic: bool,
+}
+
+/// Everything about an event that may be left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PublishOpts {
+    pub id: Option<EventId>,
+    pub exact: bool,
+    pub ts: Option<EpochMs>,
+    pub key: Option<String>,
+    pub headers: Headers,
+    pub tags: Vec<String>,
+    pub caused_by: Vec<EventId>,
+    pub sid: Option<String>,
+    pub partition: Option<u32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct OptsFields<'a> {
+    #[serde(borrow)]
+    id: Raw<'a>,
+    #[serde(borrow)]
+    exact: Raw<'a>,
+    #[serde(borrow)]
+    ts: Raw<'a>,
+    #[serde(borrow)]
+    key: Raw<'a>,
+    #[serde(borrow)]
+    headers: Raw<'a>,
+    #[serde(borrow)]
+    tags: Raw<'a>,
+    #[serde(borrow)]
+    caused_by: Raw<'a>,
+    #[serde(borrow)]
+    sid: Raw<'a>,
+    #[serde(borrow)]
+    partition: Raw<'a>,
+}
+
+/// One event of a batch.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Item<'a> {
+    #[serde(borrow)]
+    topic: Raw<'a>,
+    #[serde(borrow, deserialize_with = "present")]
+    payload: Raw<'a>,
+    #[serde(borrow)]
+    opts: Raw<'a>,
+}
+
+impl<'a> Publish<'a> {
+    pub(super) fn read(text: &'a Bytes, fields: &Fields<'a>) -> Result<Self, FrameError> {
+        let item = Item { topic: fields.topic, payload: fields.payload, opts: fields.opts };
+        Self::read_item(text, &item)
+    }
+
+    /// Reads `{topic, payload, opts?}` on its own, as HTTP takes it.
+    pub fn read_body(text: &'a Bytes) -> Result<Self, FrameError> {
+        let item: Item<'a> = serde_json::from_slice(text)?;
+        Self::read_item(text, &item)
+    }
+
+    fn read_item(text: &'a Bytes, item: &Item<'a>) -> Result<Self, FrameError> {
+        Ok(Self {
+            topic: required("topic", item.topic, field::text)?,
+            payload: required("payload", item.payload, |_, raw| Ok(Json::part_of(text, raw)?))?,
+            opts: optional("opts", item.opts, |_, raw| PublishOpts::read(raw))?.unwrap_or_default(),
+        })
+    }
+
+    pub fn into_event(self, topic: TopicName) -> NewEvent {
+        let PublishOpts { id, exact, ts, key, headers, tags, caused_by, sid, partition } = self.opts;
+        NewEvent { topic, payload: self.payload, id, exact, ts, key, headers, tags, caused_by, sid, partition }
+    }
+}
+
+impl PublishOpts {
+    pub fn read(raw: &RawValue) -> Result<Self, FrameError> {
+        let fields: OptsFields<'_> = field::object("opts", raw)?;
+        Ok(Self {
+            id: optional("opts.id", fields.id, field::event_id)?,
+            exact: optional("opts.exact", fields.exact, field::flag)?.unwrap_or_default(),
+            ts: optional("opts.ts", fields.ts, field::number)?,
+            key: optional("opts.key", fields.key, field::owned_text)?,
+            headers: optional("opts.headers", fields.headers, field::headers)?.unwrap_or_default(),
+            tags: optional("opts.tags", fields.tags, field::texts)?.unwrap_or_default(),
+            caused_by: optional("opts.caused_by", fields.caused_by, field::event_ids)?.unwrap_or_default(),
+            sid: optional("opts.sid", fields.sid, field::owned_text)?,
+            partition: optional("opts.partition", fields.partition, field::number)?,
+        })
+    }
+}
+
+impl<'a> PublishBatch<'a> {
+    pub(super) fn read(text: &'a Bytes, fields: &Fields<'a>) -> Result<Self, FrameError> {
+        let items: Vec<&'a RawValue> = required("events", fields.events, |name, raw| {
+            serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, "must be a list"))
+        })?;
+        if items.len() > BATCH_ITEMS {
+            return Err(FrameError::TooLarge(format!("{} events in a frame, at most {BATCH_ITEMS} fit", items.len())));
+        }
+        let read = |(at, raw): (usize, &'a RawValue)| {
+            let item: Item<'a> = field::object(&format!("events[{at}]"), raw)?;
+            Publish::read_item(text, &item)
+        };
+        Ok(Self {
+            events: items.into_iter().enumerate().map(read).collect(),
+            atomic: optional("atomic", fields.atomic, field::flag)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// Writes a frame with one event.
+pub fn write(out: &mut Vec<u8>, corr: Option<&Corr>, event: &NewEvent) {
+    let mut object = Object::frame(out, "PUBLISH", corr);
+    object.text("topic", &event.topic).raw("payload", event.payload.as_bytes());
+    write_opts(object.name("opts"), event);
+    object.end();
+}
+
+/// Writes a frame with many, each standing for itself.
+pub fn write_batch<'e>(out: &mut Vec<u8>, corr: Option<&Corr>, events: impl Iterator<Item = &'e NewEvent>) {
+    let object = Object::frame(out, "PUBLISH", corr);
+    write_events(object, events);
+}
+
+/// Writes a frame with many that are stored all or not at all.
+pub fn write_atomic<'e>(out: &mut Vec<u8>, corr: Option<&Corr>, events: impl Iterator<Item = &'e NewEvent>) {
+    let mut object = Object::frame(out, "PUBLISH", corr);
+    object.raw("atomic", b"true");
+    write_events(object, events);
+}
+
+fn write_events<'e>(mut object: Object<'_>, events: impl Iterator<Item = &'e NewEvent>) {
+    let out = object.name("events");
+    let mut opening = b'[';
+    for event in events {
+        out.push(opening);
+        opening = b',';
+        out.extend_from_slice(b"{\"topic\":");
+        write::text(out, &event.topic);
+        out.extend_from_slice(b",\"payload\":");
+        out.extend_from_slice(event.payload.as_bytes());
+        out.extend_from_slice(b",\"opts\":");
+        write_opts(out, event);
+        out.push(b'}');
+    }
+    if opening == b'[' {
+        out.push(b'[');
+    }
+    out.push(b']');
+    object.end();
+}
+
+fn write_opts(out: &mut Vec<u8>, event: &NewEvent) {
+    let mut opening: &[u8] = b"{\"";
+    let mut member = |out: &mut Vec<u8>, name: &str| {
+        out.extend_from_slice(opening);
+        opening = b",\"";
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":");
+    };
+    if let Some(id) = event.id {
+        member(out, "id");
+        out.push(b'"');
+        id.write_to(out);
+        out.push(b'"');
+    }
+    if event.exact {
+        member(out, "exact");
+        out.extend_from_slice(b"true");
+    }
+    if let Some(ts) = event.ts {
+        member(out, "ts");
+        write::number(out, ts);
+    }
+    for (name, text) in [("key", &event.key), ("sid", &event.sid)] {
+        if let Some(text) = text {
+            member(out, name);
+            write::text(out, text);
+        }
+    }
+    if let Some(partition) = event.partition {
+        member(out, "partition");
+        write::number(out, partition);
+    }
+    let mut list = |out: &mut Vec<u8>, name: &str, json: serde_json::Result<String>| {
+        if let Ok(json) = json {
+            member(out, name);
+            out.extend_from_slice(json.as_bytes());
+        }
+    };
+    if !event.headers.is_empty() {
+        list(out, "headers", serde_json::to_string(&event.headers));
+    }
+    if !event.tags.is_empty() {
+        list(out, "tags", serde_json::to_string(&event.tags));
+    }
+    if !event.caused_by.is_empty() {
+        list(out, "caused_by", serde_json::to_string(&event.caused_by));
+    }
+    out.extend_from_slice(if opening == b"{\"" { b"{}" } else { b"}" });
+}

@@ -1,0 +1,217 @@
+//! What is made from `protocol/codes.json`: the enums of `prom-protocol` and the page for people.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+pub const RUST: &str = "crates/prom-protocol/src/codes.rs";
+pub const PAGE: &str = "docs/guide/codes.md";
+
+#[derive(Deserialize)]
+struct Codes {
+    errors: Vec<ErrorCode>,
+    closes: Vec<CloseCode>,
+}
+
+#[derive(Deserialize)]
+struct ErrorCode {
+    code: String,
+    http: u16,
+    retry: String,
+    meaning: String,
+    fix: String,
+}
+
+#[derive(Deserialize)]
+struct CloseCode {
+    code: u16,
+    name: String,
+    reconnect: String,
+    meaning: String,
+}
+
+const RUST_HEAD: &str = "\
+//! Error and close codes. Made from `protocol/codes.json` by `cargo xtask gen`; not edited by hand.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether sending the same again can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    No,
+    Yes,
+    /// After `retry_after_ms`.
+    After,
+    /// With the same event id, so that it is stored once.
+    SameId,
+    WithNewToken,
+}
+
+/// Whether connecting again can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reconnect {
+    No,
+    Yes,
+    /// With a token that is valid.
+    WithToken,
+}
+
+/// Why a frame or a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = \"snake_case\")]
+pub enum ErrorCode {
+";
+
+const CLOSE_HEAD: &str = "\
+/// Why the hub ended a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CloseCode {
+";
+
+const PARSE: &str = "\
+    pub fn parse(code: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|known| known.as_str() == code)
+    }
+";
+
+const DISPLAY: &str = "\
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+";
+
+const RECONNECT: &str = "\
+    /// What a client does after it; codes that are not listed go by their range.
+    pub fn reconnect(code: u16) -> Reconnect {
+        match code {
+";
+
+const RECONNECT_BY_RANGE: &str = "            \
+            4100..=4199 => Reconnect::WithToken,
+            4200..=4299 => Reconnect::No,
+            _ => Reconnect::Yes,
+        }
+    }
+}
+";
+
+const PAGE_HEAD: &str = "\
+# Error and close codes
+
+Made from `protocol/codes.json` by `cargo xtask gen`.
+
+## Errors
+
+The `code` of an `ERR` frame and of a problem document over HTTP.
+
+| code | HTTP | meaning | what to do | send again? |
+| --- | --- | --- | --- | --- |
+";
+
+const PAGE_CLOSES: &str = "
+## Closes
+
+The code with which the hub ends a WebSocket. Our own codes go by range: 4000–4099 connect again after a wait, 4100–4199 get
+a token first, 4200–4299 do not connect again without changing something.
+
+| code | name | meaning | connect again? |
+| --- | --- | --- | --- |
+";
+
+pub fn write(root: &Path) -> Result<()> {
+    let source = std::fs::read_to_string(root.join("protocol/codes.json")).context("protocol/codes.json")?;
+    let codes: Codes = serde_json::from_str(&source).context("protocol/codes.json")?;
+    std::fs::write(root.join(RUST), rust(&codes)?).context(RUST)?;
+    std::fs::write(root.join(PAGE), page(&codes)?).context(PAGE)
+}
+
+fn rust(codes: &Codes) -> Result<String> {
+    let mut text = String::from(RUST_HEAD);
+    for error in &codes.errors {
+        writeln!(text, "    /// {}\n    {},", error.meaning, camel(&error.code))?;
+    }
+    text.push_str("}\n\nimpl ErrorCode {\n    pub const ALL: &'static [Self] = &[\n");
+    for error in &codes.errors {
+        writeln!(text, "        Self::{},", camel(&error.code))?;
+    }
+    text.push_str("    ];\n\n");
+    let quoted = |value: &str| format!("{value:?}");
+    let errors = &codes.errors;
+    lookup(&mut text, "as_str", "", "&'static str", errors.iter().map(|e| (&e.code, quoted(&e.code))))?;
+    text.push_str(PARSE);
+    text.push('\n');
+    let status = "The status of the same refusal over HTTP.";
+    lookup(&mut text, "http_status", status, "u16", errors.iter().map(|e| (&e.code, e.http.to_string())))?;
+    let retry = |e: &ErrorCode| format!("Retry::{}", camel(&e.retry));
+    lookup(&mut text, "retry", "", "Retry", errors.iter().map(|e| (&e.code, retry(e))))?;
+    lookup(&mut text, "meaning", "What it means.", "&'static str", errors.iter().map(|e| (&e.code, quoted(&e.meaning))))?;
+    lookup(&mut text, "fix", "What to do about it.", "&'static str", errors.iter().map(|e| (&e.code, quoted(&e.fix))))?;
+    close_block(&mut text);
+    text.push_str(DISPLAY);
+    text.push('\n');
+    text.push_str(CLOSE_HEAD);
+    let closes = &codes.closes;
+    for close in closes {
+        writeln!(text, "    /// {}\n    {},", close.meaning, camel(&close.name))?;
+    }
+    text.push_str("}\n\nimpl CloseCode {\n");
+    lookup(&mut text, "code", "", "u16", closes.iter().map(|c| (&c.name, c.code.to_string())))?;
+    lookup(&mut text, "name", "", "&'static str", closes.iter().map(|c| (&c.name, quoted(&c.name))))?;
+    text.push_str(RECONNECT);
+    for close in closes {
+        writeln!(text, "            {} => Reconnect::{},", close.code, camel(&close.reconnect))?;
+    }
+    text.push_str(RECONNECT_BY_RANGE);
+    Ok(text)
+}
+
+/// A method that gives each variant its value.
+fn lookup<'a>(
+    text: &mut String,
+    name: &str,
+    about: &str,
+    gives: &str,
+    values: impl Iterator<Item = (&'a String, String)>,
+) -> Result<()> {
+    if !about.is_empty() {
+        writeln!(text, "    /// {about}")?;
+    }
+    writeln!(text, "    pub fn {name}(self) -> {gives} {{\n        match self {{")?;
+    for (variant, value) in values {
+        writeln!(text, "            Self::{} => {value},", camel(variant))?;
+    }
+    text.push_str("        }\n    }\n\n");
+    Ok(())
+}
+
+/// An empty line before the closing bracket would be one too many.
+fn close_block(text: &mut String) {
+    text.truncate(text.trim_end().len());
+    text.push_str("\n}\n\n");
+}
+
+fn page(codes: &Codes) -> Result<String> {
+    let mut text = String::from(PAGE_HEAD);
+    for ErrorCode { code, http, retry, meaning, fix } in &codes.errors {
+        writeln!(text, "| `{code}` | {http} | {meaning} | {fix} | {} |", retry.replace('_', " "))?;
+    }
+    text.push_str(PAGE_CLOSES);
+    for CloseCode { code, name, reconnect, meaning } in &codes.closes {
+        writeln!(text, "| {code} | `{name}` | {meaning} | {} |", reconnect.replace('_', " "))?;
+    }
+    Ok(text)
+}
+
+fn camel(name: &str) -> String {
+    let mut camel = String::new();
+    for word in name.split('_') {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+    }
+    camel
+}
