@@ -4,17 +4,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub const USAGE: &str = "\
-usage: prom-bench journal|core [options]
+usage: prom-bench journal|core|hub [options]
   --dir DIR      where to put the temporary files (default: the current directory; use a real disk)
   --keep         leave the files there
   --quick        shorter measurements
   --json         machine-readable output
-  --log-gb N     core: size of the log that is opened (default 1)";
+  --log-gb N     core: size of the log that is opened; hub: size of the export (default 1)
+  --idle N       hub: idle connections (default 10000)
+  --prom FILE    hub: the binary (default: beside this one)";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     Journal,
     Core,
+    Hub,
     /// Started by `core` itself: fills a log and dies.
     Fill,
 }
@@ -45,6 +48,8 @@ pub struct Args {
     pub pace: Pace,
     pub output: Output,
     pub log_gb: f64,
+    pub idle: usize,
+    pub prom: Option<PathBuf>,
 }
 
 impl Args {
@@ -53,6 +58,7 @@ impl Args {
         let command = match words.next().as_deref() {
             Some("journal") => Command::Journal,
             Some("core") => Command::Core,
+            Some("hub") => Command::Hub,
             Some("fill") => Command::Fill,
             Some(other) => return Err(format!("unknown command {other:?}")),
             None => return Err("name a command".to_owned()),
@@ -64,6 +70,8 @@ impl Args {
             pace: Pace::Full,
             output: Output::Table,
             log_gb: 1.0,
+            idle: 10_000,
+            prom: None,
         };
         while let Some(word) = words.next() {
             match word.as_str() {
@@ -75,6 +83,11 @@ impl Args {
                     let number = words.next().and_then(|text| text.parse().ok());
                     args.log_gb = number.ok_or("--log-gb needs a number")?;
                 }
+                "--idle" => {
+                    let number = words.next().and_then(|text| text.parse().ok());
+                    args.idle = number.ok_or("--idle needs a number")?;
+                }
+                "--prom" => args.prom = Some(words.next().ok_or("--prom needs a file")?.into()),
                 other => return Err(format!("unknown option {other:?}")),
             }
         }

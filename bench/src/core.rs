@@ -3,7 +3,6 @@
 //! Every figure that depends on the disk stands beside what the bare disk gave in the same run.
 
 mod deliver;
-mod figure;
 mod latency;
 mod log;
 mod memory;
@@ -21,9 +20,10 @@ use crate::bare::{BareFile, Ground, gathered};
 use crate::journal::behind::with_segments;
 use crate::place::Place;
 use crate::table::count;
-use figure::{Figure, Goal};
+use crate::figure::{self, Figure, Goal};
 use scene::Scene;
 
+const TITLE: &str = "The bus on the embedded store, fsync on, 256-byte payloads";
 /// What an event of 256 bytes takes in a frame, with its header and its share of the frame's.
 const EVENT_BYTES: usize = 320;
 const BARE_FILE_BYTES: u64 = 64 << 20;
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     let figures = runtime.block_on(measure(args, &place))?;
     match args.output {
-        Output::Table => println!("{about}\n\n{}", figure::table(&figures)),
+        Output::Table => println!("{about}\n\n{}", figure::table(TITLE, &figures)),
         Output::Json => println!("{}", figure::json(&about, &figures)),
     }
     Ok(())

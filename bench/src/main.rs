@@ -3,6 +3,7 @@
 //! ```text
 //!   prom-bench journal   the storage design: one journal against a file per partition
 //!   prom-bench core      the bus as a library: publish, dispatch, ack, replay, open
+//!   prom-bench hub       the server: publish, consume, idle and busy connections, export
 //! ```
 //!
 //! Figures go to standard output, progress to standard error. A ratio is always between two
@@ -12,6 +13,8 @@
 mod args;
 mod bare;
 mod core;
+mod figure;
+mod hub;
 mod journal;
 mod percentile;
 mod place;
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Journal => journal::run(&args),
         Command::Core => core::run(&args),
+        Command::Hub => hub::run(&args),
         Command::Fill => core::fill(&args.dir, args.fill_bytes()),
     };
     match done {

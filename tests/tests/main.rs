@@ -4,5 +4,6 @@
 mod crash;
 mod e2e;
 mod faults;
+mod hub;
 mod power_loss;
 mod rounds;

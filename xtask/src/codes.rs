@@ -70,8 +70,7 @@ const CLOSE_HEAD: &str = "\
 pub enum CloseCode {
 ";
 
-const PARSE: &str = "\
-    pub fn parse(code: &str) -> Option<Self> {
+const PARSE: &str = "    pub fn parse(code: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|known| known.as_str() == code)
     }
 ";
@@ -84,14 +83,12 @@ impl std::fmt::Display for ErrorCode {
 }
 ";
 
-const RECONNECT: &str = "\
-    /// What a client does after it; codes that are not listed go by their range.
+const RECONNECT: &str = "    /// What a client does after it. Our own codes go by their range.
     pub fn reconnect(code: u16) -> Reconnect {
         match code {
 ";
 
-const RECONNECT_BY_RANGE: &str = "            \
-            4100..=4199 => Reconnect::WithToken,
+const RECONNECT_BY_RANGE: &str = "            4100..=4199 => Reconnect::WithToken,
             4200..=4299 => Reconnect::No,
             _ => Reconnect::Yes,
         }
@@ -162,7 +159,7 @@ fn rust(codes: &Codes) -> Result<String> {
     lookup(&mut text, "code", "", "u16", closes.iter().map(|c| (&c.name, c.code.to_string())))?;
     lookup(&mut text, "name", "", "&'static str", closes.iter().map(|c| (&c.name, quoted(&c.name))))?;
     text.push_str(RECONNECT);
-    for close in closes {
+    for close in closes.iter().filter(|close| close.code < 4000) {
         writeln!(text, "            {} => Reconnect::{},", close.code, camel(&close.reconnect))?;
     }
     text.push_str(RECONNECT_BY_RANGE);

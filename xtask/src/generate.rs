@@ -19,7 +19,7 @@ enum Program {
     Here(fn(&Path) -> Result<()>),
 }
 
-const GENERATORS: [Generator; 3] = [
+const GENERATORS: [Generator; 4] = [
     Generator { program: Program::Here(codes::write), writes: &[codes::RUST, codes::PAGE] },
     Generator {
         program: Program::Example { package: "prom-types", example: "vectors" },
@@ -28,6 +28,10 @@ const GENERATORS: [Generator; 3] = [
     Generator {
         program: Program::Example { package: "prom-auth", example: "vectors" },
         writes: &["protocol/vectors/policies.json"],
+    },
+    Generator {
+        program: Program::Example { package: "prom-gateway", example: "openapi" },
+        writes: &["protocol/openapi.json"],
     },
 ];
 

@@ -50,7 +50,8 @@ impl Failure {
 
     /// How to go on.
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
-        if let Self::No(message) | Self::Usage(message) | Self::Unreachable(message) | Self::Refused(message) = &mut self
+        if let Self::No(message) | Self::Usage(message) | Self::Unreachable(message) | Self::Refused(message) =
+            &mut self
         {
             message.fix = Some(fix.into());
         }

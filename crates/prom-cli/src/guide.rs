@@ -29,7 +29,10 @@ fn check(file: &str, current: &str) {
     if std::env::var_os("PROM_WRITE_GUIDE").is_some() {
         return std::fs::write(&path, format!("{head}{BEGIN}{current}{END}{tail}")).unwrap();
     }
-    assert!(written == current, "docs/guide/{file} is not current; run PROM_WRITE_GUIDE=1 cargo test -p prom-cli guide");
+    assert!(
+        written == current,
+        "docs/guide/{file} is not current; run PROM_WRITE_GUIDE=1 cargo test -p prom-cli guide"
+    );
 }
 
 fn help_of_all() -> String {

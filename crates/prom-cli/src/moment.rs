@@ -26,7 +26,9 @@ fn parse_from(text: &str, now: EpochMs) -> Result<EpochMs, String> {
         return Ok(now.saturating_sub(ago_ms));
     }
     let expected = || {
-        format!("`{text}` is not a time; write epoch milliseconds, 2030-01-31T12:00:00Z, or -15m for a quarter of an hour ago")
+        format!(
+            "`{text}` is not a time; write epoch milliseconds, 2030-01-31T12:00:00Z, or -15m for a quarter of an hour ago"
+        )
     };
     let datetime: Datetime = text.parse().map_err(|_| expected())?;
     let date = datetime.date.ok_or_else(expected)?;

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use prom_client::Position;
 use prom_types::{EpochMs, EventId, Offset};
 use serde::Serialize;
 use serde::ser::SerializeMap;
@@ -30,6 +31,19 @@ impl FromStr for StartFrom {
                 value.parse().map(Self::Offset).map_err(|_| format!("`{value}` is not an offset; it is 0, 1, 2…"))
             }
             _ => Err(format!("`{text}` is not one of latest, earliest, ts:TIME, after:ID, offset:N")),
+        }
+    }
+}
+
+impl StartFrom {
+    /// In the words of the client.
+    pub fn position(self) -> Position {
+        match self {
+            Self::Latest => Position::Latest,
+            Self::Earliest => Position::Earliest,
+            Self::Ts(ts) => Position::StoredAt(ts),
+            Self::After(id) => Position::AfterId(id),
+            Self::Offset(offset) => Position::Offset(offset),
         }
     }
 }

@@ -30,8 +30,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 /// A whole number and a unit; `KB` is 1000 bytes, `KiB` 1024.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let expected =
-        || format!("`{text}` is not a size; write a number and B, KB, MB, GB, TB, KiB, MiB, GiB or TiB, such as \"10GB\"");
+    let expected = || {
+        format!("`{text}` is not a size; write a number and B, KB, MB, GB, TB, KiB, MiB, GiB or TiB, such as \"10GB\"")
+    };
     let (number, unit) = split(text).ok_or_else(expected)?;
     let (_, bytes) = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(expected)?;
     number.checked_mul(*bytes).ok_or_else(|| format!("`{text}` is more than can be counted"))

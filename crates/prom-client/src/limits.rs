@@ -27,6 +27,8 @@ pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Refusals in a row of tokens that a provider made, after which the provider is not asked again.
 pub const TOKEN_TRIES: u32 = 3;
+/// Between two attempts to get a fresh token while the old one lives.
+pub const TOKEN_RETRY: Duration = Duration::from_secs(2);
 /// The share of a token's life after which a fresh one is fetched, in percent.
 pub const TOKEN_REFRESH_PERCENT: u32 = 80;
 
@@ -67,8 +69,7 @@ pub const RESUBSCRIBE_AFTER: Duration = Duration::from_secs(1);
 /// The wait after a refusal for overload that does not say how long.
 pub const OVERLOAD_WAIT: Duration = Duration::from_millis(250);
 
-/// A log from which nothing came while so many events of others came has been read to its end: a
-/// hub reads logs in turn, in pieces much smaller than this.
-pub const TAIL_ROUND: u64 = 8192;
+/// A hub reads the logs of a tail in turn, in pieces no larger than this.
+pub const TAIL_PIECE: u64 = 4096;
 /// A resumed tail begins so much earlier, for what was stored at the same time elsewhere.
 pub const TAIL_OVERLAP_MS: i64 = 2000;

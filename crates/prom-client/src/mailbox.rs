@@ -19,11 +19,25 @@ pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
 pub(crate) enum Command {
     Subscribe(Box<Wish>),
     /// The one of that number, or whichever has the name.
-    Unsubscribe { name: SubscriptionName, number: Option<u64>, reply: Option<Reply> },
-    Pause { name: SubscriptionName, number: u64, pausing: Pausing, reply: Option<Reply> },
+    Unsubscribe {
+        name: SubscriptionName,
+        number: Option<u64>,
+        reply: Option<Reply>,
+    },
+    Pause {
+        name: SubscriptionName,
+        number: u64,
+        pausing: Pausing,
+        reply: Option<Reply>,
+    },
     /// The application has taken from a tail: there is room again.
-    Taken { name: SubscriptionName, number: u64 },
-    Close { reply: Option<Reply> },
+    Taken {
+        name: SubscriptionName,
+        number: u64,
+    },
+    Close {
+        reply: Option<Reply>,
+    },
 }
 
 /// A subscription that is to be.

@@ -25,9 +25,15 @@ pub(crate) struct Pending {
 
 #[derive(Debug)]
 pub(crate) enum What {
-    One { event: NewEvent, reply: Option<oneshot::Sender<Result<Receipt, Error>>> },
+    One {
+        event: Box<NewEvent>,
+        reply: Option<oneshot::Sender<Result<Receipt, Error>>>,
+    },
     /// All or nothing.
-    Many { events: Vec<NewEvent>, reply: Option<oneshot::Sender<Result<Vec<Receipt>, Error>>> },
+    Many {
+        events: Vec<NewEvent>,
+        reply: Option<oneshot::Sender<Result<Vec<Receipt>, Error>>>,
+    },
 }
 
 impl Pending {
@@ -41,7 +47,7 @@ impl Pending {
 
     pub fn events(&self) -> &[NewEvent] {
         match &self.what {
-            What::One { event, .. } => std::slice::from_ref(event),
+            What::One { event, .. } => std::slice::from_ref(&**event),
             What::Many { events, .. } => events,
         }
     }

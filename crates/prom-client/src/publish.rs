@@ -170,7 +170,7 @@ impl Publishing {
             return Self(State::Refused(Some(error)));
         }
         let (reply, answer) = oneshot::channel();
-        let what = What::One { event, reply: Some(reply) };
+        let what = What::One { event: Box::new(event), reply: Some(reply) };
         match core.hand_over_now(what) {
             Ok(()) => Self(State::HandedOver(answer)),
             Err(what) => {
@@ -203,7 +203,7 @@ impl Core {
     /// Gives it back where there is no room.
     fn hand_over_now(&self, what: What) -> Result<(), What> {
         let events = match &what {
-            What::One { event, .. } => std::slice::from_ref(event),
+            What::One { event, .. } => std::slice::from_ref(&**event),
             What::Many { events, .. } => events,
         };
         match self.room.try_enter(events) {

@@ -47,8 +47,7 @@ pub(crate) fn frame_bytes(event: &NewEvent) -> usize {
     const ID: usize = 40;
     let text = event.key.as_ref().map_or(0, String::len) + event.sid.as_ref().map_or(0, String::len);
     let tags: usize = event.tags.iter().map(|tag| tag.len() * ESCAPED + PER_ITEM).sum();
-    let headers: usize =
-        event.headers.iter().map(|(name, value)| name.len() + value.len() * ESCAPED + PER_ITEM).sum();
+    let headers: usize = event.headers.iter().map(|(name, value)| name.len() + value.len() * ESCAPED + PER_ITEM).sum();
     FIXED
         + event.topic.len()
         + event.payload.as_bytes().len()

@@ -69,6 +69,7 @@ impl Subscribe<'_> {
 }
 
 /// What comes next in a runner's life.
+#[expect(clippy::large_enum_variant, reason = "taken apart at once")]
 enum Step<T> {
     Finished(T),
     Arrived(Option<(Delivery, u64)>),

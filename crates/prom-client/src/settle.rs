@@ -79,6 +79,11 @@ impl Settlement {
         Self { lease, verdict, company: Company::Welcome, reply: None }
     }
 
+    /// For an answer of its own.
+    pub fn alone(self) -> Self {
+        Self { company: Company::Alone, ..self }
+    }
+
     pub fn answer(self, result: Result<(), Error>) {
         if let Some(reply) = self.reply {
             let _nobody_waits = reply.send(result);

@@ -11,23 +11,42 @@ pub enum State {
     Connecting,
     Connected,
     /// For good: closed by the application, or refused by the hub in a way that trying again cannot change.
-    Closed { reason: String },
+    Closed {
+        reason: String,
+    },
 }
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// `hub` names its version, `connection` is what the hub's logs call this connection.
-    Connected { hub: String, connection: String },
-    Disconnected { reason: String },
+    Connected {
+        hub: String,
+        connection: String,
+    },
+    Disconnected {
+        reason: String,
+    },
     /// An attempt to connect failed; the next follows.
-    NotConnected { reason: String },
+    NotConnected {
+        reason: String,
+    },
     /// A subscription missed events.
-    Gap { topic: String, group: Option<String>, gap: Gap },
+    Gap {
+        topic: String,
+        group: Option<String>,
+        gap: Gap,
+    },
     /// A subscription ended, and not because the application asked for it.
-    SubscriptionEnded { topic: String, group: Option<String>, reason: String },
+    SubscriptionEnded {
+        topic: String,
+        group: Option<String>,
+        reason: String,
+    },
     /// No fresh token could be had; it is tried again.
-    TokenFailed { reason: String },
+    TokenFailed {
+        reason: String,
+    },
 }
 
 /// Notices as they come, from [`crate::Client::notices`]. Who falls behind loses the oldest.

@@ -74,12 +74,6 @@ impl TailOptions<'_> {
         self
     }
 
-    /// A jq program over the whole event.
-    pub fn filter(mut self, program: impl Into<String>) -> Self {
-        self.opts.filter = Some(program.into());
-        self
-    }
-
     /// Ready when the hub has agreed. While there is no connection it waits for one.
     pub async fn start(self) -> Result<Tail, Error> {
         for topic in std::iter::once(&self.topic).chain(&self.opts.topics) {

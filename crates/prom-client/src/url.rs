@@ -77,7 +77,11 @@ mod tests {
     fn addresses_as_people_write_them_are_read() {
         let check = |url: &str, expected: &str, port: u16, host: &str| {
             let parsed = HubUrl::parse(url).unwrap();
-            assert_eq!((parsed.to_string().as_str(), parsed.port, parsed.host.as_str()), (expected, port, host), "{url}");
+            assert_eq!(
+                (parsed.to_string().as_str(), parsed.port, parsed.host.as_str()),
+                (expected, port, host),
+                "{url}"
+            );
         };
         check("http://127.0.0.1:8090", "ws://127.0.0.1:8090/ws", 8090, "127.0.0.1");
         check("http://127.0.0.1:8090/", "ws://127.0.0.1:8090/ws", 8090, "127.0.0.1");

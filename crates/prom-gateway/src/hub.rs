@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::GatewayOptions;
 use crate::rates::Rates;
+use crate::trace::Traces;
 
 /// A running hub, without its sockets. Cheap to share; holds nothing durable.
 pub struct Hub {
@@ -19,6 +20,8 @@ pub struct Hub {
     /// Per topic and per subject; a connection has its own bucket.
     pub rates: Rates,
     pub clock: Arc<dyn Clock>,
+    /// Who is told about traced events, if anybody.
+    pub traces: Option<Arc<dyn Traces>>,
     /// Sockets that are open, WebSocket and HTTP alike.
     pub(crate) sockets: AtomicUsize,
     pub(crate) websockets: AtomicUsize,
@@ -29,12 +32,24 @@ pub struct Hub {
 
 impl Hub {
     pub fn new(bus: Bus, auth: Authenticator, clock: Arc<dyn Clock>, options: GatewayOptions) -> Arc<Self> {
+        Self::traced(bus, auth, clock, options, None)
+    }
+
+    /// As [`Hub::new`], with a tracer.
+    pub fn traced(
+        bus: Bus,
+        auth: Authenticator,
+        clock: Arc<dyn Clock>,
+        options: GatewayOptions,
+        traces: Option<Arc<dyn Traces>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             rates: Rates::new(options.rates),
             bus,
             auth,
             options,
             clock,
+            traces,
             sockets: AtomicUsize::new(0),
             websockets: AtomicUsize::new(0),
             stopping: watch::Sender::new(false),

@@ -13,6 +13,7 @@ mod options;
 mod problem;
 pub mod rates;
 mod server;
+pub mod trace;
 
 pub mod http;
 mod metrics;

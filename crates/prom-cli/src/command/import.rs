@@ -37,9 +37,19 @@ pub struct Import {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Said {
-    Bad { line: u64, error: Reason },
-    End { imported: u64, duplicates: u64, failed: u64 },
-    Progress { #[serde(rename = "progress")] _events: u64 },
+    Bad {
+        line: u64,
+        error: Reason,
+    },
+    End {
+        imported: u64,
+        duplicates: u64,
+        failed: u64,
+    },
+    Progress {
+        #[serde(rename = "progress")]
+        _events: u64,
+    },
 }
 
 #[derive(Debug, Deserialize)]
@@ -62,7 +72,9 @@ impl Import {
                 .fix("look whether it is still running, then import again: nothing is stored twice")
         })?;
         if !context.output.is_for_machines() {
-            context.output.line(format!("imported {imported} events, {duplicates} were there already, {failed} failed"))?;
+            context
+                .output
+                .line(format!("imported {imported} events, {duplicates} were there already, {failed} failed"))?;
         }
         match failed {
             0 => Ok(()),

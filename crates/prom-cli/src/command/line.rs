@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn template() -> NewEvent {
-        let mut event = NewEvent::new(TopicName::parse("usual").unwrap(), serde_json::Value::Null);
+        let mut event = NewEvent::new(TopicName::parse("usual").unwrap(), Json::NULL);
         event.key = Some("k".into());
         event
     }

@@ -3,6 +3,8 @@
 //! Promise: what is told as published is stored. A line that cannot be published is told with its number and stops
 //! nothing; the exit code says that there was one.
 
+use std::io::IsTerminal;
+
 use clap::Args;
 use futures::StreamExt;
 use prom_client::Client;
@@ -62,15 +64,14 @@ impl Publish {
     pub async fn run(self, context: &Context) -> Outcome {
         let template = self.template()?;
         match self.payload.as_str() {
-            "-" if self.id.is_some() => {
-                Err(Failure::usage("--id is for one event, and standard input may have many")
-                    .fix("give ids in the lines, with --events"))
-            }
+            "-" if self.id.is_some() => Err(Failure::usage("--id is for one event, and standard input may have many")
+                .fix("give ids in the lines, with --events")),
             "-" => self.publish_lines(context, &template).await,
             _ if self.events => Err(Failure::usage("--events is for lines of standard input").fix("use - as payload")),
             payload => {
                 let payload = Json::parse(payload.to_owned()).map_err(|error| {
-                    Failure::usage(format!("the payload is not JSON: {error}")).fix("text needs its quotes: '\"like this\"'")
+                    Failure::usage(format!("the payload is not JSON: {error}"))
+                        .fix("text needs its quotes: '\"like this\"'")
                 })?;
                 publish_one(context, NewEvent { payload, ..template }).await
             }
@@ -83,7 +84,7 @@ impl Publish {
         for (name, value) in &self.headers {
             headers.insert(name, value).map_err(|error| Failure::usage(error.to_string()))?;
         }
-        let mut event = NewEvent::new(self.topic.clone(), serde_json::Value::Null);
+        let mut event = NewEvent::new(self.topic.clone(), Json::NULL);
         event.id = self.id;
         event.key.clone_from(&self.key);
         event.tags.clone_from(&self.tags);
@@ -95,6 +96,9 @@ impl Publish {
     async fn publish_lines(&self, context: &Context, template: &NewEvent) -> Outcome {
         let kind = if self.events { LineKind::Events } else { LineKind::Payloads };
         let client = context.hub()?.connect().await?;
+        if std::io::stdin().is_terminal() {
+            note("reading standard input, one line for each event; Ctrl-D ends");
+        }
         let progress = Progress::count("published");
         let lines = Input::standard().lines();
         let lines = futures::stream::unfold(lines, |mut lines| async move { Some((lines.recv().await?, lines)) });
@@ -137,7 +141,9 @@ async fn publish_one(context: &Context, event: NewEvent) -> Outcome {
         true => context.output.json(&receipt),
         false => {
             let Receipt { id, partition, offset, durability, .. } = receipt;
-            context.output.line(format!("{topic}/{partition} offset {offset}, id {id}, durable: {durability}"))
+            context
+                .output
+                .line(format!("{topic}/{partition} offset {offset}, id {id}, durable: {}", durability.as_str()))
         }
     }
 }

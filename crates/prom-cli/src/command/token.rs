@@ -48,7 +48,9 @@ pub struct Token {
 impl Token {
     pub fn run(self, context: &Context) -> Outcome {
         if self.secret.is_empty() {
-            return Err(Failure::usage("the secret is empty").fix("give the one of the hub with --secret or JWT_SECRET"));
+            return Err(
+                Failure::usage("the secret is empty").fix("give the one of the hub with --secret or JWT_SECRET")
+            );
         }
         if self.ttl.is_zero() {
             return Err(Failure::usage("a token of --ttl 0 is never valid").fix("write such as --ttl 1h"));

@@ -8,8 +8,7 @@ use super::section::{NOT_YET, Section};
 use super::source::Source;
 use super::{Config, Topic};
 
-const TABLES: [&str; 9] =
-    ["server", "store", "mongo", "auth", "limits", "topics", "cors", "telemetry", "log"];
+const TABLES: [&str; 9] = ["server", "store", "mongo", "auth", "limits", "topics", "cors", "telemetry", "log"];
 const LISTS: [&str; 1] = ["topic"];
 const LATER: [&str; 6] = ["schemas", "upcast", "outbox", "changefeed", "projector", "lint"];
 

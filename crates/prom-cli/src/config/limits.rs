@@ -48,7 +48,10 @@ pub enum RateLimit {
     /// Off on loopback, moderate elsewhere.
     Auto,
     Off,
-    Limit { per_second: u32, burst: u32 },
+    Limit {
+        per_second: u32,
+        burst: u32,
+    },
 }
 
 impl Default for Limits {

@@ -58,7 +58,6 @@ fn switch_on(line: &str) -> String {
     }
 }
 
-
 #[test]
 fn what_is_written_is_what_holds() {
     let config = read(
@@ -169,7 +168,8 @@ level = "inof"
 
 #[test]
 fn sections_and_keys_of_later_versions_are_refused_by_name() {
-    let text = "[schemas]\nfolder = \"schemas\"\n[[outbox]]\nname = \"a\"\n[[topic]]\nname = \"a\"\nsnapshot = \"30s\"\n";
+    let text =
+        "[schemas]\nfolder = \"schemas\"\n[[outbox]]\nname = \"a\"\n[[topic]]\nname = \"a\"\nsnapshot = \"30s\"\n";
     insta::assert_snapshot!(errors(text), @r"
     prom.toml:1:2: `schemas`: not supported by this version
     prom.toml:3:3: `outbox`: not supported by this version
@@ -190,19 +190,13 @@ fn sections_in_the_wrong_form_are_told_the_right_one() {
 
 #[test]
 fn broken_syntax_is_told_with_its_place() {
-    insta::assert_snapshot!(errors("[server]\nlisten = \n"), @r"
-    prom.toml:2:10: string values must be quoted, expected literal string
-    ");
-    insta::assert_snapshot!(errors("[server]\ndata = \"a\"\ndata = \"b\"\n"), @r"
-    prom.toml:3:1: duplicate key
-    ");
+    insta::assert_snapshot!(errors("[server]\nlisten = \n"), @"prom.toml:2:10: string values must be quoted, expected literal string");
+    insta::assert_snapshot!(errors("[server]\ndata = \"a\"\ndata = \"b\"\n"), @"prom.toml:3:1: duplicate key");
 }
 
 #[test]
 fn the_same_topic_is_not_declared_twice() {
-    insta::assert_snapshot!(errors("[[topic]]\nname = \"a\"\n[[topic]]\nname = \"a\"\n"), @r"
-    prom.toml:4:8: topic `a` is declared twice
-    ");
+    insta::assert_snapshot!(errors("[[topic]]\nname = \"a\"\n[[topic]]\nname = \"a\"\n"), @"prom.toml:4:8: topic `a` is declared twice");
 }
 
 #[test]

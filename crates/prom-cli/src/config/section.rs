@@ -38,12 +38,7 @@ impl<'a> Section<'a> {
     }
 
     /// Puts the key's value where it belongs; leaves that alone where the key is absent or wrong.
-    pub fn set<T>(
-        &mut self,
-        key: &'static str,
-        target: &mut T,
-        parse: impl FnOnce(&DeValue<'a>) -> Result<T, String>,
-    ) {
+    pub fn set<T>(&mut self, key: &'static str, target: &mut T, parse: impl FnOnce(&DeValue<'a>) -> Result<T, String>) {
         if let Some(value) = self.find(key) {
             match parse(value.get_ref()) {
                 Ok(parsed) => *target = parsed,

@@ -34,8 +34,7 @@ pub enum Durability {
 
 impl Store {
     pub fn read(&mut self, section: &mut Section<'_>) {
-        let kinds =
-            [("memory", StoreKind::Memory), ("embedded", StoreKind::Embedded), ("mongo", StoreKind::Mongo)];
+        let kinds = [("memory", StoreKind::Memory), ("embedded", StoreKind::Embedded), ("mongo", StoreKind::Mongo)];
         section.set("kind", &mut self.kind, value::one_of(&kinds));
         let durabilities = [("fsync", Durability::Fsync), ("os", Durability::Os)];
         section.set("durability", &mut self.durability, value::one_of(&durabilities));

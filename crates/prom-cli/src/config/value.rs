@@ -74,7 +74,9 @@ pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     if let Some(port) = text.strip_prefix("localhost:").and_then(|port| port.parse().ok()) {
         return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
     }
-    text.parse().map_err(|_| format!("`{text}` is not an address and a port; write such as \"127.0.0.1:8090\" or \"[::1]:8090\""))
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an address and a port; write such as \"127.0.0.1:8090\" or \"[::1]:8090\"")
+    })
 }
 
 /// One word of a list; the error names the nearest.

@@ -89,12 +89,7 @@ impl Hub {
     }
 
     /// Lines of JSON in, lines of JSON out.
-    pub async fn post_lines(
-        &self,
-        path: &[&str],
-        query: Query<'_>,
-        lines: reqwest::Body,
-    ) -> Result<Response, Failure> {
+    pub async fn post_lines(&self, path: &[&str], query: Query<'_>, lines: reqwest::Body) -> Result<Response, Failure> {
         let request = self.request(Method::POST, path)?.query(&present(query));
         self.send(request.header("content-type", "application/x-ndjson").body(lines)).await
     }
@@ -138,11 +133,11 @@ impl Hub {
     /// The hub was not reached, or fell silent in the middle.
     pub fn broken(&self, error: &reqwest::Error) -> Failure {
         let base = self.base.as_str().trim_end_matches('/');
+        let cause = causes(error);
         match error.is_connect() {
-            true => Failure::unreachable(format!("no hub at {base}: {}", causes(error)))
-                .fix("start one with `prom serve`, or name another with --url or PROM_URL"),
-            false => Failure::unreachable(format!("the connection to {base} broke: {}", causes(error)))
-                .fix("look whether the hub is still running, then try again"),
+            true => Failure::unreachable(format!("no hub at {base}: {cause}")).fix(refusal::how_to_reach(&cause)),
+            false => Failure::unreachable(format!("the connection to {base} broke: {cause}"))
+                .fix("look whether the hub is still running, and whether it wants https, then try again"),
         }
     }
 }

@@ -57,9 +57,7 @@ pub fn of_client(error: Error) -> Failure {
             judge(StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::FORBIDDEN), &refusal)
         }
         Error::Invalid(_) | Error::Url { .. } | Error::TooLarge { .. } => Failure::usage(what),
-        Error::Unreachable { .. } => {
-            Failure::unreachable(what).fix("start one with `prom serve`, or name another with --url or PROM_URL")
-        }
+        Error::Unreachable { reason, .. } => Failure::unreachable(what).fix(how_to_reach(&reason)),
         Error::GaveUp { .. } | Error::Closed { .. } => {
             Failure::unreachable(what).fix("look whether the hub is still running, then try again")
         }
@@ -70,6 +68,14 @@ pub fn of_client(error: Error) -> Failure {
     }
 }
 
+/// How to go on where no connection was made.
+pub fn how_to_reach(cause: &str) -> &'static str {
+    match cause.contains("certificate") {
+        true => "name the file of the authority that signed the hub's certificate with --ca or PROM_CA",
+        false => "start one with `prom serve`, or name another with --url or PROM_URL",
+    }
+}
+
 /// How to go on, by the code of the problem.
 fn advice(code: &str, retry_after_ms: Option<u64>) -> Option<String> {
     let advice = match code {
@@ -77,7 +83,7 @@ fn advice(code: &str, retry_after_ms: Option<u64>) -> Option<String> {
         "jwt_expired" => "get a fresh token; `prom token` makes one",
         "jwt_invalid" => "give a token that this hub accepts: same secret or keys, `aud` and `iss`",
         "forbidden" => "use a token whose scopes or policy allow it",
-        "unknown_topic" => "`prom topics` lists what there is",
+        "unknown_topic" => "`prom topics` and `prom groups` list what there is",
         "overloaded" => "try again in a moment",
         "rate_limited" => match retry_after_ms {
             Some(ms) => return Some(format!("try again in {ms} ms")),

@@ -14,7 +14,8 @@ pub struct Addresses {
 
 const USUAL_URL: &str = "http://127.0.0.1:8090";
 
-pub fn greeting(config: &Config, file: Option<&Path>, at: &Addresses, style: Style) -> String {
+/// `prom` is how the reader starts this program, see [`how_to_call_this`].
+pub fn greeting(config: &Config, file: Option<&Path>, at: &Addresses, prom: &str, style: Style) -> String {
     let s = if config.server.tls.is_some() { "s" } else { "" };
     let http = format!("http{s}://{}", reachable(at.ops.unwrap_or(at.listen)));
     let mut lines = vec![
@@ -37,12 +38,28 @@ pub fn greeting(config: &Config, file: Option<&Path>, at: &Addresses, style: Sty
         flags.push_str(" --token TOKEN");
     }
     lines.push(style.bold("what to type next, in another terminal"));
-    lines.push(format!("  prom pub hello '{{\"n\":1}}'{flags}"));
-    lines.push(format!("  prom sub hello --from earliest{flags}"));
+    lines.push(format!("  {prom} pub hello '{{\"n\":1}}'{flags}"));
+    lines.push(format!("  {prom} sub hello --from earliest{flags}"));
     if at.ops.is_some() {
-        lines.push(format!("  prom topics --url {http}{}", if config.auth.is_open() { "" } else { " --token TOKEN" }));
+        lines.push(format!("  {prom} topics --url {http}{}", if config.auth.is_open() { "" } else { " --token TOKEN" }));
     }
     lines.join("\n")
+}
+
+/// The name of this program if typing it starts it, else the path to it.
+pub fn how_to_call_this() -> String {
+    let named = "prom".to_owned();
+    let Ok(this) = std::env::current_exe() else {
+        return named;
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_this = |folder: PathBuf| folder.join("prom").canonicalize().is_ok_and(|found| found == this);
+    if std::env::split_paths(&path).any(is_this) {
+        return named;
+    }
+    let here = std::env::current_dir().ok();
+    let near = here.and_then(|here| this.strip_prefix(here).ok().map(|near| format!("./{}", near.display())));
+    near.unwrap_or_else(|| this.display().to_string())
 }
 
 /// An address that can be typed: 0.0.0.0 is every address, but no place to go to.
@@ -89,7 +106,7 @@ mod tests {
         let mut config = Config::default();
         config.server.data = "/data".into();
         let at = Addresses { listen: config.server.listen, ops: None };
-        insta::assert_snapshot!(greeting(&config, None, &at, Style::Plain), @r#"
+        insta::assert_snapshot!(greeting(&config, None, &at, "prom", Style::Plain), @r#"
         prom 0.1.0 is ready
           page       http://127.0.0.1:8090/
           API        http://127.0.0.1:8090/openapi.json
@@ -109,7 +126,7 @@ mod tests {
         config.auth.jwt_secret = Some("hunter2".into());
         config.auth.static_token = Some("hunter3".into());
         let at = Addresses { listen: "0.0.0.0:9000".parse().unwrap(), ops: Some("0.0.0.0:9001".parse().unwrap()) };
-        let text = greeting(&config, Some("prom.toml".as_ref()), &at, Style::Plain);
+        let text = greeting(&config, Some("prom.toml".as_ref()), &at, "prom", Style::Plain);
         assert!(!text.contains("hunter"), "a secret was printed");
         insta::assert_snapshot!(text, @r#"
         prom 0.1.0 is ready
@@ -122,6 +139,7 @@ mod tests {
         what to type next, in another terminal
           prom pub hello '{"n":1}' --url http://127.0.0.1:9000 --token TOKEN
           prom sub hello --from earliest --url http://127.0.0.1:9000 --token TOKEN
+          prom topics --url http://127.0.0.1:9001 --token TOKEN
         "#);
     }
 }

@@ -3,6 +3,7 @@
 mod greeting;
 mod logging;
 mod settings;
+mod telemetry;
 mod wire;
 
 use crate::config::Loaded;
@@ -20,7 +21,7 @@ pub async fn run(Loaded { config, file }: Loaded) -> Outcome {
         () = signals.next() => return Ok(()),
     };
     let output = Output::new(Format::People);
-    let greeting = greeting::greeting(&config, file.as_deref(), &running.at, output.style);
+    let greeting = greeting::greeting(&config, file.as_deref(), &running.at, &greeting::how_to_call_this(), output.style);
     // A hub serves also where nobody reads what it says.
     drop(output.line(greeting));
     signals.next().await;

@@ -9,18 +9,21 @@ use std::sync::Arc;
 
 use prom_auth::{AuthError, Authenticator};
 use prom_engine::{Bus, BusOptions};
+use prom_gateway::trace::Traces;
 use prom_gateway::{Hub, ServeError, Server, ServerOptions, Tls};
 use prom_store::{Clock, MemoryStore, Store, StoreError, SystemClock};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
 
 use super::greeting::Addresses;
 use super::settings;
-use crate::config::{Config, Durability, StoreKind};
+use super::telemetry::Telemetry;
+use crate::config::{self, Config, Durability, StoreKind};
 use crate::exit::{Failure, Outcome};
 
 /// A hub that serves.
 pub struct Running {
     server: Server,
+    telemetry: Option<Arc<Telemetry>>,
     pub at: Addresses,
 }
 
@@ -29,9 +32,11 @@ pub async fn start(config: &Config) -> Result<Running, Failure> {
     check(config)?;
     let auth = Authenticator::new(settings::auth(&config.auth)).map_err(explain_auth)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let telemetry = start_telemetry(&config.telemetry).await?;
     let store = open_store(config, clock.clone()).await?;
     let bus = start_bus(config, store, clock.clone()).await?;
-    let hub = Hub::new(bus.clone(), auth, clock, settings::gateway(config));
+    let traces = telemetry.clone().map(|telemetry| telemetry as Arc<dyn Traces>);
+    let hub = Hub::traced(bus.clone(), auth, clock, settings::gateway(config), traces);
     let server = match Server::start(hub, server_options(config)).await {
         Ok(server) => server,
         Err(error) => {
@@ -41,14 +46,35 @@ pub async fn start(config: &Config) -> Result<Running, Failure> {
         }
     };
     let at = Addresses { listen: server.address(), ops: server.ops_address() };
-    Ok(Running { server, at })
+    Ok(Running { server, telemetry, at })
 }
 
 impl Running {
     /// Lets handlers finish, makes their acks durable, closes the store.
     pub async fn shut_down(self) -> Outcome {
-        self.server.shut_down().await.map_err(|error| Failure::no(format!("the hub did not end well: {error}")))
+        let ended = self.server.shut_down().await;
+        if let Some(telemetry) = self.telemetry
+            && tokio::task::spawn_blocking(move || telemetry.shut_down()).await.is_err()
+        {
+            tracing::warn!("sending the last traces failed");
+        }
+        ended.map_err(|error| Failure::no(format!("the hub did not end well: {error}")))
     }
+}
+
+/// On a thread where it may block: the exporter has a client of that kind.
+async fn start_telemetry(config: &config::Telemetry) -> Result<Option<Arc<Telemetry>>, Failure> {
+    let Some(endpoint) = config.otlp_endpoint.clone() else {
+        return Ok(None);
+    };
+    let service_name = config.service_name.clone();
+    let started = tokio::task::spawn_blocking(move || Telemetry::start(&endpoint, &service_name)).await;
+    let reason = match started {
+        Ok(Ok(telemetry)) => return Ok(Some(Arc::new(telemetry))),
+        Ok(Err(reason)) => reason,
+        Err(error) => error.to_string(),
+    };
+    Err(Failure::usage(format!("traces cannot be sent: {reason}")).fix("look at otlp_endpoint in [telemetry]"))
 }
 
 fn check(config: &Config) -> Outcome {
@@ -133,7 +159,9 @@ fn explain_serve(error: &ServeError) -> Failure {
     let failure = Failure::no(error.to_string());
     match error {
         ServeError::Bind { .. } => failure.fix("choose another address with --listen, or port 0 for a free one"),
-        ServeError::Tls { .. } => failure.fix("name PEM files in [server]: tls = { cert = \"cert.pem\", key = \"key.pem\" }"),
+        ServeError::Tls { .. } => {
+            failure.fix("name PEM files in [server]: tls = { cert = \"cert.pem\", key = \"key.pem\" }")
+        }
         ServeError::Unprotected { .. } | ServeError::Bus(_) | ServeError::Io(_) => failure,
     }
 }

@@ -1,10 +1,14 @@
 //! The `prom` command as people run it: the real binary, its output and its exit codes.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 mod completions;
 mod config;
+mod events;
 mod fake_hub;
 mod fsck;
 mod help;
 mod http;
 mod prom;
+mod serve;
 mod token;

@@ -29,7 +29,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    pub fn of(output: Output) -> Self {
         Self {
             code: output.status.code().expect("it was not ended by a signal"),
             stdout: String::from_utf8(output.stdout).unwrap(),

@@ -23,4 +23,5 @@ mod shutdown;
 mod stress;
 mod subscribe;
 mod tail;
+mod together;
 mod topic;

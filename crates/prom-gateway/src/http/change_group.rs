@@ -55,6 +55,7 @@ fn null_is_a_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 #[utoipa::path(
     patch,
     path = "/groups/{group}",
+    operation_id = "changeGroup",
     tag = "groups",
     summary = "Change a group",
     description = "Subscribers that run go on under the new options.",
@@ -86,6 +87,7 @@ pub(super) async fn patch(
 #[utoipa::path(
     delete,
     path = "/groups/{group}",
+    operation_id = "deleteGroup",
     tag = "groups",
     summary = "Delete a group with its cursors",
     description = "Its subscriptions end.",

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{Error, GroupInfo};
-use prom_types::{EpochMs, Offset, TopicName};
+use prom_types::TopicName;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -37,11 +37,11 @@ pub(crate) struct CursorView {
     group: String,
     partition: u32,
     /// The floor: everything before it is settled.
-    offset: Offset,
+    offset: u64,
     /// The last event before the floor, if it is still there.
     #[schema(format = "uuid")]
     last_id: Option<String>,
-    last_ts: Option<EpochMs>,
+    last_ts: Option<i64>,
     /// How many offsets beyond the floor are settled.
     acked_above: u64,
 }
@@ -49,10 +49,11 @@ pub(crate) struct CursorView {
 #[utoipa::path(
     get,
     path = "/cursors",
+    operation_id = "listCursors",
     tag = "groups",
     summary = "Where groups stand in a topic",
     params(CursorParams),
-    responses((status = 200, body = CursorList), Problems),
+    responses((status = 200, description = "The cursors", body = CursorList), Problems),
 )]
 pub(super) async fn list(
     State(api): State<Arc<Api>>,

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{Bus, Error, GroupInfo, GroupOptions, GroupSubscription, Order};
-use prom_types::{EpochMs, GroupName};
+use prom_types::GroupName;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -27,9 +27,9 @@ pub(crate) struct GroupList {
 pub(crate) struct GroupView {
     group: String,
     subscriptions: Vec<SubscriptionView>,
-    created_ts: EpochMs,
+    created_ts: i64,
     /// Kept up to date only where the group can expire.
-    last_used_ts: EpochMs,
+    last_used_ts: i64,
     /// Subscribers that are connected.
     subscribers: usize,
 }
@@ -69,9 +69,10 @@ pub(crate) struct BackoffView {
 #[utoipa::path(
     get,
     path = "/groups",
+    operation_id = "listGroups",
     tag = "groups",
     summary = "List groups",
-    responses((status = 200, body = GroupList), Problems),
+    responses((status = 200, description = "The groups", body = GroupList), Problems),
 )]
 pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<GroupList>, Problem> {
     let groups = api.hub.bus.groups().await?;
@@ -82,10 +83,11 @@ pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<
 #[utoipa::path(
     get,
     path = "/groups/{group}",
+    operation_id = "getGroup",
     tag = "groups",
     summary = "Look at a group",
     params(("group" = String, Path)),
-    responses((status = 200, body = GroupView), Problems),
+    responses((status = 200, description = "The group", body = GroupView), Problems),
 )]
 pub(super) async fn get(
     State(api): State<Arc<Api>>,

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::api::Api;
 use super::limits::READY_TIMEOUT;
-use super::problem::{Code, Problem};
+use super::problem::{Code, Document, Problem};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
@@ -25,10 +25,11 @@ pub(crate) struct Health {
 #[utoipa::path(
     get,
     path = "/healthz",
+    operation_id = "healthz",
     tag = "hub",
     summary = "The process answers",
     security(()),
-    responses((status = 200, body = Health)),
+    responses((status = 200, description = "It does", body = Health)),
 )]
 pub(super) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
@@ -37,12 +38,13 @@ pub(super) async fn healthz() -> Json<Health> {
 #[utoipa::path(
     get,
     path = "/readyz",
+    operation_id = "readyz",
     tag = "hub",
     summary = "The hub takes events",
     security(()),
     responses(
-        (status = 200, body = Health),
-        (status = 503, description = "Not now; `detail` says why", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "It does", body = Health),
+        (status = 503, description = "Not now; `detail` says why", body = Document, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn readyz(State(api): State<Arc<Api>>) -> Result<Json<Health>, Problem> {

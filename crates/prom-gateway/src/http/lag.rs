@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{Bus, Error, Lag};
-use prom_types::{GroupName, Offset, TopicName};
+use prom_types::{GroupName, TopicName};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -40,9 +40,9 @@ pub(crate) struct LagView {
     topic: String,
     group: String,
     /// The floor: everything before it is settled. Added up over the partitions.
-    last_cursor: Offset,
+    last_cursor: u64,
     /// The offset that the next event gets. Added up over the partitions.
-    tail: Offset,
+    tail: u64,
     lag_events: u64,
     /// The age of the oldest unsettled event.
     lag_ms: u64,
@@ -54,8 +54,8 @@ pub(crate) struct LagView {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PartitionLagView {
     partition: u32,
-    floor: Offset,
-    next: Offset,
+    floor: u64,
+    next: u64,
     lag_events: u64,
     lag_ms: u64,
     in_flight: usize,
@@ -64,10 +64,11 @@ pub(crate) struct PartitionLagView {
 #[utoipa::path(
     get,
     path = "/lag",
+    operation_id = "lag",
     tag = "groups",
     summary = "How far groups are behind",
     params(LagParams),
-    responses((status = 200, body = LagAnswer), Problems),
+    responses((status = 200, description = "The lag, or the lags", body = LagAnswer), Problems),
 )]
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
@@ -105,8 +106,8 @@ pub(crate) async fn readings(bus: &Bus) -> Result<Vec<(TopicName, GroupName)>, E
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for topic in bus.topics().await? {
-        let topic = topic.settings.name;
+    for topic in bus.meters().topics {
+        let topic = topic.topic;
         let readers = groups.iter().filter(|group| reads(group, &topic));
         found.extend(readers.map(|group| (topic.clone(), group.name.clone())));
     }

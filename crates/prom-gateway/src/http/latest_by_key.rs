@@ -27,11 +27,12 @@ pub(crate) struct LatestParams {
 #[utoipa::path(
     get,
     path = "/latest-by-key",
+    operation_id = "latestByKey",
     tag = "events",
     summary = "The latest event of a key",
     description = "`null` where there is none or it was deleted. Only for compacted topics.",
     params(LatestParams),
-    responses((status = 200, body = Option<Event>), Problems),
+    responses((status = 200, description = "The event, or `null`", body = Option<Event>), Problems),
 )]
 pub(super) async fn get(
     State(api): State<Arc<Api>>,

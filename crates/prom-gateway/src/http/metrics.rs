@@ -16,9 +16,10 @@ use crate::metrics;
 #[utoipa::path(
     get,
     path = "/metrics",
+    operation_id = "metrics",
     tag = "hub",
     summary = "Metrics in the text format of Prometheus",
-    responses((status = 200, body = String, content_type = "text/plain; version=0.0.4"), Problems),
+    responses((status = 200, description = "The metrics", body = String, content_type = "text/plain; version=0.0.4"), Problems),
 )]
 pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<Response, Problem> {
     caller.may_everywhere(Action::Ops)?;

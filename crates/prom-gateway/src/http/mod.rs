@@ -1,7 +1,7 @@
 //! The HTTP API: publishing, reading and administration, one file per route.
 //!
 //! ```text
-//!   request ─▶ origin ─▶ caller (who, what rights) ─▶ route ─▶ bus ─▶ answer or problem document
+//!   request ─▶ caller (who, what rights) ─▶ route ─▶ bus ─▶ answer or problem document
 //! ```
 //!
 //! Promises: every refusal is a problem document; bodies are bounded or streamed; what an answer
@@ -9,8 +9,8 @@
 
 mod api;
 mod caller;
+mod cors;
 mod limits;
-mod origin;
 mod problem;
 
 mod body;
@@ -20,11 +20,11 @@ mod flag;
 mod position;
 mod schema;
 
-mod publish;
-mod latest_by_key;
-mod replay;
 mod export;
 mod import;
+mod latest_by_key;
+mod publish;
+mod replay;
 
 mod put_topic;
 mod topics;
@@ -60,15 +60,14 @@ use crate::Hub;
 
 /// Every route of the HTTP API. The upgrade to WebSocket on `/` is the server's.
 pub fn router(hub: Arc<Hub>) -> Router {
-    let cors = hub.options.cors.clone();
+    let cors = cors::layer(&hub.options.cors);
     let (router, _) = routes().split_for_parts();
     let router = router
         .route("/", get(home::get))
         .fallback(|uri: Uri| async move { Problem::no_such_path(uri.path()) })
         .method_not_allowed_fallback(|method: Method| async move { Problem::wrong_method(&method) })
-        .with_state(Api::new(hub))
-        .layer(axum::middleware::from_fn_with_state(cors.clone(), origin::guard));
-    match origin::layer(&cors) {
+        .with_state(Api::new(hub));
+    match cors {
         Some(layer) => router.layer(layer),
         None => router,
     }

@@ -48,16 +48,18 @@ impl utoipa::Modify for Bearer {
 #[utoipa::path(
     get,
     path = "/openapi.json",
+    operation_id = "openapi",
     tag = "hub",
     summary = "This document",
     security(()),
-    responses((status = 200, body = serde_json::Value)),
+    responses((status = 200, description = "The document", body = serde_json::Value)),
 )]
 pub(super) async fn get(State(api): State<Arc<Api>>) -> Result<Response, Problem> {
     let text = match api.openapi.get() {
         Some(text) => text.clone(),
         None => {
-            let written = super::openapi().to_json().map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+            let written =
+                super::openapi().to_json().map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
             api.openapi.get_or_init(|| written.into()).clone()
         }
     };

@@ -10,15 +10,14 @@ use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::Mode;
 use prom_store::{CursorName, LogName};
-use prom_types::Offset;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::{Params, group_name, required, topic_name};
-use super::problem::{Problem, Problems};
 use super::groups;
+use super::problem::{Problem, Problems};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -50,8 +49,8 @@ pub(crate) struct PartitionView {
     /// Raised when dispatching is taken over or the cursor is moved; `null` before the first time.
     epoch: Option<u64>,
     /// Everything before it is settled.
-    floor: Offset,
-    next: Offset,
+    floor: u64,
+    next: u64,
     lag_events: u64,
     in_flight: usize,
     /// Subscribers that take from it.
@@ -61,10 +60,11 @@ pub(crate) struct PartitionView {
 #[utoipa::path(
     get,
     path = "/partitions",
+    operation_id = "listPartitions",
     tag = "groups",
     summary = "Who serves the partitions of a topic",
     params(PartitionParams),
-    responses((status = 200, body = PartitionList), Problems),
+    responses((status = 200, description = "The partitions", body = PartitionList), Problems),
 )]
 pub(super) async fn list(
     State(api): State<Arc<Api>>,

@@ -68,6 +68,7 @@ fn one() -> u32 {
 #[utoipa::path(
     put,
     path = "/topics/{topic}",
+    operation_id = "putTopic",
     tag = "topics",
     summary = "Make or change a topic",
     params(("topic" = String, Path)),
@@ -82,7 +83,10 @@ pub(super) async fn put(
 ) -> Result<Json<SettingsView>, Problem> {
     caller.may(Action::Admin, &topic)?;
     if topic.is_reserved() {
-        return Err(Problem::new(Code::BadRequest, format!("topic {topic} belongs to the hub and has its own settings")));
+        return Err(Problem::new(
+            Code::BadRequest,
+            format!("topic {topic} belongs to the hub and has its own settings"),
+        ));
     }
     let plain = TopicSettings::new(&topic)?;
     let compaction = match body.compaction {

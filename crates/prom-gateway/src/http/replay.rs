@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use prom_auth::Action;
 use prom_engine::{Bus, Position};
 use prom_store::{LogName, ReadLimit};
-use prom_types::{EpochMs, Offset};
+use prom_types::Offset;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -32,11 +32,11 @@ pub(crate) struct ReplayParams {
     /// `earliest` (default), `latest`, `ts`, `afterId` or `offset`.
     from: Option<String>,
     /// With `from=ts`: the first event stored at or after this, in epoch milliseconds.
-    ts: Option<EpochMs>,
+    ts: Option<i64>,
     /// With `from=afterId`: the events after this one.
     after_id: Option<String>,
     /// With `from=offset`: in every partition.
-    offset: Option<Offset>,
+    offset: Option<u64>,
     /// At most so many events, 1 to 10 000; 1000 unless given.
     limit: Option<usize>,
     /// Where an earlier page ended; wins over `from`.
@@ -46,10 +46,11 @@ pub(crate) struct ReplayParams {
 #[utoipa::path(
     get,
     path = "/replay",
+    operation_id = "replay",
     tag = "events",
     summary = "Read retained events page by page",
     params(ReplayParams),
-    responses((status = 200, body = ReplayPage), Problems),
+    responses((status = 200, description = "A page", body = ReplayPage), Problems),
 )]
 pub(super) async fn replay(
     State(api): State<Arc<Api>>,

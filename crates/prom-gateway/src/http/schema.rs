@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use prom_types::{EpochMs, Offset};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::problem::Problem;
+use super::problem::Document;
 
 /// What is published.
 #[derive(Serialize, ToSchema)]
@@ -20,6 +19,24 @@ pub(crate) struct PublishRequest {
     opts: Option<PublishOpts>,
 }
 
+/// One event, or many.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "read by the OpenAPI generator only")]
+pub(crate) enum PublishBody {
+    One(Box<PublishRequest>),
+    Many(Vec<PublishRequest>),
+}
+
+/// One receipt for one event, else one result per item.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "read by the OpenAPI generator only")]
+pub(crate) enum PublishAnswer {
+    One(Receipt),
+    Many(Vec<BatchResult>),
+}
+
 /// Everything about an event that may be left out.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PublishOpts {
@@ -29,7 +46,7 @@ pub(crate) struct PublishOpts {
     /// The id is unique for as long as the event is retained, not only for ten minutes.
     exact: Option<bool>,
     /// When it happened, in epoch milliseconds; decides nothing.
-    ts: Option<EpochMs>,
+    ts: Option<i64>,
     /// Decides the partition, the order and what compaction keeps.
     key: Option<String>,
     /// Names `x-…`, `content-type`, `traceparent`, `tracestate`.
@@ -49,8 +66,8 @@ pub(crate) struct Receipt {
     #[schema(format = "uuid")]
     id: String,
     partition: u32,
-    offset: Offset,
-    stored_ts: EpochMs,
+    offset: u64,
+    stored_ts: i64,
     durability: Durability,
 }
 
@@ -71,7 +88,7 @@ pub(crate) enum Durability {
 #[allow(dead_code, reason = "read by the OpenAPI generator only")]
 pub(crate) enum BatchResult {
     Stored(Receipt),
-    Refused(Problem),
+    Refused(Document),
 }
 
 /// A stored event.
@@ -80,12 +97,12 @@ pub(crate) struct Event {
     #[schema(format = "uuid")]
     id: String,
     /// By the publisher's clock.
-    ts: EpochMs,
+    ts: i64,
     /// By the hub's clock; never decreases within a partition.
-    stored_ts: EpochMs,
+    stored_ts: i64,
     topic: String,
     partition: u32,
-    offset: Offset,
+    offset: u64,
     #[schema(nullable = false)]
     key: Option<String>,
     #[schema(nullable = false)]

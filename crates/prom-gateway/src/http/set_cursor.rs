@@ -7,7 +7,6 @@ use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::Position;
 use prom_store::LogName;
-use prom_types::{EpochMs, Offset};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -26,10 +25,10 @@ pub(crate) struct SetCursorBody {
     partition: Option<u32>,
     /// `earliest`, `latest`, `ts`, `afterId` or `offset`.
     from: Option<String>,
-    ts: Option<EpochMs>,
+    ts: Option<i64>,
     after_id: Option<String>,
     /// Needs a partition where the topic has several.
-    offset: Option<Offset>,
+    offset: Option<u64>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -43,18 +42,19 @@ pub(crate) struct CursorsMoved {
 pub(crate) struct CursorMoved {
     partition: u32,
     /// The new floor.
-    offset: Offset,
+    offset: u64,
 }
 
 #[utoipa::path(
     post,
     path = "/cursors",
+    operation_id = "setCursor",
     tag = "groups",
     summary = "Move the cursor of a group",
     description = "What was delivered before can no longer be settled. Partitions are moved one after the other; \
                    if one fails, those before it have moved.",
     request_body = SetCursorBody,
-    responses((status = 200, body = CursorsMoved), Problems),
+    responses((status = 200, description = "The new floors", body = CursorsMoved), Problems),
 )]
 pub(super) async fn post(
     State(api): State<Arc<Api>>,
@@ -84,9 +84,10 @@ pub(super) async fn post(
 async fn everywhere(api: &Api, logs: &[LogName], position: Position) -> Result<Vec<(u32, Position)>, Problem> {
     let one = logs.len() == 1;
     match position {
-        Position::Offset(_) if !one => {
-            Err(Problem::field("partition", "is missing; an offset belongs to one partition, and the topic has several"))
-        }
+        Position::Offset(_) if !one => Err(Problem::field(
+            "partition",
+            "is missing; an offset belongs to one partition, and the topic has several",
+        )),
         // The event is in one partition only; in the others its time counts.
         Position::AfterId(_) if !one => {
             let offsets = position::offsets(&api.hub.bus, logs, position).await?;

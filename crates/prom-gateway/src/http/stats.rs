@@ -43,9 +43,10 @@ pub(crate) struct StoreView {
 #[utoipa::path(
     get,
     path = "/stats",
+    operation_id = "stats",
     tag = "hub",
     summary = "The hub at a glance",
-    responses((status = 200, body = Stats), Problems),
+    responses((status = 200, description = "The hub", body = Stats), Problems),
 )]
 pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<Stats>, Problem> {
     caller.may_everywhere(Action::Ops)?;

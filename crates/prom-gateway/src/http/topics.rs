@@ -6,7 +6,6 @@ use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{Error, TopicInfo, TopicSettings};
-use prom_types::Offset;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -49,18 +48,19 @@ pub(crate) struct SettingsView {
 pub(crate) struct PartitionView {
     partition: u32,
     /// The first offset that may still be there.
-    start: Offset,
+    start: u64,
     /// The offset that the next event gets.
-    head: Offset,
+    head: u64,
     bytes: u64,
 }
 
 #[utoipa::path(
     get,
     path = "/topics",
+    operation_id = "listTopics",
     tag = "topics",
     summary = "List topics",
-    responses((status = 200, body = TopicList), Problems),
+    responses((status = 200, description = "The topics", body = TopicList), Problems),
 )]
 pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<TopicList>, Problem> {
     let rates = api.sampler.rates().await?;
@@ -73,10 +73,11 @@ pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<
 #[utoipa::path(
     get,
     path = "/topics/{topic}",
+    operation_id = "getTopic",
     tag = "topics",
     summary = "Look at a topic",
     params(("topic" = String, Path)),
-    responses((status = 200, body = TopicView), Problems),
+    responses((status = 200, description = "The topic", body = TopicView), Problems),
 )]
 pub(super) async fn get(
     State(api): State<Arc<Api>>,

@@ -7,7 +7,6 @@ use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::dispatch::{Holdup, Limit, Oldest, Status};
 use prom_engine::{PartitionWhy, Why};
-use prom_types::Offset;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -36,8 +35,8 @@ pub(crate) struct WhyView {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PartitionWhyView {
     partition: u32,
-    floor: Offset,
-    next: Offset,
+    floor: u64,
+    next: u64,
     lag_events: u64,
     /// The event that the floor stands at.
     #[schema(format = "uuid")]
@@ -75,7 +74,7 @@ pub(crate) struct StatusView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OldestView {
-    offset: Offset,
+    offset: u64,
     /// `notScanned`, `ready`, `leased`, `waiting`, `deadLetterPending` or `deadLetterFailing`.
     state: &'static str,
     attempts: u32,
@@ -87,10 +86,11 @@ pub(crate) struct OldestView {
 #[utoipa::path(
     get,
     path = "/why",
+    operation_id = "why",
     tag = "groups",
     summary = "What holds a group back",
     params(WhyParams),
-    responses((status = 200, body = WhyView), Problems),
+    responses((status = 200, description = "What holds it back, partition by partition", body = WhyView), Problems),
 )]
 pub(super) async fn get(
     State(api): State<Arc<Api>>,

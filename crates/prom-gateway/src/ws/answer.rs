@@ -11,24 +11,26 @@ use tokio::sync::mpsc;
 
 use super::burst::{AckForm, Item, Name, Reply, Sent, Slot, Waiting};
 use super::outbox::{Outbox, frame};
-use crate::problem;
+use crate::{Hub, problem};
 
 /// Answers until nobody sends bursts any more.
-pub async fn run(mut bursts: mpsc::Receiver<Sent>, outbox: Arc<Outbox>, durability: Durability) {
+pub async fn run(mut bursts: mpsc::Receiver<Sent>, outbox: Arc<Outbox>, hub: &Hub) {
     while let Some(sent) = bursts.recv().await {
-        answer(sent, &outbox, durability).await;
+        answer(sent, &outbox, hub).await;
     }
 }
 
-async fn answer(sent: Sent, outbox: &Outbox, durability: Durability) {
+async fn answer(sent: Sent, outbox: &Outbox, hub: &Hub) {
     let published = match sent.gathered {
         Some(gathered) => gathered.await,
         None => Ok(Vec::new()),
     };
+    hub.tell_published(&sent.traced, published.as_ref().err());
     let acked = match sent.acks {
         Some(acks) => acks.await,
         None => Vec::new(),
     };
+    let durability = hub.bus.store().durability();
     let mut results = Results { receipts: Receipts::new(published), acked: acked.into_iter(), durability };
     let mut slots = sent.slots.into_iter().peekable();
     while slots.peek().is_some() {

@@ -11,6 +11,8 @@ use prom_protocol::frame::err::Problem;
 use prom_types::{Durability, EventId, Receipt};
 use tokio::sync::oneshot;
 
+use crate::trace::TracedPublish;
+
 /// More are not gathered before they are handed over: the first should not wait for the last.
 pub const MOST: usize = 512;
 
@@ -20,6 +22,8 @@ pub struct Burst {
     /// To be acked, in the order of their slots.
     pub acks: Vec<Ticket>,
     pub slots: Vec<Slot>,
+    /// Publishes that are traced.
+    pub traced: Vec<TracedPublish>,
 }
 
 /// One frame's place.
@@ -77,6 +81,7 @@ pub struct Sent {
     pub gathered: Option<Gathered>,
     pub acks: Option<BoxFuture<'static, Vec<Result<(), prom_engine::Error>>>>,
     pub slots: Vec<Slot>,
+    pub traced: Vec<TracedPublish>,
 }
 
 impl Burst {
@@ -98,6 +103,7 @@ impl Burst {
             gathered: self.gathering.take().map(Gathering::send),
             acks: (!acks.is_empty()).then(|| Box::pin(prom_engine::ack_tickets(acks)) as _),
             slots: std::mem::take(&mut self.slots),
+            traced: std::mem::take(&mut self.traced),
         })
     }
 }

@@ -76,7 +76,7 @@ async fn serve(hub: &Arc<Hub>, stream: Stream, read_already: Bytes) {
     let outbox = Arc::new(Outbox::new(hub.options.write_buffer_bytes));
     let pulse = Arc::new(Pulse::new(hub.clock.monotonic()));
     let (bursts, sent) = mpsc::channel((hub.options.pipeline / MOST).max(1));
-    let answering = answer::run(sent, outbox.clone(), hub.bus.store().durability());
+    let answering = answer::run(sent, outbox.clone(), hub);
     let writing = write::run(&outbox, write_half);
     tokio::pin!(answering, writing);
     let mut connection = Connection::new(hub.clone(), outbox.clone(), pulse.clone(), bursts);

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use super::connection::Connection;
 use super::inflight::Inflight;
 use super::outbox::{Outbox, frame};
+use crate::trace::{DeliverSpan, TraceParent};
 use crate::{Hub, problem};
 
 /// A frame of many is closed when it has this many bytes: clients have limits too.
@@ -114,8 +115,30 @@ impl Pump {
                 }
             }
         });
+        self.tell_traces(&deliveries[..written]);
         // A closing connection takes nothing; its leases go back with the subscription.
         written.max(1)
+    }
+}
+
+impl Pump {
+    fn tell_traces(&self, deliveries: &[Delivery]) {
+        let Some(traces) = &self.hub.traces else {
+            return;
+        };
+        let ended_ms = self.hub.clock.now_ms();
+        for delivery in deliveries {
+            if let Some(parent) = TraceParent::of_stored(delivery) {
+                traces.delivered(DeliverSpan {
+                    topic: delivery.topic(),
+                    group: self.name.group.as_deref(),
+                    event: delivery,
+                    parent,
+                    attempt: delivery.attempt(),
+                    ended_ms,
+                });
+            }
+        }
     }
 }
 

@@ -91,7 +91,6 @@ impl Outbox {
             match self.swap(&mut written) {
                 Taken::Some => return Some(written),
                 Taken::Closed => return None,
-                // Idle connections hold no memory.
                 Taken::Nothing => written = Vec::new(),
             }
             self.filled.notified().await;
@@ -102,12 +101,18 @@ impl Outbox {
         let mut state = self.state.lock();
         state.under_way = 0;
         let taken = match (state.buffer.is_empty(), state.closing) {
-            (false, _) => Taken::Some,
+            (false, _) => {
+                std::mem::swap(&mut state.buffer, spare);
+                state.under_way = spare.len();
+                Taken::Some
+            }
             (true, true) => Taken::Closed,
-            (true, false) => Taken::Nothing,
+            (true, false) => {
+                // Idle connections hold no memory.
+                state.buffer = Vec::new();
+                Taken::Nothing
+            }
         };
-        std::mem::swap(&mut state.buffer, spare);
-        state.under_way = spare.len();
         drop(state);
         self.eased.notify_waiters();
         taken

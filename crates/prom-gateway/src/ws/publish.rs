@@ -8,6 +8,7 @@ use prom_types::NewEvent;
 use super::burst::{Item, Reply, Waiting};
 use super::connection::Connection;
 use crate::problem;
+use crate::trace::TracedPublish;
 
 impl Connection {
     pub(super) fn publish(&mut self, corr: Option<Corr>, frame: Publish<'_>) {
@@ -37,7 +38,13 @@ impl Connection {
     fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
         let event = self.admit(frame)?;
         let gathering = self.burst.gathering.get_or_insert_with(|| self.hub.bus.gather());
-        gathering.add(&event).map_err(|error| problem::of_bus(&error))
+        gathering.add(&event).map_err(|error| problem::of_bus(&error))?;
+        if self.hub.traces.is_some()
+            && let Some(traced) = TracedPublish::of(&event, self.hub.clock.now_ms())
+        {
+            self.burst.traced.push(traced);
+        }
+        Ok(())
     }
 
     /// Everything that a connection's publish has to pass before the bus looks at it.

@@ -32,7 +32,8 @@ async fn binary_mode_maps_attributes_to_the_event() {
     assert_eq!(event["payload"], json!({"n": 7}));
     assert_eq!(event["key"], "order €7");
     assert_eq!(event["ts"], 1_522_949_460_000_i64);
-    let headers = json!({"content-type": "application/json", "x-ce-id": "A-1", "x-ce-source": "/shop", "x-ce-tenant": "acme"});
+    let headers =
+        json!({"content-type": "application/json", "x-ce-id": "A-1", "x-ce-source": "/shop", "x-ce-tenant": "acme"});
     assert_eq!(event["headers"], headers);
 }
 
@@ -50,9 +51,7 @@ async fn structured_mode_and_batches_are_taken() {
         json!({"specversion": "1.0", "id": id, "source": "/s", "type": "a.b", "subject": "k", "flag": true, "n": 3, "none": null,
                "data": {"x": [1, 2]}})
     };
-    let send = |kind: &str, body: String| {
-        Ask::new(Method::POST, "/publish").header("content-type", kind).body(body)
-    };
+    let send = |kind: &str, body: String| Ask::new(Method::POST, "/publish").header("content-type", kind).body(body);
     send("application/cloudevents+json; charset=utf-8", event("1").to_string()).send(&home).await.json();
     let stored = last(&home, "a.b").await;
     assert_eq!((&stored["payload"], &stored["key"]), (&json!({"x": [1, 2]}), &json!("k")));
@@ -106,7 +105,10 @@ async fn a_type_that_is_no_topic_goes_where_the_request_says_and_comes_back() {
     ask.header("content-type", "application/octet-stream").body(vec![0xff, 0x00]).send(&home).await.json();
     let exported = home.get("/export?topic=shop.orders&format=cloudevents").await.lines();
     let event = &exported[0];
-    assert_eq!((&event["type"], &event["id"], &event["source"]), (&json!("com.example.OrderPlaced"), &json!("A-1"), &json!("/shop")));
+    assert_eq!(
+        (&event["type"], &event["id"], &event["source"]),
+        (&json!("com.example.OrderPlaced"), &json!("A-1"), &json!("/shop"))
+    );
     assert_eq!((&event["data_base64"], &event["data"]), (&json!("/wA="), &Value::Null));
     assert_eq!(event["datacontenttype"], "application/octet-stream");
 }
@@ -114,7 +116,15 @@ async fn a_type_that_is_no_topic_goes_where_the_request_says_and_comes_back() {
 #[tokio::test]
 async fn any_event_can_be_exported_as_a_cloud_event() {
     let home = Home::open().await;
-    home.bus.publish("a.b", json!({"n": 1})).key("k").ts(0).header("x-schema-version", "2").tag("t").sid("s").await.unwrap();
+    home.bus
+        .publish("a.b", json!({"n": 1}))
+        .key("k")
+        .ts(0)
+        .header("x-schema-version", "2")
+        .tag("t")
+        .sid("s")
+        .await
+        .unwrap();
     let ask = Ask::new(Method::GET, "/export?topic=a.b").header("accept", "application/cloudevents-batch+json");
     let answer = ask.send(&home).await;
     assert_eq!(answer.content_type(), "application/cloudevents-batch+json");

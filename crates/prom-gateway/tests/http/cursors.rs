@@ -55,7 +55,11 @@ async fn a_cursor_is_moved_to_every_kind_of_place() {
         body["topic"] = json!("a");
         body["group"] = json!("g");
         let moved = home.post("/cursors", body.to_string()).await.json();
-        assert_eq!(moved, json!({"topic": "a", "group": "g", "cursors": [{"partition": 0, "offset": floor}]}), "{place}");
+        assert_eq!(
+            moved,
+            json!({"topic": "a", "group": "g", "cursors": [{"partition": 0, "offset": floor}]}),
+            "{place}"
+        );
         assert_eq!(floors(&home).await, [floor], "{place}");
     }
     let audited = home.get("/replay?topic=system.audit&limit=1").await.json();

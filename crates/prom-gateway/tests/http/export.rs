@@ -24,7 +24,8 @@ async fn every_event_comes_partition_by_partition_in_offset_order() {
     let (home, store, _folder) = embedded().await;
     home.bus.create_topic(TopicSettings::new("a").unwrap().partitions(2)).await.unwrap();
     let events = |range: std::ops::Range<u32>| {
-        let publish = |n: u32| home.bus.publish("a", json!({"n": n, "fill": "x".repeat(200)})).key(format!("k{n}")).send();
+        let publish =
+            |n: u32| home.bus.publish("a", json!({"n": n, "fill": "x".repeat(200)})).key(format!("k{n}")).send();
         range.map(publish).collect::<Vec<_>>()
     };
     for publishing in events(0..3000) {

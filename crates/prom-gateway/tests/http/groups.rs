@@ -52,7 +52,8 @@ async fn a_group_is_changed_where_it_can_be_and_told_why_not_elsewhere() {
     let options = &changed["subscriptions"][0]["options"];
     assert_eq!((&options["maxAttempts"], &options["expireAfterMs"]), (&json!(9), &json!(60_000)));
     assert_eq!(options["backoff"], json!({"firstMs": 10, "maxMs": 20}));
-    let changed = patch(&home, "/groups/billing", json!({"expireAfterMs": null, "topic": "orders.placed"})).await.json();
+    let changed =
+        patch(&home, "/groups/billing", json!({"expireAfterMs": null, "topic": "orders.placed"})).await.json();
     let options = &changed["subscriptions"][0]["options"];
     assert_eq!((&options["maxAttempts"], &options["expireAfterMs"]), (&json!(9), &Value::Null));
 

@@ -98,7 +98,8 @@ async fn each_topic_needs_the_right_to_publish_there() {
 #[tokio::test]
 async fn a_body_that_breaks_off_keeps_what_came_before() {
     let home = Home::open().await;
-    let pieces = [Ok(Bytes::from_static(b"{\"topic\":\"a\",\"payload\":1}\n{\"top")), Err(std::io::Error::other("gone"))];
+    let pieces =
+        [Ok(Bytes::from_static(b"{\"topic\":\"a\",\"payload\":1}\n{\"top")), Err(std::io::Error::other("gone"))];
     let body = Body::from_stream(futures::stream::iter(pieces));
     let told = home.post_lines("/import", body).await.lines();
     assert!(told[0]["error"]["detail"].as_str().unwrap().contains("broke off"), "{told:?}");
@@ -111,4 +112,19 @@ async fn an_import_is_slowed_down_to_the_rate_instead_of_refused() {
     let home = Home::with(GatewayOptions { rates, ..GatewayOptions::default() }, Default::default()).await;
     let told = home.post_lines("/import", "{\"topic\":\"a\",\"payload\":1}\n".repeat(2000)).await.lines();
     assert_eq!(told, [json!({"imported": 2000, "duplicates": 0, "failed": 0})]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_sends_everything_before_it_reads_is_served_over_a_real_connection() {
+    let home = Home::open().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(axum::serve(listener, home.router()).into_future());
+    let good = format!("{}\n", json!({"topic": "a", "payload": "x".repeat(1000)}));
+    let body = ["x\n".repeat(3000), good.repeat(5000)].concat();
+    let request = reqwest::Client::new().post(format!("http://{address}/import")).body(body);
+    let text = request.send().await.unwrap().text().await.unwrap();
+    let sums: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(sums, json!({"imported": 5000, "duplicates": 0, "failed": 3000}));
+    serving.abort();
 }

@@ -72,7 +72,10 @@ async fn why_names_what_holds_a_group_back() {
     let busy = home.get("/why?topic=b&group=all").await.json();
     let partition = &busy["partitions"][0];
     assert!(partition["explanation"].as_str().unwrap().contains("worker 7"), "{partition}");
-    assert_eq!((&partition["status"]["inFlight"], &partition["status"]["oldest"]["state"]), (&json!(1), &json!("leased")));
+    assert_eq!(
+        (&partition["status"]["inFlight"], &partition["status"]["oldest"]["state"]),
+        (&json!(1), &json!("leased"))
+    );
     for missing in ["/why", "/why?topic=b", "/why?group=all"] {
         home.get(missing).await.problem(400, "bad_request");
     }

@@ -9,7 +9,9 @@ use crate::home::Home;
 async fn the_latest_event_of_a_key_whole_or_null() {
     let home = Home::open().await;
     home.bus.create_topic(TopicSettings::new("state").unwrap().compacted().partitions(4)).await.unwrap();
-    for (key, value) in [("a/1 ü", json!(1)), ("b", json!(2)), ("a/1 ü", json!(3)), ("gone", json!(4)), ("gone", json!(null))] {
+    for (key, value) in
+        [("a/1 ü", json!(1)), ("b", json!(2)), ("a/1 ü", json!(3)), ("gone", json!(4)), ("gone", json!(null))]
+    {
         home.bus.publish("state", value).key(key).await.unwrap();
     }
     let latest = home.get("/latest-by-key?topic=state&key=a%2F1+%C3%BC").await.json();

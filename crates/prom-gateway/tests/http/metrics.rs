@@ -56,7 +56,9 @@ async fn every_name_is_there_with_its_labels() {
     ] {
         assert!(text.contains(&format!("\n{name}{both} ")), "{name} is not in\n{text}");
     }
-    for name in ["store_fsync_duration_ms_bucket{le=\"+Inf\"}", "process_resident_memory_bytes", "process_cpu_seconds_total"] {
+    for name in
+        ["store_fsync_duration_ms_bucket{le=\"+Inf\"}", "process_resident_memory_bytes", "process_cpu_seconds_total"]
+    {
         assert!(text.contains(&format!("\n{name} ")), "{name} is not in\n{text}");
     }
     let help = text.lines().filter(|line| line.starts_with("# HELP")).count();

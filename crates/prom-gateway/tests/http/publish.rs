@@ -21,7 +21,10 @@ async fn an_event_is_stored_as_it_was_sent_and_the_receipt_says_where() {
     });
     let receipt = home.post("/publish", event.to_string()).await.json();
     assert_eq!(receipt["id"], id);
-    assert_eq!((&receipt["partition"], &receipt["offset"], &receipt["durability"]), (&json!(0), &json!(0), &json!("memory")));
+    assert_eq!(
+        (&receipt["partition"], &receipt["offset"], &receipt["durability"]),
+        (&json!(0), &json!(0), &json!("memory"))
+    );
     assert!(receipt["stored_ts"].is_i64());
 
     let stored = home.get("/replay?topic=orders.placed").await.json()["events"][0].clone();
@@ -83,7 +86,8 @@ async fn what_is_wrong_is_named_and_stores_nothing() {
 #[tokio::test]
 async fn what_is_not_json_is_bad_json() {
     let home = Home::open().await;
-    for body in ["", "{", "hello", "{\"topic\":\"a\",\"payload\":}", "\u{0}\u{1}", "{\"topic\":\"a\",\"payload\":NaN}"] {
+    for body in ["", "{", "hello", "{\"topic\":\"a\",\"payload\":}", "\u{0}\u{1}", "{\"topic\":\"a\",\"payload\":NaN}"]
+    {
         home.post("/publish", body).await.problem(400, "bad_json");
     }
     home.post("/publish", &b"\xff\xfe"[..]).await.problem(400, "bad_json");

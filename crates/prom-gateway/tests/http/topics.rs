@@ -29,7 +29,10 @@ async fn rates_are_known_after_a_moment_of_interest() {
     home.publish_numbers("a", 1).await;
     assert_eq!(home.get("/topics/a").await.json()["events_per_s"], Value::Null);
     home.publish_numbers("a", 50).await;
-    until("a rate", || async { home.get("/topics/a").await.json()["events_per_s"].as_f64().is_some_and(|rate| rate > 0.0) }).await;
+    until("a rate", || async {
+        home.get("/topics/a").await.json()["events_per_s"].as_f64().is_some_and(|rate| rate > 0.0)
+    })
+    .await;
     let topic = home.get("/topics").await.json()["topics"][0].clone();
     assert!(topic["bytes_per_s"].as_f64().unwrap() > topic["events_per_s"].as_f64().unwrap());
 }

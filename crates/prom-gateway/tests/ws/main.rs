@@ -1,5 +1,27 @@
 //! The hub over WebSocket, frame by frame.
 
-mod deliver;
-mod publish;
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod raw;
 mod scene;
+
+mod auth;
+mod publish;
+mod rates;
+
+mod deliver;
+mod gap;
+mod pause;
+mod settle;
+mod subscribe;
+
+mod bad_input;
+mod faults;
+mod limits;
+mod liveness;
+mod slow_reader;
+
+mod guard;
+mod listen;
+mod shutdown;
+mod tls;

@@ -55,8 +55,10 @@ async fn a_batch_answers_for_each_event() {
 async fn of_an_atomic_batch_everything_is_stored_or_nothing() {
     let scene = Scene::open().await;
     let mut client = scene.client().await;
-    let batch = |second: &str| json!({"op": "PUBLISH", "atomic": true, "events": [
-        {"topic": "a", "payload": 1}, {"topic": second, "payload": 2}]});
+    let batch = |second: &str| {
+        json!({"op": "PUBLISH", "atomic": true, "events": [
+        {"topic": "a", "payload": 1}, {"topic": second, "payload": 2}]})
+    };
     let refused = client.err("bad_request", batch("NO")).await;
     assert!(refused["msg"].as_str().unwrap().contains("events[1]"), "{refused}");
     assert!(scene.bus.read("a", 0, 0, 10).await.is_err(), "nothing was made");

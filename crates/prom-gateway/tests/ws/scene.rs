@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use prom_auth::{AuthOptions, Authenticator};
+use prom_auth::{AuthOptions, Authenticator, TokenRequest, mint};
 use prom_engine::{Bus, BusOptions};
 use prom_gateway::{GatewayOptions, Hub, Server, ServerOptions};
-use prom_store::{MemoryStore, SystemClock};
+use prom_store::{MemoryStore, Store, SystemClock};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 /// Longer than anything takes that works.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const SECRET: &str = "a secret that only tests know and that is long enough";
 
 pub struct Scene {
     pub bus: Bus,
@@ -25,18 +26,29 @@ pub struct Scene {
 impl Scene {
     /// Open to everybody, in memory.
     pub async fn open() -> Self {
-        Self::with(AuthOptions::default(), GatewayOptions::default()).await
+        Self::limited(GatewayOptions::default()).await
+    }
+
+    /// Open to everybody, with limits of its own.
+    pub async fn limited(options: GatewayOptions) -> Self {
+        Self::with(AuthOptions::default(), options).await
+    }
+
+    /// Tokens are needed; see [`token`].
+    pub async fn protected() -> Self {
+        Self::with(auth(), GatewayOptions::default()).await
     }
 
     pub async fn with(auth: AuthOptions, options: GatewayOptions) -> Self {
-        let clock = Arc::new(SystemClock::new());
-        let store = Arc::new(MemoryStore::new(clock.clone()));
-        let bus_options = BusOptions { clock: clock.clone(), ..BusOptions::default() };
-        let bus = Bus::start(store, bus_options).await.unwrap();
-        let auth = Authenticator::new(auth).unwrap();
-        let hub = Hub::new(bus.clone(), auth, clock, options);
-        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let server = Server::start(hub, ServerOptions { listen, ops_listen: None, tls: None }).await.unwrap();
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+        Self::over(store, BusOptions::default(), auth, options).await
+    }
+
+    pub async fn over(store: Arc<dyn Store>, bus: BusOptions, auth: AuthOptions, options: GatewayOptions) -> Self {
+        let clock = bus.clock.clone();
+        let bus = Bus::start(store, bus).await.unwrap();
+        let hub = Hub::new(bus.clone(), Authenticator::new(auth).unwrap(), clock, options);
+        let server = Server::start(hub, loopback()).await.unwrap();
         Self { bus, server }
     }
 
@@ -50,8 +62,42 @@ impl Scene {
     /// Connected and let in.
     pub async fn client(&self) -> Client {
         let mut client = self.connect().await;
-        assert_eq!(client.ask(json!({"op": "AUTH"})).await["op"], "OK");
+        client.ok(json!({"op": "AUTH"})).await;
         client
+    }
+
+    /// Connected and let in with these scopes.
+    pub async fn client_with(&self, scopes: &[&str]) -> Client {
+        let mut client = self.connect().await;
+        client.ok(json!({"op": "AUTH", "token": token("ada", scopes)})).await;
+        client
+    }
+}
+
+/// A free port of this machine.
+pub fn loopback() -> ServerOptions {
+    ServerOptions { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ops_listen: None, tls: None }
+}
+
+pub fn auth() -> AuthOptions {
+    AuthOptions { jwt_secret: Some(SECRET.to_owned()), ..AuthOptions::default() }
+}
+
+pub fn token(subject: &str, scopes: &[&str]) -> String {
+    token_for(subject, scopes, Duration::from_secs(3600))
+}
+
+pub fn token_for(subject: &str, scopes: &[&str], lifetime: Duration) -> String {
+    let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+    mint(&TokenRequest { subject: subject.to_owned(), scopes, lifetime, ..TokenRequest::default() }, SECRET).unwrap()
+}
+
+/// Waits until the condition holds, and fails when it does not in time.
+pub async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !holds().await {
+        assert!(tokio::time::Instant::now() < deadline, "not in time: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
@@ -111,13 +157,43 @@ impl Client {
         frame
     }
 
-    /// The code with which the hub closes; frames before it are skipped.
-    pub async fn closed(&mut self) -> Option<u16> {
+    /// Acks an event in the way it was delivered.
+    pub async fn ack(&mut self, delivered: &Value) -> Value {
+        let (topic, group, id) = (&delivered["topic"], &delivered["group"], &delivered["event"]["id"]);
+        self.ok(json!({"op": "ACK", "topic": topic, "group": group, "id": id})).await
+    }
+
+    /// The payloads of so many events, each acked.
+    pub async fn take_acked(&mut self, count: usize) -> Vec<Value> {
+        let mut payloads = Vec::new();
+        let mut waiting = std::collections::VecDeque::new();
+        while payloads.len() < count {
+            let event = match waiting.pop_front() {
+                Some(event) => event,
+                None => self.event().await,
+            };
+            let (topic, group, id) = (&event["topic"], &event["group"], &event["event"]["id"]);
+            self.send(json!({"op": "ACK", "topic": topic, "group": group, "id": id})).await;
+            loop {
+                match self.frame().await {
+                    frame if frame["op"] == "EVENT" => waiting.push_back(frame),
+                    frame => break assert_eq!(frame["op"], "OK", "{frame}"),
+                }
+            }
+            payloads.push(event["event"]["payload"].clone());
+        }
+        payloads
+    }
+
+    /// Every frame until the close, and its code.
+    pub async fn last_words(&mut self) -> (Vec<Value>, Option<u16>) {
+        let mut frames = Vec::new();
         loop {
             match self.message().await {
-                Some(Message::Close(close)) => return close.map(|close| close.code.into()),
+                Some(Message::Text(text)) => frames.push(serde_json::from_str(&text).unwrap()),
+                Some(Message::Close(close)) => return (frames, close.map(|close| close.code.into())),
                 Some(_) => {}
-                None => return None,
+                None => return (frames, None),
             }
         }
     }

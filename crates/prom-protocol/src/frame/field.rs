@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use prom_types::{EventId, Headers};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -58,6 +59,16 @@ pub fn number<T: std::str::FromStr>(name: &str, raw: &RawValue) -> Result<T, Fra
 
 pub fn texts(name: &str, raw: &RawValue) -> Result<Vec<String>, FrameError> {
     serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, "must be a list of strings"))
+}
+
+/// One of a few words; the error says which there are.
+pub fn choice<T: DeserializeOwned>(name: &str, raw: &RawValue) -> Result<T, FrameError> {
+    serde_json::from_str(raw.get()).map_err(|error| {
+        let told = error.to_string();
+        // Where in the value it is wrong tells nobody anything: the value is a word.
+        let reason = told.split(" at line ").next().unwrap_or_default();
+        FrameError::field(name, &format!("is wrong: {reason}"))
+    })
 }
 
 pub fn event_id(name: &str, raw: &RawValue) -> Result<EventId, FrameError> {

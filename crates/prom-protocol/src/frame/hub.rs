@@ -51,7 +51,7 @@ impl HubFrame {
     /// Reads one frame. `text` is UTF-8.
     pub fn read(text: Bytes) -> Result<Self, FrameError> {
         // Deliveries are most of what comes, and their `op` is written first: they are read once.
-        if text.starts_with(b"{\"op\":\"EVENT") {
+        if text.starts_with(b"{\"op\":\"EVENT\"") || text.starts_with(b"{\"op\":\"EVENTS\"") {
             return Ok(Self::Events(Delivered::read(&text)?));
         }
         let fields: Fields<'_> = serde_json::from_slice(&text)?;

@@ -33,7 +33,7 @@ mod hub;
 pub use client::{ClientFrame, Refused, Request};
 pub use corr::Corr;
 pub use error::FrameError;
-pub use hub::HubFrame;
+pub use hub::{Done, HubFrame};
 
 /// A subscription as frames name it: the string that was subscribed to, and the group, if any.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,5 +47,8 @@ pub struct SubscriptionName {
 pub enum Which {
     Ids(smallvec::SmallVec<[prom_types::EventId; 1]>),
     /// Of the partition of the concrete topic in `topic`; both ends belong to it.
-    Offsets { partition: u32, ranges: Vec<(prom_types::Offset, prom_types::Offset)> },
+    Offsets {
+        partition: u32,
+        ranges: Vec<(prom_types::Offset, prom_types::Offset)>,
+    },
 }

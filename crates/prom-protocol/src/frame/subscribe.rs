@@ -3,10 +3,12 @@
 
 use prom_types::{EpochMs, EventId, Offset};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::client::Fields;
+use super::field::{self, Raw, optional, required};
 use super::write::Object;
-use super::{Corr, FrameError, SubscriptionName, field};
+use super::{Corr, FrameError, SubscriptionName};
 
 #[derive(Debug, PartialEq)]
 pub struct Subscribe {
@@ -15,8 +17,8 @@ pub struct Subscribe {
 }
 
 /// What a subscriber may ask for: first what belongs to the group, then what is its own.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SubscribeOpts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<From>,
@@ -84,17 +86,66 @@ pub enum Order {
 }
 
 /// The wait after the first failure, doubling to the longest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Backoff {
     pub first_ms: u64,
     pub max_ms: u64,
 }
 
+/// As they come, not looked into yet.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct OptsFields<'a> {
+    #[serde(borrow)]
+    from: Raw<'a>,
+    #[serde(borrow)]
+    ts: Raw<'a>,
+    #[serde(borrow)]
+    after_id: Raw<'a>,
+    #[serde(borrow)]
+    offset: Raw<'a>,
+    #[serde(borrow)]
+    mode: Raw<'a>,
+    #[serde(borrow)]
+    order: Raw<'a>,
+    #[serde(borrow)]
+    filter: Raw<'a>,
+    #[serde(borrow)]
+    max_attempts: Raw<'a>,
+    #[serde(borrow)]
+    backoff: Raw<'a>,
+    #[serde(borrow)]
+    partitions: Raw<'a>,
+    #[serde(borrow)]
+    expire_after: Raw<'a>,
+    #[serde(borrow)]
+    topics: Raw<'a>,
+    #[serde(borrow)]
+    batch_size: Raw<'a>,
+    #[serde(borrow)]
+    max_in_flight: Raw<'a>,
+    #[serde(borrow)]
+    ack_timeout_ms: Raw<'a>,
+    #[serde(borrow)]
+    normalize: Raw<'a>,
+    #[serde(borrow)]
+    member_id: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BackoffFields<'a> {
+    #[serde(borrow)]
+    first_ms: Raw<'a>,
+    #[serde(borrow)]
+    max_ms: Raw<'a>,
+}
+
 impl Subscribe {
     pub(super) fn read(fields: &Fields<'_>) -> Result<Self, FrameError> {
-        let opts: Option<SubscribeOpts> = field::optional("opts", fields.opts, field::object)?;
-        Ok(Self { name: SubscriptionName::read(fields)?, opts: opts.unwrap_or_default() })
+        let opts = optional("opts", fields.opts, |_, raw| SubscribeOpts::read(raw))?.unwrap_or_default();
+        Ok(Self { name: SubscriptionName::read(fields)?, opts })
     }
 
     pub fn write(&self, out: &mut Vec<u8>, corr: Option<&Corr>) {
@@ -104,6 +155,41 @@ impl Subscribe {
             object.raw("opts", opts.as_bytes());
         }
         object.end();
+    }
+}
+
+impl SubscribeOpts {
+    fn read(raw: &RawValue) -> Result<Self, FrameError> {
+        let fields: OptsFields<'_> = field::object("opts", raw)?;
+        Ok(Self {
+            from: optional("opts.from", fields.from, field::choice)?,
+            ts: optional("opts.ts", fields.ts, field::number)?,
+            after_id: optional("opts.afterId", fields.after_id, field::event_id)?,
+            offset: optional("opts.offset", fields.offset, field::number)?,
+            mode: optional("opts.mode", fields.mode, field::choice)?,
+            order: optional("opts.order", fields.order, field::choice)?,
+            filter: optional("opts.filter", fields.filter, field::owned_text)?,
+            max_attempts: optional("opts.maxAttempts", fields.max_attempts, field::number)?,
+            backoff: optional("opts.backoff", fields.backoff, Backoff::read)?,
+            partitions: optional("opts.partitions", fields.partitions, field::number)?,
+            expire_after: optional("opts.expireAfter", fields.expire_after, field::number)?,
+            topics: optional("opts.topics", fields.topics, field::texts)?.unwrap_or_default(),
+            batch_size: optional("opts.batchSize", fields.batch_size, field::number)?,
+            max_in_flight: optional("opts.maxInFlight", fields.max_in_flight, field::number)?,
+            ack_timeout_ms: optional("opts.ackTimeoutMs", fields.ack_timeout_ms, field::number)?,
+            normalize: optional("opts.normalize", fields.normalize, field::flag)?,
+            member_id: optional("opts.memberId", fields.member_id, field::owned_text)?,
+        })
+    }
+}
+
+impl Backoff {
+    fn read(name: &str, raw: &RawValue) -> Result<Self, FrameError> {
+        let fields: BackoffFields<'_> = field::object(name, raw)?;
+        Ok(Self {
+            first_ms: required("opts.backoff.firstMs", fields.first_ms, field::number)?,
+            max_ms: required("opts.backoff.maxMs", fields.max_ms, field::number)?,
+        })
     }
 }
 

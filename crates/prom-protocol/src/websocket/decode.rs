@@ -134,9 +134,11 @@ impl Decoder {
                 if !fin {
                     return Err(WireError::Protocol("a control frame in fragments"));
                 }
-                if announced > CONTROL_BYTES as u64 {
-                    return Err(WireError::Protocol("a control frame above 125 bytes"));
-                }
+                // Too short to be held against the limit of messages.
+                return match usize::try_from(announced) {
+                    Ok(length) if length <= CONTROL_BYTES => Ok(length),
+                    _ => Err(WireError::Protocol("a control frame above 125 bytes")),
+                };
             }
             opcode::TEXT if self.fragments.is_some() => {
                 return Err(WireError::Protocol("a new message before the end of the last"));
@@ -149,12 +151,9 @@ impl Decoder {
             _ => return Err(WireError::Protocol("an unknown opcode")),
         }
         let before = self.fragments.as_ref().map_or(0, |fragments| fragments.len() as u64);
-        let size = match opcode {
-            opcode::TEXT | opcode::CONTINUATION => before.saturating_add(announced),
-            _ => announced,
-        };
+        let size = before.saturating_add(announced);
         let too_large = WireError::TooLarge { size, limit: self.limit };
-        if size > self.limit.max(CONTROL_BYTES) as u64 {
+        if size > self.limit as u64 {
             return Err(too_large);
         }
         usize::try_from(announced).map_err(|_| too_large)

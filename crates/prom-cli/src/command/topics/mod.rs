@@ -83,7 +83,9 @@ struct Retention {
 enum Compaction {
     /// The hub knows how.
     Simply(bool),
-    With { tombstone_grace_ms: u64 },
+    With {
+        tombstone_grace_ms: u64,
+    },
 }
 
 #[derive(Debug, Deserialize)]
@@ -189,12 +191,8 @@ mod tests {
         let text = r#"{"partitions":4,"retention":{"age_ms":259200000,"size_bytes":10000000000},
             "compaction":{"tombstone_grace_ms":1},"max_attempts":3}"#;
         let settings: Settings = serde_json::from_str(text).unwrap();
-        insta::assert_snapshot!(describe(&settings), @r"
-        4 partitions, kept latest of each key, for 3d, up to 10.0 GB per partition, 3 attempts unless the group says otherwise
-        ");
+        insta::assert_snapshot!(describe(&settings), @"4 partitions, kept latest of each key, for 3d, up to 10.0 GB per partition, 3 attempts unless the group says otherwise");
         let plain = r#"{"partitions":1,"retention":{},"compaction":null,"max_attempts":null}"#;
-        insta::assert_snapshot!(describe(&serde_json::from_str(plain).unwrap()), @r"
-        1 partition, kept for ever, attempts as the group says
-        ");
+        insta::assert_snapshot!(describe(&serde_json::from_str(plain).unwrap()), @"1 partition, kept for ever, attempts as the group says");
     }
 }

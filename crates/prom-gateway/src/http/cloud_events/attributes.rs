@@ -108,14 +108,15 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_wrong_is_named() {
-        for missing in 0..PLAIN.len() {
-            let rest: Vec<_> = PLAIN.iter().copied().filter(|(name, _)| *name != PLAIN[missing].0).collect();
+        for (missing, _) in PLAIN {
+            let rest: Vec<_> = PLAIN.into_iter().filter(|(name, _)| *name != missing).collect();
             let told = serde_json::to_value(event(&rest).unwrap_err()).unwrap();
-            assert_eq!(told["field"], PLAIN[missing].0);
+            assert_eq!(told["field"], missing);
         }
         let wrong = [("specversion", "0.3"), ("type", "Not.A.Topic"), ("source", "")];
         for (name, value) in wrong {
-            let all: Vec<_> = PLAIN.iter().map(|&(known, old)| (known, if known == name { value } else { old })).collect();
+            let all: Vec<_> =
+                PLAIN.iter().map(|&(known, old)| (known, if known == name { value } else { old })).collect();
             let told = serde_json::to_value(event(&all).unwrap_err()).unwrap();
             assert_eq!(told["field"], name);
         }

@@ -56,8 +56,7 @@ fn attribute_text(name: &str, value: &RawValue) -> Result<Option<String>, Proble
 }
 
 fn base64_text(value: &RawValue) -> Result<String, Problem> {
-    let text: String =
-        serde_json::from_str(value.get()).map_err(|_| bad("data_base64", "it must be a string"))?;
+    let text: String = serde_json::from_str(value.get()).map_err(|_| bad("data_base64", "it must be a string"))?;
     match STANDARD.decode(&text) {
         Ok(_) => Ok(text),
         Err(error) => Err(bad("data_base64", &error.to_string())),

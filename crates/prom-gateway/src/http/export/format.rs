@@ -22,7 +22,9 @@ impl Format {
             (Some("cloudevents"), false) => Ok(Self::CloudBatch),
             (None | Some("events"), true) => Ok(Self::Lines),
             (None | Some("events"), false) => Ok(Self::Array),
-            (Some(other), _) => Err(Problem::field("format", format_args!("{other:?} is neither events nor cloudevents"))),
+            (Some(other), _) => {
+                Err(Problem::field("format", format_args!("{other:?} is neither events nor cloudevents")))
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use prom_auth::Action;
 use prom_engine::Bus;
 use prom_store::LogName;
-use prom_types::{EpochMs, Offset};
+use prom_types::Offset;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -36,9 +36,9 @@ pub(crate) struct ExportParams {
     #[param(required = true)]
     topic: Option<String>,
     /// Only events stored at or after this, in epoch milliseconds.
-    from_ts: Option<EpochMs>,
+    from_ts: Option<i64>,
     /// Only events stored at or before this, in epoch milliseconds.
-    to_ts: Option<EpochMs>,
+    to_ts: Option<i64>,
     /// `0`: one JSON array instead of one event per line.
     #[serde(default = "yes", deserialize_with = "flag::read")]
     #[param(value_type = Option<u8>, minimum = 0, maximum = 1)]
@@ -65,6 +65,7 @@ pub(super) struct Part {
 #[utoipa::path(
     get,
     path = "/export",
+    operation_id = "export",
     tag = "events",
     summary = "Stream every event of a topic",
     description = "Whole events, partition by partition in offset order. `Accept: application/cloudevents-batch+json` \

@@ -25,8 +25,12 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub fn new(body: Body) -> Self {
-        Self { pieces: Pieces(body), piece: Bytes::new(), begun: BytesMut::new(), number: 0, too_long: false }
+    /// Waits for the first piece. A client that asks whether to go on (`Expect: 100-continue`) is told
+    /// to when its body is asked for, and only if no answer has begun before.
+    pub async fn begin(body: Body) -> Result<Self, Problem> {
+        let mut pieces = Pieces(body);
+        let piece = pieces.next().await?.unwrap_or_default();
+        Ok(Self { pieces, piece, begun: BytesMut::new(), number: 0, too_long: false })
     }
 
     /// How many lines were seen.
@@ -96,7 +100,7 @@ mod tests {
 
     async fn lines(pieces: Vec<Vec<u8>>) -> Vec<(u64, Option<String>)> {
         let pieces = pieces.into_iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece)));
-        let mut lines = Lines::new(Body::from_stream(futures::stream::iter(pieces)));
+        let mut lines = Lines::begin(Body::from_stream(futures::stream::iter(pieces))).await.unwrap();
         let mut found = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             found.push(match line {

@@ -37,6 +37,7 @@ pub(crate) struct ImportParams {
 #[utoipa::path(
     post,
     path = "/import",
+    operation_id = "import",
     tag = "events",
     summary = "Store whole events, one per line",
     description = "Id, time, key, headers, session, tags and causes are kept; the partition too where the topic has it. \
@@ -57,14 +58,14 @@ pub(super) async fn import(
     body: Body,
 ) -> Result<Response, Problem> {
     let topic = params.topic.as_deref().map(topic_name).transpose()?;
+    let lines = Lines::begin(body).await?;
     let (report, answer) = report::start();
-    tokio::spawn(run(api, caller, topic, body, report));
+    tokio::spawn(run(api, caller, topic, lines, report));
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answer)).into_response())
 }
 
 /// Runs beside the answer, so that errors and progress are told while lines still come.
-async fn run(api: Arc<Api>, caller: Caller, topic: Option<TopicName>, body: Body, mut report: Report) {
-    let mut lines = Lines::new(body);
+async fn run(api: Arc<Api>, caller: Caller, topic: Option<TopicName>, mut lines: Lines, mut report: Report) {
     let mut batch = Batch::default();
     loop {
         match lines.next().await {

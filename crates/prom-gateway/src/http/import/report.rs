@@ -25,7 +25,8 @@ pub(super) struct Report {
 pub(super) fn start() -> (Report, impl Stream<Item = Result<Bytes, std::convert::Infallible>>) {
     let (lines, waiting) = mpsc::channel(IMPORT_ERRORS + ROOM_FOR_MORE);
     let report = Report { lines, imported: 0, duplicates: 0, failed: 0, reported: 0 };
-    let answer = futures::stream::unfold(waiting, |mut waiting| async move { Some((Ok(waiting.recv().await?), waiting)) });
+    let answer =
+        futures::stream::unfold(waiting, |mut waiting| async move { Some((Ok(waiting.recv().await?), waiting)) });
     (report, answer)
 }
 
@@ -60,21 +61,18 @@ impl Report {
     }
 
     pub fn end(self) {
-        self.tell(&self.sums());
+        let Self { imported, duplicates, failed, .. } = &self;
+        self.tell(&format!("{{\"imported\":{imported},\"duplicates\":{duplicates},\"failed\":{failed}}}"));
     }
 
     /// The body ended in the middle: what came before is imported.
     pub fn broken_off(self, line: u64, problem: &Problem) {
         self.tell(&json!({"line": line, "error": problem}));
-        self.tell(&self.sums());
-    }
-
-    fn sums(&self) -> serde_json::Value {
-        json!({"imported": self.imported, "duplicates": self.duplicates, "failed": self.failed})
+        self.end();
     }
 
     /// A client that has gone is told nothing.
-    fn tell(&self, value: &serde_json::Value) {
+    fn tell(&self, value: &impl std::fmt::Display) {
         let _client_left = self.lines.try_send(Bytes::from(format!("{value}\n")));
     }
 }

@@ -20,7 +20,7 @@ impl From<Error> for Problem {
             _ => told.code,
         };
         let mut problem = Self::new(code, told.msg);
-        problem.stored = told.stored.map(|stored| match stored {
+        problem.0.stored = told.stored.map(|stored| match stored {
             MaybeStored::No => "no",
             MaybeStored::Unknown => "unknown",
         });

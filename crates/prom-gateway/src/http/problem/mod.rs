@@ -13,9 +13,15 @@ pub(crate) use prom_protocol::ErrorCode as Code;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// A refusal on its way out. One pointer wide, as it travels through every `Result` of this API.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Problem(Box<Document>);
+
 /// A problem document.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct Problem {
+#[schema(as = Problem)]
+pub(crate) struct Document {
     /// `urn:promethean:problem:` and the code.
     #[serde(rename = "type")]
     #[schema(example = "urn:promethean:problem:bad_request")]
@@ -61,7 +67,7 @@ fn as_text<S: serde::Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S:
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Document {
             kind: format!("urn:promethean:problem:{}", code.as_str()),
             title: code.meaning(),
             status: code.http_status(),
@@ -71,35 +77,35 @@ impl Problem {
             field: None,
             retry_after_ms: None,
             stored: None,
-        }
+        }))
     }
 
     /// A field, parameter or attribute that is missing or wrong.
     pub fn field(name: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         let name = name.into();
         let mut problem = Self::new(Code::BadRequest, format!("{name}: {reason}"));
-        problem.field = Some(name);
+        problem.0.field = Some(name);
         problem
     }
 
     pub fn with_field(mut self, name: impl Into<String>) -> Self {
-        self.field = Some(name.into());
+        self.0.field = Some(name.into());
         self
     }
 
     /// For refusals that HTTP knows by a status of their own.
     pub fn with_status(mut self, status: StatusCode) -> Self {
-        self.status = status.as_u16();
+        self.0.status = status.as_u16();
         self
     }
 
     pub fn at(mut self, index: usize) -> Self {
-        self.index = Some(index);
+        self.0.index = Some(index);
         self
     }
 
     pub fn retry_after(mut self, millis: u64) -> Self {
-        self.retry_after_ms = Some(millis);
+        self.0.retry_after_ms = Some(millis);
         self
     }
 
@@ -117,15 +123,15 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if status == StatusCode::INTERNAL_SERVER_ERROR {
-            tracing::error!(detail = self.detail, "a request failed");
+            tracing::error!(detail = self.0.detail, "a request failed");
         }
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(millis) = self.retry_after_ms {
+        if let Some(millis) = self.0.retry_after_ms {
             headers.insert(RETRY_AFTER, HeaderValue::from(millis.div_ceil(1000)));
         }
         if status == StatusCode::UNAUTHORIZED {
@@ -141,19 +147,19 @@ impl IntoResponse for Problem {
 pub(crate) enum Problems {
     /// Something in the request is missing or wrong; `field` names it.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
+    BadRequest(Document),
     /// No token, or one that is not valid (any more).
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
+    Unauthorized(Document),
     /// The token's rights do not cover this.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
+    Forbidden(Document),
     /// The topic, the group or the event does not exist.
     #[response(status = 404, content_type = "application/problem+json")]
-    Unknown(Problem),
+    Unknown(Document),
     /// The hub cannot do this now; try again.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
+    Unavailable(Document),
 }
 
 /// What publishing may answer besides.
@@ -162,8 +168,8 @@ pub(crate) enum Problems {
 pub(crate) enum PublishProblems {
     /// The body, an item or a payload is above its limit.
     #[response(status = 413, content_type = "application/problem+json")]
-    TooLarge(Problem),
+    TooLarge(Document),
     /// Too many events for the connection, the topic or the subject; `retry_after_ms` says how long to wait.
     #[response(status = 429, content_type = "application/problem+json")]
-    RateLimited(Problem),
+    RateLimited(Document),
 }

@@ -101,7 +101,9 @@ fn lines(text: &Bytes) -> Result<Vec<Bytes>, Problem> {
 
 fn few_enough(items: usize) -> Result<(), Problem> {
     match items > BATCH_ITEMS {
-        true => Err(Problem::new(Code::TooLarge, format!("more than {BATCH_ITEMS} events at once; send several batches"))),
+        true => {
+            Err(Problem::new(Code::TooLarge, format!("more than {BATCH_ITEMS} events at once; send several batches")))
+        }
         false => Ok(()),
     }
 }

@@ -23,7 +23,7 @@ use super::api::Api;
 use super::caller::Caller;
 use super::extract::{Params, topic_name};
 use super::problem::{Problem, Problems, PublishProblems};
-use super::schema::{BatchResult, CloudEvent, PublishRequest, Receipt};
+use super::schema::{CloudEvent, PublishAnswer, PublishBody};
 use super::{body, flag};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -40,6 +40,7 @@ pub(crate) struct PublishParams {
 #[utoipa::path(
     post,
     path = "/publish",
+    operation_id = "publish",
     tag = "events",
     summary = "Publish one event or many",
     description = "Answers when what is stored is as durable as the receipt says. An id that was published in the \
@@ -47,8 +48,7 @@ pub(crate) struct PublishParams {
     params(PublishParams),
     request_body(
         content(
-            (PublishRequest = "application/json"),
-            (Vec<PublishRequest> = "application/json"),
+            (PublishBody = "application/json"),
             (String = "application/x-ndjson"),
             (CloudEvent = "application/cloudevents+json"),
             (Vec<CloudEvent> = "application/cloudevents-batch+json"),
@@ -58,8 +58,7 @@ pub(crate) struct PublishParams {
     ),
     responses(
         (status = 200, description = "A receipt, or one result per item", content(
-            (Receipt = "application/json"),
-            (Vec<BatchResult> = "application/json"),
+            (PublishAnswer = "application/json"),
             (String = "application/x-ndjson"),
         )),
         Problems,

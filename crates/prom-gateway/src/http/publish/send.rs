@@ -7,10 +7,14 @@ use prom_types::{NewEvent, Receipt, TopicName};
 use crate::Hub;
 use crate::http::caller::Caller;
 use crate::http::problem::Problem;
+use crate::trace::TracedPublishes;
 
 pub(super) async fn send_one(hub: &Hub, caller: &Caller, event: NewEvent) -> Result<Receipt, Problem> {
     admit(hub, caller, &event)?;
-    Ok(hub.bus.publish_event(event).await?)
+    let traced = TracedPublishes::of(hub, [&event]);
+    let published = hub.bus.publish_event(event).await;
+    traced.ended(published.as_ref().err());
+    Ok(published?)
 }
 
 /// Each for itself: a refused one changes nothing for the others. Results in their order.
@@ -33,7 +37,9 @@ pub(crate) async fn send_each(
             Err(problem) => Some(Err(problem.at(index))),
         });
     }
+    let traced = TracedPublishes::of(hub, &events);
     let sent = hub.bus.publish_many(events).await;
+    traced.ended(sent.iter().find_map(|result| result.as_ref().err()));
     for (index, result) in places.into_iter().zip(sent) {
         results[index] = Some(result.map_err(|error| Problem::from(error).at(index)));
     }
@@ -57,7 +63,10 @@ pub(super) async fn send_all_or_none(
     for (topic, count) in &per_topic {
         caller.take_rate(hub, topic, *count)?;
     }
-    Ok(hub.bus.publish_batch(events).await?)
+    let traced = TracedPublishes::of(hub, &events);
+    let published = hub.bus.publish_batch(events).await;
+    traced.ended(published.as_ref().err());
+    Ok(published?)
 }
 
 fn admit(hub: &Hub, caller: &Caller, event: &NewEvent) -> Result<(), Problem> {

@@ -71,8 +71,7 @@ impl Figure {
     }
 }
 
-pub fn table(figures: &[Figure]) -> Table {
-    let title = "The bus on the embedded store, fsync on, 256-byte payloads";
+pub fn table(title: &str, figures: &[Figure]) -> Table {
     let mut table = Table::new(title, &["figure", "measured", "goal", "bare peer", "ratio", ""]);
     for figure in figures {
         let bare = figure.bare.map(|(bare, what)| format!("{} ({what})", figure.shown(bare)));

@@ -1,0 +1,43 @@
+//! What idle connections cost, and whether busy ones notice them.
+
+use std::time::Duration;
+
+use super::busy;
+use super::process::HubProcess;
+use super::socket::connect;
+use crate::args::{Args, Pace};
+use crate::figure::{Figure, Goal};
+
+const BUSY: usize = 100;
+
+pub async fn figures(hub: &HubProcess, args: &Args) -> anyhow::Result<Vec<Figure>> {
+    let idle = match args.pace {
+        Pace::Full => args.idle,
+        Pace::Quick => args.idle.min(1000),
+    };
+    eprintln!("  {BUSY} busy connections alone");
+    let alone = busy::spans(hub, BUSY, args.span()).await?;
+    eprintln!("  {idle} idle connections");
+    let before = hub.resident_mb()?;
+    let mut sockets = Vec::with_capacity(idle);
+    for _ in 0..idle {
+        let (mut reader, writer) = connect(hub.address, &[]).await?;
+        reader.rest();
+        sockets.push((reader, writer));
+    }
+    // What the connecting itself took has to go first.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let each_kb = (hub.resident_mb()? - before) * 1e3 / idle as f64;
+    eprintln!("  {BUSY} busy connections among them");
+    let among = busy::spans(hub, BUSY, args.span()).await?;
+    drop(sockets);
+    let name = |what: &str| format!("{BUSY} busy connections, {what}");
+    Ok(vec![
+        Figure::new(format!("memory of each of {idle} idle connections"), each_kb, "KB", Goal::AtMost(15.0)),
+        Figure::new(name("p50 alone"), alone.p50_ms(), "ms", Goal::None),
+        Figure::new(name("p50 among idle ones"), among.p50_ms(), "ms", Goal::OfBareAtMost(1.5))
+            .beside(alone.p50_ms(), "alone"),
+        Figure::new(name("p99 among idle ones"), among.p99_ms(), "ms", Goal::OfBareAtMost(2.0))
+            .beside(alone.p99_ms(), "alone"),
+    ])
+}

@@ -1,0 +1,95 @@
+//! A client's end of a WebSocket, as bare as it can be: the load generator should not be the slow part.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, bail, ensure};
+use bytes::{Bytes, BytesMut};
+use prom_protocol::frame::auth::Auth;
+use prom_protocol::websocket::{Decoder, Message, Role, encode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+const READ_BYTES: usize = 256 * 1024;
+/// Any key will do where nobody listens in between.
+const KEY: [u8; 4] = [7, 1, 8, 2];
+
+pub struct Reader {
+    socket: OwnedReadHalf,
+    buffer: BytesMut,
+    decoder: Decoder,
+}
+
+pub struct Writer {
+    socket: OwnedWriteHalf,
+    buffer: Vec<u8>,
+}
+
+/// Connects and authenticates.
+pub async fn connect(address: SocketAddr, features: &[&str]) -> anyhow::Result<(Reader, Writer)> {
+    let mut socket = TcpStream::connect(address).await.context("connecting")?;
+    socket.set_nodelay(true)?;
+    let request = format!(
+        "GET /ws HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    socket.write_all(request.as_bytes()).await?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(socket.read_u8().await?);
+    }
+    ensure!(head.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&head));
+    let (read, write) = socket.into_split();
+    let decoder = Decoder::new(Role::Client, 64 << 20);
+    let mut reader = Reader { socket: read, buffer: BytesMut::new(), decoder };
+    let mut writer = Writer { socket: write, buffer: Vec::new() };
+    let features = features.iter().map(|feature| (*feature).to_owned()).collect();
+    writer.put(|out| Auth { token: None, features }.write(out, None));
+    writer.flush().await?;
+    let answer = reader.next().await?;
+    ensure!(answer.starts_with(b"{\"op\":\"OK\""), "{}", String::from_utf8_lossy(&answer));
+    Ok((reader, writer))
+}
+
+impl Reader {
+    /// The next text, if it was read already.
+    pub fn buffered(&mut self) -> anyhow::Result<Option<Bytes>> {
+        loop {
+            match self.decoder.next(&mut self.buffer)? {
+                Some(Message::Text(text)) => return Ok(Some(text)),
+                Some(Message::Close(code)) => bail!("the hub closed with {code:?}"),
+                Some(_) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    pub async fn next(&mut self) -> anyhow::Result<Bytes> {
+        loop {
+            if let Some(text) = self.buffered()? {
+                return Ok(text);
+            }
+            self.buffer.reserve(READ_BYTES);
+            ensure!(self.socket.read_buf(&mut self.buffer).await? > 0, "the hub went away");
+        }
+    }
+
+    /// Keeps no memory while nothing is expected.
+    pub fn rest(&mut self) {
+        self.buffer = BytesMut::new();
+    }
+}
+
+impl Writer {
+    pub fn put(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let begun = encode::begin(&mut self.buffer);
+        write(&mut self.buffer);
+        encode::finish(&mut self.buffer, begun, Role::Client, KEY);
+    }
+
+    pub async fn flush(&mut self) -> anyhow::Result<()> {
+        self.socket.write_all(&self.buffer).await?;
+        self.buffer.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! `prom sub`: events as lines of JSON, for looking or for working.
+//!
+//! Promise: with a group an event is acknowledged only after its line was written and flushed, so nothing is lost
+//! between this command and whoever reads it.
+
+mod look;
+mod printer;
+mod work;
+
+use clap::Args;
+use prom_client::{Client, Notice};
+use prom_transform::{Limits, Program};
+use prom_types::{GroupName, TopicPattern};
+
+use self::printer::Printer;
+use super::names;
+use crate::cli::Context;
+use crate::exit::{Failure, Outcome};
+use crate::output::note;
+use crate::position::StartFrom;
+use crate::signals::Signals;
+
+/// Print events as they come, one per line
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --group it only looks. With --group it takes part in the group's work: each event is acknowledged after its \
+line was written. --from counts when the group is made; later leave it out, or say the same.
+--from is latest, earliest, offset:N, after:ID or ts:TIME, where a time is epoch milliseconds, 2030-01-31T12:00:00Z, or \
+-15m for a quarter of an hour ago.
+
+Examples:
+  prom sub hello --from earliest
+  prom sub 'orders.*' --jq '.payload.total'
+  prom sub orders.placed --group billing --count 10
+  prom sub '**' --from ts:-15m")]
+pub struct Subscribe {
+    /// A topic, or a pattern such as 'orders.*' or '**'
+    #[arg(value_name = "TOPIC", value_parser = names::pattern)]
+    topic: TopicPattern,
+    /// Work in this group: acknowledge what was printed
+    #[arg(long, value_name = "GROUP", value_parser = names::group)]
+    group: Option<GroupName>,
+    /// Where to begin [default: latest]
+    #[arg(long, value_name = "WHERE")]
+    from: Option<StartFrom>,
+    /// End after so many events
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Print what this jq program makes of each event
+    #[arg(long, value_name = "PROGRAM")]
+    jq: Option<String>,
+}
+
+impl Subscribe {
+    pub async fn run(self, context: &Context) -> Outcome {
+        let program = self.jq.as_deref().map(|text| Program::compile(text, Limits::default())).transpose();
+        let program = program.map_err(|error| Failure::usage(error.to_string()))?;
+        let printer = Printer::new(program, self.count);
+        let mut signals = Signals::listen()?;
+        let client = tokio::select! {
+            client = async { context.hub()?.connect().await } => client?,
+            () = signals.next() => return Ok(()),
+        };
+        let telling = tokio::spawn(tell_notices(client.clone()));
+        let outcome = match &self.group {
+            None => look::run(&client, &self, printer, &mut signals).await,
+            Some(group) => work::run(&client, group, &self, printer, &mut signals).await,
+        };
+        telling.abort();
+        signals.end_at_the_next();
+        client.close().await;
+        outcome
+    }
+}
+
+/// Lines on standard error about what the events alone do not tell.
+async fn tell_notices(client: Client) {
+    let mut notices = client.notices();
+    let mut was_lost = false;
+    while let Some(notice) = notices.next().await {
+        match notice {
+            Notice::Disconnected { reason } => {
+                was_lost = true;
+                note(format!("the connection is lost, trying again: {reason}"));
+            }
+            Notice::Connected { .. } if was_lost => {
+                was_lost = false;
+                note("connected again");
+            }
+            Notice::Gap { gap, .. } => note(format!(
+                "{}/{}: offsets {} to {} are missing: {}",
+                gap.event_topic, gap.partition, gap.from, gap.to, gap.reason
+            )),
+            _ => {}
+        }
+    }
+}

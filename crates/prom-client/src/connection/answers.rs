@@ -1,0 +1,87 @@
+//! Frames that were sent and not answered yet, by correlation.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use prom_protocol::frame::SubscriptionName;
+use tokio::time::Instant;
+
+use crate::mailbox::Reply;
+use crate::pending::Pending;
+use crate::settle::Settlement;
+
+/// What an answer is for.
+pub(super) enum Awaited {
+    /// One event, or an atomic batch.
+    Publish(Pending),
+    Publishes(Vec<Pending>),
+    Settled(Vec<Settlement>),
+    Subscribed {
+        name: SubscriptionName,
+        number: u64,
+    },
+    Unsubscribed {
+        name: SubscriptionName,
+        number: u64,
+    },
+    Switched(Vec<Reply>),
+    Auth,
+}
+
+/// Correlations count up, so this is in the order of sending.
+pub(super) struct Answers {
+    next_corr: u64,
+    awaited: BTreeMap<u64, Awaited>,
+}
+
+impl Answers {
+    /// 0 was AUTH.
+    pub fn new() -> Self {
+        Self { next_corr: 1, awaited: BTreeMap::new() }
+    }
+
+    /// The correlation that [`Answers::expect`] gives next.
+    pub fn next_corr(&self) -> u64 {
+        self.next_corr
+    }
+
+    pub fn expect(&mut self, awaited: Awaited) {
+        self.awaited.insert(self.next_corr, awaited);
+        self.next_corr += 1;
+    }
+
+    pub fn take(&mut self, corr: u64) -> Option<Awaited> {
+        self.awaited.remove(&corr)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.awaited.is_empty()
+    }
+
+    /// Everything, in the order of sending.
+    pub fn drain(&mut self) -> impl Iterator<Item = Awaited> {
+        std::mem::take(&mut self.awaited).into_values()
+    }
+
+    /// Gives up publishes that took too long; their places stay for the answers. Returns the earliest deadline left.
+    pub fn expire(&mut self, now: Instant, after: Duration, reason: &str) -> Option<Instant> {
+        let mut earliest: Option<Instant> = None;
+        let mut look = |pending: &mut Pending| {
+            if pending.is_over() {
+                return;
+            }
+            match pending.deadline <= now {
+                true => pending.give_up(after, reason),
+                false => earliest = Some(earliest.map_or(pending.deadline, |other| other.min(pending.deadline))),
+            }
+        };
+        for awaited in self.awaited.values_mut() {
+            match awaited {
+                Awaited::Publish(pending) => look(pending),
+                Awaited::Publishes(list) => list.iter_mut().for_each(&mut look),
+                _ => {}
+            }
+        }
+        earliest
+    }
+}

@@ -1,0 +1,73 @@
+//! EVENT, EVENTS and GAP: into the subscription they are for; and leases that are renewed.
+
+use prom_protocol::frame::SubscriptionName;
+use prom_protocol::frame::event::Delivered;
+use prom_protocol::frame::gap::Gap;
+use tokio::time::Instant;
+
+use super::session::Session;
+use crate::StoredEvent;
+use crate::feed::{Fill, Kind, Received};
+use crate::settle::{Settlement, Verdict};
+use crate::subscription::lease_of;
+
+impl Session<'_> {
+    pub fn deliver(&mut self, delivered: Delivered) -> Result<(), String> {
+        let Delivered { name, events } = delivered;
+        // What was on its way when a subscription ended is given back by the hub.
+        let Some(kept) = self.work.subscriptions.get(&name).filter(|kept| kept.is_fed()) else {
+            return Ok(());
+        };
+        let now = Instant::now();
+        let mut received = Vec::with_capacity(events.len());
+        for (text, lent) in events {
+            let event = StoredEvent::read(text, &mut kept.last_topic)?;
+            if lent.is_none() && !kept.feed.is_tail() {
+                return Err("an event for a group without a lease".to_owned());
+            }
+            let is_new = kept.progress.as_mut().is_none_or(|progress| progress.note(&event));
+            if is_new {
+                received.push(Received::new(event, lent, self.epoch, now));
+            }
+        }
+        let renew_at = received.iter().map(Received::renew_at).min().filter(|_| !kept.feed.is_tail());
+        match kept.feed.push(received) {
+            Fill::Room => {}
+            Fill::Full => {
+                kept.throttled = true;
+                self.work.subscriptions.mark_due(&name);
+            }
+            Fill::Overfull => return Err(format!("more events for {} than its window holds", name.topic)),
+        }
+        if let Some(at) = renew_at {
+            self.work.subscriptions.renew_by(at);
+        }
+        Ok(())
+    }
+
+    pub fn hear_gap(&mut self, name: &SubscriptionName, gap: Gap) {
+        if let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.is_fed()) {
+            self.work.core.teller.tell_gap(name, &gap);
+            kept.feed.push_gap(gap);
+        }
+    }
+
+    /// Of what waits here and of what handlers work on, at half time.
+    pub fn renew_leases(&mut self, now: Instant) {
+        let mut next: Option<Instant> = None;
+        for kept in self.work.subscriptions.all() {
+            let Kind::Group { ack_timeout, .. } = kept.feed.kind else {
+                continue;
+            };
+            let feed = kept.feed.clone();
+            let (due, look_again) = feed.take_due_renewals(now, |received| lease_of(&feed, received));
+            let renewals = due.into_iter().map(|lease| {
+                let verdict = Verdict::Modack { extend: ack_timeout };
+                Settlement::unwatched(lease, verdict)
+            });
+            self.work.settlements.extend(renewals);
+            next = [next, look_again].into_iter().flatten().min();
+        }
+        self.work.subscriptions.renew_at = next;
+    }
+}

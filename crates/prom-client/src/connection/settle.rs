@@ -1,0 +1,177 @@
+//! ACK, NACK and MODACK: what gathered for one log goes as ranges of offsets. A hub without batches gets one
+//! frame for each, by id.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use prom_protocol::ErrorCode;
+use prom_protocol::frame::ack::Ack;
+use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::modack::Modack;
+use prom_protocol::frame::nack::Nack;
+use prom_protocol::frame::{Corr, Which};
+use prom_protocol::limits::BATCH_ITEMS;
+use prom_types::Offset;
+use smallvec::smallvec;
+use std::time::Duration;
+
+use super::answers::Awaited;
+use super::session::{Batching, Session};
+use crate::settle::{Company, Settlement, Verdict};
+
+/// Two offsets of twenty digits, with brackets and commas.
+const RANGE_BYTES: usize = 48;
+/// The rest of a frame.
+const HEAD_BYTES: usize = 1024;
+
+impl Session<'_> {
+    pub fn write_settlements(&mut self) {
+        if self.work.settlements.is_empty() {
+            return;
+        }
+        let mut together = Vec::new();
+        for settlement in std::mem::take(&mut self.work.settlements) {
+            if settlement.lease.epoch != self.epoch {
+                settlement.answer_lost("the connection that brought it has ended");
+            } else if self.may_share(&settlement) {
+                together.push(settlement);
+            } else {
+                let offset = settlement.lease.offset;
+                self.write_settlement(vec![settlement], vec![(offset, offset)]);
+            }
+        }
+        together.sort_unstable_by(order);
+        let mut rest = together.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let mut list = vec![first];
+            let mut ranges: Vec<(Offset, Offset)> = vec![(list[0].lease.offset, list[0].lease.offset)];
+            let most = BATCH_ITEMS.min(self.frame_bytes.saturating_sub(HEAD_BYTES) / RANGE_BYTES).max(1);
+            while let Some(next) = rest.next_if(|next| share_frame(&list[0], next) && ranges.len() < most) {
+                extend(&mut ranges, next.lease.offset);
+                list.push(next);
+            }
+            self.write_settlement(list, ranges);
+        }
+    }
+
+    fn may_share(&self, settlement: &Settlement) -> bool {
+        self.batching == Batching::Agreed
+            && settlement.company == Company::Welcome
+            && !matches!(settlement.verdict, Verdict::Nack { .. })
+    }
+
+    /// All of one log and one verdict.
+    fn write_settlement(&mut self, list: Vec<Settlement>, ranges: Vec<(Offset, Offset)>) {
+        let [first, ..] = list.as_slice() else {
+            return;
+        };
+        let lease = &first.lease;
+        let corr = Corr::number(self.answers.next_corr());
+        let which = match self.batching {
+            Batching::Agreed => Which::Offsets { partition: lease.partition, ranges },
+            Batching::Plain => Which::Ids(smallvec![lease.id]),
+        };
+        let topic = Cow::Borrowed(lease.topic.as_str());
+        let group = Cow::Borrowed(lease.feed.name.group.as_deref().unwrap_or_default());
+        let written = self.socket.text(self.frame_bytes, |out| match &first.verdict {
+            Verdict::Ack => Ack { topic, group, which }.write(out, Some(&corr)),
+            Verdict::Nack { reason, delay } => {
+                let delay_ms = delay.map(millis);
+                Nack { topic, group, which, reason: Cow::Borrowed(reason), delay_ms }.write(out, Some(&corr));
+            }
+            Verdict::Modack { extend } => {
+                Modack { topic, group, which, extend_ms: millis(*extend) }.write(out, Some(&corr));
+            }
+        });
+        match written {
+            Ok(()) => self.answers.expect(Awaited::Settled(list)),
+            Err(size) => {
+                let problem = Problem::new(ErrorCode::TooLarge, format!("a settlement of {size} bytes"));
+                list.into_iter().for_each(|settlement| settlement.answer(Err(problem.clone().into())));
+            }
+        }
+    }
+
+    /// Settled, but for those that were no longer leased to this client.
+    pub fn settled(&mut self, list: Vec<Settlement>, unknown: &[(Offset, Offset)]) {
+        for settlement in list {
+            let offset = settlement.lease.offset;
+            match unknown.iter().any(|(from, to)| (*from..=*to).contains(&offset)) {
+                true => settlement.answer_lost("the hub does not lend it to this client (any more)"),
+                false => settlement.answer(Ok(())),
+            }
+        }
+    }
+
+    /// A frame of many is refused as a whole, whichever of them is at fault: each is sent on its own then, which is
+    /// safe, because settling what is settled is OK.
+    pub fn settle_refused(&mut self, list: Vec<Settlement>, problem: Problem) {
+        let is_lost = matches!(problem.code, ErrorCode::UnknownId | ErrorCode::Fenced | ErrorCode::NotSubscribed);
+        let may_be_others = is_lost || problem.code == ErrorCode::BadRequest;
+        if list.len() > 1 && may_be_others {
+            self.work.settlements.extend(list.into_iter().map(Settlement::alone));
+            return;
+        }
+        for settlement in list {
+            tracing::debug!(
+                topic = %settlement.lease.topic, offset = settlement.lease.offset, verdict = ?settlement.verdict,
+                code = %problem.code, "the hub refused a settlement"
+            );
+            if is_lost {
+                settlement.lease.feed.forget(&settlement.lease);
+                settlement.answer_lost(&problem.msg);
+            } else {
+                settlement.answer(Err(problem.clone().into()));
+            }
+        }
+    }
+}
+
+fn order(a: &Settlement, b: &Settlement) -> Ordering {
+    let key = |one: &Settlement| (kind(&one.verdict), one.lease.feed.number);
+    key(a)
+        .cmp(&key(b))
+        .then_with(|| a.lease.topic.cmp(&b.lease.topic))
+        .then_with(|| (a.lease.partition, a.lease.offset).cmp(&(b.lease.partition, b.lease.offset)))
+}
+
+fn kind(verdict: &Verdict) -> (u8, Duration) {
+    match verdict {
+        Verdict::Ack => (0, Duration::ZERO),
+        Verdict::Modack { extend } => (1, *extend),
+        Verdict::Nack { .. } => (2, Duration::ZERO),
+    }
+}
+
+fn share_frame(a: &Settlement, b: &Settlement) -> bool {
+    kind(&a.verdict) == kind(&b.verdict)
+        && a.lease.feed.number == b.lease.feed.number
+        && a.lease.partition == b.lease.partition
+        && a.lease.topic == b.lease.topic
+}
+
+/// `offset` is not below what the ranges hold.
+fn extend(ranges: &mut Vec<(Offset, Offset)>, offset: Offset) {
+    match ranges.last_mut() {
+        Some((_, to)) if offset <= to.saturating_add(1) => *to = offset.max(*to),
+        _ => ranges.push((offset, offset)),
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_in_a_row_become_one_range() {
+        let mut ranges = vec![(3, 3)];
+        for offset in [4, 4, 5, 9, 10, 12] {
+            extend(&mut ranges, offset);
+        }
+        assert_eq!(ranges, [(3, 5), (9, 10), (12, 12)]);
+    }
+}

@@ -1,0 +1,11 @@
+//! The client and the real hub, end to end.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod scene;
+
+mod kill;
+mod publish;
+mod settle;
+mod tail;
+mod token;

@@ -1,0 +1,54 @@
+//! PAUSE and RESUME: leases stay, nothing new comes, nothing is lost.
+
+use serde_json::{Value, json};
+
+use crate::scene::{Client, Scene};
+
+async fn publish(client: &mut Client, count: usize) {
+    for n in 0..count {
+        // `ok` fails if an event comes instead of the answer.
+        client.ok(json!({"op": "PUBLISH", "topic": "a", "payload": n})).await;
+    }
+}
+
+#[tokio::test]
+async fn a_paused_group_subscription_is_silent_and_can_still_settle() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    let name = |op: &str| json!({"op": op, "topic": "a", "group": "g"});
+    client.ok(name("SUBSCRIBE")).await;
+    scene.bus.publish("a", json!("before")).await.unwrap();
+    let held = client.event().await;
+    client.ok(name("PAUSE")).await;
+    client.ok(name("PAUSE")).await;
+    publish(&mut client, 30).await;
+    client.ack(&held).await;
+    client.ok(name("RESUME")).await;
+    let expected: Vec<Value> = (0..30).map(Value::from).collect();
+    assert_eq!(client.take_acked(30).await, expected);
+}
+
+#[tokio::test]
+async fn a_paused_tail_goes_on_where_it_stopped() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    client.ok(json!({"op": "SUBSCRIBE", "topic": "a"})).await;
+    client.ok(json!({"op": "PAUSE", "topic": "a"})).await;
+    publish(&mut client, 30).await;
+    client.ok(json!({"op": "RESUME", "topic": "a"})).await;
+    for n in 0..30 {
+        assert_eq!(client.event().await["event"]["payload"], n);
+    }
+}
+
+#[tokio::test]
+async fn others_of_the_group_get_what_a_paused_member_does_not() {
+    let scene = Scene::open().await;
+    let (mut paused, mut other) = (scene.client().await, scene.client().await);
+    let name = |op: &str| json!({"op": op, "topic": "a", "group": "g"});
+    paused.ok(name("SUBSCRIBE")).await;
+    paused.ok(name("PAUSE")).await;
+    other.ok(name("SUBSCRIBE")).await;
+    publish(&mut paused, 20).await;
+    assert_eq!(other.take_acked(20).await.len(), 20);
+}

@@ -1,0 +1,147 @@
+//! The real hub in a test: the `prom` binary on a free port, gone when the test ends.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes that works, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A running `prom serve`. Dropping it kills it.
+pub struct HubProcess {
+    binary: PathBuf,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    address: SocketAddr,
+    child: Child,
+}
+
+impl HubProcess {
+    /// On a free port, in memory.
+    pub fn in_memory() -> io::Result<Self> {
+        Self::start(&["--store", "memory"], &[])
+    }
+
+    /// On a free port, with its data in a directory.
+    pub fn on(data: &Path) -> io::Result<Self> {
+        Self::start(&["--data", &data.to_string_lossy()], &[])
+    }
+
+    /// With more arguments and environment; the address is chosen here.
+    pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> io::Result<Self> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let binary = prom_binary()?;
+        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let environment: Vec<(String, String)> =
+            environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let child = spawn(&binary, &arguments, &environment, address)?;
+        let mut hub = Self { binary, arguments, environment, address, child };
+        hub.wait_until_ready()?;
+        Ok(hub)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://127.0.0.1:…`
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Kills it as a crash would: no handler runs.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.child.kill()?;
+        self.child.wait().map(drop)
+    }
+
+    /// Starts it again, where it was, after a kill or a stop.
+    pub fn restart(&mut self) -> io::Result<()> {
+        self.child = spawn(&self.binary, &self.arguments, &self.environment, self.address)?;
+        self.wait_until_ready()
+    }
+
+    /// Asks it to end and waits until it has.
+    pub fn stop(&mut self) -> io::Result<ExitStatus> {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
+        if !told.success() {
+            return Err(io::Error::other("the hub could not be told to end"));
+        }
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the hub did not end"));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn wait_until_ready(&mut self) -> io::Result<()> {
+        let begin = Instant::now();
+        while !is_ready(self.address) {
+            if let Some(status) = self.child.try_wait()? {
+                return Err(io::Error::other(format!("the hub ended with {status} before it was ready")));
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the hub is not ready"));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for HubProcess {
+    fn drop(&mut self) {
+        // It may have ended already; nobody is left to be told.
+        let _ended = self.kill();
+    }
+}
+
+fn spawn(
+    binary: &Path,
+    arguments: &[String],
+    environment: &[(String, String)],
+    address: SocketAddr,
+) -> io::Result<Child> {
+    let mut command = Command::new(binary);
+    // What the tester has set for a hub of their own does not belong here.
+    for variable in ["MONGO_URL", "WS_PORT", "OPS_PORT", "JWT_SECRET", "JWT_JWKS_URL", "JWT_AUD", "JWT_ISS"] {
+        command.env_remove(variable);
+    }
+    command.args(["serve", "--listen", &address.to_string()]).args(arguments);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()
+}
+
+/// Asked over HTTP, as a load balancer would.
+fn is_ready(address: SocketAddr) -> bool {
+    let ask = || -> io::Result<bool> {
+        let mut socket = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+        socket.set_read_timeout(Some(Duration::from_secs(5)))?;
+        socket.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+        let mut answer = [0; 12];
+        socket.read_exact(&mut answer)?;
+        Ok(&answer == b"HTTP/1.1 200")
+    };
+    ask().unwrap_or(false)
+}
+
+/// The `prom` binary that was built with the test: it lies above the folder of the test's own binary.
+/// `PROM_BINARY` names another one.
+pub fn prom_binary() -> io::Result<PathBuf> {
+    if let Some(named) = std::env::var_os("PROM_BINARY") {
+        return Ok(named.into());
+    }
+    let test = std::env::current_exe()?;
+    let built = test.ancestors().skip(1).map(|folder| folder.join("prom")).find(|candidate| candidate.is_file());
+    built.ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, "no prom binary beside the test; run `cargo build -p prom-cli` first")
+    })
+}

