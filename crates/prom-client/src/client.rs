@@ -52,6 +52,9 @@ impl Client {
     }
 
     fn run(core: Arc<Core>, link: Option<connection::Link>) -> Self {
+        if link.is_some() {
+            core.teller.enter(State::Connected);
+        }
         tokio::spawn(connection::run(core.clone(), link));
         Self { handle: Arc::new(Handle { core }) }
     }

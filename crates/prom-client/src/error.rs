@@ -55,12 +55,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// The hub's code, where it was the hub that refused.
+    /// The hub's code, or the one it would have used for what was refused here.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Refused { code, .. } => Some(*code),
             Self::LeaseLost { .. } => Some(ErrorCode::UnknownId),
-            Self::TooLarge { .. } => Some(ErrorCode::TooLarge),
+            Self::TooLarge { .. } | Self::Invalid(Invalid::TooLarge { .. }) => Some(ErrorCode::TooLarge),
             Self::Invalid(_) => Some(ErrorCode::BadRequest),
             _ => None,
         }

@@ -85,8 +85,10 @@ impl Pending {
         self.what.fail(error);
     }
 
-    /// The time is over.
-    pub fn give_up(&mut self, after: Duration, reason: &str) {
+    /// The time is over, or nobody is left to try. `give_up_after` is the time it was given.
+    pub fn give_up(&mut self, give_up_after: Duration, reason: &str) {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let after = give_up_after.saturating_sub(left);
         let stored = if self.was_sent { MaybeStored::Unknown } else { MaybeStored::No };
         self.fail(Error::GaveUp { after, stored, reason: reason.to_owned() });
     }

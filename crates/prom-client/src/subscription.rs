@@ -127,6 +127,8 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         self.feed.end(None);
+        // Handlers that ran on it are gone with it.
+        self.feed.interrupt();
         let command =
             Command::Unsubscribe { name: self.feed.name.clone(), number: Some(self.feed.number), reply: None };
         let _closed_before = self.client.core().mailbox.command(command);

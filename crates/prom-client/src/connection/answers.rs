@@ -40,12 +40,12 @@ impl Answers {
         Self { next_corr: 1, awaited: BTreeMap::new() }
     }
 
-    /// The correlation that [`Answers::expect`] gives next.
+    /// The correlation that [`Answers::wait_for`] gives next.
     pub fn next_corr(&self) -> u64 {
         self.next_corr
     }
 
-    pub fn expect(&mut self, awaited: Awaited) {
+    pub fn wait_for(&mut self, awaited: Awaited) {
         self.awaited.insert(self.next_corr, awaited);
         self.next_corr += 1;
     }

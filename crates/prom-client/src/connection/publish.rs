@@ -57,7 +57,7 @@ impl Session<'_> {
             Ok(()) => {
                 pending.was_sent = true;
                 self.work.publishes.pacer.sent(sent);
-                self.answers.expect(Awaited::Publish(pending));
+                self.answers.wait_for(Awaited::Publish(pending));
             }
             Err(size) => {
                 let what = if sent == 1 { "the event" } else { "the batch" };
@@ -73,7 +73,7 @@ impl Session<'_> {
             Ok(()) => {
                 list.iter_mut().for_each(|pending| pending.was_sent = true);
                 self.work.publishes.pacer.sent(list.len());
-                self.answers.expect(Awaited::Publishes(list));
+                self.answers.wait_for(Awaited::Publishes(list));
             }
             // Estimates are generous, so this does not happen; alone they fit.
             Err(_) => list.into_iter().for_each(|pending| self.write_publish(pending)),

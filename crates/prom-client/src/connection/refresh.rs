@@ -82,7 +82,7 @@ impl Session<'_> {
         let auth = auth_frame(&self.work.core, token);
         let corr = Corr::number(self.answers.next_corr());
         match self.socket.text(self.frame_bytes, |out| auth.write(out, Some(&corr))) {
-            Ok(()) => self.answers.expect(Awaited::Auth),
+            Ok(()) => self.answers.wait_for(Awaited::Auth),
             Err(size) => {
                 self.token_failed(&Error::TooLarge { what: "the token", size, limit: self.frame_bytes });
             }

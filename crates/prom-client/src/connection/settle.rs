@@ -84,7 +84,7 @@ impl Session<'_> {
             }
         });
         match written {
-            Ok(()) => self.answers.expect(Awaited::Settled(list)),
+            Ok(()) => self.answers.wait_for(Awaited::Settled(list)),
             Err(size) => {
                 let problem = Problem::new(ErrorCode::TooLarge, format!("a settlement of {size} bytes"));
                 list.into_iter().for_each(|settlement| settlement.answer(Err(problem.clone().into())));

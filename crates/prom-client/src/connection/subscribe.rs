@@ -46,7 +46,7 @@ impl Session<'_> {
                 kept.phase = Phase::Asked;
                 kept.told_paused = false;
                 let number = kept.feed.number;
-                self.answers.expect(Awaited::Subscribed { name: name.clone(), number });
+                self.answers.wait_for(Awaited::Subscribed { name: name.clone(), number });
             }
             Err(size) => {
                 let error = Error::TooLarge { what: "the subscription", size, limit: self.frame_bytes };
@@ -72,7 +72,7 @@ impl Session<'_> {
             false => pause::write_resume(out, Some(&corr), name),
         });
         if written.is_ok() {
-            self.answers.expect(Awaited::Switched(replies));
+            self.answers.wait_for(Awaited::Switched(replies));
         }
     }
 
@@ -84,7 +84,7 @@ impl Session<'_> {
         let number = kept.feed.number;
         let corr = Corr::number(self.answers.next_corr());
         if self.socket.text(self.frame_bytes, |out| unsubscribe::write(out, Some(&corr), name)).is_ok() {
-            self.answers.expect(Awaited::Unsubscribed { name: name.clone(), number });
+            self.answers.wait_for(Awaited::Unsubscribed { name: name.clone(), number });
         }
     }
 

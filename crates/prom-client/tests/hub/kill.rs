@@ -15,7 +15,7 @@ const KILLS: usize = 4;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_event_is_stored_once_and_seen_by_group_and_tail() {
     for options in [ClientOptions::default(), ClientOptions::default().plain_frames()] {
-        survive(options).await;
+        Box::pin(survive(options)).await;
     }
 }
 
@@ -65,7 +65,7 @@ async fn survive(options: ClientOptions) {
         reader.close().await;
         (offsets, scene)
     };
-    let (ran, (offsets, _scene)) = within(async { tokio::join!(handling, work) }).await;
+    let (ran, (offsets, _scene)) = within(Box::pin(async { tokio::join!(handling, work) })).await;
     ran.unwrap();
     assert_eq!(offsets, (0..EVENTS).collect::<Vec<_>>(), "each stored once, in order");
     assert!(done.load(Ordering::Relaxed));

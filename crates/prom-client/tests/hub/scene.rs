@@ -33,6 +33,13 @@ impl Scene {
         Self::with(auth, GatewayOptions::default()).await
     }
 
+    /// As protected, and a token ends when it says so.
+    pub async fn strict() -> Self {
+        let jwt_secret = Some(SECRET.to_owned());
+        let auth = AuthOptions { jwt_secret, clock_tolerance: Duration::ZERO, ..AuthOptions::default() };
+        Self::with(auth, GatewayOptions::default()).await
+    }
+
     pub async fn with(auth: AuthOptions, gateway: GatewayOptions) -> Self {
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
         let address = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -87,3 +87,18 @@ fn histogram(snapshot: &HistogramSnapshot) -> Histogram {
     histogram.set_sample_sum(snapshot.sum);
     histogram
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_add_up() {
+        let snapshot = HistogramSnapshot { bounds: &[1.0, 5.0], counts: vec![2, 3, 4], sum: 99.0, count: 9 };
+        let histogram = histogram(&snapshot);
+        let buckets: Vec<_> =
+            histogram.get_bucket().iter().map(|bucket| (bucket.upper_bound(), bucket.cumulative_count())).collect();
+        assert_eq!(buckets, [(1.0, 2), (5.0, 5)]);
+        assert_eq!((histogram.get_sample_count(), histogram.get_sample_sum()), (9, 99.0));
+    }
+}

@@ -73,11 +73,22 @@ impl Rates {
 
     /// Takes for `count` events of a topic by a subject: from both buckets or from neither.
     pub fn take(&self, topic: &str, subject: Option<&str>, count: usize, now: Duration) -> Result<(), RetryAfter> {
-        self.topics.take(topic, count, now)?;
+        self.take_all(&[(topic, count)], subject, now)
+    }
+
+    /// As [`Rates::take`] for several topics: from all of their buckets and the subject's, or from none.
+    pub fn take_all(&self, topics: &[(&str, usize)], subject: Option<&str>, now: Duration) -> Result<(), RetryAfter> {
+        let give_back = |taken: &[(&str, usize)]| {
+            taken.iter().for_each(|(topic, count)| self.topics.give_back(topic, *count));
+        };
+        for (at, (topic, count)) in topics.iter().enumerate() {
+            self.topics.take(topic, *count, now).inspect_err(|_| give_back(&topics[..at]))?;
+        }
         let Some(subject) = subject else {
             return Ok(());
         };
-        self.subjects.take(subject, count, now).inspect_err(|_| self.topics.give_back(topic, count))
+        let all = topics.iter().map(|(_, count)| count).sum();
+        self.subjects.take(subject, all, now).inspect_err(|_| give_back(topics))
     }
 }
 
@@ -125,6 +136,16 @@ mod tests {
         assert!(rates.take("b", Some("s"), 1, NOW).is_ok());
         assert!(rates.take("c", Some("s"), 1, NOW).is_err(), "the subject is used up");
         assert!(rates.take("c", None, 2, NOW).is_ok(), "what was refused took nothing from the topic");
+    }
+
+    #[test]
+    fn several_topics_are_taken_for_all_or_for_none() {
+        let rates = rates(2.0, 5.0);
+        assert!(rates.take("b", None, 1, NOW).is_ok());
+        assert!(rates.take_all(&[("a", 2), ("b", 2)], Some("s"), NOW).is_err(), "b has one left");
+        assert!(rates.take_all(&[("a", 2), ("b", 1)], Some("s"), NOW).is_ok());
+        assert!(rates.take_all(&[("c", 2), ("d", 2)], Some("s"), NOW).is_err(), "the subject has two left");
+        assert!(rates.take_all(&[("c", 2)], Some("s"), NOW).is_ok());
     }
 
     #[test]

@@ -25,6 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::{Serves, Stream, guard, upgrade};
+use crate::http::ConnectionRate;
 use crate::{Hub, ws};
 
 /// Before accepting again after the system refused: it is out of file descriptors, most likely.
@@ -85,7 +86,8 @@ impl Door {
                 Err(_) => return tracing::debug!(%peer, "no TLS in time"),
             },
         };
-        let upgraded = self.serve_http(stream, peer).await;
+        // Boxed, so that a WebSocket does not keep the room that HTTP needed.
+        let upgraded = Box::pin(self.serve_http(stream, peer)).await;
         if let Some(on_upgrade) = upgraded
             && let Ok(upgraded) = on_upgrade.await
             && let Ok(parts) = upgraded.downcast::<TokioIo<Stream>>()
@@ -97,8 +99,12 @@ impl Door {
     /// Requests one after the other; returns when the connection ends or becomes a WebSocket.
     async fn serve_http(&self, stream: Stream, peer: std::net::SocketAddr) -> Option<OnUpgrade> {
         let upgraded: Arc<Mutex<Option<OnUpgrade>>> = Arc::default();
+        let rate = self.hub.rates.connection(self.hub.clock.monotonic()).map(ConnectionRate::new);
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
+            if let Some(rate) = &rate {
+                request.extensions_mut().insert(rate.clone());
+            }
             let upgraded = upgraded.clone();
             async move { Ok::<_, Infallible>(self.answer(request, &upgraded).await) }
         });
@@ -171,12 +177,15 @@ fn refusal(status: StatusCode, code: ErrorCode, reason: &str) -> Response<Body> 
 
 /// No place is left: said in HTTP, whatever was asked.
 async fn refuse(mut socket: TcpStream) {
-    const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const FULL: &[u8] =
+        b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     let told = async {
         socket.write_all(FULL).await?;
-        socket.shutdown().await
+        socket.shutdown().await?;
+        // Closing over bytes that nobody read would be a reset, and the answer would be lost.
+        tokio::io::copy(&mut socket, &mut tokio::io::sink()).await
     };
-    if !matches!(tokio::time::timeout(Duration::from_secs(1), told).await, Ok(Ok(()))) {
+    if !matches!(tokio::time::timeout(Duration::from_secs(1), told).await, Ok(Ok(_))) {
         tracing::debug!("a connection that found no place did not wait to be told");
     }
 }

@@ -6,6 +6,7 @@ use prom_protocol::frame::ack::Ack;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::{Corr, ErrorCode};
 
+use super::answer::unknown_of;
 use super::burst::{AckForm, Name, Reply, Waiting};
 use super::connection::Connection;
 use super::inflight::Found;
@@ -24,11 +25,7 @@ impl Connection {
         }
         let form = match &frame.which {
             Which::Ids(ids) if ids.len() == 1 => AckForm::One,
-            Which::Ids(ids) => AckForm::Many { missing: found.missing, named: ids.iter().map(|id| Name::Id(*id)).collect() },
-            Which::Offsets { .. } => {
-                let named = found.tickets.iter().map(|ticket| Name::Offset(ticket.offset())).collect();
-                AckForm::Many { missing: found.missing, named }
-            }
+            which => AckForm::Many { named: names(which, &found), missing: found.missing },
         };
         let count = found.tickets.len();
         self.burst.acks.extend(found.tickets);
@@ -37,16 +34,21 @@ impl Connection {
 
     /// Something is not lent to this connection: that is fine where it is settled already.
     fn ack_some(&self, frame: &Ack<'_>, found: Found) -> Waiting {
+        let named = names(&frame.which, &found);
         let missing = self.missing(&frame.topic, &frame.group, found.missing);
         let acked = ack_tickets(found.tickets.into_vec());
         let one = matches!(&frame.which, Which::Ids(ids) if ids.len() == 1);
         Waiting::Later(Box::pin(async move {
-            let failed = acked.await.into_iter().find_map(Result::err);
-            match (failed, missing.await) {
-                (Some(error), _) | (None, Err(error)) => Reply::Err(problem::of_bus(&error)),
-                (None, Ok(unknown)) if is_none(&unknown) => Reply::Ok,
-                (None, Ok(_)) if one => Reply::Err(unknown_id()),
-                (None, Ok(unknown)) => Reply::Unknown(unknown),
+            let results = acked.await;
+            let missing = match missing.await {
+                Ok(missing) => missing,
+                Err(error) => return Reply::Err(problem::of_bus(&error)),
+            };
+            match unknown_of(missing, &named, &results) {
+                Err(error) => Reply::Err(problem::of_bus(error)),
+                Ok(unknown) if is_none(&unknown) => Reply::Ok,
+                Ok(_) if one => Reply::Err(unknown_id()),
+                Ok(unknown) => Reply::Unknown(unknown),
             }
         }))
     }
@@ -83,6 +85,17 @@ impl Connection {
                 }
             }
         }
+    }
+}
+
+/// How the frame named each of the tickets that were found, in their order.
+fn names(which: &Which, found: &Found) -> Vec<Name> {
+    match (which, &found.missing) {
+        (Which::Ids(ids), Which::Ids(missing)) => {
+            let mut missing = missing.iter().peekable();
+            ids.iter().filter(|id| missing.next_if_eq(id).is_none()).map(|id| Name::Id(*id)).collect()
+        }
+        _ => found.tickets.iter().map(|ticket| Name::Offset(ticket.offset())).collect(),
     }
 }
 

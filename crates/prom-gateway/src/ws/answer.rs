@@ -14,9 +14,11 @@ use super::outbox::{Outbox, frame};
 use crate::{Hub, problem};
 
 /// Answers until nobody sends bursts any more.
-pub async fn run(mut bursts: mpsc::Receiver<Sent>, outbox: Arc<Outbox>, hub: &Hub) {
+///
+/// They come boxed: a channel sets aside room for many, also for a connection that is idle.
+pub async fn run(mut bursts: mpsc::Receiver<Box<Sent>>, outbox: Arc<Outbox>, hub: &Hub) {
     while let Some(sent) = bursts.recv().await {
-        answer(sent, &outbox, hub).await;
+        answer(*sent, &outbox, hub).await;
     }
 }
 
@@ -116,24 +118,16 @@ impl Results {
 
     fn acked(&mut self, count: usize, form: AckForm) -> Reply {
         let results: Vec<Result<(), Error>> = self.acked.by_ref().take(count).collect();
-        let hard = results.iter().filter_map(|result| result.as_ref().err());
         match form {
-            AckForm::One => match hard.into_iter().next() {
+            AckForm::One => match results.iter().find_map(|result| result.as_ref().err()) {
                 Some(error) => Reply::Err(problem::of_bus(error)),
                 None => Reply::Ok,
             },
-            AckForm::Many { missing, named } => {
-                let failed = |error: &&Error| !matches!(error, Error::NotLeased { .. });
-                if let Some(error) = hard.into_iter().find(failed) {
-                    return Reply::Err(problem::of_bus(error));
-                }
-                let lost = named.iter().zip(&results).filter(|(_, result)| result.is_err()).map(|(name, _)| *name);
-                let unknown = with(missing, lost);
-                match is_none(&unknown) {
-                    true => Reply::Ok,
-                    false => Reply::Unknown(unknown),
-                }
-            }
+            AckForm::Many { missing, named } => match unknown_of(missing, &named, &results) {
+                Err(error) => Reply::Err(problem::of_bus(error)),
+                Ok(unknown) if is_none(&unknown) => Reply::Ok,
+                Ok(unknown) => Reply::Unknown(unknown),
+            },
         }
     }
 }
@@ -146,6 +140,16 @@ fn placed(receipt: &Receipt, given: Option<EventId>) -> Placed {
         stored_ts: receipt.stored_ts,
         id: given.is_none().then_some(receipt.id),
     }
+}
+
+/// What was not there, and of what was there whatever is not leased any more; or why nobody can tell.
+pub fn unknown_of<'r>(missing: Which, named: &[Name], results: &'r [Result<(), Error>]) -> Result<Which, &'r Error> {
+    let failed = |error: &&Error| !matches!(error, Error::NotLeased { .. });
+    if let Some(error) = results.iter().filter_map(|result| result.as_ref().err()).find(failed) {
+        return Err(error);
+    }
+    let lost = named.iter().zip(results).filter(|(_, result)| result.is_err()).map(|(name, _)| *name);
+    Ok(with(missing, lost))
 }
 
 fn with(missing: Which, lost: impl Iterator<Item = Name>) -> Which {

@@ -1,5 +1,6 @@
 //! PUBLISH: rights, rates, and into the burst.
 
+use hashbrown::HashMap;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::publish::{Publish, PublishBatch};
 use prom_protocol::{Corr, ErrorCode};
@@ -36,7 +37,8 @@ impl Connection {
     }
 
     fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
-        let event = self.admit(frame)?;
+        let event = self.check(frame)?;
+        self.take_rates(&[(&event.topic, 1)])?;
         let gathering = self.burst.gathering.get_or_insert_with(|| self.hub.bus.gather());
         gathering.add(&event).map_err(|error| problem::of_bus(&error))?;
         if self.hub.traces.is_some()
@@ -47,31 +49,32 @@ impl Connection {
         Ok(())
     }
 
-    /// Everything that a connection's publish has to pass before the bus looks at it.
-    fn admit(&mut self, frame: Publish<'_>) -> Result<NewEvent, Problem> {
+    /// Whether this connection may publish it.
+    fn check(&mut self, frame: Publish<'_>) -> Result<NewEvent, Problem> {
         let Some(identity) = &self.identity else {
             return Err(Problem::new(ErrorCode::Unauthorized, "AUTH comes first"));
         };
         let topic = self.topics.for_publish(&frame.topic, &identity.policy)?;
-        self.take_rate(&topic)?;
         Ok(frame.into_event(topic))
     }
 
-    fn take_rate(&mut self, topic: &str) -> Result<(), Problem> {
+    /// Takes for so many events of each topic: for all of them or for none.
+    fn take_rates(&mut self, topics: &[(&str, usize)]) -> Result<(), Problem> {
         let limited = |refused: crate::rates::RetryAfter, what| Err(Problem::rate_limited(refused.millis(), what));
         if self.bucket.is_none() && self.hub.rates.is_unlimited() {
             return Ok(());
         }
         let now = self.hub.clock.monotonic();
+        let all = topics.iter().map(|(_, count)| count).sum();
         if let Some(bucket) = &mut self.bucket
-            && let Err(refused) = bucket.take(1, now)
+            && let Err(refused) = bucket.take(all, now)
         {
             return limited(refused, "from this connection");
         }
         let subject = self.identity.as_ref().and_then(|identity| identity.subject.as_deref());
-        if let Err(refused) = self.hub.rates.take(topic, subject, 1, now) {
+        if let Err(refused) = self.hub.rates.take_all(topics, subject, now) {
             if let Some(bucket) = &mut self.bucket {
-                bucket.give_back(1);
+                bucket.give_back(all);
             }
             return limited(refused, "for this topic or subject");
         }
@@ -81,13 +84,16 @@ impl Connection {
     fn publish_atomic(&mut self, corr: Option<Corr>, frame: PublishBatch<'_>) {
         let mut events = Vec::with_capacity(frame.events.len());
         for (at, event) in frame.events.into_iter().enumerate() {
-            match event.map_err(Problem::from).and_then(|event| self.admit(event)) {
+            match event.map_err(Problem::from).and_then(|event| self.check(event)) {
                 Ok(event) => events.push(event),
                 Err(mut problem) => {
                     problem.msg = format!("events[{at}]: {}; nothing of the batch is stored", problem.msg);
                     return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
                 }
             }
+        }
+        if let Err(problem) = self.take_rates(&counted(&events)) {
+            return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
         }
         let given: Vec<_> = events.iter().map(|event| event.id).collect();
         let committed = self.hub.bus.publish_batch(events);
@@ -100,4 +106,11 @@ impl Connection {
         };
         self.burst.answer(corr, Waiting::Later(Box::pin(later)));
     }
+}
+
+/// How many events each topic has.
+fn counted(events: &[NewEvent]) -> Vec<(&str, usize)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    events.iter().for_each(|event| *counts.entry(&event.topic).or_default() += 1);
+    counts.into_iter().collect()
 }

@@ -40,9 +40,6 @@ impl Pump {
         }
         loop {
             self.outbox.room().await;
-            if self.paused.wait_for(|paused| !*paused).await.is_err() {
-                return;
-            }
             let events = match self.tail.next_batch().await {
                 Ok(events) if events.is_empty() => return,
                 Ok(events) => events,
@@ -56,6 +53,10 @@ impl Pump {
             self.outbox.put(|out| write_gaps(out, &self.name, gaps));
             for some in events.chunks(if self.batches { 256 } else { 32 }) {
                 self.outbox.room().await;
+                // Asked here and not before the read: it may be paused while there is nothing to read.
+                if self.paused.wait_for(|paused| !*paused).await.is_err() {
+                    return;
+                }
                 self.outbox.put(|out| self.write(out, some));
             }
         }

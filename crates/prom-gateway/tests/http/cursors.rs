@@ -68,7 +68,7 @@ async fn a_cursor_is_moved_to_every_kind_of_place() {
 
 #[tokio::test]
 async fn all_partitions_are_moved_unless_one_is_named() {
-    let home = Home::ticking().await;
+    let home = Home::ticking_by(1).await;
     home.bus.create_topic(TopicSettings::new("a").unwrap().partitions(3)).await.unwrap();
     let mut ids = Vec::new();
     for n in 0..9 {

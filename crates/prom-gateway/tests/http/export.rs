@@ -50,7 +50,7 @@ async fn every_event_comes_partition_by_partition_in_offset_order() {
 
 #[tokio::test]
 async fn times_bound_what_is_exported_at_both_ends() {
-    let home = Home::ticking().await;
+    let home = Home::ticking_by(1).await;
     home.publish_numbers("a", 10).await;
     let stored: Vec<i64> =
         home.get("/export?topic=a").await.lines().iter().map(|event| event["stored_ts"].as_i64().unwrap()).collect();

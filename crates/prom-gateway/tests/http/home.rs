@@ -47,9 +47,10 @@ impl Home {
         Self::over(store, options, auth).await
     }
 
-    /// Every look at the clock is a millisecond later than the last: no two events are of the same time.
-    pub async fn ticking() -> Self {
-        let store = Arc::new(MemoryStore::new(Arc::new(Ticking(AtomicI64::new(1_000_000)))));
+    /// Every look at the clock is so much later than the last: no two events are of the same time.
+    pub async fn ticking_by(step_ms: i64) -> Self {
+        let clock = Ticking { now_ms: AtomicI64::new(1_000_000), step_ms };
+        let store = Arc::new(MemoryStore::new(Arc::new(clock)));
         Self::over(store, GatewayOptions::default(), AuthOptions::default()).await
     }
 
@@ -97,11 +98,14 @@ pub fn token(scopes: &[&str]) -> String {
     mint(&TokenRequest { scopes, ..TokenRequest::default() }, SECRET).unwrap()
 }
 
-struct Ticking(AtomicI64);
+struct Ticking {
+    now_ms: AtomicI64,
+    step_ms: i64,
+}
 
 impl Clock for Ticking {
     fn now_ms(&self) -> i64 {
-        self.0.fetch_add(1, Ordering::Relaxed)
+        self.now_ms.fetch_add(self.step_ms, Ordering::Relaxed)
     }
 
     fn monotonic(&self) -> Duration {

@@ -48,6 +48,22 @@ async fn a_hub_that_is_shut_down_is_alive_but_not_ready() {
 }
 
 #[tokio::test]
+async fn a_hub_that_waits_for_its_last_handlers_is_not_ready() {
+    let home = Home::open().await;
+    home.publish_numbers("a", 1).await;
+    let mut events = home.bus.subscribe("a", "g").from(Position::Earliest).start().await.unwrap();
+    let held = events.next().await.unwrap();
+    let bus = home.bus.clone();
+    let ending = tokio::spawn(async move { bus.shutdown().await });
+    let publish = || home.post("/publish", r#"{"topic":"a","payload":1}"#);
+    until("publishing is refused", || async { publish().await.status == 503 }).await;
+    assert!(!ending.is_finished());
+    home.get("/readyz").await.problem(503, "overloaded");
+    held.ack().await.unwrap();
+    ending.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn unknown_paths_and_wrong_methods_are_problems_too() {
     let home = Home::open().await;
     for path in ["/nothing", "/topics/a/b", "/topics/", "//", "/publish/x"] {

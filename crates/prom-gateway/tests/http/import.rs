@@ -1,11 +1,15 @@
 //! `/import`.
 
+use std::net::SocketAddr;
+
 use axum::body::Body;
 use axum::http::Method;
 use bytes::Bytes;
 use prom_engine::TopicSettings;
 use prom_gateway::{GatewayOptions, Rate, RateOptions};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::home::{Ask, Home};
 
@@ -50,6 +54,15 @@ async fn a_topic_that_is_not_there_is_made_and_partitions_it_does_not_have_are_c
     assert_eq!(told, [json!({"imported": 2, "duplicates": 1, "failed": 0})]);
     assert_eq!(home.get("/replay?topic=new").await.json()["count"], 2);
     home.get("/replay?topic=old").await.problem(404, "unknown_topic");
+}
+
+#[tokio::test]
+async fn ids_are_stored_once_also_long_after_the_first_time() {
+    const HOUR_MS: i64 = 60 * 60 * 1000;
+    let home = Home::ticking_by(HOUR_MS).await;
+    let line = r#"{"id":"0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f","topic":"a","payload":1}"#;
+    assert_eq!(home.post_lines("/import", line).await.lines()[0]["imported"], 1);
+    assert_eq!(home.post_lines("/import", line).await.lines()[0]["duplicates"], 1);
 }
 
 #[tokio::test]
@@ -114,17 +127,39 @@ async fn an_import_is_slowed_down_to_the_rate_instead_of_refused() {
     assert_eq!(told, [json!({"imported": 2000, "duplicates": 0, "failed": 0})]);
 }
 
+/// Where the hub is served until the test ends.
+async fn serve(home: &Home) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(axum::serve(listener, home.router()).into_future());
+    address
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_sends_everything_before_it_reads_is_served_over_a_real_connection() {
     let home = Home::open().await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let serving = tokio::spawn(axum::serve(listener, home.router()).into_future());
+    let address = serve(&home).await;
     let good = format!("{}\n", json!({"topic": "a", "payload": "x".repeat(1000)}));
     let body = ["x\n".repeat(3000), good.repeat(5000)].concat();
     let request = reqwest::Client::new().post(format!("http://{address}/import")).body(body);
     let text = request.send().await.unwrap().text().await.unwrap();
     let sums: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(sums, json!({"imported": 5000, "duplicates": 0, "failed": 3000}));
-    serving.abort();
+}
+
+#[tokio::test]
+async fn a_client_that_asks_whether_to_send_is_told_to_before_the_answer_begins() {
+    let home = Home::open().await;
+    let mut socket = TcpStream::connect(serve(&home).await).await.unwrap();
+    let line = "{\"topic\":\"a\",\"payload\":1}\n";
+    let head =
+        format!("POST /import HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n", line.len());
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut told = [0; 25];
+    socket.read_exact(&mut told).await.unwrap();
+    assert_eq!(std::str::from_utf8(&told).unwrap(), "HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write_all(line.as_bytes()).await.unwrap();
+    let mut answer = [0; 15];
+    socket.read_exact(&mut answer).await.unwrap();
+    assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 200 OK");
 }

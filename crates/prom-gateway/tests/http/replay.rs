@@ -11,7 +11,7 @@ fn payloads(page: &Value) -> Vec<u64> {
 
 #[tokio::test]
 async fn everything_comes_again_from_the_beginning_unless_asked_otherwise() {
-    let home = Home::ticking().await;
+    let home = Home::ticking_by(1).await;
     home.publish_numbers("a", 6).await;
     let page = home.get("/replay?topic=a").await.json();
     assert_eq!((&page["topic"], &page["count"], &page["end"]), (&json!("a"), &json!(6), &json!(true)));

@@ -7,26 +7,56 @@ use prom_engine::{BusOptions, NewTopics, TopicSettings};
 use prom_gateway::GatewayOptions;
 use prom_store::{MemoryStore, SystemClock};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, RealDisk};
-use prom_testkit::{FaultyDisk, Place};
+use prom_testkit::{Faults, FaultyDisk, Place, Which};
 use serde_json::json;
 
 use crate::scene::Scene;
 
+/// A hub whose disk fails when it is told to.
+async fn on_a_bad_disk(dir: &std::path::Path) -> (Scene, Arc<Faults>) {
+    let (disk, faults) = FaultyDisk::over(Arc::new(RealDisk));
+    let options = EmbeddedOptions { disk: Arc::new(disk), ..EmbeddedOptions::default() };
+    let store = EmbeddedStore::open_with(dir, options).await.unwrap();
+    let scene = Scene::over(store, BusOptions::default(), AuthOptions::default(), GatewayOptions::default()).await;
+    (scene, faults)
+}
+
 #[tokio::test]
 async fn a_full_disk_refuses_publishes_and_says_that_nothing_is_stored() {
     let dir = tempfile::tempdir().unwrap();
-    let (disk, faults) = FaultyDisk::over(Arc::new(RealDisk));
-    let options = EmbeddedOptions { disk: Arc::new(disk), ..EmbeddedOptions::default() };
-    let store = EmbeddedStore::open_with(dir.path(), options).await.unwrap();
-    let scene = Scene::over(store, BusOptions::default(), AuthOptions::default(), GatewayOptions::default()).await;
+    let (scene, faults) = on_a_bad_disk(dir.path()).await;
     let mut client = scene.client().await;
-    let publish = |n: u64| json!({"op": "PUBLISH", "topic": "a", "payload": n});
-    assert_eq!(client.ok(publish(0)).await["durability"], "fsync");
+    let publish = json!({"op": "PUBLISH", "topic": "a", "payload": "x".repeat(500_000)});
+    assert_eq!(client.ok(publish.clone()).await["durability"], "fsync");
     faults.fill_up(Place::Everywhere, 0);
-    let refused = client.err("publish_failed", publish(1)).await;
-    assert!(refused["stored"] == "no" || refused["stored"] == "unknown", "{refused}");
+    // The room that was set aside beforehand is used first.
+    let mut stored = 1;
+    let refused = loop {
+        let answer = client.ask(publish.clone()).await;
+        match answer["op"] == "OK" {
+            true => stored += 1,
+            false => break answer,
+        }
+        assert!(stored < 1000, "the disk is not full");
+    };
+    assert_eq!((&refused["code"], &refused["stored"]), (&json!("publish_failed"), &json!("no")), "{refused}");
     faults.heal();
-    assert_eq!(scene.bus.read("a", 0, 0, 10).await.unwrap().events.len(), 1);
+    assert_eq!(scene.bus.read("a", 0, 0, 1000).await.unwrap().bounds.next, stored);
+}
+
+#[tokio::test]
+async fn a_sync_that_fails_leaves_it_open_whether_the_event_is_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let (scene, faults) = on_a_bad_disk(dir.path()).await;
+    let mut client = scene.client().await;
+    client.ok(json!({"op": "SUBSCRIBE", "topic": "a", "group": "g"})).await;
+    scene.bus.publish("a", json!(0)).await.unwrap();
+    let held = client.event().await;
+    faults.fail_syncs(Place::Journal, Which::Every);
+    let refused = client.err("publish_failed", json!({"op": "PUBLISH", "topic": "a", "payload": 1})).await;
+    assert_eq!(refused["stored"], "unknown", "{refused}");
+    let ack = json!({"op": "ACK", "topic": "a", "group": "g", "id": held["event"]["id"]});
+    client.err("ack_failed", ack).await;
 }
 
 #[tokio::test]

@@ -52,6 +52,26 @@ async fn a_batch_answers_for_each_event() {
 }
 
 #[tokio::test]
+async fn events_are_stored_in_the_order_of_their_frames_whatever_their_form() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    let mut sent = 0;
+    for _ in 0..20 {
+        let event = |n: u64| json!({"topic": "a", "payload": n});
+        client.send(json!({"op": "PUBLISH", "topic": "a", "payload": sent})).await;
+        client.send(json!({"op": "PUBLISH", "events": [event(sent + 1), event(sent + 2)], "atomic": true})).await;
+        client.send(json!({"op": "PUBLISH", "events": [event(sent + 3), event(sent + 4)]})).await;
+        sent += 5;
+    }
+    for _ in 0..60 {
+        assert_eq!(client.frame().await["op"], "OK");
+    }
+    let page = scene.bus.read("a", 0, 0, 200).await.unwrap();
+    let payloads: Vec<u64> = page.events.iter().map(|event| event.payload().unwrap()).collect();
+    assert_eq!(payloads, (0..sent).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn of_an_atomic_batch_everything_is_stored_or_nothing() {
     let scene = Scene::open().await;
     let mut client = scene.client().await;

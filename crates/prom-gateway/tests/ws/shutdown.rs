@@ -31,14 +31,14 @@ async fn whatever_was_sent_is_answered_and_then_the_hub_goes_away() {
     let ending = tokio::spawn(scene.server.shut_down());
     let (frames, close) = busy.last_words().await;
     assert_eq!(close, Some(1001));
+    // What the hub had read is answered, in order; the rest it never saw.
     let answers: Vec<&Value> = frames.iter().filter(|frame| frame.get("corr").is_some()).collect();
-    assert_eq!(
-        answers.iter().map(|answer| answer["corr"].as_u64().unwrap()).collect::<Vec<_>>(),
-        (1..300).collect::<Vec<_>>()
-    );
-    for answer in answers {
+    for (at, answer) in answers.iter().enumerate() {
+        assert_eq!(answer["corr"], at + 1);
         assert!(answer["op"] == "OK" || answer["code"] == "overloaded", "{answer}");
     }
+    let stored = answers.iter().filter(|answer| answer["op"] == "OK").count() + 1;
+    assert_eq!(bus.meters().topics[0].published as usize, stored, "nothing is stored without a word");
     assert_eq!(idle.last_words().await.1, Some(1001));
     tokio::time::timeout(PATIENCE, ending).await.unwrap().unwrap().unwrap();
     assert!(bus.publish("a", json!(1)).await.is_err());
@@ -54,7 +54,7 @@ async fn a_handler_may_finish_what_it_holds() {
     let begin = std::time::Instant::now();
     let ending = tokio::spawn(scene.server.shut_down());
     // Until the bus drains, publishing is refused: then the end has begun.
-    while client.ask(json!({"op": "PUBLISH", "topic": "a", "payload": 2})).await["code"] != "overloaded" {}
+    while client.ask(json!({"op": "PUBLISH", "topic": "b", "payload": 2})).await["code"] != "overloaded" {}
     client.ack(&held).await;
     assert_eq!(client.last_words().await.1, Some(1001));
     tokio::time::timeout(PATIENCE, ending).await.unwrap().unwrap().unwrap();
