@@ -312,8 +312,13 @@ impl Feed {
         number
     }
 
-    pub fn release(&self, number: u64) -> Option<Lease> {
-        self.state.lock().held.remove(&number).map(|held| held.lease)
+    /// Unless the connection was lost meanwhile.
+    pub fn held_lease(&self, number: u64) -> Option<Lease> {
+        self.state.lock().held.get(&number).map(|held| held.lease.clone())
+    }
+
+    pub fn release(&self, number: u64) {
+        self.state.lock().held.remove(&number);
     }
 }
 

@@ -11,7 +11,9 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 
 use crate::Error;
+use crate::core::Core;
 use crate::deliver::Delivery;
+use crate::feed::Feed;
 use crate::limits::ACK_BATCH;
 use crate::nack;
 use crate::settle::{Settlement, Verdict};
@@ -84,7 +86,7 @@ where
     let core = subscription.client().core().clone();
     let feed = subscription.feed().clone();
     let mut running = FuturesUnordered::new();
-    let mut done: Vec<Settlement> = Vec::new();
+    let mut done = Done::default();
     let mut open = true;
     while open || !running.is_empty() {
         let wants_more = open && running.len() < handling.concurrency;
@@ -93,7 +95,7 @@ where
             Some(step) => step,
             // Nothing to do at once: a good moment for what is done.
             None => {
-                core.mailbox.settle_all(&mut done);
+                done.send(&core, &feed);
                 next_step(&mut running, subscription, wants_more).await
             }
         };
@@ -101,22 +103,37 @@ where
             Step::Arrived(Some((delivery, number))) => running.push(handle(handler, delivery, number)),
             Step::Arrived(None) => open = false,
             Step::Finished((number, result)) => {
+                let verdict = match result {
+                    Ok(()) => Verdict::Ack,
+                    Err(reason) => nack::verdict(&reason, None),
+                };
                 // None: the connection was lost meanwhile, and the event comes again.
-                let lease = feed.release(number);
-                if let (Some(lease), SettledBy::Result) = (lease, handling.settling) {
-                    let verdict = match result {
-                        Ok(()) => Verdict::Ack,
-                        Err(reason) => nack::verdict(&reason, None),
-                    };
-                    done.push(Settlement::unwatched(lease, verdict));
+                if let (Some(lease), SettledBy::Result) = (feed.held_lease(number), handling.settling) {
+                    done.settlements.push(Settlement::unwatched(lease, verdict));
                 }
+                done.numbers.push(number);
             }
         }
-        if done.len() >= ACK_BATCH {
-            core.mailbox.settle_all(&mut done);
+        if done.numbers.len() >= ACK_BATCH {
+            done.send(&core, &feed);
         }
     }
-    core.mailbox.settle_all(&mut done);
+    done.send(&core, &feed);
+}
+
+/// What handlers are done with and the connection does not know yet.
+#[derive(Default)]
+struct Done {
+    settlements: Vec<Settlement>,
+    numbers: Vec<u64>,
+}
+
+impl Done {
+    /// Released only after it was handed over: a client that closes waits for both.
+    fn send(&mut self, core: &Core, feed: &Feed) {
+        core.mailbox.settle_all(&mut self.settlements);
+        self.numbers.drain(..).for_each(|number| feed.release(number));
+    }
 }
 
 /// Results before new work.

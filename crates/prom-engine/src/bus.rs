@@ -137,6 +137,11 @@ impl Bus {
         &self.handle.core
     }
 
+    /// Whether it takes events and hands them out; false from the first word of a shutdown on.
+    pub fn is_open(&self) -> bool {
+        self.core().check_open().is_ok()
+    }
+
     /// The store below, for what the bus has no verb for.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.handle.core.store

@@ -9,7 +9,7 @@ use crate::rates::RateOptions;
 pub struct GatewayOptions {
     /// The largest WebSocket message and the largest body of a single publish over HTTP.
     pub frame_bytes: usize,
-    /// The largest body of a batch or an import over HTTP, per item it is `frame_bytes`.
+    /// The largest body of a batch over HTTP; each item may have `frame_bytes`. Imports are streamed and may be larger.
     pub body_bytes: usize,
     /// Open sockets, beyond which new ones are refused.
     pub connections: usize,

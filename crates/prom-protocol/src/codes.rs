@@ -114,7 +114,7 @@ impl ErrorCode {
         }
     }
 
-pub fn parse(code: &str) -> Option<Self> {
+    pub fn parse(code: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|known| known.as_str() == code)
     }
 
@@ -288,7 +288,7 @@ impl CloseCode {
         }
     }
 
-/// What a client does after it; codes that are not listed go by their range.
+    /// What a client does after it. Our own codes go by their range.
     pub fn reconnect(code: u16) -> Reconnect {
         match code {
             1000 => Reconnect::No,
@@ -297,12 +297,6 @@ impl CloseCode {
             1003 => Reconnect::No,
             1007 => Reconnect::No,
             1009 => Reconnect::No,
-            4000 => Reconnect::Yes,
-            4001 => Reconnect::Yes,
-            4002 => Reconnect::Yes,
-            4100 => Reconnect::WithToken,
-            4101 => Reconnect::WithToken,
-            4200 => Reconnect::No,
             4100..=4199 => Reconnect::WithToken,
             4200..=4299 => Reconnect::No,
             _ => Reconnect::Yes,

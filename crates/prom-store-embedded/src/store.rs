@@ -91,11 +91,6 @@ impl EmbeddedStore {
         self.shared.damage.lock().clone()
     }
 
-    /// Why new events are refused right now, if they are.
-    pub fn trouble(&self) -> Option<String> {
-        self.shared.health.lock().reason().cloned()
-    }
-
     /// Brings everything behind the journal up to date now, rather than when a journal file is full.
     /// Worth calling before a copy of the directory is made.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
@@ -163,6 +158,10 @@ impl Store for EmbeddedStore {
             Sync::Fsync => Durability::Fsync,
             Sync::Os => Durability::Os,
         }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.shared.health.lock().reason().cloned()
     }
 
     fn meters(&self) -> StoreMeters {

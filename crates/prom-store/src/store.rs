@@ -24,6 +24,11 @@ pub trait Store: Logs + Cursors + Documents + Leases + Send + Sync + 'static {
         StoreMeters::default()
     }
 
+    /// Why new events are refused right now, if they are: a full disk, a journal that failed.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Finishes what is under way and lets go of the storage. Later calls answer `Closed`.
     async fn close(&self) -> Result<(), StoreError>;
 }

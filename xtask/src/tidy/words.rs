@@ -4,9 +4,9 @@ use super::Complaint;
 use super::source::{Source, line_of};
 
 /// What may panic by request.
-const MAY_PANIC: [&str; 2] = ["xtask/", "bench/"];
+const MAY_PANIC: [&str; 3] = ["xtask/", "bench/", "fuzz/"];
 /// What speaks to people by printing.
-const MAY_PRINT: [&str; 3] = ["xtask/", "bench/", "crates/prom-cli/"];
+const MAY_PRINT: [&str; 4] = ["xtask/", "bench/", "fuzz/", "crates/prom-cli/"];
 
 const PANICKING: [&str; 2] = [".unwrap()", ".expect("];
 const PRINTING: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];

@@ -84,7 +84,10 @@ impl Session<'_> {
             }
         });
         match written {
-            Ok(()) => self.answers.wait_for(Awaited::Settled(list)),
+            Ok(()) => {
+                self.work.subscriptions.settling(&lease.feed, list.len());
+                self.answers.wait_for(Awaited::Settled(list));
+            }
             Err(size) => {
                 let problem = Problem::new(ErrorCode::TooLarge, format!("a settlement of {size} bytes"));
                 list.into_iter().for_each(|settlement| settlement.answer(Err(problem.clone().into())));
@@ -94,6 +97,7 @@ impl Session<'_> {
 
     /// Settled, but for those that were no longer leased to this client.
     pub fn settled(&mut self, list: Vec<Settlement>, unknown: &[(Offset, Offset)]) {
+        self.note_answered(&list);
         for settlement in list {
             let offset = settlement.lease.offset;
             match unknown.iter().any(|(from, to)| (*from..=*to).contains(&offset)) {
@@ -103,9 +107,16 @@ impl Session<'_> {
         }
     }
 
+    fn note_answered(&mut self, list: &[Settlement]) {
+        if let Some(first) = list.first() {
+            self.work.subscriptions.settled(&first.lease.feed, list.len());
+        }
+    }
+
     /// A frame of many is refused as a whole, whichever of them is at fault: each is sent on its own then, which is
     /// safe, because settling what is settled is OK.
     pub fn settle_refused(&mut self, list: Vec<Settlement>, problem: Problem) {
+        self.note_answered(&list);
         let is_lost = matches!(problem.code, ErrorCode::UnknownId | ErrorCode::Fenced | ErrorCode::NotSubscribed);
         let may_be_others = is_lost || problem.code == ErrorCode::BadRequest;
         if list.len() > 1 && may_be_others {

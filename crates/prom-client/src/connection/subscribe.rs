@@ -77,7 +77,7 @@ impl Session<'_> {
     }
 
     fn write_unsubscribe(&mut self, name: &SubscriptionName) {
-        let Some(kept) = self.work.subscriptions.get(name) else {
+        let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.may_leave()) else {
             return;
         };
         kept.phase = Phase::Left;

@@ -42,6 +42,8 @@ pub(super) struct Kept {
     ending: Vec<Reply>,
     /// Takes the name over when this one has ended.
     successor: Option<Box<Wish>>,
+    /// Settlements that were sent and not answered.
+    settling: usize,
     /// Not asked for again before this.
     retry_at: Option<Instant>,
     pub progress: Option<Progress>,
@@ -75,10 +77,16 @@ impl Kept {
             switching: Vec::new(),
             ending: Vec::new(),
             successor: None,
+            settling: 0,
             retry_at: None,
             progress,
             last_topic: None,
         }
+    }
+
+    /// Ended by the application, and nothing that it settled before is under way: ending takes leases away.
+    pub fn may_leave(&self) -> bool {
+        self.phase == Phase::Leaving && self.settling == 0
     }
 
     pub fn wants_pause(&self) -> bool {
@@ -240,6 +248,21 @@ impl Subscriptions {
 
     // What happens.
 
+    pub fn settling(&mut self, feed: &Feed, sent: usize) {
+        if let Some(kept) = self.get_numbered(&feed.name, feed.number) {
+            kept.settling += sent;
+        }
+    }
+
+    pub fn settled(&mut self, feed: &Feed, answered: usize) {
+        if let Some(kept) = self.get_numbered(&feed.name, feed.number) {
+            kept.settling = kept.settling.saturating_sub(answered);
+            if kept.may_leave() {
+                self.mark_due(&feed.name);
+            }
+        }
+    }
+
     /// It has ended, as the application wanted. Whoever waits for the name gets it.
     pub fn remove(&mut self, name: &SubscriptionName) {
         if let Some(kept) = self.by_name.remove(name) {
@@ -268,6 +291,7 @@ impl Subscriptions {
         for (name, kept) in &mut self.by_name {
             kept.feed.interrupt();
             kept.told_paused = false;
+            kept.settling = 0;
             kept.retry_at = None;
             kept.switching.drain(..).for_each(|reply| answer(Some(reply), Ok(())));
             match kept.phase {

@@ -198,3 +198,19 @@ async fn ending_one_frees_its_name_also_for_whoever_does_not_wait() {
     let unknown = within(client.unsubscribe("orders.*", "billing")).await.unwrap_err();
     assert_eq!(unknown.code(), Some(ErrorCode::NotSubscribed));
 }
+
+#[tokio::test]
+async fn whoever_settles_and_leaves_has_settled_first() {
+    let hub = Hub::start().await;
+    let (client, mut peer) = connected(&hub).await;
+    let mut subscription = subscribed(&client, &mut peer).await;
+    peer.lend("orders.*", "billing", event("orders.placed", 0), 30_000).await;
+    let delivery = within(subscription.next()).await.unwrap();
+    let acking = delivery.ack();
+    drop(subscription);
+    let ack = peer.frame("ACK").await;
+    assert!(peer.is_quiet().await, "leaving would take the lease away");
+    peer.ok(&ack).await;
+    within(acking).await.unwrap();
+    peer.frame("UNSUBSCRIBE").await;
+}

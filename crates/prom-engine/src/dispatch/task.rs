@@ -136,6 +136,9 @@ impl Task {
             if *self.phase.borrow_and_update() == Phase::Stopped {
                 break End::Stopped;
             }
+            if let Some(end) = self.hear_those_who_leave().await {
+                break end;
+            }
             let now = self.now();
             self.let_time_pass(now);
             self.look_after_seats(now);
@@ -156,6 +159,20 @@ impl Task {
             }
         };
         self.finish(end).await;
+    }
+
+    /// What a subscriber settled before it left counts: it is in the mailbox already, and would be too
+    /// late once its leases are given back.
+    async fn hear_those_who_leave(&mut self) -> Option<End> {
+        if !self.seats.iter().any(|seat| seat.outlet.is_ended()) {
+            return None;
+        }
+        while self.inbox.len() < REQUESTS_AT_ONCE
+            && let Ok(request) = self.requests.try_recv()
+        {
+            self.inbox.push(request);
+        }
+        self.take_requests().await
     }
 
     /// Waits for the next input and takes it in.

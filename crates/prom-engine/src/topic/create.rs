@@ -1,6 +1,7 @@
 //! Making topics, changing them, listing them.
 
-use prom_store::Bounds;
+use hashbrown::HashMap;
+use prom_store::{Bounds, LogName};
 
 use super::{COLLECTION, TopicSettings};
 use crate::limits::DOCUMENTS_AT_ONCE;
@@ -70,7 +71,10 @@ impl Bus {
 
     /// All topics, by name.
     pub async fn topics(&self) -> Result<Vec<TopicInfo>, Error> {
-        let logs = self.store().logs().await?;
+        let mut logs: HashMap<LogName, (Bounds, u64)> = HashMap::new();
+        for info in self.store().logs().await? {
+            logs.insert(info.log, (info.bounds, info.bytes));
+        }
         let mut topics = Vec::new();
         let mut after: Option<String> = None;
         loop {
@@ -80,18 +84,33 @@ impl Bus {
             };
             after = Some(last.key.clone());
             for document in page {
-                let settings = TopicSettings::parse(&document)?;
-                let partition = |partition| {
-                    let info =
-                        logs.iter().find(|info| info.log.partition == partition && info.log.topic == settings.name);
-                    PartitionInfo {
-                        partition,
-                        bounds: info.map_or_else(Bounds::default, |info| info.bounds),
-                        bytes: info.map_or(0, |info| info.bytes),
-                    }
-                };
-                topics.push(TopicInfo { partitions: (0..settings.partitions).map(partition).collect(), settings });
+                topics.push(info(TopicSettings::parse(&document)?, |log| logs.get(log).copied()));
             }
         }
     }
+
+    /// One topic, as [`Bus::topics`] lists it.
+    pub async fn topic(&self, name: &str) -> Result<TopicInfo, Error> {
+        let topic = self.core().topics.require(name)?;
+        let mut logs: HashMap<LogName, (Bounds, u64)> = HashMap::new();
+        for info in self.store().logs().await? {
+            if info.log.topic == *topic.name() {
+                logs.insert(info.log, (info.bounds, info.bytes));
+            }
+        }
+        Ok(info(topic.settings.clone(), |log| logs.get(log).copied()))
+    }
+
+    /// The settings of a topic that exists; reads nothing.
+    pub fn topic_settings(&self, name: &str) -> Result<TopicSettings, Error> {
+        Ok(self.core().topics.require(name)?.settings.clone())
+    }
+}
+
+fn info(settings: TopicSettings, of: impl Fn(&LogName) -> Option<(Bounds, u64)>) -> TopicInfo {
+    let partition = |partition| {
+        let (bounds, bytes) = of(&LogName::new(settings.name.clone(), partition)).unwrap_or_default();
+        PartitionInfo { partition, bounds, bytes }
+    };
+    TopicInfo { partitions: (0..settings.partitions).map(partition).collect(), settings }
 }

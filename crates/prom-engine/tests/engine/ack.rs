@@ -123,3 +123,21 @@ async fn a_ticket_settles_without_the_event() {
     soon(ticket.ack()).await.unwrap();
     assert_eq!(floor(&bus, "a", "g").await, 1);
 }
+
+#[tokio::test]
+async fn what_was_acked_before_leaving_is_settled() {
+    for round in 0..50 {
+        let bus = bus().await;
+        publish_numbers(&bus, "numbers", 0..20).await;
+        let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
+        let mut acks = Vec::new();
+        for _ in 0..20 {
+            acks.push(next(&mut numbers).await.ack());
+        }
+        drop(numbers);
+        for ack in acks {
+            soon(ack).await.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        }
+        assert_eq!(floor(&bus, "numbers", "g").await, 20);
+    }
+}

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use prom_engine::Error;
 use prom_store::Commit;
-use prom_types::Json as Payload;
 use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
@@ -50,9 +48,11 @@ pub(super) async fn healthz() -> Json<Health> {
 pub(super) async fn readyz(State(api): State<Arc<Api>>) -> Result<Json<Health>, Problem> {
     let not_ready = |reason: String| Problem::new(Code::Overloaded, format!("not ready: {reason}"));
     let bus = &api.hub.bus;
-    // A publish that cannot be admitted stores nothing, and a bus that is closed says so first.
-    if let Err(error @ Error::Closed) = bus.publish("", Payload::NULL).await {
-        return Err(not_ready(error.to_string()));
+    if !bus.is_open() {
+        return Err(not_ready("the hub is shutting down".to_owned()));
+    }
+    if let Some(trouble) = bus.store().trouble() {
+        return Err(not_ready(trouble));
     }
     match timeout(READY_TIMEOUT, bus.store().commit(Commit::default())).await {
         Ok(Ok(_)) => Ok(Json(Health { status: "ok" })),

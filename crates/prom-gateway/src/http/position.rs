@@ -2,7 +2,7 @@
 
 use prom_engine::{Bus, Error, Position};
 use prom_store::{Find, LogName, ReadLimit};
-use prom_types::{EpochMs, EventId, Invalid, Offset, TopicName};
+use prom_types::{EpochMs, EventId, Offset, TopicName};
 
 use super::problem::Problem;
 
@@ -46,13 +46,8 @@ impl Asked {
 }
 
 /// The partitions of a topic that exists.
-pub(super) async fn logs_of(bus: &Bus, topic: &TopicName) -> Result<Vec<LogName>, Problem> {
-    // Asked for a partition that cannot be, the bus tells how many there are, and reads nothing.
-    let partitions = match bus.read(topic, u32::MAX, 0, 1).await {
-        Err(Error::Invalid(Invalid::Partition { partitions, .. })) => partitions,
-        Err(error) => return Err(error.into()),
-        Ok(_) => 0,
-    };
+pub(super) fn logs_of(bus: &Bus, topic: &TopicName) -> Result<Vec<LogName>, Problem> {
+    let partitions = bus.topic_settings(topic)?.partitions;
     Ok((0..partitions).map(|partition| LogName::new(topic.clone(), partition)).collect())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
-use prom_engine::{Error, TopicInfo, TopicSettings};
+use prom_engine::{TopicInfo, TopicSettings};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -86,8 +86,7 @@ pub(super) async fn get(
 ) -> Result<Json<TopicView>, Problem> {
     caller.may(Action::Ops, &topic)?;
     let rates = api.sampler.rates().await?;
-    let found = api.hub.bus.topics().await?.into_iter().find(|info| info.settings.name == topic);
-    let info = found.ok_or_else(|| Error::UnknownTopic { topic: topic.clone() })?;
+    let info = api.hub.bus.topic(&topic).await?;
     Ok(Json(TopicView::new(&info, rates.of(&topic))))
 }
 
