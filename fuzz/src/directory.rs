@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use prom_engine::{Bus, BusOptions, Position};
 use prom_store::{LogName, Logs, ReadLimit, Store};
@@ -120,16 +121,31 @@ impl Template {
                     }
                 }
             }
+            until_segments_are_sealed(live.path()).await;
             copy(live.path(), dir.path());
             bus.shutdown().await.unwrap();
             written
         });
-        let mut files = Vec::new();
-        list(dir.path(), dir.path(), &mut files);
-        // The documents belong to a database that is not ours to fuzz.
-        files.retain(|file| file.starts_with("journal") || file.starts_with("segments"));
-        assert!(files.len() > 6 && written.len() == EVENTS, "{} events in {files:?}", written.len());
+        let files = ours(dir.path());
+        assert!(written.len() == EVENTS, "{} events in {files:?}", written.len());
         Self { dir, files, written }
+    }
+}
+
+/// Files of the journal and the segments; the documents belong to a database that is not ours to fuzz.
+fn ours(dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    list(dir, dir, &mut files);
+    files.retain(|file| file.starts_with("journal") || file.starts_with("segments"));
+    files
+}
+
+/// They are filled behind the journal.
+async fn until_segments_are_sealed(dir: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !ours(dir).iter().any(|file| file.extension().is_some_and(|kind| kind == "idx")) {
+        assert!(Instant::now() < deadline, "no segment is sealed: {:?}", ours(dir));
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 

@@ -20,7 +20,7 @@ pub async fn figures(hub: &HubProcess, args: &Args) -> anyhow::Result<Vec<Figure
     };
     eprintln!("  filling a topic to export {:.2} GB", wanted_bytes / 1e9);
     // An exported event of this payload has about 460 bytes.
-    while head(hub).await? * 460.0 < wanted_bytes {
+    while hub.head(TOPIC).await? as f64 * 460.0 < wanted_bytes {
         publish::rate(hub, 128, Duration::from_secs(1)).await?;
     }
     eprintln!("  exporting");
@@ -52,17 +52,4 @@ pub async fn figures(hub: &HubProcess, args: &Args) -> anyhow::Result<Vec<Figure
         Figure::new(name, rate, "MB/s", Goal::AtLeast(500.0)),
         Figure::new("memory that the export added at most", most - before, "MB", Goal::AtMost(50.0)),
     ])
-}
-
-/// How many events the topic has.
-async fn head(hub: &HubProcess) -> anyhow::Result<f64> {
-    let mut socket = TcpStream::connect(hub.address).await?;
-    let request = format!("GET /topics/{TOPIC} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-    socket.write_all(request.as_bytes()).await?;
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).await?;
-    let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
-    let topic: serde_json::Value = serde_json::from_str(body)?;
-    let next = topic["partitions"][0]["head"].as_f64();
-    next.ok_or_else(|| anyhow::anyhow!("no head in {topic}"))
 }

@@ -6,6 +6,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use crate::args::Args;
@@ -52,6 +54,18 @@ impl HubProcess {
         Ok(found.context("the operating system does not say")? / 1e3)
     }
 
+    /// How many events a topic has.
+    pub async fn head(&self, topic: &str) -> anyhow::Result<u64> {
+        let mut socket = TcpStream::connect(self.address).await?;
+        let request = format!("GET /topics/{topic} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        socket.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await?;
+        let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
+        let topic: serde_json::Value = serde_json::from_str(body)?;
+        topic["partitions"][0]["head"].as_u64().with_context(|| format!("no head in {topic}"))
+    }
+
     /// Ends it in order.
     pub async fn stop(mut self) -> anyhow::Result<()> {
         if let Some(id) = self.child.id() {
@@ -74,9 +88,8 @@ fn free_address() -> anyhow::Result<SocketAddr> {
 }
 
 async fn is_ready(address: SocketAddr) -> bool {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let asked = async {
-        let mut socket = tokio::net::TcpStream::connect(address).await?;
+        let mut socket = TcpStream::connect(address).await?;
         socket.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
         let mut answer = [0; 12];
         socket.read_exact(&mut answer).await?;

@@ -168,19 +168,24 @@ async fn in_the_background_it_waits_for_a_hub_to_come() {
 
 #[tokio::test]
 async fn an_answer_that_is_no_upgrade_is_no_hub() {
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let hub = Hub::start().await;
-    for answer in [
-        "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
-        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: AAAA\r\n\r\n",
-    ] {
+    let wrong_key = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\
+                     sec-websocket-accept: AAAA\r\n\r\n";
+    for (answer, reason) in
+        [("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", "404"), (wrong_key, "Sec-WebSocket-Accept")]
+    {
         let (url, serve) = (hub.url(), async {
             let mut stream = hub.stream().await;
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
             stream.write_all(answer.as_bytes()).await.unwrap();
             stream
         });
         let (refused, _stream) = within(async { tokio::join!(Client::connect(&url, options()), serve) }).await;
         let refused = refused.err().unwrap();
-        assert!(matches!(refused, Error::Unreachable { .. }), "{refused}");
+        assert!(matches!(&refused, Error::Unreachable { .. }) && refused.to_string().contains(reason), "{refused}");
     }
 }

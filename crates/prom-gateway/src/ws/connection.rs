@@ -208,10 +208,18 @@ impl Connection {
             ClientFrame::Modack(frame) => self.modack(corr, &frame),
             ClientFrame::Pause(name) => self.pause(corr, &name),
             ClientFrame::Resume(name) => self.resume(corr, &name),
-            ClientFrame::Unsubscribe(name) => self.unsubscribe(corr, &name),
+            ClientFrame::Unsubscribe(name) => {
+                // What was settled before it leaves counts.
+                self.hand_over().await;
+                self.unsubscribe(corr, &name);
+            }
             // Boxed: rare, and large enough to double what an idle connection takes.
             ClientFrame::Subscribe(frame) => Box::pin(self.subscribe(corr, *frame)).await,
-            ClientFrame::Auth(frame) => Box::pin(self.auth(corr, frame)).await,
+            ClientFrame::Auth(frame) => {
+                // What came before was sent under the rights before.
+                self.hand_over().await;
+                Box::pin(self.auth(corr, frame)).await;
+            }
         }
         Ok(())
     }

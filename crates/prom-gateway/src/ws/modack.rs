@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use prom_protocol::Corr;
+use prom_protocol::frame::Which;
 use prom_protocol::frame::modack::Modack;
 
 use super::ack::{is_none, unknown_id};
@@ -19,14 +20,16 @@ impl Connection {
             Ok((_, group)) => group.inflight.lock().renew(&frame.topic, &frame.which, deadline),
             Err(problem) => return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem))),
         };
-        if !is_none(&found.missing) {
+        let one = matches!(&frame.which, Which::Ids(ids) if ids.len() == 1);
+        if one && !is_none(&found.missing) {
             return self.burst.answer(corr, Waiting::Ready(Reply::Err(unknown_id())));
         }
         let extended: Vec<_> = found.tickets.iter().map(|ticket| ticket.modack(extend)).collect();
         let later = async move {
             match join_all(extended).await.into_iter().find_map(Result::err) {
                 Some(error) => Reply::Err(problem::of_bus(&error)),
-                None => Reply::Ok,
+                None if is_none(&found.missing) => Reply::Ok,
+                None => Reply::Unknown(found.missing),
             }
         };
         self.burst.answer(corr, Waiting::Later(Box::pin(later)));

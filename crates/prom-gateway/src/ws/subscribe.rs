@@ -58,6 +58,7 @@ impl Connection {
                 (kind, tokio::spawn(pump.run(begun)))
             }
             None => {
+                check_without_group(&opts)?;
                 let from = position(&opts)?.unwrap_or_default();
                 let tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
@@ -153,6 +154,17 @@ fn check_supported(opts: &SubscribeOpts) -> Result<(), Problem> {
         SubscribeOpts { normalize: Some(true), .. } => refuse("normalize"),
         _ => Ok(()),
     }
+}
+
+/// What only a group can keep is not silently left out.
+fn check_without_group(opts: &SubscribeOpts) -> Result<(), Problem> {
+    let option = match opts {
+        SubscribeOpts { filter: Some(_), .. } => "filter",
+        SubscribeOpts { order: Some(subscribe::Order::Key), .. } => "order",
+        _ => return Ok(()),
+    };
+    let msg = format!("field `opts.{option}` belongs to a group; name one, or leave it out");
+    Err(Problem::new(ErrorCode::BadRequest, msg))
 }
 
 /// `from` and the field it needs; the field alone says it too.

@@ -130,8 +130,11 @@ async fn a_clogged_client_that_stays_is_silent_and_is_let_go_with_its_leases() {
         ..GatewayOptions::default()
     };
     let scene = Scene::limited(options).await;
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
     let raw = clogged(&scene).await;
     until("the connection is gone", || async { scene.server.hub().ws_connections() == 0 }).await;
     everything_comes_to_another(&scene).await;
+    until("no task is left behind", || async { tasks() <= before }).await;
     drop(raw);
 }

@@ -1,4 +1,5 @@
-//! `MODACK{topic, group, id, extend_ms}` → `OK`: the deadline is so many milliseconds from now.
+//! `MODACK{topic, group, id, extend_ms}` → `OK`: the deadline is so many milliseconds from now. Of many, as with
+//! ACK; those in `unknown` are not leased to the asker.
 
 use std::borrow::Cow;
 
