@@ -59,6 +59,7 @@ pub use event::StoredEvent;
 pub use gap::{Gap, GapReason};
 pub use group::{Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Mode};
 pub use lag::{Lag, PartitionLag};
+pub use modack::modack_tickets;
 pub use meters::{GroupMeters, MetersSnapshot, TopicMeters};
 pub use position::Position;
 pub use publish::{Publish, Publishing};

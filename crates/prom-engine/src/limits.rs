@@ -20,6 +20,16 @@ pub const LETTERS_AT_ONCE: usize = 64;
 /// Gap notices a subscriber has not looked at; older ones give way to newer ones.
 pub const GAPS: usize = 256;
 
+/// Bytes of events that wait in the queue of one subscriber: the window counts events, and a stuck
+/// subscriber with a window of large ones would hold a gigabyte.
+pub const QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// Topics and patterns of one subscription. Each is compared with all others of the group; whoever
+/// wants more of them wants a pattern.
+pub const TOPICS_OF_SUBSCRIPTION: usize = 100;
+/// Topics and patterns of all subscriptions of a group: its document is read and compared whole
+/// whenever somebody subscribes.
+pub const TOPICS_OF_GROUP: usize = 1000;
+
 /// Of a subscriber, unless it says otherwise.
 pub const BATCH_SIZE: usize = 100;
 pub const MAX_IN_FLIGHT: usize = 1000;

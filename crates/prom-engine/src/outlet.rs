@@ -12,6 +12,11 @@
 //! no room is woken when room comes back, in turn with the others, and takes no more than its share
 //! while others wait.
 //!
+//! The queue is bounded in bytes as well: beyond [`QUEUE_BYTES`] nobody gets room until something is
+//! taken. How large events are is known only after they were leased, so room is given for as many as
+//! fit if they are like the last ones; the first ones are taken for the largest possible. What the
+//! last ones did not tell, and what several dispatchers were given at the same moment, comes on top.
+//!
 //! A lease costs an attempt only once the application has taken the delivery. Its time to settle
 //! begins then; while the delivery lies in the queue the same span bounds how long it may lie there.
 //! When that is over the dispatcher withdraws all it has in the queue (all, so that the rest does not
@@ -29,12 +34,13 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::LogName;
 use prom_types::EpochMs;
+use prom_types::limits::PAYLOAD_BYTES;
 use tokio::sync::Notify;
 
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::SubscriberId;
 use crate::event::Origin;
-use crate::limits::{FREE_WAIT_SHARE, GAPS};
+use crate::limits::{FREE_WAIT_SHARE, GAPS, QUEUE_BYTES};
 use crate::meters::count_taken;
 use crate::turns::Turns;
 use crate::{Error, Gap};
@@ -67,6 +73,9 @@ struct State {
     /// Leased and not ended.
     in_flight: usize,
     queue: VecDeque<Delivery>,
+    queued_bytes: usize,
+    /// What an event takes, judging by the last ones.
+    usual_bytes: usize,
     /// The wall clock when the monotonic one stood at zero, as of the last hand-over: so that taking
     /// does not have to read it.
     wall_origin_ms: EpochMs,
@@ -95,7 +104,7 @@ impl Outlet {
             taste,
             paused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
-            state: Mutex::default(),
+            state: Mutex::new(State { usual_bytes: PAYLOAD_BYTES, ..State::default() }),
             arrived: Notify::new(),
             eased: Notify::new(),
         }
@@ -148,6 +157,11 @@ impl Outlet {
         state.hungry.leave(wake);
         if granted < want {
             state.hungry.join(wake);
+            if state.hungry.is_turn_of(wake) {
+                // Alone, and what is granted takes up its bytes only when it is pushed: being woken
+                // before that would be for nothing, again and again.
+                return granted;
+            }
         }
         self.feed(&mut state);
         granted
@@ -183,10 +197,15 @@ impl Outlet {
         if state.queue.is_empty() {
             state.none_overdue_before = Duration::MAX;
         }
+        let (events_before, bytes_before) = (state.queue.len(), state.queued_bytes);
         for delivery in batch {
             state.none_overdue_before = state.none_overdue_before.min(delivery.deadline());
+            state.queued_bytes += delivery.record().len();
             state.queue.push_back(delivery);
         }
+        let (events, bytes) = (state.queue.len() - events_before, state.queued_bytes - bytes_before);
+        state.learn_usual_bytes(events, bytes);
+        self.feed(&mut state);
         drop(state);
         self.arrived.notify_one();
     }
@@ -209,12 +228,15 @@ impl Outlet {
         let mut overdue = Vec::new();
         if state.queue.iter().any(is_overdue) {
             state.clogged = true;
+            let mut withdrawn_bytes = 0;
             state.queue.retain(|delivery| {
                 if is_ours(delivery) {
                     overdue.push(delivery.ticket());
+                    withdrawn_bytes += delivery.record().len();
                 }
                 !is_ours(delivery)
             });
+            state.queued_bytes -= withdrawn_bytes;
         }
         let first = state.queue.iter().map(Delivery::deadline).min();
         state.none_overdue_before = first.unwrap_or(Duration::MAX);
@@ -314,6 +336,7 @@ impl Outlet {
         let mut state = self.state.lock();
         self.ended.store(true, Ordering::Release);
         let queue = std::mem::take(&mut state.queue);
+        state.queued_bytes = 0;
         state.unseen.extend(queue.into_iter().map(|delivery| delivery.ticket()));
         drop(state);
         self.wake_all();
@@ -352,6 +375,7 @@ impl Outlet {
     /// dispatcher of each would cost more than the little time it gives.
     fn pop(&self, state: &mut State, now: Duration) -> Option<Delivery> {
         let mut delivery = state.queue.pop_front()?;
+        state.queued_bytes -= delivery.record().len();
         let deadline = now.saturating_add(self.taste.ack_timeout);
         let waited = deadline.saturating_sub(delivery.deadline());
         if waited > self.taste.ack_timeout / FREE_WAIT_SHARE {
@@ -368,15 +392,20 @@ impl Outlet {
     }
 
     fn room(&self, state: &State) -> usize {
-        match state.clogged {
-            true => 0,
-            false => self.taste.max_in_flight.saturating_sub(state.in_flight),
+        match self.has_room(state) {
+            true => self.taste.max_in_flight.saturating_sub(state.in_flight).min(state.fitting()),
+            false => 0,
         }
+    }
+
+    /// As asking for more than no [`Outlet::room`], without counting it.
+    fn has_room(&self, state: &State) -> bool {
+        !state.clogged && state.in_flight < self.taste.max_in_flight && state.fits_one()
     }
 
     /// Wakes the first hungry dispatcher if there is room for it.
     fn feed(&self, state: &mut State) {
-        if self.room(state) > 0
+        if self.has_room(state)
             && let Some(first) = state.hungry.first()
         {
             first.notify_one();
@@ -390,6 +419,23 @@ impl Outlet {
 }
 
 impl State {
+    /// Whether another event of the usual size fits; an empty queue takes one of any size.
+    fn fits_one(&self) -> bool {
+        self.queue.is_empty() || self.queued_bytes + self.usual_bytes <= QUEUE_BYTES
+    }
+
+    /// How many events of the usual size fit, at least one.
+    fn fitting(&self) -> usize {
+        (QUEUE_BYTES.saturating_sub(self.queued_bytes) / self.usual_bytes.max(1)).max(1)
+    }
+
+    /// Larger events are believed at once, smaller ones within a few batches.
+    fn learn_usual_bytes(&mut self, events: usize, bytes: usize) {
+        if let Some(mean) = bytes.checked_div(events) {
+            self.usual_bytes = mean.max(self.usual_bytes / 8);
+        }
+    }
+
     fn wall_ms(&self, now: Duration) -> EpochMs {
         let since_origin = EpochMs::try_from(now.as_millis()).unwrap_or(EpochMs::MAX);
         self.wall_origin_ms.saturating_add(since_origin)
@@ -398,11 +444,16 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
 
     fn outlet(max_in_flight: usize) -> Outlet {
         let taste = Taste { batch_size: 10, max_in_flight, ack_timeout: Duration::from_secs(1), member: None };
-        Outlet::new(1, taste)
+        let outlet = Outlet::new(1, taste);
+        // Events of no size: only the window counts.
+        outlet.state.lock().usual_bytes = 0;
+        outlet
     }
 
     #[test]
@@ -435,6 +486,34 @@ mod tests {
         outlet.release(1);
         tokio::time::timeout(Duration::from_secs(5), wake.notified()).await.expect("woken");
         assert_eq!(outlet.reserve(&wake, 1), 1);
+    }
+
+    #[tokio::test]
+    async fn events_of_unknown_size_are_taken_for_large_and_asking_in_vain_wakes_nobody() {
+        let outlet = outlet(1000);
+        outlet.state.lock().usual_bytes = PAYLOAD_BYTES;
+        let (idle, other) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        assert_eq!(outlet.reserve(&idle, 100), 8);
+        outlet.give_back(&idle, 8);
+        assert!(idle.notified().now_or_never().is_none(), "it would ask again, and again");
+        assert_eq!(outlet.reserve(&other, 100), 8);
+        assert_eq!(outlet.reserve(&idle, 100), 0, "others are first");
+        outlet.give_back(&other, 8);
+        assert!(idle.notified().now_or_never().is_some());
+    }
+
+    #[test]
+    fn larger_events_are_believed_at_once_and_smaller_ones_soon() {
+        let mut state = State { usual_bytes: 1 << 20, ..State::default() };
+        for (events, bytes, usual_bytes) in
+            [(8, 800, 1 << 17), (8, 800, 1 << 14), (1, 1 << 18, 1 << 18), (0, 0, 1 << 18)]
+        {
+            state.learn_usual_bytes(events, bytes);
+            assert_eq!(state.usual_bytes, usual_bytes);
+        }
+        assert_eq!(state.fitting(), 32);
+        state.queued_bytes = 2 * QUEUE_BYTES;
+        assert_eq!(state.fitting(), 1, "an empty queue takes one of any size");
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! Publishing one event or an atomic batch.
 //!
 //! Admission happens when the future is made; the commit is under way before it is first polled.
-//! Dropping the future does not withdraw it.
+//! Dropping the future does not withdraw it, and what it stores counts all the same.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use prom_store::{Commit, PendingCommit};
+use prom_store::Commit;
 use prom_types::{Durability, EpochMs, EventId, Json, NewEvent, Receipt};
 
 use crate::admit::{Place, check_batch};
-use crate::topic::Topic;
+use crate::publish_many::Gathered;
+use crate::topic::{Committing, Topic};
 use crate::{Bus, Error};
 
 /// A publish being put together; `.await` sends it.
@@ -29,7 +30,7 @@ pub struct Publishing(State);
 
 enum State {
     Refused(Option<Error>),
-    Pending { commit: PendingCommit, topic: Arc<Topic>, id: EventId, partition: u32, durability: Durability },
+    Pending { commit: Committing<Arc<Topic>>, id: EventId, partition: u32, durability: Durability },
 }
 
 impl Bus {
@@ -92,24 +93,7 @@ impl Bus {
         events: Vec<NewEvent>,
     ) -> impl Future<Output = Result<Vec<Receipt>, Error>> + Send + use<> {
         let sent = self.send_batch(&events);
-        async move {
-            let Batch { commit, topics, places, durability } = sent?;
-            let committed = commit.await.map_err(Error::publish)?;
-            let mut rest = committed.stored.as_slice();
-            for run in places.chunk_by(|a, b| a.2 == b.2) {
-                let (stored, behind) = rest.split_at(run.len().min(rest.len()));
-                topics[run[0].2].committed(stored);
-                rest = behind;
-            }
-            let receipts = places.into_iter().zip(committed.stored).map(|((id, partition, _), stored)| Receipt {
-                id,
-                partition,
-                offset: stored.offset,
-                stored_ts: stored.stored_ts,
-                durability,
-            });
-            Ok(receipts.collect())
-        }
+        async move { sent?.await }
     }
 
     fn send(&self, place: Place, event: &NewEvent) -> Publishing {
@@ -122,17 +106,16 @@ impl Bus {
         let partition = admitted.append.log.partition;
         let mut commit = Commit::default();
         commit.appends.push(admitted.append);
-        let topics = std::slice::from_ref(&admitted.topic);
+        let commit = core.topics.commit(&*core.store, commit, std::slice::from_ref(&admitted.topic));
         Publishing(State::Pending {
-            commit: core.topics.commit(&*core.store, commit, topics),
-            topic: admitted.topic,
+            commit: Committing::new(commit, admitted.topic),
             id: admitted.id,
             partition,
             durability: core.store.durability(),
         })
     }
 
-    fn send_batch(&self, events: &[NewEvent]) -> Result<Batch, Error> {
+    fn send_batch(&self, events: &[NewEvent]) -> Result<Gathered, Error> {
         let core = self.core();
         core.check_open()?;
         let payload_bytes = events.iter().map(|event| event.payload.as_bytes().len()).sum();
@@ -144,34 +127,12 @@ impl Bus {
             core.check(&place, event)?;
             checked.push(place);
         }
-        let mut commit = Commit::default();
-        let mut places = Vec::with_capacity(events.len());
-        let mut topics: Vec<Arc<Topic>> = Vec::new();
+        let mut batch = self.gather();
         for (place, event) in checked.into_iter().zip(events) {
-            let admitted = core.admit(place, event)?;
-            let known = topics.iter().rposition(|topic| Arc::ptr_eq(topic, &admitted.topic));
-            let topic_at = known.unwrap_or_else(|| {
-                topics.push(admitted.topic);
-                topics.len() - 1
-            });
-            places.push((admitted.id, admitted.append.log.partition, topic_at));
-            commit.appends.push(admitted.append);
+            batch.add_admitted(core.admit(place, event)?);
         }
-        let commit = match commit.is_empty() {
-            true => PendingCommit::known(Ok(Default::default())),
-            false => core.topics.commit(&*core.store, commit, &topics),
-        };
-        Ok(Batch { commit, topics, places, durability: core.store.durability() })
+        Ok(batch.send())
     }
-}
-
-/// A batch under way.
-struct Batch {
-    commit: PendingCommit,
-    topics: Vec<Arc<Topic>>,
-    /// Id, partition, and which of the topics, of each event.
-    places: Vec<(EventId, u32, usize)>,
-    durability: Durability,
 }
 
 impl Publish<'_> {
@@ -263,12 +224,11 @@ impl Future for Publishing {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Closed))),
-            State::Pending { commit, topic, id, partition, durability } => {
-                let committed = match ready!(Pin::new(commit).poll(context)) {
-                    Ok(committed) => committed,
+            State::Pending { commit, id, partition, durability } => {
+                let (_, committed) = match ready!(Pin::new(commit).poll(context)) {
+                    Ok(answer) => answer,
                     Err(error) => return Poll::Ready(Err(Error::publish(error))),
                 };
-                topic.committed(&committed.stored);
                 Poll::Ready(match committed.stored.first() {
                     Some(stored) => Ok(Receipt {
                         id: *id,

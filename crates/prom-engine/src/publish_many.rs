@@ -7,31 +7,37 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use prom_store::{Commit, PendingCommit};
+use prom_store::{Commit, PendingCommit, Stored};
 use prom_types::{Durability, EventId, NewEvent, Receipt};
+use tokio::runtime::Handle;
 
-use crate::topic::Topic;
+use crate::admit::Admitted;
+use crate::topic::{Committing, Concerned, Topic};
 use crate::{Bus, Error};
 
 /// Events on their way into one commit.
 pub struct Gathering {
     bus: Bus,
     commit: Commit,
-    topics: Vec<Arc<Topic>>,
-    placed: Vec<Placed>,
+    placed: Placed,
 }
 
 /// Ready with the receipts, in the order in which the events were added, when all are durable; or
-/// with the one reason why none is known to be.
+/// with the one reason why none is known to be. Dropping it withdraws nothing.
 #[must_use = "the events are durable only once this is ready"]
 pub struct Gathered {
-    commit: PendingCommit,
-    topics: Vec<Arc<Topic>>,
-    placed: Vec<Placed>,
+    commit: Committing<Placed>,
     durability: Durability,
 }
 
+/// The events of a commit, and the topics they are of.
+#[derive(Default)]
 struct Placed {
+    topics: Vec<Arc<Topic>>,
+    events: Vec<PlacedEvent>,
+}
+
+struct PlacedEvent {
     id: EventId,
     partition: u32,
     /// Which of the topics.
@@ -41,7 +47,7 @@ struct Placed {
 impl Bus {
     /// Begins to gather publishes that stand each for itself.
     pub fn gather(&self) -> Gathering {
-        Gathering { bus: self.clone(), commit: Commit::default(), topics: Vec::new(), placed: Vec::new() }
+        Gathering { bus: self.clone(), commit: Commit::default(), placed: Placed::default() }
     }
 
     /// Publishes events that stand each for itself: one that is refused does not hold up the others.
@@ -70,22 +76,28 @@ impl Gathering {
         let place = core.place_for_publish(&event.topic)?;
         core.check(&place, event)?;
         let admitted = core.admit(place, event)?;
-        let known = self.topics.iter().rposition(|topic| Arc::ptr_eq(topic, &admitted.topic));
-        let topic_at = known.unwrap_or_else(|| {
-            self.topics.push(admitted.topic);
-            self.topics.len() - 1
-        });
-        self.placed.push(Placed { id: admitted.id, partition: admitted.append.log.partition, topic_at });
-        self.commit.appends.push(admitted.append);
+        self.add_admitted(admitted);
         Ok(())
     }
 
+    pub(crate) fn add_admitted(&mut self, admitted: Admitted) {
+        let topics = &mut self.placed.topics;
+        let known = topics.iter().rposition(|topic| Arc::ptr_eq(topic, &admitted.topic));
+        let topic_at = known.unwrap_or_else(|| {
+            topics.push(admitted.topic);
+            topics.len() - 1
+        });
+        let partition = admitted.append.log.partition;
+        self.placed.events.push(PlacedEvent { id: admitted.id, partition, topic_at });
+        self.commit.appends.push(admitted.append);
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.placed.is_empty()
+        self.placed.events.is_empty()
     }
 
     pub fn len(&self) -> usize {
-        self.placed.len()
+        self.placed.events.len()
     }
 
     /// Hands over what was gathered.
@@ -93,9 +105,24 @@ impl Gathering {
         let core = self.bus.core();
         let commit = match self.commit.is_empty() {
             true => PendingCommit::known(Ok(Default::default())),
-            false => core.topics.commit(&*core.store, self.commit, &self.topics),
+            false => core.topics.commit(&*core.store, self.commit, &self.placed.topics),
         };
-        Gathered { commit, topics: self.topics, placed: self.placed, durability: core.store.durability() }
+        Gathered { commit: Committing::new(commit, self.placed), durability: core.store.durability() }
+    }
+}
+
+impl Concerned for Placed {
+    fn hear(&self, stored: &[Stored]) {
+        let mut rest = stored;
+        for run in self.events.chunk_by(|a, b| a.topic_at == b.topic_at) {
+            let (of_run, behind) = rest.split_at(run.len().min(rest.len()));
+            self.topics[run[0].topic_at].committed(of_run);
+            rest = behind;
+        }
+    }
+
+    fn home(&self) -> Option<&Handle> {
+        self.topics.first().map(|topic| topic.runtime())
     }
 }
 
@@ -103,19 +130,13 @@ impl Future for Gathered {
     type Output = Result<Vec<Receipt>, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let committed = match ready!(Pin::new(&mut self.commit).poll(context)) {
-            Ok(committed) => committed,
+        let (placed, committed) = match ready!(Pin::new(&mut self.commit).poll(context)) {
+            Ok(answer) => answer,
             Err(error) => return Poll::Ready(Err(Error::publish(error))),
         };
-        let mut rest = committed.stored.as_slice();
-        for run in self.placed.chunk_by(|a, b| a.topic_at == b.topic_at) {
-            let (stored, behind) = rest.split_at(run.len().min(rest.len()));
-            self.topics[run[0].topic_at].committed(stored);
-            rest = behind;
-        }
-        let receipts = self.placed.iter().zip(committed.stored).map(|(placed, stored)| Receipt {
-            id: placed.id,
-            partition: placed.partition,
+        let receipts = placed.events.into_iter().zip(committed.stored).map(|(event, stored)| Receipt {
+            id: event.id,
+            partition: event.partition,
             offset: stored.offset,
             stored_ts: stored.stored_ts,
             durability: self.durability,

@@ -6,19 +6,24 @@ use prom_types::{EventId, GroupName, Offset, TopicPattern};
 use crate::{Bus, Error};
 
 impl Bus {
-    /// Whether the group has settled this event, in whichever of these topics it is. Of an event that
-    /// is not there (any more) nobody can tell, so it is not.
+    /// Whether the group has settled this event, in every one of these topics that has an event of this
+    /// id: ids are unique within a partition only, so name the topic where it is known. Of an event
+    /// that is not there (any more) nobody can tell, so it is not.
     pub async fn is_settled(&self, topics: &[TopicPattern], group: &GroupName, id: EventId) -> Result<bool, Error> {
+        let mut found = false;
         for topic in self.core().topics.matching(topics) {
             for log in topic.logs() {
                 let Some(offset) = self.store().find(log, Find::Id(id)).await? else {
                     continue;
                 };
                 let cursor = self.store().cursor(&CursorName::new(log.clone(), group.clone())).await?;
-                return Ok(cursor.is_some_and(|cursor| cursor.is_settled(offset)));
+                if !cursor.is_some_and(|cursor| cursor.is_settled(offset)) {
+                    return Ok(false);
+                }
+                found = true;
             }
         }
-        Ok(false)
+        Ok(found)
     }
 
     /// Of these ranges of offsets, both ends included, what the group has not settled.

@@ -90,7 +90,7 @@ impl Bus {
 }
 
 impl Subscribe<'_> {
-    /// More topics or patterns.
+    /// More topics or patterns; a hundred with the first.
     pub fn topics<T: Into<String>>(mut self, more: impl IntoIterator<Item = T>) -> Self {
         self.topics.extend(more.into_iter().map(Into::into));
         self
@@ -171,6 +171,7 @@ impl Subscribe<'_> {
         let core = self.bus.core();
         core.check_open()?;
         let name = GroupName::parse(&self.group)?;
+        check_topics(self.topics.len())?;
         let mut topics = Vec::with_capacity(self.topics.len());
         for topic in &self.topics {
             topics.push(TopicPattern::parse(topic)?);
@@ -197,6 +198,17 @@ impl Subscribe<'_> {
             live.outlet.end();
         }
         Ok(Subscription::new(self.bus.clone(), live))
+    }
+}
+
+pub(crate) fn check_topics(named: usize) -> Result<(), Error> {
+    match named > limits::TOPICS_OF_SUBSCRIPTION {
+        true => Err(Error::BadOption {
+            option: "topics",
+            asked: format!("a list of {named}"),
+            reason: "a subscription names at most 100 topics and patterns; use a pattern that covers them",
+        }),
+        false => Ok(()),
     }
 }
 

@@ -1,4 +1,7 @@
 //! When keys are fetched, and who waits for it.
+//!
+//! Promises: fetches begin at least the floor apart, whatever tokens name. A key is said not to be
+//! published only by whoever waited for a fetch; within the floor nobody can know, and says so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,10 +85,16 @@ impl Shared {
         }
         // Keys that nobody has asked after for long are not trusted once more just because the hub was idle.
         let long_unasked = since_last_try.is_some_and(|since| since >= self.options.refresh_after * 2);
-        match state.under_way && (is_missing || long_unasked) {
-            true => Answer::After(self.ended.subscribe()),
-            false => Answer::Now(state.look_up(algorithm, id)),
+        if state.under_way && (is_missing || long_unasked) {
+            return Answer::After(self.ended.subscribe());
         }
+        Answer::Now(match (is_missing, &state.failure) {
+            (true, None) => {
+                let wait = self.options.min_fetch_interval.saturating_sub(since_last_try.unwrap_or_default());
+                Err(too_early(algorithm, id, wait))
+            }
+            _ => state.look_up(algorithm, id),
+        })
     }
 }
 
@@ -107,12 +116,24 @@ impl State {
             }
             // The key may be a new one that could not be fetched: nobody can say.
             (Found::Nothing, Some(failure), _) => Err(AuthError::Unavailable { reason: failure.clone() }),
-            (Found::Nothing, None, Some(id)) => {
-                let id = excerpt(id);
-                Err(AuthError::invalid(format!("no {algorithm} key with the `kid` {id:?} is published")))
-            }
-            (Found::Nothing, None, None) => Err(AuthError::invalid(format!("no {algorithm} key is published"))),
+            (Found::Nothing, None, id) => Err(AuthError::invalid(format!("no {} is published", named(algorithm, id)))),
         }
+    }
+}
+
+/// The key may be newer than the last fetch, and it is too early for another one.
+fn too_early(algorithm: Algorithm, id: Option<&str>, wait: Duration) -> AuthError {
+    let (key, seconds) = (named(algorithm, id), wait.as_millis().div_ceil(1000).max(1));
+    let reason = format!(
+        "no {key} was published when the keys were fetched a moment ago; they are fetched again in {seconds} s"
+    );
+    AuthError::Unavailable { reason }
+}
+
+fn named(algorithm: Algorithm, id: Option<&str>) -> String {
+    match id {
+        Some(id) => format!("{algorithm} key with the `kid` {:?}", excerpt(id)),
+        None => format!("{algorithm} key"),
     }
 }
 

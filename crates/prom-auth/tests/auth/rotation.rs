@@ -75,6 +75,8 @@ async fn a_new_key_is_fetched_when_a_token_names_it_and_the_old_one_is_out() {
     assert_eq!(hub.say(&token(&old, "old")).await, "ok", "nobody has told us otherwise yet");
     assert_eq!(hub.say(&token(&new, "new")).await, "ok");
     assert_eq!(endpoint.requests(), 2);
+    assert_eq!(hub.say(&token(&old, "old")).await, "overloaded", "it could have come back meanwhile");
+    hub.clock.advance(FLOOR);
     assert_eq!(hub.say(&token(&old, "old")).await, "jwt_invalid");
 }
 
@@ -86,14 +88,41 @@ async fn unknown_keys_cause_no_fetch_within_the_floor() {
     assert_eq!(hub.say(&token(&signer, "1")).await, "ok");
     hub.clock.advance(FLOOR - MOMENT);
     for forged in 0..50 {
-        assert_eq!(hub.say(&token(&forger, &format!("forged {forged}"))).await, "jwt_invalid");
+        assert_eq!(hub.say(&token(&forger, &format!("forged {forged}"))).await, "overloaded");
     }
     assert_eq!(endpoint.requests(), 1);
     hub.clock.advance(MOMENT);
+    assert_eq!(hub.say(&token(&forger, "forged")).await, "jwt_invalid", "we looked, and it is not there");
     for forged in 0..50 {
-        assert_eq!(hub.say(&token(&forger, &format!("forged {forged}"))).await, "jwt_invalid");
+        assert_eq!(hub.say(&token(&forger, &format!("forged {forged}"))).await, "overloaded");
     }
     assert_eq!(endpoint.requests(), 2);
+}
+
+#[tokio::test]
+async fn forgers_who_never_stop_cause_one_fetch_per_floor() {
+    let (signer, forger) = (Signer::eddsa(), Signer::eddsa());
+    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let hub = Hub::trusting(endpoint.url());
+    for second in 0..FLOOR.as_secs() * 5 {
+        hub.say(&token(&forger, &format!("forged {second}"))).await;
+        hub.clock.advance(Duration::from_secs(1));
+    }
+    assert_eq!(endpoint.requests(), 5);
+}
+
+#[tokio::test]
+async fn a_key_that_is_newer_than_the_last_fetch_is_not_refused_for_good() {
+    let (old, new) = (Signer::eddsa(), Signer::eddsa());
+    let endpoint = Endpoint::publishing(&[old.jwk("old")]).await;
+    let hub = Hub::trusting(endpoint.url());
+    assert_eq!(hub.say(&token(&old, "old")).await, "ok");
+    endpoint.publish(&[old.jwk("old"), new.jwk("new")]);
+    hub.clock.advance(Duration::from_millis(17_500));
+    let error = hub.door.authenticate(Some(&token(&new, "new"))).await.unwrap_err();
+    assert!(matches!(&error, AuthError::Unavailable { reason } if reason.contains("in 13 s")), "{error}");
+    hub.clock.advance(Duration::from_secs(13));
+    assert_eq!(hub.say(&token(&new, "new")).await, "ok");
 }
 
 #[tokio::test]
@@ -176,7 +205,7 @@ async fn old_keys_are_refreshed_behind_the_callers_back() {
     assert_eq!(hub.say(&token(&old, "old")).await, "ok", "it does not wait for the refresh");
     endpoint.wait_for_requests(2).await;
     endpoint.release();
-    hub.eventually_says(&token(&old, "old"), "jwt_invalid").await;
+    hub.eventually_says(&token(&old, "old"), "overloaded").await;
     assert_eq!(hub.say(&token(&new, "new")).await, "ok");
     assert_eq!(endpoint.requests(), 2);
 }
@@ -208,6 +237,8 @@ async fn known_keys_stay_in_use_while_the_endpoint_is_down() {
     endpoint.publish(&[new.jwk("new")]);
     hub.clock.advance(FLOOR);
     assert_eq!(hub.say(&token(&new, "new")).await, "ok");
+    assert_eq!(hub.say(&token(&signer, "1")).await, "overloaded");
+    hub.clock.advance(FLOOR);
     assert_eq!(hub.say(&token(&signer, "1")).await, "jwt_invalid");
 }
 

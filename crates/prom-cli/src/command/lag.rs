@@ -107,7 +107,8 @@ impl Lag {
             None => Ok(()),
             Some(worst) => {
                 let One { topic, group, lag_events, .. } = worst;
-                Err(Failure::no(format!("{group} is {lag_events} events behind in {topic}, more than {max}"))
+                let events = if *lag_events == 1 { "event" } else { "events" };
+                Err(Failure::no(format!("{group} is {lag_events} {events} behind in {topic}, more than {max}"))
                     .fix(format!("`prom why {topic} {group}` says what holds it back")))
             }
         }

@@ -40,7 +40,7 @@ use crate::Error;
 use crate::bus::{Core, Phase};
 use crate::event::Origin;
 use crate::group::{Group, GroupOptions, Retired};
-use crate::limits::{FIRST_RETRY, LONGEST_RETRY, REQUESTS_AT_ONCE};
+use crate::limits::{FIRST_RETRY, LONGEST_RETRY, MAILBOX, REQUESTS_AT_ONCE};
 use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 
@@ -162,14 +162,21 @@ impl Task {
     }
 
     /// What a subscriber settled before it left counts: it is in the mailbox already, and would be too
-    /// late once its leases are given back.
+    /// late once its leases are given back. So those who ended are noted first, then the mailbox is
+    /// emptied, and only those who were noted are let go. Whoever ends meanwhile wakes us again.
     async fn hear_those_who_leave(&mut self) -> Option<End> {
-        if !self.seats.iter().any(|seat| seat.outlet.is_ended()) {
+        let mut leaving = false;
+        for seat in &mut self.seats {
+            seat.leaving = seat.outlet.is_ended();
+            leaving |= seat.leaving;
+        }
+        if !leaving {
             return None;
         }
-        while self.inbox.len() < REQUESTS_AT_ONCE
-            && let Ok(request) = self.requests.try_recv()
-        {
+        for _ in 0..MAILBOX {
+            let Ok(request) = self.requests.try_recv() else {
+                break;
+            };
             self.inbox.push(request);
         }
         self.take_requests().await

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::overlap::can_meet;
 use super::{Asked, COLLECTION, GroupOptions};
 use crate::Error;
+use crate::limits::TOPICS_OF_GROUP;
 
 /// A group: each thing it subscribes to, with the options agreed on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +91,10 @@ impl GroupDocument {
         topics: &[TopicPattern],
         asked: Asked,
     ) -> Result<(GroupOptions, Learned), Error> {
+        let is_known = self.subscriptions.iter().any(|agreed| agreed.topics == topics);
+        if !is_known {
+            self.check_room_for(topics.len())?;
+        }
         let mut in_use: Option<&GroupOptions> = None;
         for agreed in self.subscriptions.iter().filter(|agreed| agreed.can_meet(topics)) {
             asked.agrees_with(name, &agreed.options)?;
@@ -99,11 +104,24 @@ impl GroupDocument {
             in_use = Some(&agreed.options);
         }
         let options = in_use.cloned().unwrap_or_else(|| asked.into_options());
-        if self.subscriptions.iter().any(|agreed| agreed.topics == topics) {
+        if is_known {
             return Ok((options, Learned::Nothing));
         }
         self.subscriptions.push(Agreed { topics: topics.to_vec(), options: options.clone() });
         Ok((options, Learned::Topics))
+    }
+
+    /// Before anything is compared: that is what the limit is for.
+    fn check_room_for(&self, more: usize) -> Result<(), Error> {
+        let topics = self.subscriptions.iter().map(|agreed| agreed.topics.len()).sum::<usize>() + more;
+        match topics > TOPICS_OF_GROUP {
+            true => Err(Error::BadOption {
+                option: "topics",
+                asked: format!("a list that makes {topics} for the group"),
+                reason: "a group subscribes to at most 1000 topics and patterns; use a pattern, or another group",
+            }),
+            false => Ok(()),
+        }
     }
 }
 

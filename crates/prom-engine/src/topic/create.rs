@@ -66,7 +66,10 @@ impl Bus {
                 }
             }
         }
-        core.topics.put(&*core.store, settings).await
+        // In a task of its own: it comes to its end also if whoever asked does not wait for it.
+        let making = core.clone();
+        let made = tokio::spawn(async move { making.topics.put(&*making.store, settings).await });
+        made.await.unwrap_or(Err(Error::Closed))
     }
 
     /// All topics, by name.

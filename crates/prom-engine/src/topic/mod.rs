@@ -1,9 +1,11 @@
 //! Topics: what they are told about themselves, and the registry that every publish looks into.
 
+mod committing;
 mod create;
 mod registry;
 mod settings;
 
+pub(crate) use committing::{Committing, Concerned};
 pub use create::{PartitionInfo, TopicInfo};
 pub(crate) use registry::{Topic, Topics};
 pub(crate) use settings::millis;

@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 use parking_lot::RwLock;
 use prom_store::{Commit, CommitError, DocumentWrite, LogName, Outcome, PendingCommit, Store, Stored};
 use prom_types::{TopicName, TopicPattern};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::{COLLECTION, TopicSettings};
@@ -30,11 +31,14 @@ pub(crate) struct Topic {
     stored: AtomicBool,
     /// Stays the same when the settings change.
     pub meter: Arc<TopicMeter>,
+    runtime: Handle,
 }
 
 /// All topics.
 pub(crate) struct Topics {
     known: RwLock<Known>,
+    /// Where the bus was started.
+    runtime: Handle,
     /// The length of the history, for those who wait for new topics.
     grown: watch::Sender<usize>,
 }
@@ -47,13 +51,14 @@ struct Known {
 }
 
 impl Topic {
-    fn new(settings: TopicSettings, stored: bool) -> Self {
+    fn new(settings: TopicSettings, stored: bool, runtime: Handle) -> Self {
         let log = |partition| LogName::new(settings.name.clone(), partition);
         Self {
             logs: (0..settings.partitions).map(log).collect(),
             settings,
             stored: AtomicBool::new(stored),
             meter: Arc::default(),
+            runtime,
         }
     }
 
@@ -71,6 +76,11 @@ impl Topic {
 
     pub fn is_stored(&self) -> bool {
         self.stored.load(Ordering::Relaxed)
+    }
+
+    /// Where the bus runs, for what nobody waits for any more.
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 
     /// A commit that carried its document is durable.
@@ -92,6 +102,7 @@ impl Topic {
 impl Topics {
     /// Reads all settings from the store.
     pub async fn load(store: &dyn Store) -> Result<Self, Error> {
+        let runtime = Handle::current();
         let mut known = Known::default();
         let mut after: Option<String> = None;
         loop {
@@ -100,11 +111,11 @@ impl Topics {
             after = Some(last.key.clone());
             for document in page {
                 let settings = TopicSettings::parse(&document)?;
-                known.set(Arc::new(Topic::new(settings, true)));
+                known.set(Arc::new(Topic::new(settings, true, runtime.clone())));
             }
         }
         let (grown, _) = watch::channel(known.history.len());
-        Ok(Self { known: RwLock::new(known), grown })
+        Ok(Self { known: RwLock::new(known), runtime, grown })
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Topic>> {
@@ -150,7 +161,7 @@ impl Topics {
 
     /// The topic, or a proposal of it with these settings.
     pub fn get_or_propose(&self, settings: TopicSettings) -> Arc<Topic> {
-        let proposal = Arc::new(Topic::new(settings, false));
+        let proposal = Arc::new(Topic::new(settings, false, self.runtime.clone()));
         let mut known = self.known.write();
         if let Some(first) = known.by_name.get(proposal.name()) {
             return first.clone();
@@ -180,7 +191,7 @@ impl Topics {
 
     /// Makes a topic or changes it; the caller has checked that the change is allowed.
     pub async fn put(&self, store: &dyn Store, settings: TopicSettings) -> Result<(), Error> {
-        let mut topic = Topic::new(settings, false);
+        let mut topic = Topic::new(settings, false, self.runtime.clone());
         let (pending, topic, before) = {
             let mut known = self.known.write();
             let before = known.by_name.get(topic.name()).cloned();

@@ -32,6 +32,10 @@ pub struct Faults {
     pub appends_at_find: usize,
     pub fail_close: bool,
     pub closes: usize,
+    /// Commits wait here, if there is such a place, until [`Stubborn::go_on`].
+    held: Option<Vec<(Commit, Reply)>>,
+    /// Commits that carried the document of a topic.
+    pub topic_documents: usize,
     settlements_tried: usize,
 }
 
@@ -56,6 +60,24 @@ impl Stubborn {
     pub fn set(&self, change: impl FnOnce(&mut Faults)) {
         change(&mut self.faults.lock());
     }
+
+    /// From now on commits wait.
+    pub fn hold(&self) {
+        self.faults.lock().held = Some(Vec::new());
+    }
+
+    /// Whether a commit waits.
+    pub fn is_holding(&self) -> bool {
+        self.faults.lock().held.as_ref().is_some_and(|held| !held.is_empty())
+    }
+
+    /// Does what waits.
+    pub async fn go_on(&self) {
+        let held = self.faults.lock().held.take();
+        for (commit, reply) in held.into_iter().flatten() {
+            reply.send(self.inner.commit(commit).await);
+        }
+    }
 }
 
 fn hiccup() -> StoreError {
@@ -66,6 +88,12 @@ fn hiccup() -> StoreError {
 impl Store for Stubborn {
     fn commit(&self, commit: Commit) -> PendingCommit {
         let mut faults = self.faults.lock();
+        faults.topic_documents += usize::from(commit.documents.iter().any(|write| write.collection == "topics"));
+        if let Some(held) = &mut faults.held {
+            let (reply, pending) = PendingCommit::new();
+            held.push((commit, reply));
+            return pending;
+        }
         if faults.refuse_appends && !commit.appends.is_empty() {
             let reason = "the disk is full".to_owned();
             return PendingCommit::known(Err(CommitError::Full { reason }));

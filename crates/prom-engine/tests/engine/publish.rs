@@ -1,10 +1,12 @@
 //! Publishing: receipts, refusals that leave no trace, atomic batches, topics made on the way.
 
-use prom_engine::{Error, ErrorKind, NewTopics, TopicSettings};
+use futures::FutureExt;
+use prom_engine::{Bus, Error, ErrorKind, NewTopics, TopicSettings};
 use prom_types::{EventId, Invalid, Json, NewEvent, TopicName, limits};
 use serde_json::json;
 
-use crate::support::{World, bus, soon};
+use crate::faults::Stubborn;
+use crate::support::{World, bus, publish_numbers, soon, until};
 
 fn event(topic: &str, payload: serde_json::Value) -> NewEvent {
     NewEvent::new(TopicName::parse(topic).unwrap(), payload)
@@ -140,4 +142,74 @@ async fn a_compacted_topic_refuses_events_without_a_key() {
     let batch = bus.publish_batch(vec![event("other", json!(1)), event("state", json!(1))]).await;
     assert!(matches!(batch, Err(Error::KeyRequired { .. })));
     assert!(matches!(bus.read("other", 0, 0, 1).await, Err(Error::UnknownTopic { .. })));
+}
+
+/// What a publisher may walk away from.
+enum Way {
+    One,
+    Batch,
+    Many,
+    Gathered,
+}
+
+/// Publishes one event to a topic that is new, in a future that is polled once and dropped.
+fn walk_away(bus: &Bus, topic: &str, way: &Way) {
+    let events = vec![event(topic, json!(1))];
+    match way {
+        Way::One => drop(bus.publish(topic, json!(1)).send().now_or_never()),
+        Way::Batch => drop(bus.publish_batch(events).now_or_never()),
+        Way::Many => drop(bus.publish_many(events).now_or_never()),
+        Way::Gathered => {
+            let mut gathering = bus.gather();
+            gathering.add(&events[0]).unwrap();
+            drop(gathering.send());
+        }
+    }
+}
+
+fn published(bus: &Bus) -> u64 {
+    bus.meters().topics.iter().map(|meters| meters.published).sum()
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_does_not_wait_for_the_answer_has_published_all_the_same() {
+    for way in [Way::One, Way::Batch, Way::Many, Way::Gathered] {
+        let (store, world) = Stubborn::new();
+        let bus = world.bus().await;
+        store.hold();
+        walk_away(&bus, "a", &way);
+        assert_eq!(published(&bus), 0, "nothing is durable yet");
+        store.go_on().await;
+        until(async || published(&bus) == 1).await;
+        assert_eq!(bus.read("a", 0, 0, 10).await.unwrap().events.len(), 1);
+        let documents = store.faults.lock().topic_documents;
+        assert_eq!(documents, 1, "it came with its topic");
+        bus.publish("a", json!(2)).await.unwrap();
+        let documents = store.faults.lock().topic_documents;
+        assert_eq!(documents, 1, "the topic is known to be stored");
+        assert_eq!(published(&bus), 2, "nothing counts twice");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_looks_at_counts_too() {
+    let bus = bus().await;
+    drop(bus.publish("a", json!(1)).send());
+    until(async || published(&bus) == 1).await;
+    let sent = bus.publish("a", json!(1)).send();
+    let elsewhere = std::thread::spawn(move || drop(sent));
+    elsewhere.join().unwrap();
+    until(async || published(&bus) == 2).await;
+}
+
+#[tokio::test]
+async fn a_publish_that_fails_after_the_publisher_left_counts_for_nothing() {
+    let (store, world) = Stubborn::new();
+    let bus = world.bus().await;
+    publish_numbers(&bus, "a", 0..1).await;
+    store.set(|faults| faults.refuse_appends = true);
+    drop(bus.publish("a", json!(1)).send());
+    store.set(|faults| faults.refuse_appends = false);
+    publish_numbers(&bus, "a", 0..1).await;
+    assert_eq!(published(&bus), 2);
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prom_engine::{Bus, Delivery, Position, Subscription};
+use serde_json::json;
 
 use crate::support::{bus, floor, next, publish_numbers, soon, stays_silent, take_acked, until};
 
@@ -129,4 +130,62 @@ async fn what_a_stuck_subscriber_never_took_goes_to_the_others() {
     publish_numbers(&bus, "numbers", 500..501).await;
     drop(lively);
     assert_eq!(take_acked(&mut stuck, 1).await, [500], "it takes part again once it takes");
+}
+
+/// Publishes events of about 1 MiB.
+async fn publish_large(bus: &Bus, topic: &str, count: usize) {
+    for _ in 0..count {
+        bus.publish(topic, json!("x".repeat(1024 * 1024 - 16))).await.unwrap();
+    }
+}
+
+/// How many events lie in the queue of a subscriber that takes nothing, once no more come.
+async fn queued(bus: &Bus) -> usize {
+    until(async || bus.lag("large", "g").await.unwrap().in_flight > 0).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    bus.lag("large", "g").await.unwrap().in_flight
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_events_wait_in_the_log_and_not_in_the_queue() {
+    let bus = bus().await;
+    publish_large(&bus, "large", 100).await;
+    let mut large = bus.subscribe("large", "g").from(Position::Earliest).start().await.unwrap();
+    let queued = queued(&bus).await;
+    assert!((7..=8).contains(&queued), "{queued} events of 1 MiB");
+    let mut seen = 0;
+    while seen < 100 {
+        for delivery in soon(large.next_batch()).await {
+            assert_eq!((delivery.offset(), delivery.attempt()), (seen, 1));
+            seen += 1;
+            soon(delivery.ack()).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_events_do_not_wait_for_those_that_were_taken_and_not_settled() {
+    let bus = bus().await;
+    publish_large(&bus, "large", 40).await;
+    let mut large = bus.subscribe("large", "g").from(Position::Earliest).start().await.unwrap();
+    let mut held = Vec::new();
+    for _ in 0..40 {
+        held.push(next(&mut large).await);
+    }
+    soon(large.ack_all(held)).await.unwrap();
+    assert_eq!(floor(&bus, "large", "g").await, 40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_event_that_follows_small_ones_comes_too() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..2000).await;
+    publish_large(&bus, "numbers", 30).await;
+    publish_numbers(&bus, "numbers", 2000..4000).await;
+    let mut numbers = subscribe(&bus).await;
+    for expected in 0..4030 {
+        let delivery = next(&mut numbers).await;
+        assert_eq!((delivery.offset(), delivery.attempt()), (expected, 1));
+        soon(delivery.ack()).await.unwrap();
+    }
 }

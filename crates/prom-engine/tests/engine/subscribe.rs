@@ -223,3 +223,36 @@ async fn options_out_of_range_are_refused() {
     }
     assert!(bus.groups().await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn a_subscription_names_a_hundred_topics_at_most() {
+    let bus = bus().await;
+    let named = |count: usize| (1..count).map(|number| format!("a.{number}"));
+    let told = match bus.subscribe("a.0", "g").topics(named(101)).start().await {
+        Err(told @ Error::BadOption { option: "topics", .. }) => told.to_string(),
+        other => panic!("{:?}", other.map(drop)),
+    };
+    assert!(told.contains("101") && told.contains("100"), "{told}");
+    assert!(bus.groups().await.unwrap().is_empty(), "nothing was changed");
+    bus.subscribe("a.0", "g").topics(named(100)).start().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_group_subscribes_to_a_thousand_topics_and_patterns_at_most() {
+    let bus = bus().await;
+    let block = |block: usize| (0..100).map(move |number| format!("b{block}.{number}.*"));
+    for number in 0..10 {
+        let mut topics = block(number);
+        let first = topics.next().unwrap();
+        bus.subscribe(&first, "g").topics(topics).start().await.unwrap();
+    }
+    let told = match bus.subscribe("one.more", "g").start().await {
+        Err(told @ Error::BadOption { option: "topics", .. }) => told.to_string(),
+        other => panic!("{:?}", other.map(drop)),
+    };
+    assert!(told.contains("1001") && told.contains("1000"), "{told}");
+    let mut topics = block(3);
+    let first = topics.next().unwrap();
+    bus.subscribe(&first, "g").topics(topics).start().await.expect("it is known already");
+    bus.subscribe("one.more", "another").start().await.expect("other groups are not concerned");
+}

@@ -1,7 +1,7 @@
 //! Many at once that have nothing to do with each other: publishing, settling, and asking what is settled.
 
 use prom_engine::{Error, NewTopics, Position, ack_tickets};
-use prom_types::{GroupName, NewEvent, TopicName, TopicPattern};
+use prom_types::{EventId, GroupName, NewEvent, TopicName, TopicPattern};
 use serde_json::json;
 
 use crate::support::{World, bus, floor, next, publish_numbers, soon};
@@ -72,4 +72,24 @@ async fn what_is_settled_is_known_by_id_and_by_offset() {
     }
     let open = bus.unsettled("numbers", 0, &group, &[(0, 3), (2, 2), (4, 9)]).await.unwrap();
     assert_eq!(open, [(1, 1), (3, 3), (4, 9)]);
+}
+
+#[tokio::test]
+async fn an_id_that_is_in_several_topics_is_settled_once_it_is_in_all_of_them() {
+    let bus = bus().await;
+    let id = EventId::derived("one");
+    for topic in ["a", "b", "c", "d", "e", "f"] {
+        bus.publish(topic, json!(topic)).id(id).await.unwrap();
+    }
+    let (all, group) = ([TopicPattern::parse("*").unwrap()], GroupName::parse("g").unwrap());
+    let mut events = bus.subscribe("*", "g").from(Position::Earliest).start().await.unwrap();
+    for left in (0..6).rev() {
+        let held = next(&mut events).await;
+        soon(held.ack()).await.unwrap();
+        let of_all = bus.is_settled(&all, &group, id).await.unwrap();
+        assert_eq!(of_all, left == 0, "{left} are left");
+        let its_own = [TopicPattern::parse(held.topic()).unwrap()];
+        assert!(bus.is_settled(&its_own, &group, id).await.unwrap());
+    }
+    assert!(!bus.is_settled(&all, &group, EventId::derived("another")).await.unwrap());
 }

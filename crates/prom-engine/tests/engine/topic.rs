@@ -1,9 +1,11 @@
 //! Topics: created, changed where that breaks nothing, kept.
 
-use prom_engine::{Error, TopicSettings};
+use futures::FutureExt;
+use prom_engine::{Error, Position, TopicSettings};
 use serde_json::json;
 
-use crate::support::{World, bus};
+use crate::faults::Stubborn;
+use crate::support::{World, bus, publish_numbers, take_acked, until};
 
 #[tokio::test]
 async fn settings_survive_a_restart() {
@@ -39,4 +41,21 @@ async fn changes_that_break_what_readers_rely_on_are_refused() {
     assert!(bus.create_topic(plain().partitions(0)).await.is_err());
     let partitions: Vec<_> = bus.topics().await.unwrap().iter().map(|topic| topic.settings.partitions).collect();
     assert_eq!(partitions, [4, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_topic_whose_maker_does_not_wait_is_made_and_followed_all_the_same() {
+    let (store, world) = Stubborn::new();
+    let bus = world.bus().await;
+    let mut events = bus.subscribe("new.*", "g").from(Position::Earliest).start().await.unwrap();
+    publish_numbers(&bus, "new.first", 0..1).await;
+    assert_eq!(take_acked(&mut events, 1).await, [0]);
+    store.hold();
+    let settings = TopicSettings::new("new.topic").unwrap().partitions(2);
+    assert!(bus.create_topic(settings).now_or_never().is_none());
+    until(async || store.is_holding()).await;
+    store.go_on().await;
+    until(async || bus.topics().await.unwrap().len() == 2).await;
+    bus.publish("new.topic", json!(7)).partition(1).await.unwrap();
+    assert_eq!(take_acked(&mut events, 1).await, [7]);
 }

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use parking_lot::Mutex;
-use prom_auth::{Action, Identity};
+use prom_auth::{Action, AuthError, Identity};
 use prom_types::{GroupName, TopicName, TopicPattern};
 
 use super::api::Api;
@@ -85,15 +85,29 @@ impl Caller {
         Problem::new(Code::Forbidden, detail)
     }
 
+    /// Whether the token still holds. Requests that go on for long ask again and again.
+    pub fn is_still_let_in(&self, hub: &Hub) -> Result<(), AuthError> {
+        match self.identity.expires_at_ms {
+            Some(expires_at_ms) if expires_at_ms <= hub.clock.now_ms() => Err(AuthError::Expired),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes from the buckets of the connection, the topic and the subject: from all or from none.
     pub fn take_rate(&self, hub: &Hub, topic: &TopicName, count: usize) -> Result<(), RetryAfter> {
+        self.take_rates(hub, &[(topic, count)])
+    }
+
+    /// As [`Caller::take_rate`] for several topics: from all of their buckets too, or from none.
+    pub fn take_rates(&self, hub: &Hub, topics: &[(&str, usize)]) -> Result<(), RetryAfter> {
         let now = hub.clock.monotonic();
+        let all = topics.iter().map(|(_, count)| count).sum();
         if let Some(connection) = &self.connection {
-            connection.0.lock().take(count, now)?;
+            connection.0.lock().take(all, now)?;
         }
-        let taken = hub.rates.take(topic, self.identity.subject.as_deref(), count, now);
+        let taken = hub.rates.take_all(topics, self.identity.subject.as_deref(), now);
         if let (Err(_), Some(connection)) = (&taken, &self.connection) {
-            connection.0.lock().give_back(count);
+            connection.0.lock().give_back(all);
         }
         taken
     }

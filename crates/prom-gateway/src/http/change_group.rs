@@ -1,4 +1,7 @@
 //! `PATCH /groups/{group}` changes what a group agreed on, `DELETE /groups/{group}` forgets it.
+//!
+//! Promise: either needs the right to administer everything that the group reads. Subscriptions that
+//! can reach the same topics share their options, so a change of one of them may reach all the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,15 +73,16 @@ pub(super) async fn patch(
     JsonBody(body): JsonBody<GroupBody>,
 ) -> Result<Json<GroupView>, Problem> {
     let bus = &api.hub.bus;
-    let patterns = match &body.topic {
-        Some(topic) => vec![TopicPattern::parse(topic).map_err(|invalid| Problem::field("topic", invalid))?],
-        None => patterns_of(&groups::find(bus, &group).await?),
+    let asked = match &body.topic {
+        Some(topic) => Some(TopicPattern::parse(topic).map_err(|invalid| Problem::field("topic", invalid))?),
+        None => None,
     };
-    for pattern in &patterns {
+    if let Some(pattern) = &asked {
         caller.may_all(Action::Admin, pattern, &group)?;
     }
+    let patterns = administered(&caller, &groups::find(bus, &group).await?)?;
     let change = body.into_change();
-    for pattern in &patterns {
+    for pattern in asked.map_or(patterns, |pattern| vec![pattern]) {
         bus.change_group(pattern.as_str(), &group, change.clone()).await?;
     }
     Ok(Json(GroupView::new(groups::find(bus, &group).await?)))
@@ -100,19 +104,23 @@ pub(super) async fn delete(
     GroupInPath(group): GroupInPath,
 ) -> Result<StatusCode, Problem> {
     let bus = &api.hub.bus;
-    let patterns = patterns_of(&groups::find(bus, &group).await?);
-    if patterns.is_empty() {
-        caller.may_everywhere(Action::Admin)?;
-    }
-    for pattern in &patterns {
-        caller.may_all(Action::Admin, pattern, &group)?;
-    }
+    administered(&caller, &groups::find(bus, &group).await?)?;
     bus.delete_group(&group).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn patterns_of(group: &GroupInfo) -> Vec<TopicPattern> {
-    group.subscriptions.iter().flat_map(|subscription| subscription.topics.iter().cloned()).collect()
+/// Everything that the group subscribes to, if the caller may administer all of it. Where that is
+/// nothing, the group concerns the hub as a whole.
+fn administered(caller: &Caller, group: &GroupInfo) -> Result<Vec<TopicPattern>, Problem> {
+    let patterns: Vec<TopicPattern> =
+        group.subscriptions.iter().flat_map(|subscription| subscription.topics.iter().cloned()).collect();
+    if patterns.is_empty() {
+        caller.may_everywhere(Action::Admin)?;
+    }
+    for pattern in &patterns {
+        caller.may_all(Action::Admin, pattern, &group.name)?;
+    }
+    Ok(patterns)
 }
 
 impl GroupBody {

@@ -33,6 +33,9 @@ pub const IMPORT_ERRORS: usize = 1000;
 /// Lines between two reports of an import's progress.
 pub const IMPORT_REPORT_EVERY: u64 = 100_000;
 
+/// How long an import that broke off lets its client send on: long enough to read why.
+pub const IMPORT_LINGER: Duration = Duration::from_secs(5);
+
 /// How long a readiness check waits for the store.
 pub const READY_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -1,7 +1,8 @@
 //! Buckets that connections share: one per topic, one per subject.
 //!
-//! Promise: memory is bounded. When too many buckets are kept, full ones are forgotten first: they
-//! say nothing that a new one would not.
+//! Promise: memory is bounded, and so is the work for a new name. When there are too many buckets, the
+//! full ones are forgotten: they say nothing that a new one would not. Where none is full, names that
+//! have no bucket share one until there is room again.
 
 use std::time::Duration;
 
@@ -10,8 +11,10 @@ use parking_lot::Mutex;
 
 use super::{Bucket, Rate, RetryAfter};
 
-/// Beyond this many, full buckets are swept out.
+/// At most so many names have a bucket of their own: a few MiB with long names.
 const KEPT: usize = 10_000;
+/// Looking for full buckets goes through all of them; somebody who makes up names cannot cause it more often.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Which rates hold; `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,13 +27,18 @@ pub struct RateOptions {
 /// The shared buckets.
 pub struct Rates {
     options: RateOptions,
-    topics: Shared,
-    subjects: Shared,
+    /// `None` where there is no limit. Locked before those of the subjects.
+    topics: Option<Mutex<Shared>>,
+    subjects: Option<Mutex<Shared>>,
 }
 
 struct Shared {
-    rate: Option<Rate>,
-    buckets: Mutex<HashMap<Box<str>, Bucket>>,
+    rate: Rate,
+    buckets: HashMap<Box<str>, Bucket>,
+    /// Of all names that found no room.
+    overflow: Option<Bucket>,
+    /// On the monotonic clock.
+    swept_at: Option<Duration>,
 }
 
 impl RateOptions {
@@ -53,8 +61,8 @@ pub enum Loopback {
 
 impl Rates {
     pub fn new(options: RateOptions) -> Self {
-        let shared = |rate| Shared { rate, buckets: Mutex::default() };
-        Self { topics: shared(options.per_topic), subjects: shared(options.per_subject), options }
+        let shared = |rate| Mutex::new(Shared::new(rate));
+        Self { topics: options.per_topic.map(shared), subjects: options.per_subject.map(shared), options }
     }
 
     pub fn options(&self) -> &RateOptions {
@@ -78,41 +86,66 @@ impl Rates {
 
     /// As [`Rates::take`] for several topics: from all of their buckets and the subject's, or from none.
     pub fn take_all(&self, topics: &[(&str, usize)], subject: Option<&str>, now: Duration) -> Result<(), RetryAfter> {
-        let give_back = |taken: &[(&str, usize)]| {
-            taken.iter().for_each(|(topic, count)| self.topics.give_back(topic, *count));
-        };
-        for (at, (topic, count)) in topics.iter().enumerate() {
-            self.topics.take(topic, *count, now).inspect_err(|_| give_back(&topics[..at]))?;
+        // Held to the end: what is given back goes where it came from.
+        let mut of_topics = self.topics.as_ref().map(Mutex::lock);
+        if let Some(shared) = &mut of_topics {
+            shared.take_all(topics, now)?;
         }
-        let Some(subject) = subject else {
+        let (Some(subject), Some(of_subjects)) = (subject, &self.subjects) else {
             return Ok(());
         };
         let all = topics.iter().map(|(_, count)| count).sum();
-        self.subjects.take(subject, all, now).inspect_err(|_| give_back(topics))
+        let taken = of_subjects.lock().take(subject, all, now);
+        if let (Err(_), Some(shared)) = (&taken, &mut of_topics) {
+            shared.give_back(topics);
+        }
+        taken
     }
 }
 
 impl Shared {
-    fn take(&self, name: &str, count: usize, now: Duration) -> Result<(), RetryAfter> {
-        let Some(rate) = self.rate else {
-            return Ok(());
-        };
-        let mut buckets = self.buckets.lock();
-        if let Some(bucket) = buckets.get_mut(name) {
+    fn new(rate: Rate) -> Self {
+        Self { rate, buckets: HashMap::new(), overflow: None, swept_at: None }
+    }
+
+    fn take_all(&mut self, names: &[(&str, usize)], now: Duration) -> Result<(), RetryAfter> {
+        for (at, (name, count)) in names.iter().enumerate() {
+            if let Err(refused) = self.take(name, *count, now) {
+                self.give_back(&names[..at]);
+                return Err(refused);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, name: &str, count: usize, now: Duration) -> Result<(), RetryAfter> {
+        if let Some(bucket) = self.buckets.get_mut(name) {
             return bucket.take(count, now);
         }
-        if buckets.len() >= KEPT {
-            buckets.retain(|_, bucket| !bucket.is_full(now));
+        let mut fresh = Bucket::new(self.rate, now);
+        if !self.has_room(now) {
+            return self.overflow.get_or_insert(fresh).take(count, now);
         }
-        let mut bucket = Bucket::new(rate, now);
-        let taken = bucket.take(count, now);
-        buckets.insert(name.into(), bucket);
+        let taken = fresh.take(count, now);
+        self.buckets.insert(name.into(), fresh);
         taken
     }
 
-    fn give_back(&self, name: &str, count: usize) {
-        if let Some(bucket) = self.buckets.lock().get_mut(name) {
-            bucket.give_back(count);
+    fn has_room(&mut self, now: Duration) -> bool {
+        let may_sweep = self.swept_at.is_none_or(|swept_at| now.saturating_sub(swept_at) >= SWEEP_INTERVAL);
+        if self.buckets.len() >= KEPT && may_sweep {
+            self.swept_at = Some(now);
+            self.buckets.retain(|_, bucket| !bucket.is_full(now));
+        }
+        self.buckets.len() < KEPT
+    }
+
+    /// Of what was taken under the same lock.
+    fn give_back(&mut self, names: &[(&str, usize)]) {
+        for (name, count) in names {
+            if let Some(bucket) = self.buckets.get_mut(*name).or(self.overflow.as_mut()) {
+                bucket.give_back(*count);
+            }
         }
     }
 }
@@ -155,6 +188,52 @@ mod tests {
             rates.take(&format!("t{at}"), None, 1, NOW).unwrap();
         }
         rates.take("one.more", None, 1, NOW + Duration::from_secs(60)).unwrap();
-        assert_eq!(rates.topics.buckets.lock().len(), 1);
+        assert_eq!(own_buckets(&rates), 1);
+    }
+
+    fn own_buckets(rates: &Rates) -> usize {
+        rates.topics.as_ref().unwrap().lock().buckets.len()
+    }
+
+    /// Every place is taken by a name that has just published.
+    fn crowded() -> Rates {
+        let rates = rates(2.0, 1.0);
+        for at in 0..KEPT {
+            rates.take(&format!("t{at}"), None, 1, NOW).unwrap();
+        }
+        rates
+    }
+
+    #[test]
+    fn names_that_find_no_room_share_one_bucket_and_the_others_keep_theirs() {
+        let rates = crowded();
+        assert!(rates.take("new.1", None, 1, NOW).is_ok());
+        assert!(rates.take("new.2", None, 1, NOW).is_ok());
+        assert_eq!(rates.take("new.3", None, 1, NOW).unwrap_err().millis(), 1000, "two of them have used it up");
+        assert!(rates.take("t7", None, 1, NOW).is_ok());
+        assert_eq!(own_buckets(&rates), KEPT);
+    }
+
+    #[test]
+    fn what_is_refused_elsewhere_goes_back_to_the_shared_bucket_too() {
+        let rates = crowded();
+        assert!(rates.take("elsewhere", Some("s"), 1, NOW).is_ok(), "the subject is used up now");
+        assert!(rates.take("new.1", Some("s"), 1, NOW).is_err());
+        assert!(rates.take("new.1", None, 1, NOW).is_ok());
+        assert!(rates.take("new.2", None, 1, NOW).is_err());
+    }
+
+    #[test]
+    fn room_is_looked_for_once_a_second_and_found_when_buckets_are_full() {
+        let rate = Some(Rate::per_second(10.0, 1.0));
+        let rates = Rates::new(RateOptions { per_topic: rate, ..RateOptions::default() });
+        for at in 0..KEPT {
+            rates.take(&format!("t{at}"), None, 1, NOW).unwrap();
+        }
+        assert!(rates.take("new", None, 1, NOW).is_ok(), "this one looked");
+        assert!(rates.take("new", None, 1, NOW + Duration::from_millis(999)).is_ok());
+        assert_eq!(own_buckets(&rates), KEPT, "all of them are full, and nobody has looked");
+        assert!(rates.take("new", None, 1, NOW + Duration::from_secs(1)).is_ok());
+        assert_eq!(own_buckets(&rates), 1);
     }
 }

@@ -5,27 +5,32 @@ use prom_protocol::frame::Which;
 use prom_protocol::frame::ack::Ack;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::{Corr, ErrorCode};
+use prom_types::{EventId, GroupName, TopicPattern};
+use smallvec::SmallVec;
 
 use super::answer::unknown_of;
-use super::burst::{AckForm, Name, Reply, Waiting};
+use super::burst::{AckForm, Reply, Waiting};
 use super::connection::Connection;
 use super::inflight::Found;
-use super::subscription::InGroup;
 use crate::problem;
+
+/// Of more that is not lent to the asker nobody looks up whether it is settled: that reads the log.
+const LOOKED_UP: usize = 100;
 
 impl Connection {
     pub(super) fn ack(&mut self, corr: Option<Corr>, frame: &Ack<'_>) {
-        let found = match self.settling(&frame.topic, &frame.group) {
-            Ok((_, group)) => group.inflight.lock().take(&frame.topic, &frame.which),
+        let taken = self.lent(&frame.topic, &frame.group, &frame.which, |lent, which| lent.take(&frame.topic, which));
+        let found = match taken {
+            Ok(found) => found,
             Err(problem) => return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem))),
         };
-        if !is_none(&found.missing) {
+        if !found.missing.is_empty() {
             let waiting = self.ack_some(frame, found);
             return self.burst.answer(corr, waiting);
         }
-        let form = match &frame.which {
-            Which::Ids(ids) if ids.len() == 1 => AckForm::One,
-            which => AckForm::Many { named: names(which, &found), missing: found.missing },
+        let form = match frame.which.is_one() {
+            true => AckForm::One,
+            false => AckForm::Many { named: found.names, missing: found.missing },
         };
         let count = found.tickets.len();
         self.burst.acks.extend(found.tickets);
@@ -34,10 +39,9 @@ impl Connection {
 
     /// Something is not lent to this connection: that is fine where it is settled already.
     fn ack_some(&self, frame: &Ack<'_>, found: Found) -> Waiting {
-        let named = names(&frame.which, &found);
         let missing = self.missing(&frame.topic, &frame.group, found.missing);
         let acked = ack_tickets(found.tickets.into_vec());
-        let one = matches!(&frame.which, Which::Ids(ids) if ids.len() == 1);
+        let (one, named) = (frame.which.is_one(), found.names);
         Waiting::Later(Box::pin(async move {
             let results = acked.await;
             let missing = match missing.await {
@@ -46,7 +50,7 @@ impl Connection {
             };
             match unknown_of(missing, &named, &results) {
                 Err(error) => Reply::Err(problem::of_bus(error)),
-                Ok(unknown) if is_none(&unknown) => Reply::Ok,
+                Ok(unknown) if unknown.is_empty() => Reply::Ok,
                 Ok(_) if one => Reply::Err(unknown_id()),
                 Ok(unknown) => Reply::Unknown(unknown),
             }
@@ -60,53 +64,44 @@ impl Connection {
         group: &str,
         missing: Which,
     ) -> impl Future<Output = Result<Which, prom_engine::Error>> + Send + use<> {
-        let (bus, topic) = (self.hub.bus.clone(), topic.to_owned());
-        let about = self.settling(&topic, group).ok().map(|(subscribed, in_group)| {
-            let InGroup { group, .. } = in_group;
-            (subscribed.patterns.clone(), group.clone())
-        });
+        let (bus, group) = (self.hub.bus.clone(), GroupName::parse(group));
+        let concrete = TopicPattern::parse(topic).ok().filter(|pattern| pattern.as_topic().is_some());
+        let patterns: Vec<TopicPattern> = match concrete {
+            Some(topic) => vec![topic],
+            None => self.of_group(topic, group.as_deref().unwrap_or_default()).flat_map(|(subscribed, _)| subscribed.patterns.clone()).collect(),
+        };
+        let topic = topic.to_owned();
         async move {
-            let Some((patterns, group)) = about else {
+            let Ok(group) = group else {
                 return Ok(missing);
             };
             match missing {
                 Which::Ids(ids) => {
-                    let mut unknown = smallvec::SmallVec::new();
-                    for id in ids {
+                    let mut unknown: SmallVec<[EventId; 1]> = ids.iter().skip(LOOKED_UP).copied().collect();
+                    for id in ids.into_iter().take(LOOKED_UP) {
                         if !bus.is_settled(&patterns, &group, id).await? {
                             unknown.push(id);
                         }
                     }
                     Ok(Which::Ids(unknown))
                 }
-                Which::Offsets { partition, ranges } => {
-                    let ranges = bus.unsettled(&topic, partition, &group, &ranges).await?;
+                Which::Offsets { partition, ranges } if ranges.is_empty() || ranges.len() > LOOKED_UP => {
                     Ok(Which::Offsets { partition, ranges })
                 }
+                Which::Offsets { partition, ranges } => match bus.unsettled(&topic, partition, &group, &ranges).await {
+                    Ok(ranges) => Ok(Which::Offsets { partition, ranges }),
+                    // A pattern, or a partition that is not there: nothing of it can be settled.
+                    Err(prom_engine::Error::UnknownTopic { .. } | prom_engine::Error::Invalid(_)) => {
+                        Ok(Which::Offsets { partition, ranges })
+                    }
+                    Err(error) => Err(error),
+                },
             }
         }
-    }
-}
-
-/// How the frame named each of the tickets that were found, in their order.
-fn names(which: &Which, found: &Found) -> Vec<Name> {
-    match (which, &found.missing) {
-        (Which::Ids(ids), Which::Ids(missing)) => {
-            let mut missing = missing.iter().peekable();
-            ids.iter().filter(|id| missing.next_if_eq(id).is_none()).map(|id| Name::Id(*id)).collect()
-        }
-        _ => found.tickets.iter().map(|ticket| Name::Offset(ticket.offset())).collect(),
     }
 }
 
 pub fn unknown_id() -> Problem {
     let msg = "this event is not leased to this connection; if it is not settled the group hands it out again";
     Problem::new(ErrorCode::UnknownId, msg)
-}
-
-pub fn is_none(which: &Which) -> bool {
-    match which {
-        Which::Ids(ids) => ids.is_empty(),
-        Which::Offsets { ranges, .. } => ranges.is_empty(),
-    }
 }

@@ -125,7 +125,7 @@ impl Results {
             },
             AckForm::Many { missing, named } => match unknown_of(missing, &named, &results) {
                 Err(error) => Reply::Err(problem::of_bus(error)),
-                Ok(unknown) if is_none(&unknown) => Reply::Ok,
+                Ok(unknown) if unknown.is_empty() => Reply::Ok,
                 Ok(unknown) => Reply::Unknown(unknown),
             },
         }
@@ -164,13 +164,6 @@ fn with(missing: Which, lost: impl Iterator<Item = Name>) -> Which {
             );
             Which::Offsets { partition, ranges }
         }
-    }
-}
-
-fn is_none(which: &Which) -> bool {
-    match which {
-        Which::Ids(ids) => ids.is_empty(),
-        Which::Offsets { ranges, .. } => ranges.is_empty(),
     }
 }
 

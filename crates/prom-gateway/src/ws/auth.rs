@@ -11,13 +11,21 @@ use super::outbox::frame;
 use super::subscribe::{forbidden, may_subscribe};
 use crate::problem;
 
+/// Whether the token was one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    Yes,
+    No,
+}
+
 impl Connection {
-    pub(super) async fn auth(&mut self, corr: Option<Corr>, auth: Auth<'_>) {
-        let reply = match self.authenticate(&auth).await {
-            Ok(welcome) => Reply::Welcome(Box::new(welcome)),
-            Err(problem) => Reply::Err(problem),
+    pub(super) async fn auth(&mut self, corr: Option<Corr>, auth: Auth<'_>) -> Known {
+        let (known, reply) = match self.authenticate(&auth).await {
+            Ok(welcome) => (Known::Yes, Reply::Welcome(Box::new(welcome))),
+            Err(problem) => (Known::No, Reply::Err(problem)),
         };
         self.burst.answer(corr, Waiting::Ready(reply));
+        known
     }
 
     async fn authenticate(&mut self, auth: &Auth<'_>) -> Result<Welcome, Problem> {

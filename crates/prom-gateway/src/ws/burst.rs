@@ -9,6 +9,7 @@ use prom_protocol::frame::Which;
 use prom_protocol::frame::auth::Welcome;
 use prom_protocol::frame::err::Problem;
 use prom_types::{Durability, EventId, Receipt};
+use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
 use crate::trace::TracedPublish;
@@ -53,7 +54,7 @@ pub enum Item {
 /// How a frame named what it acks, and so how its answer names what was not there.
 pub enum AckForm {
     One,
-    Many { missing: Which, named: Vec<Name> },
+    Many { missing: Which, named: SmallVec<[Name; 1]> },
 }
 
 /// One of many, as the frame named it.

@@ -14,7 +14,8 @@ use prom_protocol::{ClientFrame, CloseCode, ErrorCode, Request};
 use tokio::sync::mpsc;
 
 use super::burst::{Burst, MOST, Reply, Sent, Waiting};
-use super::liveness::{self, Pulse};
+use super::auth::Known;
+use super::liveness::{self, Pulse, Work};
 use super::outbox::{Outbox, frame};
 use super::read::Input;
 use super::subscription::Subscribed;
@@ -26,6 +27,8 @@ use crate::server::Stream;
 
 /// Refused frames in a row, beyond which the client is not trying to get anywhere.
 const STRIKES: u32 = 1000;
+/// Whoever is not let in yet has nothing to say but a token.
+const BEFORE_AUTH_BYTES: usize = prom_auth::limits::TOKEN_BYTES + 4096;
 /// How long an ending connection may take to answer what is under way, and to be told the reason.
 const GOODBYE: Duration = Duration::from_secs(3);
 
@@ -134,9 +137,13 @@ impl Connection {
 
     /// Reads and acts until the client goes or has to go.
     async fn read(&mut self, input: &mut Input) -> End {
-        let mut decoder = Decoder::new(Role::Hub, self.hub.options.frame_bytes);
+        let frame_bytes = self.hub.options.frame_bytes;
+        let mut decoder = Decoder::new(Role::Hub, frame_bytes.min(BEFORE_AUTH_BYTES));
         loop {
             loop {
+                if self.identity.is_some() {
+                    decoder.set_limit(frame_bytes);
+                }
                 match decoder.next(&mut input.buffer) {
                     Ok(Some(message)) => {
                         if let Err(end) = self.take(message).await {
@@ -193,7 +200,9 @@ impl Connection {
             self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
             return self.strike();
         }
-        self.strikes = 0;
+        if self.identity.is_some() {
+            self.strikes = 0;
+        }
         match frame {
             ClientFrame::Publish(frame) => self.publish(corr, frame),
             ClientFrame::PublishBatch(frame) => {
@@ -214,11 +223,20 @@ impl Connection {
                 self.unsubscribe(corr, &name);
             }
             // Boxed: rare, and large enough to double what an idle connection takes.
-            ClientFrame::Subscribe(frame) => Box::pin(self.subscribe(corr, *frame)).await,
+            ClientFrame::Subscribe(frame) => {
+                // What came before comes before, also for whoever reads from the end.
+                self.hand_over().await;
+                Box::pin(self.subscribe(corr, *frame)).await;
+            }
             ClientFrame::Auth(frame) => {
                 // What came before was sent under the rights before.
                 self.hand_over().await;
-                Box::pin(self.auth(corr, frame)).await;
+                self.pulse.works(Work::Judging);
+                let known = Box::pin(self.auth(corr, frame)).await;
+                self.pulse.reads_again();
+                if known == Known::No {
+                    return self.strike();
+                }
             }
         }
         Ok(())
@@ -226,9 +244,14 @@ impl Connection {
 
     /// Gives what gathered to the bus; waits while too much is under way.
     async fn hand_over(&mut self) {
-        if let Some(sent) = self.burst.send() {
+        let Some(sent) = self.burst.send() else {
+            return;
+        };
+        if let Err(mpsc::error::TrySendError::Full(sent)) = self.bursts.try_send(Box::new(sent)) {
+            self.pulse.works(Work::Waiting);
             // It fails only when the connection ends, and then nobody waits for answers.
-            drop(self.bursts.send(Box::new(sent)).await);
+            drop(self.bursts.send(sent).await);
+            self.pulse.reads_again();
         }
     }
 

@@ -1,29 +1,36 @@
 //! What is lent to one subscription of one connection: from the name that a frame gives an event to
 //! the ticket that settles it.
 //!
-//! Plain clients name events by id, batching ones by place; each kind has its own table and the other
-//! way of naming is found by looking through it. What was lent and neither settled nor renewed in
-//! time is forgotten when the table is larger than the window: the bus lends it again.
+//! An event's place (log and offset) is unique, its id only within its log; so places are the keys, and
+//! for clients that name events by id there is an index from ids to places. What was lent and neither
+//! settled nor renewed in time is forgotten when the table is larger than the window: the bus lends it
+//! again.
 
 use std::time::Duration;
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry as MapEntry;
 use prom_engine::{Delivery, Ticket};
 use prom_protocol::frame::Which;
 use prom_types::{EventId, Offset, TopicName};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
+
+use super::burst::Name;
 
 pub struct Inflight {
     window: usize,
-    lent: Lent,
+    /// Topic and partition of each log that lent something.
+    logs: Vec<(TopicName, u32)>,
+    events: HashMap<Place, Lent>,
+    /// Kept only where the client names events by id.
+    by_id: Option<HashMap<EventId, SmallVec<[Place; 1]>>>,
 }
 
-enum Lent {
-    ById(HashMap<EventId, Entry>),
-    ByPlace { logs: Vec<(TopicName, u32)>, events: HashMap<(u32, Offset), (EventId, Entry)> },
-}
+/// A log, by its place in the list, and an offset in it.
+type Place = (u32, Offset);
 
-struct Entry {
+struct Lent {
+    id: EventId,
     ticket: Ticket,
     /// On the monotonic clock.
     deadline: Duration,
@@ -39,178 +46,171 @@ pub enum Naming {
 /// What a frame named: the tickets, and what is not there.
 pub struct Found {
     pub tickets: SmallVec<[Ticket; 1]>,
+    /// How the frame named each of them.
+    pub names: SmallVec<[Name; 1]>,
     pub missing: Which,
 }
 
 impl Inflight {
     pub fn new(naming: Naming, window: usize) -> Self {
-        let lent = match naming {
-            Naming::Id => Lent::ById(HashMap::new()),
-            Naming::Place => Lent::ByPlace { logs: Vec::new(), events: HashMap::new() },
-        };
-        Self { window, lent }
+        let by_id = (naming == Naming::Id).then(HashMap::new);
+        Self { window, logs: Vec::new(), events: HashMap::new(), by_id }
     }
 
     pub fn add(&mut self, delivery: &Delivery, deadline: Duration, now: Duration) {
-        if self.len() >= self.window {
+        if self.events.len() >= self.window {
             self.forget_expired(now);
         }
-        let entry = Entry { ticket: delivery.ticket(), deadline };
-        match &mut self.lent {
-            Lent::ById(events) => drop(events.insert(delivery.id(), entry)),
-            Lent::ByPlace { logs, events } => {
-                let log = place_of(logs, delivery.topic(), delivery.partition());
-                events.insert((log, delivery.offset()), (delivery.id(), entry));
+        let place = (self.log_of(delivery), delivery.offset());
+        let id = delivery.id();
+        self.events.insert(place, Lent { id, ticket: delivery.ticket(), deadline });
+        if let Some(by_id) = &mut self.by_id {
+            let places = by_id.entry(id).or_default();
+            if !places.contains(&place) {
+                places.push(place);
             }
         }
     }
 
     /// Takes what a frame named out of the table: it is about to be settled.
     pub fn take(&mut self, topic: &str, which: &Which) -> Found {
-        self.find(topic, which, Self::remove)
+        self.find(topic, which, |this, place| {
+            let lent = this.events.remove(&place)?;
+            this.forget_id(lent.id, place);
+            Some(lent.ticket)
+        })
     }
 
     /// Finds what a frame named and moves its deadline.
     pub fn renew(&mut self, topic: &str, which: &Which, deadline: Duration) -> Found {
-        self.find(topic, which, |this, name| {
-            let entry = this.get_mut(name)?;
-            entry.deadline = deadline;
-            Some(entry.ticket.clone())
+        self.find(topic, which, |this, place| {
+            let lent = this.events.get_mut(&place)?;
+            lent.deadline = deadline;
+            Some(lent.ticket.clone())
         })
     }
 
-    fn find(
-        &mut self,
-        topic: &str,
-        which: &Which,
-        mut get: impl FnMut(&mut Self, Name) -> Option<Ticket>,
-    ) -> Found {
-        let mut tickets = SmallVec::new();
+    fn find(&mut self, topic: &str, which: &Which, get: impl Fn(&mut Self, Place) -> Option<Ticket>) -> Found {
+        let (mut tickets, mut names) = (SmallVec::new(), SmallVec::new());
         match which {
             Which::Ids(ids) => {
                 let mut missing = SmallVec::new();
                 for &id in ids {
-                    match get(self, Name::Id(id)) {
-                        Some(ticket) => tickets.push(ticket),
+                    match self.place_of(topic, id).and_then(|place| get(self, place)) {
+                        Some(ticket) => {
+                            tickets.push(ticket);
+                            names.push(Name::Id(id));
+                        }
                         None => missing.push(id),
                     }
                 }
-                Found { tickets, missing: Which::Ids(missing) }
+                Found { tickets, names, missing: Which::Ids(missing) }
             }
             Which::Offsets { partition, ranges } => {
-                let mut missing = Vec::new();
-                for &range in ranges {
-                    for name in self.names_in(topic, *partition, range, &mut missing) {
-                        tickets.extend(get(self, name));
-                    }
+                let (there, missing) = self.places_in(topic, *partition, ranges);
+                for place in there {
+                    tickets.extend(get(self, place));
+                    names.push(Name::Offset(place.1));
                 }
-                Found { tickets, missing: Which::Offsets { partition: *partition, ranges: missing } }
+                Found { tickets, names, missing: Which::Offsets { partition: *partition, ranges: missing } }
             }
         }
     }
 
-    /// What the table has in a range of offsets; what it has not goes to `missing`, as ranges.
-    fn names_in(
+    /// Where an event of this id is. A concrete topic decides between several; else the first lent.
+    fn place_of(&self, topic: &str, id: EventId) -> Option<Place> {
+        let places: SmallVec<[Place; 1]> = match &self.by_id {
+            Some(by_id) => by_id.get(&id)?.clone(),
+            None => self.events.iter().filter(|(_, lent)| lent.id == id).map(|(place, _)| *place).collect(),
+        };
+        let concrete = self.logs.iter().any(|(name, _)| **name == *topic);
+        places.into_iter().find(|(log, _)| !concrete || *self.logs[*log as usize].0 == *topic)
+    }
+
+    /// What the table has in these ranges, which are in order and apart; and what it has not, as ranges.
+    fn places_in(
         &self,
         topic: &str,
         partition: u32,
-        (from, to): (Offset, Offset),
-        missing: &mut Vec<(Offset, Offset)>,
-    ) -> Vec<Name> {
-        let mut there: Vec<(Offset, Name)> = match &self.lent {
-            Lent::ById(events) => events
-                .iter()
-                .filter(|(_, entry)| entry.is_in(topic, partition) && (from..=to).contains(&entry.ticket.offset()))
-                .map(|(id, entry)| (entry.ticket.offset(), Name::Id(*id)))
-                .collect(),
-            Lent::ByPlace { logs, events } => {
-                let Some(log) = logs.iter().position(|(name, number)| **name == *topic && *number == partition) else {
-                    missing.push((from, to));
-                    return Vec::new();
-                };
-                let log = log as u32;
-                if to - from <= events.len() as u64 {
-                    let known = (from..=to).filter(|&offset| events.contains_key(&(log, offset)));
-                    known.map(|offset| (offset, Name::Place(log, offset))).collect()
-                } else {
-                    // Whoever names a huge range pays for what is lent, not for the range.
-                    let ours = events.keys().filter(|(at, offset)| *at == log && (from..=to).contains(offset));
-                    ours.map(|&(log, offset)| (offset, Name::Place(log, offset))).collect()
+        ranges: &[(Offset, Offset)],
+    ) -> (Vec<Place>, Vec<(Offset, Offset)>) {
+        let known = self.logs.iter().position(|(name, number)| **name == *topic && *number == partition);
+        let Some(log) = known.and_then(|at| u32::try_from(at).ok()) else {
+            return (Vec::new(), ranges.to_vec());
+        };
+        let span = ranges.iter().fold(0u64, |sum, (from, to)| sum.saturating_add(to - from));
+        // Whoever names huge ranges pays for what is lent, not for the ranges.
+        let sorted = (span > 2 * self.events.len() as u64).then(|| {
+            let mut offsets: Vec<Offset> =
+                self.events.keys().filter(|(at, _)| *at == log).map(|(_, offset)| *offset).collect();
+            offsets.sort_unstable();
+            offsets
+        });
+        let (mut there, mut missing) = (Vec::new(), Vec::new());
+        for &(from, to) in ranges {
+            let begin = there.len();
+            match &sorted {
+                Some(offsets) => {
+                    let first = offsets.partition_point(|offset| *offset < from);
+                    there.extend(offsets[first..].iter().take_while(|offset| **offset <= to).map(|at| (log, *at)));
                 }
+                None => there.extend((from..=to).map(|at| (log, at)).filter(|place| self.events.contains_key(place))),
             }
-        };
-        there.sort_unstable_by_key(|(offset, _)| *offset);
-        let mut next = from;
-        for (offset, _) in &there {
-            if *offset > next {
-                missing.push((next, offset - 1));
-            }
-            next = offset + 1;
+            add_holes((from, to), &there[begin..], &mut missing);
         }
-        if next <= to {
-            missing.push((next, to));
-        }
-        there.into_iter().map(|(_, name)| name).collect()
+        (there, missing)
     }
 
-    fn get_mut(&mut self, name: Name) -> Option<&mut Entry> {
-        match (&mut self.lent, name) {
-            (Lent::ById(events), Name::Id(id)) => events.get_mut(&id),
-            (Lent::ByPlace { events, .. }, Name::Place(log, offset)) => {
-                events.get_mut(&(log, offset)).map(|(_, entry)| entry)
-            }
-            (Lent::ByPlace { events, .. }, Name::Id(id)) => {
-                events.values_mut().find(|(known, _)| *known == id).map(|(_, entry)| entry)
-            }
-            (Lent::ById(_), Name::Place(..)) => None,
-        }
+    fn log_of(&mut self, delivery: &Delivery) -> u32 {
+        let (topic, partition) = (delivery.topic(), delivery.partition());
+        let known = self.logs.iter().position(|(name, number)| *number == partition && name == topic);
+        let at = known.unwrap_or_else(|| {
+            self.logs.push((topic.clone(), partition));
+            self.logs.len() - 1
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    fn remove(&mut self, name: Name) -> Option<Ticket> {
-        let entry = match (&mut self.lent, name) {
-            (Lent::ById(events), Name::Id(id)) => events.remove(&id)?,
-            (Lent::ByPlace { events, .. }, Name::Place(log, offset)) => events.remove(&(log, offset))?.1,
-            (Lent::ByPlace { events, .. }, Name::Id(id)) => {
-                let place = events.iter().find(|(_, (known, _))| *known == id).map(|(place, _)| *place)?;
-                events.remove(&place)?.1
+    fn forget_id(&mut self, id: EventId, place: Place) {
+        if let Some(by_id) = &mut self.by_id
+            && let MapEntry::Occupied(mut places) = by_id.entry(id)
+        {
+            places.get_mut().retain(|known| *known != place);
+            if places.get().is_empty() {
+                places.remove();
             }
-            (Lent::ById(_), Name::Place(..)) => return None,
-        };
-        Some(entry.ticket)
+        }
     }
 
     fn forget_expired(&mut self, now: Duration) {
-        match &mut self.lent {
-            Lent::ById(events) => events.retain(|_, entry| entry.deadline > now),
-            Lent::ByPlace { events, .. } => events.retain(|_, (_, entry)| entry.deadline > now),
+        let mut expired = Vec::new();
+        self.events.retain(|place, lent| {
+            let live = lent.deadline > now;
+            if !live {
+                expired.push((lent.id, *place));
+            }
+            live
+        });
+        expired.into_iter().for_each(|(id, place)| self.forget_id(id, place));
+    }
+}
+
+impl Found {
+    pub fn nothing(which: &Which) -> Self {
+        Self { tickets: smallvec![], names: smallvec![], missing: which.clone() }
+    }
+}
+
+/// What lies between the places that are there.
+fn add_holes((from, to): (Offset, Offset), there: &[Place], missing: &mut Vec<(Offset, Offset)>) {
+    let mut next = Some(from);
+    for (_, offset) in there {
+        if let Some(next) = next.filter(|next| next < offset) {
+            missing.push((next, offset - 1));
         }
+        next = offset.checked_add(1);
     }
-
-    pub fn len(&self) -> usize {
-        match &self.lent {
-            Lent::ById(events) => events.len(),
-            Lent::ByPlace { events, .. } => events.len(),
-        }
+    if let Some(next) = next.filter(|next| *next <= to) {
+        missing.push((next, to));
     }
-}
-
-#[derive(Clone, Copy)]
-enum Name {
-    Id(EventId),
-    Place(u32, Offset),
-}
-
-impl Entry {
-    fn is_in(&self, topic: &str, partition: u32) -> bool {
-        **self.ticket.topic() == *topic && self.ticket.partition() == partition
-    }
-}
-
-fn place_of(logs: &mut Vec<(TopicName, u32)>, topic: &TopicName, partition: u32) -> u32 {
-    let known = logs.iter().position(|(name, number)| *number == partition && name == topic);
-    let at = known.unwrap_or_else(|| {
-        logs.push((topic.clone(), partition));
-        logs.len() - 1
-    });
-    at as u32
 }

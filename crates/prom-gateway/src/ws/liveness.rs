@@ -12,28 +12,52 @@ use super::connection::End;
 use super::outbox::Outbox;
 use crate::Hub;
 
+/// While a token is judged.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
 /// What is known about a client's life.
 pub struct Pulse {
     state: Mutex<State>,
     changed: Notify,
 }
 
+/// Times are on the monotonic clock.
 struct State {
-    /// On the monotonic clock.
     heard: Duration,
+    /// The first ping that nothing came after.
+    pinged: Option<Duration>,
     connected: Duration,
     authenticated: bool,
     expires_at_ms: Option<EpochMs>,
+    at_work: Option<Work>,
+}
+
+/// Why a connection is not being read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// A token is being judged: its deadline was kept.
+    Judging,
+    /// Too much is under way.
+    Waiting,
 }
 
 impl Pulse {
     pub fn new(now: Duration) -> Self {
-        let state = State { heard: now, connected: now, authenticated: false, expires_at_ms: None };
+        let state = State {
+            heard: now,
+            pinged: None,
+            connected: now,
+            authenticated: false,
+            expires_at_ms: None,
+            at_work: None,
+        };
         Self { state: Mutex::new(state), changed: Notify::new() }
     }
 
     pub fn heard(&self, now: Duration) {
-        self.state.lock().heard = now;
+        let mut state = self.state.lock();
+        state.heard = now;
+        state.pinged = None;
     }
 
     pub fn authenticated(&self, expires_at_ms: Option<EpochMs>) {
@@ -42,6 +66,15 @@ impl Pulse {
         state.expires_at_ms = expires_at_ms;
         drop(state);
         self.changed.notify_one();
+    }
+
+    /// Nothing is read until [`Pulse::reads_again`].
+    pub fn works(&self, work: Work) {
+        self.state.lock().at_work = Some(work);
+    }
+
+    pub fn reads_again(&self) {
+        self.state.lock().at_work = None;
     }
 }
 
@@ -63,8 +96,12 @@ pub async fn watch(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> End {
 fn look(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> Result<Duration, End> {
     let options = &hub.options;
     let now = hub.clock.monotonic();
-    let state = pulse.state.lock();
+    let mut state = pulse.state.lock();
     let mut wait = options.ping_interval;
+    if state.at_work == Some(Work::Judging) {
+        // The judgement is on its way and brings its own end.
+        return Ok(wait.min(LOOK_AGAIN));
+    }
     if !state.authenticated {
         let waited = now.saturating_sub(state.connected);
         let Some(left) = options.auth_deadline.checked_sub(waited).filter(|left| !left.is_zero()) else {
@@ -81,11 +118,17 @@ fn look(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> Result<Duration, End> {
         }
         wait = wait.min(Duration::from_millis(left_ms.unsigned_abs()));
     }
-    let silent = now.saturating_sub(state.heard);
-    if silent >= options.silence_limit {
-        return Err(End::quiet(CloseCode::Silent));
+    if state.at_work == Some(Work::Waiting) && outbox.has_room() {
+        // The hub is slow, not the client.
+        state.heard = now;
+        state.pinged = None;
     }
-    if silent >= options.ping_interval {
+    if now.saturating_sub(state.heard) >= options.ping_interval {
+        let unanswered = now.saturating_sub(*state.pinged.get_or_insert(now));
+        let Some(left) = options.silence_limit.checked_sub(unanswered).filter(|left| !left.is_zero()) else {
+            return Err(End::quiet(CloseCode::Silent));
+        };
+        wait = wait.min(left);
         outbox.ping();
     }
     // A moment later, so that the clock is past the deadline when it is looked at.

@@ -6,15 +6,16 @@ use futures::future::join_all;
 use prom_protocol::Corr;
 use prom_protocol::frame::nack::Nack;
 
-use super::ack::{is_none, unknown_id};
+use super::ack::unknown_id;
 use super::burst::{Reply, Waiting};
 use super::connection::Connection;
 use crate::problem;
 
 impl Connection {
     pub(super) fn nack(&mut self, corr: Option<Corr>, frame: &Nack<'_>) {
-        let found = match self.settling(&frame.topic, &frame.group) {
-            Ok((_, group)) => group.inflight.lock().take(&frame.topic, &frame.which),
+        let taken = self.lent(&frame.topic, &frame.group, &frame.which, |lent, which| lent.take(&frame.topic, which));
+        let found = match taken {
+            Ok(found) => found,
             Err(problem) => return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem))),
         };
         let missing = self.missing(&frame.topic, &frame.group, found.missing);
@@ -31,7 +32,7 @@ impl Connection {
             let failed = join_all(nacked).await.into_iter().find_map(Result::err);
             match (failed, missing.await) {
                 (Some(error), _) | (None, Err(error)) => Reply::Err(problem::of_bus(&error)),
-                (None, Ok(unknown)) if is_none(&unknown) => Reply::Ok,
+                (None, Ok(unknown)) if unknown.is_empty() => Reply::Ok,
                 (None, Ok(_)) => Reply::Err(unknown_id()),
             }
         };

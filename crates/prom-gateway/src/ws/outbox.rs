@@ -49,6 +49,10 @@ impl Outbox {
         }
     }
 
+    pub fn has_room(&self) -> bool {
+        self.state.lock().has_room(self.limit)
+    }
+
     /// Appends whole frames; `write` puts their texts down with [`frame`].
     pub fn put(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.state.lock();

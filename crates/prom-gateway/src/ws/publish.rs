@@ -59,13 +59,14 @@ impl Connection {
     }
 
     /// Takes for so many events of each topic: for all of them or for none.
-    fn take_rates(&mut self, topics: &[(&str, usize)]) -> Result<(), Problem> {
+    /// One token for each event; one for a frame that publishes nothing.
+    pub(super) fn take_rates(&mut self, topics: &[(&str, usize)]) -> Result<(), Problem> {
         let limited = |refused: crate::rates::RetryAfter, what| Err(Problem::rate_limited(refused.millis(), what));
         if self.bucket.is_none() && self.hub.rates.is_unlimited() {
             return Ok(());
         }
         let now = self.hub.clock.monotonic();
-        let all = topics.iter().map(|(_, count)| count).sum();
+        let all = topics.iter().map(|(_, count)| count).sum::<usize>().max(1);
         if let Some(bucket) = &mut self.bucket
             && let Err(refused) = bucket.take(all, now)
         {

@@ -35,12 +35,15 @@ impl Connection {
             let msg = format!("this connection subscribes to {} already", name.topic);
             return Err(Problem::new(ErrorCode::AlreadySubscribed, msg));
         }
+        self.subscriptions.retain(|_, subscribed| !subscribed.task.is_finished());
         let most = self.hub.options.subscriptions_per_connection;
         if self.subscriptions.len() >= most {
             let msg = format!("this connection has {most} subscriptions, and no more are allowed; use a pattern");
             return Err(Problem::new(ErrorCode::BadRequest, msg));
         }
         let patterns = parse_patterns(&name.topic, &opts.topics)?;
+        // A new group is a durable thing: making many is limited as publishing is.
+        self.take_rates(&[])?;
         let group = name.group.as_deref().map(GroupName::parse).transpose().map_err(invalid)?;
         self.check_rights(&patterns, group.as_ref())?;
         check_supported(&opts)?;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prom_engine::SubscriptionControl;
 use prom_protocol::ErrorCode;
-use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::{SubscriptionName, Which};
 use prom_types::{GroupName, TopicPattern};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::connection::Connection;
-use super::inflight::Inflight;
+use super::inflight::{Found, Inflight};
 
 pub struct Subscribed {
     /// Everything it subscribes to.
@@ -57,17 +57,47 @@ impl Connection {
         self.subscriptions.get(name).ok_or_else(|| not_subscribed(&name.topic, name.group.as_deref()))
     }
 
-    /// The subscription that a settling frame means: by the string that was subscribed to, or by the
-    /// topic of an event.
-    pub(super) fn settling(&self, topic: &str, group: &str) -> Result<(&Subscribed, &InGroup), Problem> {
-        let of_group = || self.subscriptions.iter().filter(|(name, _)| name.group.as_deref() == Some(group));
-        let covers = |subscribed: &Subscribed| subscribed.patterns.iter().any(|pattern| pattern.matches(topic));
-        // Connections have few subscriptions.
-        let by_name = of_group().find(|(name, _)| name.topic == topic);
-        let found = by_name.or_else(|| of_group().find(|(_, subscribed)| covers(subscribed))).map(|(_, found)| found);
-        found
-            .and_then(|subscribed| Some((subscribed, subscribed.in_group()?)))
-            .ok_or_else(|| not_subscribed(topic, Some(group)))
+    /// What a settling frame names, wherever it is lent: first in the subscription of that name, then in
+    /// the others of the group that reach the topic.
+    pub(super) fn lent(
+        &self,
+        topic: &str,
+        group: &str,
+        which: &Which,
+        get: impl Fn(&mut Inflight, &Which) -> Found,
+    ) -> Result<Found, Problem> {
+        let mut all = Found::nothing(which);
+        let mut subscribed = false;
+        for (_, in_group) in self.of_group(topic, group) {
+            subscribed = true;
+            let found = get(&mut in_group.inflight.lock(), &all.missing);
+            all.tickets.extend(found.tickets);
+            all.names.extend(found.names);
+            all.missing = found.missing;
+            if all.missing.is_empty() {
+                break;
+            }
+        }
+        match subscribed {
+            true => Ok(all),
+            false => Err(not_subscribed(topic, Some(group))),
+        }
+    }
+
+    /// The subscriptions of a group that a topic may belong to, the one of that name first.
+    pub(super) fn of_group(&self, topic: &str, group: &str) -> impl Iterator<Item = (&Subscribed, &InGroup)> {
+        let of_group = |(name, subscribed): (&'_ SubscriptionName, &'_ Subscribed)| {
+            let named = name.topic == topic;
+            let covers = named || subscribed.patterns.iter().any(|pattern| pattern.matches(topic));
+            (name.group.as_deref() == Some(group) && covers).then_some(named)
+        };
+        let mut found: Vec<(bool, &Subscribed)> = self
+            .subscriptions
+            .iter()
+            .filter_map(|(name, subscribed)| Some((of_group((name, subscribed))?, subscribed)))
+            .collect();
+        found.sort_unstable_by_key(|(named, _)| !*named);
+        found.into_iter().filter_map(|(_, subscribed)| Some((subscribed, subscribed.in_group()?)))
     }
 
     /// Every subscription ends; what was lent goes back at once.

@@ -9,7 +9,7 @@ use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes};
 use serde_json::json;
 use tower::ServiceExt;
 
-use crate::home::{Ask, Home};
+use crate::home::{Ask, Home, Movable, token};
 
 async fn embedded() -> (Home, Arc<EmbeddedStore>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -101,4 +101,31 @@ async fn what_is_wrong_is_refused_before_anything_is_sent() {
     home.get("/export?topic=b").await.problem(404, "unknown_topic");
     let head = Ask::new(Method::HEAD, "/export?topic=a").send(&home).await;
     assert_eq!((head.status.as_u16(), head.content_type(), head.body.len()), (200, "application/x-ndjson", 0));
+}
+
+#[tokio::test]
+async fn a_token_that_expires_breaks_the_export_off() {
+    const EVENTS: usize = 64;
+    let clock = Movable::new();
+    let home = Home::protected_by(clock.clone()).await;
+    for n in 0..EVENTS {
+        home.bus.publish("a", json!({"n": n, "fill": "x".repeat(500_000)})).await.unwrap();
+    }
+    let request = axum::http::Request::get("/export?topic=a")
+        .header("authorization", format!("Bearer {}", token(&["subscribe:a"])))
+        .body(axum::body::Body::empty())
+        .unwrap();
+    let mut body = home.router().oneshot(request).await.unwrap().into_body();
+    http_body_util::BodyExt::frame(&mut body).await.unwrap().unwrap();
+    clock.put_forward_two_days();
+    let mut pieces = 1;
+    let error = loop {
+        match http_body_util::BodyExt::frame(&mut body).await {
+            Some(Ok(_)) => pieces += 1,
+            Some(Err(error)) => break error,
+            None => panic!("it ended as if it were whole, after {pieces} pieces"),
+        }
+    };
+    assert!(pieces < EVENTS / 2, "{pieces} pieces");
+    assert!(error.to_string().contains("the token has expired"), "{error}");
 }

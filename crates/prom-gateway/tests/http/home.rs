@@ -54,10 +54,25 @@ impl Home {
         Self::over(store, GatewayOptions::default(), AuthOptions::default()).await
     }
 
+    /// Tokens are needed, and the hub goes by this clock.
+    pub async fn protected_by(clock: Arc<Movable>) -> Self {
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+        Self::assemble(store, clock, GatewayOptions::default(), auth()).await
+    }
+
     pub async fn over(store: Arc<dyn Store>, options: GatewayOptions, auth: AuthOptions) -> Self {
+        Self::assemble(store, Arc::new(SystemClock::new()), options, auth).await
+    }
+
+    async fn assemble(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        options: GatewayOptions,
+        auth: AuthOptions,
+    ) -> Self {
         let bus = Bus::start(store, BusOptions::default()).await.unwrap();
         let auth = Authenticator::new(auth).unwrap();
-        let hub = Hub::new(bus.clone(), auth, Arc::new(SystemClock::new()), options);
+        let hub = Hub::new(bus.clone(), auth, clock, options);
         Self { bus, router: prom_gateway::http::router(hub) }
     }
 
@@ -110,6 +125,33 @@ impl Clock for Ticking {
 
     fn monotonic(&self) -> Duration {
         Duration::ZERO
+    }
+}
+
+/// The machine's clock, put forward as far as a test likes.
+pub struct Movable {
+    clock: SystemClock,
+    ahead_ms: AtomicI64,
+}
+
+impl Movable {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self { clock: SystemClock::new(), ahead_ms: AtomicI64::new(0) })
+    }
+
+    /// By then every token that a test makes has expired.
+    pub fn put_forward_two_days(&self) {
+        self.ahead_ms.fetch_add(2 * 24 * 60 * 60 * 1000, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Movable {
+    fn now_ms(&self) -> i64 {
+        self.clock.now_ms() + self.ahead_ms.load(Ordering::Relaxed)
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.clock.monotonic()
     }
 }
 

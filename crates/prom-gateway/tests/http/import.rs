@@ -1,17 +1,19 @@
 //! `/import`.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Method;
 use bytes::Bytes;
-use prom_engine::TopicSettings;
+use futures::StreamExt;
+use prom_engine::{Bus, TopicSettings};
 use prom_gateway::{GatewayOptions, Rate, RateOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::home::{Ask, Home};
+use crate::home::{Ask, Home, Movable, token, until};
 
 fn without_place(event: &Value) -> Value {
     let mut event = event.clone();
@@ -162,4 +164,44 @@ async fn a_client_that_asks_whether_to_send_is_told_to_before_the_answer_begins(
     let mut answer = [0; 15];
     socket.read_exact(&mut answer).await.unwrap();
     assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 200 OK");
+}
+
+type Piece = Result<Bytes, std::io::Error>;
+
+/// A thousand lines, and more of them once those are stored and the token has expired.
+fn outlives_its_token(bus: Bus, clock: Arc<Movable>, more: usize) -> impl futures::Stream<Item = Piece> {
+    const LINE: &str = "{\"topic\":\"a\",\"payload\":1}\n";
+    let expires = async move {
+        let stored = async || bus.read("a", 0, 0, 2000).await.map_or(0, |page| page.events.len());
+        until("the first batch is stored", || async { stored().await == 1000 }).await;
+        clock.put_forward_two_days();
+        Ok(Bytes::new())
+    };
+    let first = futures::stream::iter([Ok(Bytes::from(LINE.repeat(1000)))]);
+    first.chain(futures::stream::once(expires)).chain(futures::stream::iter((0..more).map(|_| Ok(LINE.into()))))
+}
+
+#[tokio::test]
+async fn a_token_that_expires_ends_the_import_and_the_report_says_where() {
+    let clock = Movable::new();
+    let home = Home::protected_by(clock.clone()).await;
+    let body = Body::from_stream(outlives_its_token(home.bus.clone(), clock, 10));
+    let ask = Ask::new(Method::POST, "/import").token(&["publish"]).body(body);
+    let told = ask.send(&home).await.lines();
+    assert_eq!((&told[0]["line"], &told[0]["error"]["code"]), (&json!(1001), &json!("jwt_expired")), "{told:?}");
+    assert_eq!(told[1..], [json!({"imported": 1000, "duplicates": 0, "failed": 10})]);
+    assert_eq!(home.bus.read("a", 0, 0, 2000).await.unwrap().events.len(), 1000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_still_sending_hears_that_its_token_expired() {
+    let clock = Movable::new();
+    let home = Home::protected_by(clock.clone()).await;
+    let address = serve(&home).await;
+    let body = reqwest::Body::wrap_stream(outlives_its_token(home.bus.clone(), clock, 5_000_000));
+    let request = reqwest::Client::new().post(format!("http://{address}/import")).bearer_auth(token(&["publish"]));
+    let text = request.body(body).send().await.unwrap().text().await.unwrap();
+    assert!(text.contains("jwt_expired"), "{text}");
+    let sums: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!((&sums["imported"], &sums["failed"]), (&json!(1000), &json!(1000)));
 }

@@ -44,6 +44,23 @@ async fn a_batch_gets_as_far_as_the_rate_and_an_atomic_one_not_at_all() {
 }
 
 #[tokio::test]
+async fn an_atomic_batch_that_one_topic_refuses_takes_nothing_from_the_others() {
+    let home = limited(RateOptions { per_topic: slow(2.0), ..RateOptions::default() }, AuthOptions::default()).await;
+    let event = |topic: &str| json!({"topic": topic, "payload": 1});
+    for _ in 0..2 {
+        home.post("/publish", event("used.up").to_string()).await.json();
+    }
+    let batch = json!([event("a"), event("b"), event("used.up"), event("c"), event("d")]).to_string();
+    // In whatever order topics are looked at, each would be first some time.
+    for _ in 0..16 {
+        home.post("/publish?atomic=1", batch.clone()).await.problem(429, "rate_limited");
+    }
+    for topic in ["a", "b", "c", "d"] {
+        home.post("/publish?atomic=1", json!([event(topic), event(topic)]).to_string()).await.json();
+    }
+}
+
+#[tokio::test]
 async fn subjects_share_a_rate_over_all_topics() {
     let home = limited(RateOptions { per_subject: slow(2.0), ..RateOptions::default() }, auth()).await;
     for (topic, status) in [("a", 200), ("b", 200), ("c", 429)] {

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use prom_engine::{Position, TopicSettings};
+use prom_store::{Commit, DocumentWrite};
 use serde_json::json;
 
 use crate::home::{Ask, Home};
@@ -100,4 +101,37 @@ async fn reserved_topics_are_read_with_rights_that_name_them() {
     let audit = |scope: &'static str| Ask::new(Method::GET, "/replay?topic=system.audit").token(&[scope]);
     audit("subscribe:**").send(&home).await.problem(403, "forbidden");
     assert_eq!(audit("subscribe:system.audit").send(&home).await.json()["count"], 1);
+}
+
+#[tokio::test]
+async fn changing_a_part_of_a_group_needs_the_right_to_all_of_it() {
+    let home = protected().await;
+    // It joins the other two: what changes for one of them changes for both.
+    home.bus.subscribe("shop.*", "ours").from(Position::Earliest).start().await.unwrap().unsubscribe().await;
+    let change = json!({"topic": "shop.orders", "maxAttempts": 7}).to_string();
+    let patch = |scopes: &[&str]| Ask::new(Method::PATCH, "/groups/ours").token(scopes).body(change.clone());
+    let attempts = async || -> Vec<Option<u32>> {
+        let group = home.bus.groups().await.unwrap().into_iter().find(|group| group.name.as_str() == "ours").unwrap();
+        group.subscriptions.iter().map(|subscription| subscription.options.max_attempts).collect()
+    };
+    for scopes in [&["admin:shop.orders"][..], &["admin:shop.orders", "admin:shop.state"], &["admin:other"]] {
+        patch(scopes).send(&home).await.problem(403, "forbidden");
+        assert_eq!(attempts().await, [None; 3], "{scopes:?}");
+    }
+    patch(&["admin:shop.*"]).send(&home).await.json();
+    assert_eq!(attempts().await, [Some(7); 3]);
+}
+
+#[tokio::test]
+async fn a_group_that_subscribes_to_nothing_is_changed_and_deleted_by_those_who_administer_the_hub() {
+    let home = protected().await;
+    let empty = json!({"subscriptions": [], "created_ts": 1, "last_used_ts": 1}).to_string();
+    let document = DocumentWrite::put("groups", "idle", empty.into_bytes());
+    home.bus.store().commit(Commit::document(document)).await.unwrap();
+    for (method, body) in [(Method::PATCH, "{}"), (Method::PATCH, r#"{"topic":"shop.orders"}"#), (Method::DELETE, "")] {
+        let ask = |scope: &str| Ask::new(method.clone(), "/groups/idle").token(&[scope]).body(body);
+        ask("admin:shop.**").send(&home).await.problem(403, "forbidden");
+        let answer = ask("admin").send(&home).await;
+        assert_ne!(answer.status, 403, "{method} {body}: {}", answer.text());
+    }
 }

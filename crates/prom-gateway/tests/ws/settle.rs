@@ -187,10 +187,85 @@ async fn of_many_acks_those_that_expired_are_named_and_the_rest_is_settled() {
     slow.ok(json!({"op": "PAUSE", "topic": "a", "group": "g"})).await;
     subscribe(&mut quick, "a", json!({})).await;
     quick.event().await;
-    for unknown in [json!([expired]), json!([expired, NOBODYS])] {
+    let nobodys_either = "0192f0c1-2345-7abc-8def-00000000ffff";
+    for unknown in [json!([expired]), json!([expired, nobodys_either])] {
         let mut ids = unknown.as_array().unwrap().clone();
         ids.push(json!(NOBODYS));
         let ok = slow.ok(json!({"op": "ACK", "topic": "a", "group": "g", "ids": ids})).await;
         assert!(ok["unknown"].as_array().unwrap().contains(&expired), "{ok}");
     }
+}
+
+#[tokio::test]
+async fn one_id_in_two_topics_is_two_events() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    client.ok(json!({"op": "SUBSCRIBE", "topic": "o.*", "group": "g", "opts": {"from": "earliest"}})).await;
+    let id = "0192f0c1-2345-7abc-8def-0123456789ab";
+    for topic in ["o.a", "o.b"] {
+        client.ok(json!({"op": "PUBLISH", "topic": topic, "payload": 1, "opts": {"id": id}})).await;
+        assert_eq!(client.event().await["event"]["topic"], topic);
+    }
+    client.ok(json!({"op": "ACK", "topic": "o.a", "group": "g", "id": id})).await;
+    assert_eq!(scene.bus.cursor("o.a", "g").await.unwrap()[0].offset, 1);
+    assert_eq!(scene.bus.cursor("o.b", "g").await.unwrap()[0].offset, 0, "nobody acked it");
+    client.ok(json!({"op": "ACK", "topic": "o.*", "group": "g", "id": id})).await;
+    assert_eq!(scene.bus.cursor("o.b", "g").await.unwrap()[0].offset, 1);
+}
+
+#[tokio::test]
+async fn an_event_of_overlapping_subscriptions_is_settled_by_its_own_topic() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    for topic in ["a.*", "a.b", "**"] {
+        client.ok(json!({"op": "SUBSCRIBE", "topic": topic, "group": "g", "opts": {"from": "earliest"}})).await;
+    }
+    for n in 0..30 {
+        scene.bus.publish("a.b", json!(n)).await.unwrap();
+        let id = client.event().await["event"]["id"].clone();
+        client.ok(json!({"op": "ACK", "topic": "a.b", "group": "g", "id": id})).await;
+    }
+    assert_eq!(scene.bus.cursor("a.b", "g").await.unwrap()[0].offset, 30);
+}
+
+#[tokio::test]
+async fn what_is_sent_before_leaving_is_settled() {
+    let scene = Scene::open().await;
+    for n in 0..50 {
+        scene.bus.publish("a", json!(n)).await.unwrap();
+    }
+    let mut client = scene.client().await;
+    client.ok(json!({"op": "SUBSCRIBE", "topic": "a", "group": "g", "opts": {"from": "earliest"}})).await;
+    let mut ids = Vec::new();
+    for _ in 0..50 {
+        ids.push(client.event().await["event"]["id"].clone());
+    }
+    for id in ids {
+        client.send(json!({"op": "ACK", "topic": "a", "group": "g", "id": id})).await;
+    }
+    client.send(json!({"op": "UNSUBSCRIBE", "topic": "a", "group": "g"})).await;
+    for _ in 0..51 {
+        let answer = client.frame().await;
+        assert_eq!(answer["op"], "OK", "{answer}");
+    }
+    assert_eq!(scene.bus.cursor("a", "g").await.unwrap()[0].offset, 50);
+}
+
+#[tokio::test]
+async fn a_frame_names_each_event_once() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    client.ok(json!({"op": "SUBSCRIBE", "topic": "a", "group": "g"})).await;
+    let all = u64::MAX;
+    for offsets in [json!([[0, all], [0, all]]), json!([[5, 9], [3, 4]]), json!([[1, 2], [2, 3]])] {
+        for op in ["ACK", "NACK", "MODACK"] {
+            let frame = json!({"op": op, "topic": "a", "group": "g", "offsets": offsets, "extend_ms": 1});
+            client.err("bad_request", frame).await;
+        }
+    }
+    let id = "0192f0c1-2345-7abc-8def-0123456789ab";
+    client.err("bad_request", json!({"op": "ACK", "topic": "a", "group": "g", "ids": [id, id]})).await;
+    client.err("too_large", json!({"op": "NACK", "topic": "a", "group": "g", "offsets": [[0, all]]})).await;
+    let ok = client.ok(json!({"op": "MODACK", "topic": "a", "group": "g", "offsets": [[0, all]], "extend_ms": 1})).await;
+    assert_eq!(ok["unknown"], json!([[0, all]]));
 }

@@ -246,3 +246,31 @@ async fn a_connection_has_so_many_subscriptions_and_no_more() {
     client.ok(subscribe("c", "g", json!({}))).await;
     scene.client().await.ok(subscribe("d", "g", json!({}))).await;
 }
+
+#[tokio::test]
+async fn what_was_published_before_subscribing_to_the_latest_is_not_among_it() {
+    let scene = Scene::open().await;
+    for _ in 0..20 {
+        let mut client = scene.client().await;
+        client.send(json!({"op": "PUBLISH", "topic": "a", "payload": "before"})).await;
+        client.send(json!({"op": "SUBSCRIBE", "topic": "a", "opts": {"from": "latest"}})).await;
+        client.send(json!({"op": "PUBLISH", "topic": "a", "payload": "after"})).await;
+        let payload = loop {
+            let frame = client.frame().await;
+            match frame["op"].as_str() {
+                Some("OK") => {}
+                _ => break frame["event"]["payload"].clone(),
+            }
+        };
+        assert_eq!(payload, "after");
+    }
+}
+
+#[tokio::test]
+async fn a_frame_with_a_field_twice_is_refused_with_its_correlation() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    client.send_text(r#"{"op":"PUBLISH","topic":"a","topic":"b","payload":1,"corr":"x"}"#).await;
+    let answer = client.frame().await;
+    assert_eq!((&answer["code"], &answer["corr"]), (&json!("bad_request"), &json!("x")), "{answer}");
+}

@@ -48,11 +48,20 @@ impl Which {
             if ranges.iter().any(|(from, to)| from > to) {
                 return Err(FrameError::field("offsets", "has a range that ends before it begins"));
             }
+            // Each event once: what a frame costs follows from what it names.
+            if ranges.windows(2).any(|pair| pair[0].1 >= pair[1].0) {
+                return Err(FrameError::field("offsets", "must have its ranges in order and apart from each other"));
+            }
             let partition = optional("partition", fields.partition, field::number)?.unwrap_or_default();
             return Ok(Self::Offsets { partition, ranges });
         }
         if let Some(ids) = optional("ids", fields.ids, field::event_ids)? {
             bounded(ids.len())?;
+            let mut sorted = ids.clone();
+            sorted.sort_unstable();
+            if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+                return Err(FrameError::field("ids", "names an event twice"));
+            }
             return Ok(Self::Ids(ids.into()));
         }
         Ok(Self::Ids(smallvec![required("id", fields.id, field::event_id)?]))
@@ -86,6 +95,18 @@ impl Which {
                     out.push(b']');
                 }
                 out.push(b']');
+            }
+        }
+    }
+}
+
+impl Which {
+    /// How many events it can name at most.
+    pub(super) fn most(&self) -> u64 {
+        match self {
+            Self::Ids(ids) => ids.len() as u64,
+            Self::Offsets { ranges, .. } => {
+                ranges.iter().fold(0, |sum, (from, to)| sum.saturating_add((to - from).saturating_add(1)))
             }
         }
     }

@@ -89,13 +89,27 @@ impl<'a> Request<'a> {
         if first != Some(&b'{') {
             return Err(alone(FrameError::Json { reason: "a frame begins with {".to_owned() }));
         }
-        let fields: Fields<'a> = serde_json::from_slice(text).map_err(|error| alone(error.into()))?;
+        let fields: Fields<'a> = match serde_json::from_slice(text) {
+            Ok(fields) => fields,
+            Err(error) => return Err(Refused { corr: corr_alone(text), error: error.into() }),
+        };
         let corr = field::optional("corr", fields.corr, |_, raw| Corr::read(raw)).map_err(alone)?;
         match ClientFrame::read(text, &fields) {
             Ok(frame) => Ok(Self { corr, frame }),
             Err(error) => Err(Refused { corr, error }),
         }
     }
+}
+
+/// The correlation of a frame that cannot be read otherwise, such as one with a field twice.
+fn corr_alone(text: &[u8]) -> Option<Corr> {
+    #[derive(Deserialize)]
+    struct Alone<'a> {
+        #[serde(borrow)]
+        corr: Raw<'a>,
+    }
+    let alone: Alone<'_> = serde_json::from_slice(text).ok()?;
+    Corr::read(alone.corr?).ok()
 }
 
 impl<'a> ClientFrame<'a> {

@@ -52,3 +52,17 @@ pub enum Which {
         ranges: Vec<(prom_types::Offset, prom_types::Offset)>,
     },
 }
+
+impl Which {
+    /// A single event by its id, as plain clients name it.
+    pub fn is_one(&self) -> bool {
+        matches!(self, Self::Ids(ids) if ids.len() == 1)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Ids(ids) => ids.is_empty(),
+            Self::Offsets { ranges, .. } => ranges.is_empty(),
+        }
+    }
+}

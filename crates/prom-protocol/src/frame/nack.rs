@@ -7,7 +7,7 @@ use super::client::Fields;
 use super::field::{self, optional, required};
 use super::write::Object;
 use super::{Corr, FrameError, Which};
-use crate::limits::REASON_BYTES;
+use crate::limits::{BATCH_ITEMS, REASON_BYTES};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Nack<'a> {
@@ -25,10 +25,15 @@ impl<'a> Nack<'a> {
             let size = reason.len();
             return Err(FrameError::field("reason", &format!("has {size} bytes, at most {REASON_BYTES} fit")));
         }
+        let which = Which::read(fields)?;
+        if which.most() > BATCH_ITEMS as u64 {
+            // Each keeps the reason.
+            return Err(FrameError::TooLarge(format!("a frame gives back at most {BATCH_ITEMS} events")));
+        }
         Ok(Self {
             topic: required("topic", fields.topic, field::text)?,
             group: required("group", fields.group, field::text)?,
-            which: Which::read(fields)?,
+            which,
             reason,
             delay_ms: optional("delay_ms", fields.delay_ms, field::number)?,
         })

@@ -71,6 +71,11 @@ impl Decoder {
         Self { role, limit, fragments: None }
     }
 
+    /// From the next frame on.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// The next message, or `None` when the buffer holds no whole one.
     pub fn next(&mut self, buffer: &mut BytesMut) -> Result<Option<Message>, WireError> {
         loop {

@@ -47,16 +47,22 @@ fn by_time(log: &Log, files: &OpenFiles, interval: u64, time: EpochMs) -> Result
 }
 
 fn by_id(log: &Log, files: &OpenFiles, interval: u64, id: EventId) -> Result<Option<Offset>, StoreError> {
+    let mut unsealed_ids = log.unsealed_ids.lock();
+    // Under that lock, so that what one look finds sealed is not unsealed for the next.
     let (segments, start) = snapshot(log);
-    let mut unsealed_from = start;
-    for segment in segments.iter().filter(|segment| segment.is_sealed()) {
-        unsealed_from = unsealed_from.max(segment.end());
-    }
-    let newest = scan_for(log, files, interval, unsealed_from, |record| record.id() == id)?;
+    let (sealed, active): (Vec<_>, Vec<_>) = segments.iter().partition(|segment| segment.is_sealed());
+    let unsealed_from = match (active.first(), sealed.last()) {
+        // Not the log's start: that moves within the segment, and the table would be made anew each time.
+        (Some(active), _) => active.base,
+        (None, Some(last)) => last.end().max(start),
+        (None, None) => start,
+    };
+    let newest = unsealed_ids.find(log, files, interval, unsealed_from, id)?;
+    drop(unsealed_ids);
     if newest.is_some() {
         return Ok(newest);
     }
-    for segment in segments.iter().rev().filter(|segment| segment.is_sealed()) {
+    for segment in sealed.into_iter().rev() {
         if let Some(offset) = segment.find_id(files, id)?.filter(|offset| *offset >= start) {
             return Ok(Some(offset));
         }

@@ -8,13 +8,15 @@
 //! ```
 //!
 //! The journal's writer adds chunks, the filler moves `filled_to`, readers take whichever holds what
-//! they want. Everything here is behind one short lock per log.
+//! they want. Everything here is behind one short lock per log, but for the table in which ids are
+//! looked up: that has its own.
 
 pub(crate) mod buffers;
 pub(crate) mod find;
 pub(crate) mod ids;
 pub(crate) mod read;
 pub(crate) mod tail;
+mod unsealed_ids;
 
 use std::sync::Arc;
 
@@ -25,11 +27,14 @@ use tokio::sync::watch;
 
 use crate::segment::Segment;
 pub(crate) use tail::{Chunk, Tail};
+use unsealed_ids::UnsealedIds;
 
 /// A log and whoever waits for it.
 pub(crate) struct Log {
     pub(crate) name: LogName,
     pub(crate) state: Mutex<LogState>,
+    /// Held by whoever looks an id up, also while it reads; taken before `state`.
+    unsealed_ids: Mutex<UnsealedIds>,
     watch: watch::Sender<Bounds>,
 }
 
@@ -56,7 +61,7 @@ pub(crate) struct LogState {
 impl Log {
     pub(crate) fn new(name: LogName, state: LogState) -> Self {
         let (watch, _) = watch::channel(state.bounds);
-        Self { name, state: Mutex::new(state), watch }
+        Self { name, state: Mutex::new(state), unsealed_ids: Mutex::default(), watch }
     }
 
     pub(crate) fn watch(&self) -> HeadWatch {

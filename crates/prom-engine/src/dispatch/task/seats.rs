@@ -13,17 +13,19 @@ pub(super) struct Seat {
     pub outlet: Arc<Outlet>,
     /// What the machine was told.
     pub paused: bool,
+    /// It ended, and what it had to say before was heard.
+    pub leaving: bool,
 }
 
 impl Task {
     pub(super) fn take_in_joiners(&mut self) {
         for outlet in self.group.take_joining(&self.cursor.log) {
             self.machine.join(outlet.id, outlet.taste.ack_timeout);
-            self.seats.push(Seat { outlet, paused: false });
+            self.seats.push(Seat { outlet, paused: false, leaving: false });
         }
     }
 
-    /// Lets go of those who ended, passes on who paused.
+    /// Lets go of those who leave, passes on who paused.
     pub(super) fn look_after_seats(&mut self, now: Duration) {
         let draining = *self.phase.borrow() != Phase::Open;
         let mut at = 0;
@@ -39,7 +41,7 @@ impl Task {
                     seat.outlet.give_back(&self.wake, 0);
                 }
             }
-            if !seat.outlet.is_ended() {
+            if !seat.leaving {
                 at += 1;
                 continue;
             }

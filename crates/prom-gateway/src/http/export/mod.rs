@@ -2,7 +2,8 @@
 //!
 //! Promises: partition by partition in offset order; what was there when the export began, no more;
 //! memory stays flat whatever the topic's size and however slowly the client reads. An export that
-//! cannot go on breaks off without a proper end, so that nobody takes a part for the whole.
+//! cannot go on breaks off without a proper end, so that nobody takes a part for the whole. So does
+//! one whose token expires meanwhile.
 
 mod format;
 mod stream;
@@ -99,7 +100,7 @@ pub(super) async fn export(
         true => stream::OnDamage::Skip,
         false => stream::OnDamage::BreakOff,
     };
-    let body = Body::from_stream(stream::start(bus.clone(), parts, format, damage));
+    let body = Body::from_stream(stream::start(api.hub.clone(), caller, parts, format, damage));
     Ok(([(CONTENT_TYPE, format.content_type())], body).into_response())
 }
 

@@ -7,14 +7,18 @@
 //! The next page is read while the chunk before it is on its way. When the client goes, the queue
 //! closes and the task ends.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures::Stream;
-use prom_engine::Bus;
+use prom_auth::AuthError;
 use prom_store::{ReadBatch, ReadLimit};
 use tokio::sync::mpsc;
 
 use super::Part;
 use super::format::{Before, Format};
+use crate::Hub;
+use crate::http::caller::Caller;
 use crate::http::limits::{EXPORT_CHUNK_BYTES, EXPORT_CHUNKS_WAITING, EXPORT_READ_BYTES, EXPORT_READ_EVENTS};
 
 /// What to do where events cannot be read any more.
@@ -31,28 +35,41 @@ pub(super) struct BrokenOff(String);
 
 type Chunk = Result<Bytes, BrokenOff>;
 
-pub(super) fn start(bus: Bus, parts: Vec<Part>, format: Format, damage: OnDamage) -> impl Stream<Item = Chunk> + use<> {
+pub(super) fn start(
+    hub: Arc<Hub>,
+    caller: Caller,
+    parts: Vec<Part>,
+    format: Format,
+    damage: OnDamage,
+) -> impl Stream<Item = Chunk> + use<> {
     let (chunks, waiting) = mpsc::channel(EXPORT_CHUNKS_WAITING);
     tokio::spawn(async move {
-        let mut export = Export { bus, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
-        match export.run(parts).await {
-            Ok(()) | Err(Ended::ClientLeft) => {}
+        let mut export = Export { hub, caller, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
+        let reason = match export.run(parts).await {
+            Ok(()) | Err(Ended::ClientLeft) => return,
+            Err(Ended::Refused(expired)) => {
+                tracing::info!(%expired, "an export broke off");
+                expired.to_string()
+            }
             Err(Ended::Failed(reason)) => {
                 tracing::error!(reason, "an export broke off");
-                let _client_left = export.chunks.send(Err(BrokenOff(reason))).await;
+                reason
             }
-        }
+        };
+        let _client_left = export.chunks.send(Err(BrokenOff(reason))).await;
     });
     futures::stream::unfold(waiting, |mut waiting| async move { Some((waiting.recv().await?, waiting)) })
 }
 
 enum Ended {
     ClientLeft,
+    Refused(AuthError),
     Failed(String),
 }
 
 struct Export {
-    bus: Bus,
+    hub: Arc<Hub>,
+    caller: Caller,
     format: Format,
     damage: OnDamage,
     chunks: mpsc::Sender<Chunk>,
@@ -74,7 +91,7 @@ impl Export {
         let limit = ReadLimit { events: EXPORT_READ_EVENTS, bytes: EXPORT_READ_BYTES };
         let mut from = part.from;
         while from < part.end {
-            let read = self.bus.store().read(&part.log, from, limit).await;
+            let read = self.hub.bus.store().read(&part.log, from, limit).await;
             let batch = read.map_err(|error| Ended::Failed(error.to_string()))?;
             self.check(&batch)?;
             self.batch(part, &batch).await?;
@@ -115,8 +132,11 @@ impl Export {
         if self.chunk.is_empty() {
             return Ok(());
         }
-        let chunk = std::mem::replace(&mut self.chunk, new_chunk());
-        self.chunks.send(Ok(chunk.into())).await.map_err(|_| Ended::ClientLeft)
+        // Room may come hours later: it is then that the token has to hold.
+        let room = self.chunks.reserve().await.map_err(|_| Ended::ClientLeft)?;
+        self.caller.is_still_let_in(&self.hub).map_err(Ended::Refused)?;
+        room.send(Ok(std::mem::replace(&mut self.chunk, new_chunk()).into()));
+        Ok(())
     }
 }
 

@@ -5,11 +5,13 @@ use prom_auth::Action;
 use prom_engine::Bus;
 use prom_types::{NewEvent, Offset, Receipt, TopicName};
 
+use super::BrokenOff;
 use super::report::Report;
 use crate::Hub;
 use crate::http::caller::Caller;
 use crate::http::limits::{IMPORT_BATCH_BYTES, IMPORT_BATCH_EVENTS};
 use crate::http::position::logs_of;
+use crate::http::problem::Problem;
 
 #[derive(Default)]
 pub(super) struct Batch {
@@ -37,8 +39,9 @@ impl Batch {
         self.lines.len() >= IMPORT_BATCH_EVENTS || self.bytes >= IMPORT_BATCH_BYTES
     }
 
-    /// Publishes what was gathered and tells the report; afterwards it is empty.
-    pub async fn publish(&mut self, hub: &Hub, caller: &Caller, report: &mut Report) {
+    /// Publishes what was gathered and tells the report; afterwards it is empty. Breaks off when the
+    /// caller's token has expired; nothing of the batch is stored then.
+    pub async fn publish(&mut self, hub: &Hub, caller: &Caller, report: &mut Report) -> Result<(), BrokenOff> {
         self.bytes = 0;
         let lines = std::mem::take(&mut self.lines);
         let (mut numbers, mut events) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
@@ -54,7 +57,10 @@ impl Batch {
             }
         }
         for (topic, count) in per_topic {
-            wait_for_rate(hub, caller, &topic, count).await;
+            if let Err(problem) = wait_for_rate(hub, caller, &topic, count).await {
+                report.not_imported(numbers.len());
+                return Err(BrokenOff { line: numbers.first().copied().unwrap_or_default(), problem });
+            }
             self.learn_ends(&hub.bus, topic).await;
         }
         self.fit_partitions(&mut events);
@@ -67,6 +73,7 @@ impl Batch {
                 Err(error) => report.bad(number, &error.into()),
             }
         }
+        Ok(())
     }
 
     /// A topic that is not there yet ends at 0 everywhere.
@@ -104,9 +111,13 @@ impl Batch {
     }
 }
 
-/// An import has no hurry: it waits until its turn.
-async fn wait_for_rate(hub: &Hub, caller: &Caller, topic: &TopicName, count: usize) {
-    while let Err(wait) = caller.take_rate(hub, topic, count) {
-        tokio::time::sleep(wait.0).await;
+/// An import has no hurry: it waits until its turn, for as long as its token holds.
+async fn wait_for_rate(hub: &Hub, caller: &Caller, topic: &TopicName, count: usize) -> Result<(), Problem> {
+    loop {
+        caller.is_still_let_in(hub)?;
+        match caller.take_rate(hub, topic, count) {
+            Ok(()) => return Ok(()),
+            Err(wait) => tokio::time::sleep(wait.0).await,
+        }
     }
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use bytes::{Buf, Bytes, BytesMut};
 
 use crate::http::body::Pieces;
-use crate::http::limits::IMPORT_LINE_BYTES;
+use crate::http::limits::{IMPORT_LINE_BYTES, IMPORT_LINGER};
 use crate::http::problem::{Code, Problem};
 
 /// Counted from 1; empty lines count and are left out.
@@ -36,6 +36,13 @@ impl Lines {
     /// How many lines were seen.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Lets the rest go by, for a while: a connection that is closed while its client still sends may
+    /// take the end of the answer with it.
+    pub async fn linger(mut self) {
+        let pass = async { while let Ok(Some(_)) = self.pieces.next().await {} };
+        let _still_sending = tokio::time::timeout(IMPORT_LINGER, pass).await;
     }
 
     pub async fn next(&mut self) -> Result<Option<Line>, Problem> {

@@ -2,7 +2,8 @@
 //!
 //! Promises: ids are kept and stored once, however often a file is imported; memory stays flat
 //! whatever the file's size; a bad line stops nothing and is described in the answer; where rates
-//! are limited the import is slowed down to them instead of refused.
+//! are limited the import is slowed down to them instead of refused; nothing is stored for a token
+//! that has expired meanwhile.
 
 mod batch;
 mod line;
@@ -26,6 +27,7 @@ use super::api::Api;
 use super::caller::Caller;
 use super::extract::{Params, topic_name};
 use super::problem::{Problem, Problems, PublishProblems};
+use crate::Hub;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -64,27 +66,47 @@ pub(super) async fn import(
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answer)).into_response())
 }
 
+/// The import cannot go on from this line.
+struct BrokenOff {
+    line: u64,
+    problem: Problem,
+}
+
 /// Runs beside the answer, so that errors and progress are told while lines still come.
 async fn run(api: Arc<Api>, caller: Caller, topic: Option<TopicName>, mut lines: Lines, mut report: Report) {
+    match store_all(&api.hub, &caller, topic.as_ref(), &mut lines, &mut report).await {
+        Ok(()) => report.end(),
+        Err(BrokenOff { line, problem }) => {
+            report.broken_off(line, &problem);
+            lines.linger().await;
+        }
+    }
+}
+
+async fn store_all(
+    hub: &Hub,
+    caller: &Caller,
+    topic: Option<&TopicName>,
+    lines: &mut Lines,
+    report: &mut Report,
+) -> Result<(), BrokenOff> {
     let mut batch = Batch::default();
     loop {
         match lines.next().await {
-            Ok(Some(Line::Whole { number, text })) => match line::read(&text, topic.as_ref()) {
+            Ok(Some(Line::Whole { number, text })) => match line::read(&text, topic) {
                 Ok(event) => batch.add(number, event, text.len()),
                 Err(problem) => report.bad(number, &problem),
             },
             Ok(Some(Line::TooLong { number, problem })) => report.bad(number, &problem),
-            Ok(None) => break,
+            Ok(None) => return batch.publish(hub, caller, report).await,
             Err(problem) => {
                 // What came before the body broke off is imported all the same.
-                batch.publish(&api.hub, &caller, &mut report).await;
-                return report.broken_off(lines.number(), &problem);
+                batch.publish(hub, caller, report).await?;
+                return Err(BrokenOff { line: lines.number(), problem });
             }
         }
         if batch.is_full() {
-            batch.publish(&api.hub, &caller, &mut report).await;
+            batch.publish(hub, caller, report).await?;
         }
     }
-    batch.publish(&api.hub, &caller, &mut report).await;
-    report.end();
 }

@@ -65,7 +65,12 @@ impl Report {
         self.tell(&format!("{{\"imported\":{imported},\"duplicates\":{duplicates},\"failed\":{failed}}}"));
     }
 
-    /// The body ended in the middle: what came before is imported.
+    /// So many lines were good and came too late.
+    pub fn not_imported(&mut self, lines: usize) {
+        self.failed += lines as u64;
+    }
+
+    /// The import ended in the middle: what came before is imported.
     pub fn broken_off(self, line: u64, problem: &Problem) {
         self.tell(&json!({"line": line, "error": problem}));
         self.end();

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use prom_auth::Action;
-use prom_types::{NewEvent, Receipt, TopicName};
+use prom_types::{NewEvent, Receipt};
 
 use crate::Hub;
 use crate::http::caller::Caller;
@@ -53,20 +53,23 @@ pub(super) async fn send_all_or_none(
     items: Vec<Result<NewEvent, Problem>>,
 ) -> Result<Vec<Receipt>, Problem> {
     let mut events = Vec::with_capacity(items.len());
-    let mut per_topic: HashMap<TopicName, usize> = HashMap::new();
     for (index, item) in items.into_iter().enumerate() {
         let event = item.map_err(|problem| problem.at(index))?;
         caller.may(Action::Publish, &event.topic).map_err(|problem| problem.at(index))?;
-        *per_topic.entry(event.topic.clone()).or_default() += 1;
         events.push(event);
     }
-    for (topic, count) in &per_topic {
-        caller.take_rate(hub, topic, *count)?;
-    }
+    caller.take_rates(hub, &per_topic(&events))?;
     let traced = TracedPublishes::of(hub, &events);
     let published = hub.bus.publish_batch(events).await;
     traced.ended(published.as_ref().err());
     Ok(published?)
+}
+
+/// How many events each topic has.
+fn per_topic(events: &[NewEvent]) -> Vec<(&str, usize)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    events.iter().for_each(|event| *counts.entry(&event.topic).or_default() += 1);
+    counts.into_iter().collect()
 }
 
 fn admit(hub: &Hub, caller: &Caller, event: &NewEvent) -> Result<(), Problem> {
