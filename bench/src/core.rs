@@ -17,10 +17,10 @@ use anyhow::Context;
 
 use crate::args::{Args, Output, Pace};
 use crate::bare::{BareFile, Ground, gathered};
+use crate::figure::{self, Figure, Goal};
 use crate::journal::behind::with_segments;
 use crate::place::Place;
 use crate::table::count;
-use crate::figure::{self, Figure, Goal};
 use scene::Scene;
 
 const TITLE: &str = "The bus on the embedded store, fsync on, 256-byte payloads";

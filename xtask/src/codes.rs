@@ -145,7 +145,13 @@ fn rust(codes: &Codes) -> Result<String> {
     lookup(&mut text, "http_status", status, "u16", errors.iter().map(|e| (&e.code, e.http.to_string())))?;
     let retry = |e: &ErrorCode| format!("Retry::{}", camel(&e.retry));
     lookup(&mut text, "retry", "", "Retry", errors.iter().map(|e| (&e.code, retry(e))))?;
-    lookup(&mut text, "meaning", "What it means.", "&'static str", errors.iter().map(|e| (&e.code, quoted(&e.meaning))))?;
+    lookup(
+        &mut text,
+        "meaning",
+        "What it means.",
+        "&'static str",
+        errors.iter().map(|e| (&e.code, quoted(&e.meaning))),
+    )?;
     lookup(&mut text, "fix", "What to do about it.", "&'static str", errors.iter().map(|e| (&e.code, quoted(&e.fix))))?;
     close_block(&mut text);
     text.push_str(DISPLAY);

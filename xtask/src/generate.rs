@@ -15,7 +15,10 @@ struct Generator {
 
 enum Program {
     /// An example of a package.
-    Example { package: &'static str, example: &'static str },
+    Example {
+        package: &'static str,
+        example: &'static str,
+    },
     Here(fn(&Path) -> Result<()>),
 }
 

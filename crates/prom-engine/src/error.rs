@@ -135,9 +135,7 @@ impl Error {
             Self::Fenced { group, topic, partition } => {
                 Self::Fenced { group: group.clone(), topic: topic.clone(), partition: *partition }
             }
-            Self::NotLeased { topic, offsets } => {
-                Self::NotLeased { topic: topic.clone(), offsets: offsets.clone() }
-            }
+            Self::NotLeased { topic, offsets } => Self::NotLeased { topic: topic.clone(), offsets: offsets.clone() },
             Self::Closed => Self::Closed,
             other => Self::AckFailed { reason: other.to_string() },
         }

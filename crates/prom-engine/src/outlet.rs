@@ -12,10 +12,7 @@
 //! no room is woken when room comes back, in turn with the others, and takes no more than its share
 //! while others wait.
 //!
-//! The queue is bounded in bytes as well: beyond [`QUEUE_BYTES`] nobody gets room until something is
-//! taken. How large events are is known only after they were leased, so room is given for as many as
-//! fit if they are like the last ones; the first ones are taken for the largest possible. What the
-//! last ones did not tell, and what several dispatchers were given at the same moment, comes on top.
+//! The queue is bounded in bytes as well: beyond that nobody gets room until something is taken.
 //!
 //! A lease costs an attempt only once the application has taken the delivery. Its time to settle
 //! begins then; while the delivery lies in the queue the same span bounds how long it may lie there.
@@ -24,6 +21,8 @@
 //! stuck holds nothing back from others. What is in the queue therefore always has a live lease,
 //! provided that a dispatcher calls [`Outlet::take_overdue`] before it lets leases expire, and with
 //! the same time.
+
+mod queue;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,13 +33,13 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::LogName;
 use prom_types::EpochMs;
-use prom_types::limits::PAYLOAD_BYTES;
 use tokio::sync::Notify;
 
+use self::queue::Queue;
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::SubscriberId;
 use crate::event::Origin;
-use crate::limits::{FREE_WAIT_SHARE, GAPS, QUEUE_BYTES};
+use crate::limits::{FREE_WAIT_SHARE, GAPS};
 use crate::meters::count_taken;
 use crate::turns::Turns;
 use crate::{Error, Gap};
@@ -72,15 +71,10 @@ pub(crate) struct Taste {
 struct State {
     /// Leased and not ended.
     in_flight: usize,
-    queue: VecDeque<Delivery>,
-    queued_bytes: usize,
-    /// What an event takes, judging by the last ones.
-    usual_bytes: usize,
+    queue: Queue,
     /// The wall clock when the monotonic one stood at zero, as of the last hand-over: so that taking
     /// does not have to read it.
     wall_origin_ms: EpochMs,
-    /// Nothing in the queue is overdue before this; saves looking through it.
-    none_overdue_before: Duration,
     /// What lay in the queue was withdrawn, and the application has not asked for more since.
     clogged: bool,
     /// Leased, and taken out of the queue again: no handler has seen them.
@@ -104,7 +98,7 @@ impl Outlet {
             taste,
             paused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
-            state: Mutex::new(State { usual_bytes: PAYLOAD_BYTES, ..State::default() }),
+            state: Mutex::default(),
             arrived: Notify::new(),
             eased: Notify::new(),
         }
@@ -194,17 +188,7 @@ impl Outlet {
             self.wake_all();
             return;
         }
-        if state.queue.is_empty() {
-            state.none_overdue_before = Duration::MAX;
-        }
-        let (events_before, bytes_before) = (state.queue.len(), state.queued_bytes);
-        for delivery in batch {
-            state.none_overdue_before = state.none_overdue_before.min(delivery.deadline());
-            state.queued_bytes += delivery.record().len();
-            state.queue.push_back(delivery);
-        }
-        let (events, bytes) = (state.queue.len() - events_before, state.queued_bytes - bytes_before);
-        state.learn_usual_bytes(events, bytes);
+        state.queue.push(batch);
         self.feed(&mut state);
         drop(state);
         self.arrived.notify_one();
@@ -220,26 +204,8 @@ impl Outlet {
     /// the subscriber gets nothing more until the application comes back for it.
     pub fn take_overdue(&self, now: Duration, origin: &Arc<Origin>) -> Vec<Ticket> {
         let mut state = self.state.lock();
-        if now < state.none_overdue_before {
-            return Vec::new();
-        }
-        let is_ours = |delivery: &Delivery| Arc::ptr_eq(&delivery.origin, origin);
-        let is_overdue = |delivery: &Delivery| is_ours(delivery) && delivery.deadline() <= now;
-        let mut overdue = Vec::new();
-        if state.queue.iter().any(is_overdue) {
-            state.clogged = true;
-            let mut withdrawn_bytes = 0;
-            state.queue.retain(|delivery| {
-                if is_ours(delivery) {
-                    overdue.push(delivery.ticket());
-                    withdrawn_bytes += delivery.record().len();
-                }
-                !is_ours(delivery)
-            });
-            state.queued_bytes -= withdrawn_bytes;
-        }
-        let first = state.queue.iter().map(Delivery::deadline).min();
-        state.none_overdue_before = first.unwrap_or(Duration::MAX);
+        let overdue = state.queue.take_overdue(now, origin);
+        state.clogged |= !overdue.is_empty();
         overdue
     }
 
@@ -252,7 +218,8 @@ impl Outlet {
     /// Drops from the queue what was fenced.
     pub fn forget_queued(&self, origin: &Arc<Origin>) {
         let mut state = self.state.lock();
-        state.queue.retain(|delivery| !Arc::ptr_eq(&delivery.origin, origin));
+        state.queue.take_all_of(origin);
+        self.feed(&mut state);
     }
 
     pub fn tell_gap(&self, gap: Gap) {
@@ -335,9 +302,8 @@ impl Outlet {
     pub fn end(&self) {
         let mut state = self.state.lock();
         self.ended.store(true, Ordering::Release);
-        let queue = std::mem::take(&mut state.queue);
-        state.queued_bytes = 0;
-        state.unseen.extend(queue.into_iter().map(|delivery| delivery.ticket()));
+        let unseen = state.queue.clear();
+        state.unseen.extend(unseen);
         drop(state);
         self.wake_all();
         self.arrived.notify_one();
@@ -374,8 +340,7 @@ impl Outlet {
     /// One delivery out of the queue. Most are taken at once and keep their deadline: telling the
     /// dispatcher of each would cost more than the little time it gives.
     fn pop(&self, state: &mut State, now: Duration) -> Option<Delivery> {
-        let mut delivery = state.queue.pop_front()?;
-        state.queued_bytes -= delivery.record().len();
+        let mut delivery = state.queue.pop()?;
         let deadline = now.saturating_add(self.taste.ack_timeout);
         let waited = deadline.saturating_sub(delivery.deadline());
         if waited > self.taste.ack_timeout / FREE_WAIT_SHARE {
@@ -393,14 +358,14 @@ impl Outlet {
 
     fn room(&self, state: &State) -> usize {
         match self.has_room(state) {
-            true => self.taste.max_in_flight.saturating_sub(state.in_flight).min(state.fitting()),
+            true => self.taste.max_in_flight.saturating_sub(state.in_flight).min(state.queue.fitting()),
             false => 0,
         }
     }
 
-    /// As asking for more than no [`Outlet::room`], without counting it.
+    /// Whether [`Outlet::room`] is more than none; cheaper than counting it.
     fn has_room(&self, state: &State) -> bool {
-        !state.clogged && state.in_flight < self.taste.max_in_flight && state.fits_one()
+        !state.clogged && state.in_flight < self.taste.max_in_flight && state.queue.fits_one()
     }
 
     /// Wakes the first hungry dispatcher if there is room for it.
@@ -419,23 +384,6 @@ impl Outlet {
 }
 
 impl State {
-    /// Whether another event of the usual size fits; an empty queue takes one of any size.
-    fn fits_one(&self) -> bool {
-        self.queue.is_empty() || self.queued_bytes + self.usual_bytes <= QUEUE_BYTES
-    }
-
-    /// How many events of the usual size fit, at least one.
-    fn fitting(&self) -> usize {
-        (QUEUE_BYTES.saturating_sub(self.queued_bytes) / self.usual_bytes.max(1)).max(1)
-    }
-
-    /// Larger events are believed at once, smaller ones within a few batches.
-    fn learn_usual_bytes(&mut self, events: usize, bytes: usize) {
-        if let Some(mean) = bytes.checked_div(events) {
-            self.usual_bytes = mean.max(self.usual_bytes / 8);
-        }
-    }
-
     fn wall_ms(&self, now: Duration) -> EpochMs {
         let since_origin = EpochMs::try_from(now.as_millis()).unwrap_or(EpochMs::MAX);
         self.wall_origin_ms.saturating_add(since_origin)
@@ -451,8 +399,7 @@ mod tests {
     fn outlet(max_in_flight: usize) -> Outlet {
         let taste = Taste { batch_size: 10, max_in_flight, ack_timeout: Duration::from_secs(1), member: None };
         let outlet = Outlet::new(1, taste);
-        // Events of no size: only the window counts.
-        outlet.state.lock().usual_bytes = 0;
+        outlet.state.lock().queue.expect_no_bytes();
         outlet
     }
 
@@ -491,7 +438,7 @@ mod tests {
     #[tokio::test]
     async fn events_of_unknown_size_are_taken_for_large_and_asking_in_vain_wakes_nobody() {
         let outlet = outlet(1000);
-        outlet.state.lock().usual_bytes = PAYLOAD_BYTES;
+        outlet.state.lock().queue = Queue::default();
         let (idle, other) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         assert_eq!(outlet.reserve(&idle, 100), 8);
         outlet.give_back(&idle, 8);
@@ -500,20 +447,6 @@ mod tests {
         assert_eq!(outlet.reserve(&idle, 100), 0, "others are first");
         outlet.give_back(&other, 8);
         assert!(idle.notified().now_or_never().is_some());
-    }
-
-    #[test]
-    fn larger_events_are_believed_at_once_and_smaller_ones_soon() {
-        let mut state = State { usual_bytes: 1 << 20, ..State::default() };
-        for (events, bytes, usual_bytes) in
-            [(8, 800, 1 << 17), (8, 800, 1 << 14), (1, 1 << 18, 1 << 18), (0, 0, 1 << 18)]
-        {
-            state.learn_usual_bytes(events, bytes);
-            assert_eq!(state.usual_bytes, usual_bytes);
-        }
-        assert_eq!(state.fitting(), 32);
-        state.queued_bytes = 2 * QUEUE_BYTES;
-        assert_eq!(state.fitting(), 1, "an empty queue takes one of any size");
     }
 
     #[test]

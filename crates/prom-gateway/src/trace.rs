@@ -105,10 +105,8 @@ impl TraceParent {
         let traceparent = header("traceparent")?;
         // version-trace-parent-flags; the last bit of the flags says that somebody records it.
         let flags = traceparent.rsplit('-').next().and_then(|flags| u8::from_str_radix(flags, 16).ok())?;
-        (flags & 1 == 1).then(|| Self {
-            traceparent: traceparent.to_owned(),
-            tracestate: header("tracestate").map(str::to_owned),
-        })
+        (flags & 1 == 1)
+            .then(|| Self { traceparent: traceparent.to_owned(), tracestate: header("tracestate").map(str::to_owned) })
     }
 }
 

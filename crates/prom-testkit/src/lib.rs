@@ -13,7 +13,7 @@ pub mod tools;
 
 pub use prom_store::contract::TestClock;
 
-pub use hub::{HubProcess, prom_binary};
 pub use faulty::{Faults, FaultyDisk, Place, Which};
+pub use hub::{HubProcess, prom_binary};
 pub use power_loss::{PowerLossDisk, Survival};
 pub use random::Random;

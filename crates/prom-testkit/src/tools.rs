@@ -39,7 +39,9 @@ pub fn python_packages(packages: &[&str]) -> Result<PathBuf, ToolError> {
     let python = folder.join("bin/python");
     once(&folder, || {
         run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages))
+        run(Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(packages))
     })?;
     Ok(python)
 }

@@ -14,15 +14,18 @@ fn promtool_accepts_the_metrics_and_dislikes_only_the_fixed_names_in_millisecond
     }
     let hub = HubProcess::in_memory().unwrap();
     let prom = |arguments: &[&str]| {
-        let output =
-            Command::new(prom_binary().unwrap()).args(arguments).args(["--url", &hub.url()]).output().unwrap();
+        let output = Command::new(prom_binary().unwrap()).args(arguments).args(["--url", &hub.url()]).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
     prom(&["pub", "a.b", "1"]);
     prom(&["sub", "a.b", "--group", "g", "--from", "earliest", "--count", "1"]);
     let metrics = get(&format!("{}/metrics", hub.url()));
-    let mut promtool =
-        Command::new("promtool").args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut promtool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     promtool.stdin.take().unwrap().write_all(metrics.as_bytes()).unwrap();
     let output = promtool.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

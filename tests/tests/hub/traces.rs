@@ -53,8 +53,7 @@ fn a_trace_goes_from_publish_to_delivery_and_a_collector_hears_of_both() {
     std::fs::write(&config, format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\n")).unwrap();
     let mut hub = HubProcess::start(&["--store", "memory", "--config", &config.to_string_lossy()], &[]).unwrap();
     let prom = |arguments: &[&str]| {
-        let output =
-            Command::new(prom_binary().unwrap()).args(arguments).args(["--url", &hub.url()]).output().unwrap();
+        let output = Command::new(prom_binary().unwrap()).args(arguments).args(["--url", &hub.url()]).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

@@ -41,7 +41,8 @@ pub fn greeting(config: &Config, file: Option<&Path>, at: &Addresses, prom: &str
     lines.push(format!("  {prom} pub hello '{{\"n\":1}}'{flags}"));
     lines.push(format!("  {prom} sub hello --from earliest{flags}"));
     if at.ops.is_some() {
-        lines.push(format!("  {prom} topics --url {http}{}", if config.auth.is_open() { "" } else { " --token TOKEN" }));
+        lines
+            .push(format!("  {prom} topics --url {http}{}", if config.auth.is_open() { "" } else { " --token TOKEN" }));
     }
     lines.join("\n")
 }

@@ -21,7 +21,8 @@ pub async fn run(Loaded { config, file }: Loaded) -> Outcome {
         () = signals.next() => return Ok(()),
     };
     let output = Output::new(Format::People);
-    let greeting = greeting::greeting(&config, file.as_deref(), &running.at, &greeting::how_to_call_this(), output.style);
+    let greeting =
+        greeting::greeting(&config, file.as_deref(), &running.at, &greeting::how_to_call_this(), output.style);
     // A hub serves also where nobody reads what it says.
     drop(output.line(greeting));
     signals.next().await;

@@ -189,3 +189,20 @@ async fn a_large_event_that_follows_small_ones_comes_too() {
         soon(delivery.ack()).await.unwrap();
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_moved_cursor_takes_out_of_the_queue_makes_room_for_as_much() {
+    let bus = bus().await;
+    publish_large(&bus, "large", 20).await;
+    let mut large = bus.subscribe("large", "g").from(Position::Earliest).start().await.unwrap();
+    let first = queued(&bus).await;
+    for _ in 0..3 {
+        soon(bus.set_cursor("large", 0, "g", Position::Earliest)).await.unwrap();
+        assert_eq!(queued(&bus).await, first);
+    }
+    for expected in 0..20 {
+        let delivery = next(&mut large).await;
+        assert_eq!(delivery.offset(), expected);
+        soon(delivery.ack()).await.unwrap();
+    }
+}

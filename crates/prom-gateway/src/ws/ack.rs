@@ -68,7 +68,10 @@ impl Connection {
         let concrete = TopicPattern::parse(topic).ok().filter(|pattern| pattern.as_topic().is_some());
         let patterns: Vec<TopicPattern> = match concrete {
             Some(topic) => vec![topic],
-            None => self.of_group(topic, group.as_deref().unwrap_or_default()).flat_map(|(subscribed, _)| subscribed.patterns.clone()).collect(),
+            None => self
+                .of_group(topic, group.as_deref().unwrap_or_default())
+                .flat_map(|(subscribed, _)| subscribed.patterns.clone())
+                .collect(),
         };
         let topic = topic.to_owned();
         async move {

@@ -39,7 +39,10 @@ pub enum Waiting {
     Publish,
     Batch(Vec<Item>),
     /// The next so many of the acks.
-    Ack { count: usize, form: AckForm },
+    Ack {
+        count: usize,
+        form: AckForm,
+    },
     Ready(Reply),
     Later(BoxFuture<'static, Reply>),
 }
@@ -47,7 +50,9 @@ pub enum Waiting {
 /// One event of a batch.
 pub enum Item {
     /// The next receipt; the id where the publisher gave one.
-    Publish { given: Option<EventId> },
+    Publish {
+        given: Option<EventId>,
+    },
     Refused(Problem),
 }
 
@@ -71,7 +76,11 @@ pub enum Reply {
     Subscribed(oneshot::Sender<()>),
     Welcome(Box<Welcome>),
     /// An atomic batch: its receipts, and the ids that the publisher gave.
-    Stored { receipts: Vec<Receipt>, given: Vec<Option<EventId>>, durability: Durability },
+    Stored {
+        receipts: Vec<Receipt>,
+        given: Vec<Option<EventId>>,
+        durability: Durability,
+    },
     /// Done, all but these.
     Unknown(Which),
     Err(Problem),

@@ -13,8 +13,8 @@ use prom_protocol::websocket::{Decoder, Message, Role, WireError};
 use prom_protocol::{ClientFrame, CloseCode, ErrorCode, Request};
 use tokio::sync::mpsc;
 
-use super::burst::{Burst, MOST, Reply, Sent, Waiting};
 use super::auth::Known;
+use super::burst::{Burst, MOST, Reply, Sent, Waiting};
 use super::liveness::{self, Pulse, Work};
 use super::outbox::{Outbox, frame};
 use super::read::Input;

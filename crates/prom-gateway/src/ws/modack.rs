@@ -15,9 +15,8 @@ impl Connection {
     pub(super) fn modack(&mut self, corr: Option<Corr>, frame: &Modack<'_>) {
         let extend = Duration::from_millis(frame.extend_ms);
         let deadline = self.hub.clock.monotonic().saturating_add(extend);
-        let renewed = self.lent(&frame.topic, &frame.group, &frame.which, |lent, which| {
-            lent.renew(&frame.topic, which, deadline)
-        });
+        let renewed = self
+            .lent(&frame.topic, &frame.group, &frame.which, |lent, which| lent.renew(&frame.topic, which, deadline));
         let found = match renewed {
             Ok(found) => found,
             Err(problem) => return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem))),

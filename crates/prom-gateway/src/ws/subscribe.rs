@@ -55,8 +55,7 @@ impl Connection {
                 let naming = if self.batches { Naming::Place } else { Naming::Id };
                 let window = opts.max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
                 let inflight = Arc::new(Mutex::new(Inflight::new(naming, window)));
-                let kind =
-                    Kind::Group(InGroup { group, control: subscription.control(), inflight: inflight.clone() });
+                let kind = Kind::Group(InGroup { group, control: subscription.control(), inflight: inflight.clone() });
                 let pump = deliver::Pump::new(self, name.clone(), subscription, inflight);
                 (kind, tokio::spawn(pump.run(begun)))
             }
@@ -108,8 +107,7 @@ async fn join(
         subscribe = subscribe.max_attempts(attempts);
     }
     if let Some(backoff) = opts.backoff {
-        subscribe =
-            subscribe.backoff(Duration::from_millis(backoff.first_ms), Duration::from_millis(backoff.max_ms));
+        subscribe = subscribe.backoff(Duration::from_millis(backoff.first_ms), Duration::from_millis(backoff.max_ms));
     }
     if let Some(expire_after_ms) = opts.expire_after {
         subscribe = subscribe.expire_after(Duration::from_millis(expire_after_ms));

@@ -266,6 +266,7 @@ async fn a_frame_names_each_event_once() {
     let id = "0192f0c1-2345-7abc-8def-0123456789ab";
     client.err("bad_request", json!({"op": "ACK", "topic": "a", "group": "g", "ids": [id, id]})).await;
     client.err("too_large", json!({"op": "NACK", "topic": "a", "group": "g", "offsets": [[0, all]]})).await;
-    let ok = client.ok(json!({"op": "MODACK", "topic": "a", "group": "g", "offsets": [[0, all]], "extend_ms": 1})).await;
+    let ok =
+        client.ok(json!({"op": "MODACK", "topic": "a", "group": "g", "offsets": [[0, all]], "extend_ms": 1})).await;
     assert_eq!(ok["unknown"], json!([[0, all]]));
 }

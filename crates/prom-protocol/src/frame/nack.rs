@@ -25,18 +25,14 @@ impl<'a> Nack<'a> {
             let size = reason.len();
             return Err(FrameError::field("reason", &format!("has {size} bytes, at most {REASON_BYTES} fit")));
         }
+        let (topic, group) =
+            (required("topic", fields.topic, field::text)?, required("group", fields.group, field::text)?);
         let which = Which::read(fields)?;
         if which.most() > BATCH_ITEMS as u64 {
             // Each keeps the reason.
             return Err(FrameError::TooLarge(format!("a frame gives back at most {BATCH_ITEMS} events")));
         }
-        Ok(Self {
-            topic: required("topic", fields.topic, field::text)?,
-            group: required("group", fields.group, field::text)?,
-            which,
-            reason,
-            delay_ms: optional("delay_ms", fields.delay_ms, field::number)?,
-        })
+        Ok(Self { topic, group, which, reason, delay_ms: optional("delay_ms", fields.delay_ms, field::number)? })
     }
 
     pub fn write(&self, out: &mut Vec<u8>, corr: Option<&Corr>) {

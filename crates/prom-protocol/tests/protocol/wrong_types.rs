@@ -137,10 +137,12 @@ fn fields_that_nobody_knows_are_ignored() {
 #[test]
 fn lists_and_reasons_have_limits() {
     let read = |frame: Value| Request::read(&Bytes::from(frame.to_string())).unwrap_err().error.code();
-    let many = |count: usize| json!((0..count).map(|_| ID).collect::<Vec<_>>());
+    let id = |n: usize| format!("0192f0c1-2345-7abc-8def-{n:012x}");
+    let many = |count: usize| json!((0..count).map(id).collect::<Vec<_>>());
     let settle = |ids: Value| json!({"op": "ACK", "topic": "a", "group": "g", "ids": ids});
     assert!(Request::read(&Bytes::from(settle(many(10_000)).to_string())).is_ok());
     assert_eq!(read(settle(many(10_001))), ErrorCode::TooLarge);
+    assert_eq!(read(settle(json!([ID, ID]))), ErrorCode::BadRequest);
     let events = vec![json!({"topic": "a", "payload": 1}); 10_001];
     assert_eq!(read(json!({"op": "PUBLISH", "events": events})), ErrorCode::TooLarge);
     let backwards = json!({"op": "ACK", "topic": "a", "group": "g", "offsets": [[2, 1]]});
