@@ -91,6 +91,7 @@ impl TailOptions<'_> {
     pub async fn start(self) -> Result<Tail, Error> {
         let core = self.bus.core();
         core.check_open()?;
+        crate::subscribe::check_topics(self.topics.len())?;
         let patterns = self.topics.iter().map(|topic| TopicPattern::parse(topic));
         let mut tail = Tail {
             bus: self.bus.clone(),
