@@ -54,6 +54,7 @@ async fn measure(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
     let mut bare = BareFile::make(&place.path().join("bare"), ground)?;
     let mut figures = Vec::new();
     figures.push(publishing(args, place, &mut bare, 1_000, Goal::AtLeast(1e6)).await?);
+    figures.push(gathering(args, place).await?);
     figures.push(disk_alone(args, place, &mut bare)?);
     figures.push(publishing(args, place, &mut bare, 64, Goal::OfBareAtLeast(1.0 / 1.3)).await?);
     figures.push(delivering(args, place).await?);
@@ -76,6 +77,15 @@ async fn publishing(
     scene.close().await?;
     let name = format!("publish, {in_flight} in flight");
     Ok(Figure::new(name, rate, "events/s", goal).beside(bound, "gathered batches"))
+}
+
+/// As many in flight, handed over as a gateway does: what came together goes together.
+async fn gathering(args: &Args, place: &Place) -> anyhow::Result<Figure> {
+    eprintln!("  publish, 1000 in flight, gathered");
+    let scene = Scene::open(place, "gather").await?;
+    let rate = publish::rate_gathered(&scene.bus, 1_000, 100, args.span()).await?;
+    scene.close().await?;
+    Ok(Figure::new("publish, 1000 in flight, gathered by 100", rate, "events/s", Goal::AtLeast(1e6)))
 }
 
 /// What the disk itself allows when every byte is written twice and synced, with no code of the store.

@@ -20,6 +20,42 @@ pub async fn rate(bus: &Bus, in_flight: usize, span: Duration) -> anyhow::Result
     Ok(published as f64 / started.elapsed().as_secs_f64())
 }
 
+/// As [`rate`], with as many events in flight, handed over so many at a time.
+pub async fn rate_gathered(bus: &Bus, in_flight: usize, gathered: usize, span: Duration) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    let publishers: Vec<_> = (0..PUBLISHERS)
+        .map(|_| tokio::spawn(publish_gathered(bus.clone(), in_flight / PUBLISHERS, gathered, span)))
+        .collect();
+    let mut published = 0;
+    for publisher in publishers {
+        published += publisher.await??;
+    }
+    Ok(published as f64 / started.elapsed().as_secs_f64())
+}
+
+async fn publish_gathered(bus: Bus, in_flight: usize, gathered: usize, span: Duration) -> anyhow::Result<u64> {
+    let event = event()?;
+    let mut waiting = VecDeque::new();
+    let started = Instant::now();
+    let mut published = 0;
+    while started.elapsed() < span {
+        let mut gathering = bus.gather();
+        for _ in 0..gathered {
+            gathering.add(&event)?;
+        }
+        waiting.push_back(gathering.send());
+        if waiting.len() * gathered >= in_flight
+            && let Some(oldest) = waiting.pop_front()
+        {
+            published += oldest.await?.len() as u64;
+        }
+    }
+    for receipts in waiting {
+        published += receipts.await?.len() as u64;
+    }
+    Ok(published)
+}
+
 /// Publishes for so long and waits for the last receipt; how many there were.
 pub async fn run(bus: &Bus, in_flight: usize, span: Duration) -> anyhow::Result<u64> {
     let number = if in_flight < SHARED_FROM { 1 } else { PUBLISHERS };
