@@ -19,8 +19,8 @@ pub async fn figures(hub: &HubProcess, args: &Args) -> anyhow::Result<Vec<Figure
         Pace::Quick => 5e7,
     };
     eprintln!("  filling a topic to export {:.2} GB", wanted_bytes / 1e9);
-    // An exported event of this payload has about 460 bytes.
-    while hub.head(TOPIC).await? as f64 * 460.0 < wanted_bytes {
+    // An exported event of this payload has about 440 bytes.
+    while hub.head(TOPIC).await? as f64 * 440.0 < wanted_bytes {
         publish::rate(hub, 128, Duration::from_secs(1)).await?;
     }
     eprintln!("  exporting");

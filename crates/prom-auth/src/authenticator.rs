@@ -7,7 +7,9 @@ use jsonwebtoken::DecodingKey;
 
 use crate::jwks::Jwks;
 use crate::token::{Algorithm, Claims, Expectations, SignedToken};
-use crate::{AuthError, AuthOptions, Clock, Identity, SystemClock, limits};
+use prom_types::{Clock, SystemClock};
+
+use crate::{AuthError, AuthOptions, Identity, limits};
 
 /// Turns tokens into identities. Cloning is cheap; clones share the fetched keys.
 #[derive(Clone)]

@@ -6,7 +6,6 @@
 
 mod action;
 mod authenticator;
-mod clock;
 mod error;
 mod identity;
 mod jwks;
@@ -18,7 +17,6 @@ mod token;
 
 pub use action::{Action, Actions};
 pub use authenticator::Authenticator;
-pub use clock::{Clock, SystemClock};
 pub use error::{AuthError, PolicyError};
 pub use identity::Identity;
 pub use mint::{TokenRequest, mint};

@@ -1,11 +1,10 @@
 //! Makes HS256 tokens for development (`prom token`). Production tokens come from an issuer.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::{EncodingKey, Header};
 use serde::Serialize;
 
-use crate::clock::epoch_ms;
 use crate::{AuthError, Policy, Rule};
 
 /// What the token shall say.
@@ -68,7 +67,8 @@ pub fn mint(request: &TokenRequest, secret: &str) -> Result<String, AuthError> {
         None => Policy::from_scopes(&request.scopes),
     };
     checked.map_err(|error| AuthError::invalid(error.to_string()))?;
-    let issued_at = epoch_ms(request.now) / 1000;
+    let since_epoch = request.now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let issued_at = i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX);
     let lifetime = i64::try_from(request.lifetime.as_secs()).unwrap_or(i64::MAX);
     let claims = MintedClaims {
         sub: &request.subject,

@@ -13,7 +13,6 @@
 //! Backends: [`memory`] here, `prom-store-embedded`, `prom-store-mongo`. All pass
 //! the suite in `contract` (a cargo feature of that name, so that production builds do not carry it).
 
-pub mod clock;
 pub mod commit;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
@@ -29,7 +28,6 @@ pub mod ranges;
 pub mod record;
 mod store;
 
-pub use clock::{Clock, SystemClock};
 pub use commit::{Append, Commit, Committed, Dedupe, Stored};
 pub use cursor::{CursorChange, CursorName, CursorState, Cursors, Failures};
 pub use document::{Document, DocumentWrite, Documents, Expect};
@@ -42,3 +40,5 @@ pub use pending::{Answers, PendingCommit, Reply};
 pub use ranges::RangeSet;
 pub use record::{EncodedEvent, Record};
 pub use store::Store;
+
+pub use prom_types::{Clock, SystemClock};

@@ -1,9 +1,10 @@
 //! The vocabulary every other crate speaks: the event and its parts, topic names and patterns,
 //! group names, limits, and the hash that places a key in a partition.
 //!
-//! Promises: no I/O, no async, no clock of its own. Whatever comes from outside is checked by a
+//! Promises: no I/O, no async; nothing here asks for the time, it only says how to ask ([`Clock`]). Whatever comes from outside is checked by a
 //! constructor here (`parse`, `new`) and is right by type afterwards.
 
+mod clock;
 mod error;
 mod event;
 mod group;
@@ -17,6 +18,7 @@ mod receipt;
 mod text;
 mod topic;
 
+pub use clock::{Clock, SystemClock};
 pub use error::Invalid;
 pub use event::{Event, NewEvent};
 pub use group::GroupName;

@@ -14,7 +14,9 @@ use super::fetch::Endpoint;
 use super::key_set::{Found, KeySet};
 use crate::error::excerpt;
 use crate::token::Algorithm;
-use crate::{AuthError, Clock, JwksOptions};
+use prom_types::Clock;
+
+use crate::{AuthError, JwksOptions};
 
 /// The keys behind one address.
 pub struct Jwks(Arc<Shared>);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use prom_auth::Clock;
+use prom_types::Clock;
 
 /// The moment at which tests begin, in seconds since the epoch.
 pub const START_S: i64 = 1_800_000_000;

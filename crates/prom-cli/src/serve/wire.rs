@@ -30,8 +30,8 @@ pub struct Running {
 /// Checks what can be checked before anything is opened, then opens everything.
 pub async fn start(config: &Config) -> Result<Running, Failure> {
     check(config)?;
-    let auth = Authenticator::new(settings::auth(&config.auth)).map_err(explain_auth)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let auth = Authenticator::with_clock(settings::auth(&config.auth), clock.clone()).map_err(explain_auth)?;
     let telemetry = start_telemetry(&config.telemetry).await?;
     let store = open_store(config, clock.clone()).await?;
     let bus = start_bus(config, store, clock.clone()).await?;

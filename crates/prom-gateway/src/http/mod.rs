@@ -55,7 +55,7 @@ use utoipa_axum::routes;
 use self::api::Api;
 pub use self::caller::ConnectionRate;
 pub(crate) use self::limits::{RATE_INTEREST, RATE_WINDOW};
-use self::problem::Problem;
+pub(crate) use self::problem::Problem;
 use crate::Hub;
 
 /// Every route of the HTTP API. The upgrade to WebSocket on `/` is the server's.

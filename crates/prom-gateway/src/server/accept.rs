@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::connect_info::ConnectInfo;
-use bytes::Bytes;
+use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -17,7 +17,6 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use prom_protocol::ErrorCode;
-use prom_protocol::frame::err::Problem;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -25,7 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::{Serves, Stream, guard, upgrade};
-use crate::http::ConnectionRate;
+use crate::http::{ConnectionRate, Problem};
 use crate::{Hub, ws};
 
 /// Before accepting again after the system refused: it is out of file descriptors, most likely.
@@ -124,7 +123,7 @@ impl Door {
 
     async fn answer(&self, mut request: Request<Incoming>, upgraded: &Mutex<Option<OnUpgrade>>) -> Response<Body> {
         if let Err(reason) = guard::check(&self.hub, request.headers()) {
-            return refusal(StatusCode::FORBIDDEN, ErrorCode::Forbidden, reason);
+            return Problem::new(ErrorCode::Forbidden, reason).into_response();
         }
         let path = request.uri().path();
         let wants_socket = upgrade::is_asked_for(&request) && matches!(path, "/" | "/ws");
@@ -134,15 +133,15 @@ impl Door {
                     *upgraded.lock() = Some(hyper::upgrade::on(&mut request));
                     response
                 }
-                Err(reason) => refusal(StatusCode::BAD_REQUEST, ErrorCode::BadRequest, reason),
+                Err(reason) => Problem::new(ErrorCode::BadRequest, reason).into_response(),
             },
             (true, Serves::Http) => {
                 let reason = "WebSockets are served on another port of this hub";
-                refusal(StatusCode::BAD_REQUEST, ErrorCode::BadRequest, reason)
+                Problem::new(ErrorCode::BadRequest, reason).into_response()
             }
             (false, Serves::WebSocket) => {
                 let reason = "only WebSockets are served here; HTTP has a port of its own (OPS_PORT)";
-                refusal(StatusCode::UPGRADE_REQUIRED, ErrorCode::BadRequest, reason)
+                Problem::new(ErrorCode::BadRequest, reason).with_status(StatusCode::UPGRADE_REQUIRED).into_response()
             }
             (false, _) => match self.router.clone().oneshot(request.map(Body::new)).await {
                 Ok(response) => response,
@@ -156,23 +155,6 @@ fn log_end(ended: Result<(), hyper::Error>, peer: std::net::SocketAddr) {
     if let Err(error) = ended {
         tracing::debug!(%peer, %error, "an HTTP connection ended");
     }
-}
-
-/// A problem document without the router.
-fn refusal(status: StatusCode, code: ErrorCode, reason: &str) -> Response<Body> {
-    let problem = Problem::new(code, reason);
-    let document = serde_json::json!({
-        "type": format!("urn:promethean:problem:{code}"),
-        "title": code.meaning(),
-        "status": status.as_u16(),
-        "detail": problem.msg,
-        "code": code,
-    });
-    let mut response = Response::new(Body::from(Bytes::from(document.to_string())));
-    *response.status_mut() = status;
-    let kind = http::HeaderValue::from_static("application/problem+json");
-    response.headers_mut().insert(http::header::CONTENT_TYPE, kind);
-    response
 }
 
 /// No place is left: said in HTTP, whatever was asked.

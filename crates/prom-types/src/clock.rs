@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use prom_types::EpochMs;
+use crate::EpochMs;
 
-/// Where a store and the engine read the time.
+/// Where everybody reads the time: passed in, so that tests own it and a hub has one.
 pub trait Clock: Send + Sync + 'static {
     /// Wall-clock milliseconds; may jump.
     fn now_ms(&self) -> EpochMs;
