@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use prom_store::{Append, Dedupe, EncodedEvent};
+use prom_store::{Append, Dedupe, Encoder};
 use prom_types::{EventId, Invalid, NewEvent, TopicName, limits, partition_of};
 
 use crate::Error;
@@ -72,12 +72,12 @@ impl Core {
     }
 
     /// Admits an event that passed [`Core::check`].
-    pub fn admit(&self, place: Place, event: &NewEvent) -> Result<Admitted, Error> {
+    pub fn admit(&self, place: Place, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
         let topic = match place {
             Place::Known(topic) => topic,
             Place::New(settings) => self.topics.get_or_propose(settings),
         };
-        self.encode(topic, event)
+        self.encode(topic, event, encoder)
     }
 
     /// Admits what the hub itself writes: to its own topics, in sizes that follow from checked events.
@@ -86,10 +86,10 @@ impl Core {
             Some(topic) => Place::Known(topic),
             None => Place::New(self.settings_of_new(topic)),
         };
-        self.admit(place, event)
+        self.admit(place, event, &mut Encoder::default())
     }
 
-    fn encode(&self, topic: Arc<Topic>, event: &NewEvent) -> Result<Admitted, Error> {
+    fn encode(&self, topic: Arc<Topic>, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
         let now = self.clock.now_ms();
         let (id, dedupe) = match (event.id, event.exact) {
             (None, _) => (self.ids.make(now), Dedupe::Fresh),
@@ -100,7 +100,7 @@ impl Core {
         let Some(log) = topic.log(partition).cloned() else {
             return Err(no_such_partition(&topic.settings, partition));
         };
-        let event = EncodedEvent::encode(event, id, event.ts.unwrap_or(now))?;
+        let event = encoder.encode(event, id, event.ts.unwrap_or(now))?;
         Ok(Admitted { append: Append { log, event, dedupe }, topic, id })
     }
 }

@@ -3,18 +3,24 @@
 //! Admission happens when the future is made; the commit is under way before it is first polled.
 //! Dropping the future does not withdraw it, and what it stores counts all the same.
 
+use std::cell::RefCell;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use prom_store::Commit;
+use prom_store::{Commit, Encoder};
 use prom_types::{Durability, EpochMs, EventId, Json, NewEvent, Receipt};
 
 use crate::admit::{Place, check_batch};
 use crate::publish_many::Gathered;
 use crate::topic::{Committing, Topic};
 use crate::{Bus, Error};
+
+thread_local! {
+    /// Events that are published one by one share memory too.
+    static ENCODER: RefCell<Encoder> = RefCell::default();
+}
 
 /// A publish being put together; `.await` sends it.
 #[must_use = "nothing is published until this is awaited"]
@@ -99,7 +105,8 @@ impl Bus {
     fn send(&self, place: Place, event: &NewEvent) -> Publishing {
         let core = self.core();
         let checked = core.check(&place, event);
-        let admitted = match checked.and_then(|()| core.admit(place, event)) {
+        let admit = |encoder: &RefCell<Encoder>| core.admit(place, event, &mut encoder.borrow_mut());
+        let admitted = match checked.and_then(|()| ENCODER.with(admit)) {
             Ok(admitted) => admitted,
             Err(error) => return Publishing::refused(error),
         };
@@ -129,7 +136,7 @@ impl Bus {
         }
         let mut batch = self.gather();
         for (place, event) in checked.into_iter().zip(events) {
-            batch.add_admitted(core.admit(place, event)?);
+            batch.admit(place, event)?;
         }
         Ok(batch.send())
     }

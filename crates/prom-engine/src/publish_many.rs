@@ -7,17 +7,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use prom_store::{Commit, PendingCommit, Stored};
+use prom_store::{Commit, Encoder, PendingCommit, Stored};
 use prom_types::{Durability, EventId, NewEvent, Receipt};
 use tokio::runtime::Handle;
 
-use crate::admit::Admitted;
+use crate::admit::{Admitted, Place};
 use crate::topic::{Committing, Concerned, Topic};
 use crate::{Bus, Error};
 
 /// Events on their way into one commit.
 pub struct Gathering {
     bus: Bus,
+    encoder: Encoder,
     commit: Commit,
     placed: Placed,
 }
@@ -47,7 +48,12 @@ struct PlacedEvent {
 impl Bus {
     /// Begins to gather publishes that stand each for itself.
     pub fn gather(&self) -> Gathering {
-        Gathering { bus: self.clone(), commit: Commit::default(), placed: Placed::default() }
+        Gathering {
+            bus: self.clone(),
+            encoder: Encoder::default(),
+            commit: Commit::default(),
+            placed: Placed::default(),
+        }
     }
 
     /// Publishes events that stand each for itself: one that is refused does not hold up the others.
@@ -75,12 +81,17 @@ impl Gathering {
         let core = self.bus.core();
         let place = core.place_for_publish(&event.topic)?;
         core.check(&place, event)?;
-        let admitted = core.admit(place, event)?;
+        self.admit(place, event)
+    }
+
+    /// Admits an event that passed every check.
+    pub(crate) fn admit(&mut self, place: Place, event: &NewEvent) -> Result<(), Error> {
+        let admitted = self.bus.core().admit(place, event, &mut self.encoder)?;
         self.add_admitted(admitted);
         Ok(())
     }
 
-    pub(crate) fn add_admitted(&mut self, admitted: Admitted) {
+    fn add_admitted(&mut self, admitted: Admitted) {
         let topics = &mut self.placed.topics;
         let known = topics.iter().rposition(|topic| Arc::ptr_eq(topic, &admitted.topic));
         let topic_at = known.unwrap_or_else(|| {

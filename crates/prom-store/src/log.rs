@@ -27,6 +27,11 @@ impl LogName {
     pub fn new(topic: TopicName, partition: u32) -> Self {
         Self { topic, partition }
     }
+
+    /// Whether both come from the same name: quick, and may miss that two names are equal.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.partition == other.partition && self.topic.is_same(&other.topic)
+    }
 }
 
 impl fmt::Display for LogName {

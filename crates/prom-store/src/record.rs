@@ -14,7 +14,7 @@
 //! Meta and payload are the very text that readers get: delivery
 //! writes a short prefix and copies both. What the hub itself needs is in the fixed part.
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use prom_types::{EpochMs, Event, EventId, Invalid, Json, NewEvent, Offset};
 
 use crate::LogName;
@@ -29,9 +29,21 @@ const FLAG_KEY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
 const FLAG_EXACT: u8 = 4;
 
+/// A piece of memory that an [`Encoder`] fills has at most this many bytes, unless one event needs more.
+const PIECE_BYTES: usize = 32 << 10;
+
 /// A record whose offset and time are still open.
 #[derive(Debug, Clone)]
-pub struct EncodedEvent(Vec<u8>);
+pub struct EncodedEvent(Bytes);
+
+/// Encodes one event behind the other into shared pieces of memory: many events cost one allocation.
+/// A piece lives for as long as one of its events does.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    piece: BytesMut,
+    /// How large the last piece was made.
+    piece_bytes: usize,
+}
 
 /// A complete record as it lies in memory and on disk.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,15 +60,18 @@ pub enum RecordFault {
     Checksum,
 }
 
-impl EncodedEvent {
+impl Encoder {
     /// Encodes an admitted event. Sizes were checked by [`NewEvent::check`].
-    pub fn encode(event: &NewEvent, id: EventId, ts: EpochMs) -> Result<Self, Invalid> {
+    pub fn encode(&mut self, event: &NewEvent, id: EventId, ts: EpochMs) -> Result<EncodedEvent, Invalid> {
         let key = event.key.as_deref().unwrap_or_default();
         let payload = event.payload.as_bytes();
-        let mut out = Vec::with_capacity(HEADER_BYTES + key.len() + payload.len() + meta_estimate(event));
-        out.resize(HEADER_BYTES, 0);
+        self.make_room(HEADER_BYTES + key.len() + payload.len() + meta_estimate(event));
+        let out = &mut self.piece;
+        // What a refused event left behind.
+        out.clear();
+        out.put_bytes(0, HEADER_BYTES);
         out.extend_from_slice(key.as_bytes());
-        write_meta(event, &mut out)?;
+        write_meta(event, out)?;
         let meta_len = out.len() - HEADER_BYTES - key.len();
         out.extend_from_slice(payload);
 
@@ -73,7 +88,22 @@ impl EncodedEvent {
         out[52..56].copy_from_slice(&u32::try_from(meta_len).map_err(|_| too_large(meta_len))?.to_le_bytes());
         let checksum = crc32c::crc32c(&out[STAMP_END..]);
         out[4..8].copy_from_slice(&checksum.to_le_bytes());
-        Ok(Self(out))
+        Ok(EncodedEvent(out.split().freeze()))
+    }
+
+    /// One who encodes little takes little: pieces grow from one to the next.
+    fn make_room(&mut self, bytes: usize) {
+        if self.piece.capacity() < bytes {
+            self.piece_bytes = (self.piece_bytes * 2).min(PIECE_BYTES).max(bytes);
+            self.piece = BytesMut::with_capacity(self.piece_bytes);
+        }
+    }
+}
+
+impl EncodedEvent {
+    /// One event in memory of its own.
+    pub fn encode(event: &NewEvent, id: EventId, ts: EpochMs) -> Result<Self, Invalid> {
+        Encoder::default().encode(event, id, ts)
     }
 
     /// Appends the finished record to `out`: the place and time are filled in, the checksum made.
@@ -274,7 +304,7 @@ fn meta_estimate(event: &NewEvent) -> usize {
     }
 }
 
-fn write_meta(event: &NewEvent, out: &mut Vec<u8>) -> Result<(), Invalid> {
+fn write_meta(event: &NewEvent, out: &mut BytesMut) -> Result<(), Invalid> {
     if let Some(sid) = &event.sid {
         write_member("sid", sid, out)?;
     }
@@ -290,12 +320,13 @@ fn write_meta(event: &NewEvent, out: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn write_member(name: &'static str, value: &impl serde::Serialize, out: &mut Vec<u8>) -> Result<(), Invalid> {
-    out.push(b'"');
+fn write_member(name: &'static str, value: &impl serde::Serialize, out: &mut BytesMut) -> Result<(), Invalid> {
+    out.put_u8(b'"');
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\":");
-    serde_json::to_writer(&mut *out, value).map_err(|error| Invalid::Json { what: name, reason: error.to_string() })?;
-    out.push(b',');
+    serde_json::to_writer((&mut *out).writer(), value)
+        .map_err(|error| Invalid::Json { what: name, reason: error.to_string() })?;
+    out.put_u8(b',');
     Ok(())
 }
 

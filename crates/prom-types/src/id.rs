@@ -41,6 +41,12 @@ impl EventId {
         &self.0
     }
 
+    /// The moment that a version 7 id carries.
+    pub fn made_ms(&self) -> Option<EpochMs> {
+        let millis = self.0[..6].iter().fold(0, |millis, byte| millis << 8 | EpochMs::from(*byte));
+        (self.0[6] >> 4 == 7).then_some(millis)
+    }
+
     /// Appends the dashed form.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         let mut text = [0u8; 36];
@@ -139,6 +145,8 @@ mod tests {
         assert_eq!(id.get_variant(), uuid::Variant::RFC4122);
         let (seconds, nanos) = id.get_timestamp().unwrap().to_unix();
         assert_eq!((seconds, nanos / 1_000_000), (1_700_000_000, 123));
+        assert_eq!(EventId(id.into_bytes()).made_ms(), Some(1_700_000_000_123));
+        assert_eq!(EventId::derived("x").made_ms(), None);
     }
 
     #[test]

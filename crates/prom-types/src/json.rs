@@ -67,8 +67,22 @@ impl Json {
     }
 }
 
-/// Counts brackets outside strings; the text is already known to be valid.
+/// The text is already known to be valid.
 fn check_depth(text: &str) -> Result<(), Invalid> {
+    // Hardly any text has so many brackets that it could be too deep, strings included.
+    if memchr::memchr2_iter(b'{', b'[', text.as_bytes()).nth(limits::JSON_DEPTH).is_none() {
+        return Ok(());
+    }
+    match depth(text) {
+        deepest if deepest > limits::JSON_DEPTH => {
+            Err(Invalid::TooLarge { what: "nesting depth of the payload", size: deepest, limit: limits::JSON_DEPTH })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Counts brackets outside strings.
+fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
     for byte in text.bytes() {
         match (in_string, byte) {
@@ -85,12 +99,7 @@ fn check_depth(text: &str) -> Result<(), Invalid> {
             _ => {}
         }
     }
-    match deepest > limits::JSON_DEPTH {
-        true => {
-            Err(Invalid::TooLarge { what: "nesting depth of the payload", size: deepest, limit: limits::JSON_DEPTH })
-        }
-        false => Ok(()),
-    }
+    deepest
 }
 
 impl fmt::Debug for Json {

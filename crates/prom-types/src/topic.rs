@@ -32,6 +32,11 @@ impl TopicName {
         }
     }
 
+    /// Whether one is a clone of the other: quick, and may miss that two names are equal.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Where events go that a group of this topic gave up on. Letters have no letters of their own.
     pub fn dead_letters(&self) -> Option<Self> {
         (!self.is_dead_letters()).then(|| Self(format!("{DEAD_LETTERS}{self}").into()))

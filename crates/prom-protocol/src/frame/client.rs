@@ -9,6 +9,7 @@ use super::field::{self, Raw, present, required};
 use super::modack::Modack;
 use super::nack::Nack;
 use super::publish::{Publish, PublishBatch};
+use super::publish_items::Items;
 use super::subscribe::Subscribe;
 use super::{Corr, FrameError, SubscriptionName};
 
@@ -62,7 +63,7 @@ pub(super) struct Fields<'a> {
     #[serde(borrow)]
     pub opts: Raw<'a>,
     #[serde(borrow)]
-    pub events: Raw<'a>,
+    pub events: Option<Items<'a>>,
     #[serde(borrow)]
     pub atomic: Raw<'a>,
     #[serde(borrow)]
@@ -94,7 +95,7 @@ impl<'a> Request<'a> {
             Err(error) => return Err(Refused { corr: corr_alone(text), error: error.into() }),
         };
         let corr = field::optional("corr", fields.corr, |_, raw| Corr::read(raw)).map_err(alone)?;
-        match ClientFrame::read(text, &fields) {
+        match ClientFrame::read(text, fields) {
             Ok(frame) => Ok(Self { corr, frame }),
             Err(error) => Err(Refused { corr, error }),
         }
@@ -113,19 +114,19 @@ fn corr_alone(text: &[u8]) -> Option<Corr> {
 }
 
 impl<'a> ClientFrame<'a> {
-    fn read(text: &'a Bytes, fields: &Fields<'a>) -> Result<Self, FrameError> {
+    fn read(text: &'a Bytes, fields: Fields<'a>) -> Result<Self, FrameError> {
         let op = required("op", fields.op, field::text)?;
         Ok(match &*op {
             "PUBLISH" if fields.events.is_some() => Self::PublishBatch(PublishBatch::read(text, fields)?),
-            "PUBLISH" => Self::Publish(Publish::read(text, fields)?),
-            "ACK" => Self::Ack(Ack::read(fields)?),
-            "NACK" => Self::Nack(Nack::read(fields)?),
-            "MODACK" => Self::Modack(Modack::read(fields)?),
-            "AUTH" => Self::Auth(Auth::read(fields)?),
-            "SUBSCRIBE" => Self::Subscribe(Box::new(Subscribe::read(fields)?)),
-            "UNSUBSCRIBE" => Self::Unsubscribe(SubscriptionName::read(fields)?),
-            "PAUSE" => Self::Pause(SubscriptionName::read(fields)?),
-            "RESUME" => Self::Resume(SubscriptionName::read(fields)?),
+            "PUBLISH" => Self::Publish(Publish::read(text, &fields)?),
+            "ACK" => Self::Ack(Ack::read(&fields)?),
+            "NACK" => Self::Nack(Nack::read(&fields)?),
+            "MODACK" => Self::Modack(Modack::read(&fields)?),
+            "AUTH" => Self::Auth(Auth::read(&fields)?),
+            "SUBSCRIBE" => Self::Subscribe(Box::new(Subscribe::read(&fields)?)),
+            "UNSUBSCRIBE" => Self::Unsubscribe(SubscriptionName::read(&fields)?),
+            "PAUSE" => Self::Pause(SubscriptionName::read(&fields)?),
+            "RESUME" => Self::Resume(SubscriptionName::read(&fields)?),
             other => return Err(unknown(other)),
         })
     }

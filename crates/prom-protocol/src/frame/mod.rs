@@ -24,6 +24,7 @@ pub mod nack;
 pub mod ok;
 pub mod pause;
 pub mod publish;
+mod publish_items;
 pub mod subscribe;
 pub mod unsubscribe;
 

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::client::Fields;
 use super::field::{self, Raw, optional, present, required};
+use super::publish_items::{Item, ItemFields, Items};
 use super::write::{self, Object};
 use super::{Corr, FrameError};
 use crate::limits::BATCH_ITEMS;
@@ -67,10 +68,10 @@ struct OptsFields<'a> {
     partition: Raw<'a>,
 }
 
-/// One event of a batch.
+/// A body of its own.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Item<'a> {
+struct Body<'a> {
     #[serde(borrow)]
     topic: Raw<'a>,
     #[serde(borrow, deserialize_with = "present")]
@@ -87,8 +88,8 @@ impl<'a> Publish<'a> {
 
     /// Reads `{topic, payload, opts?}` on its own, as HTTP takes it.
     pub fn read_body(text: &'a Bytes) -> Result<Self, FrameError> {
-        let item: Item<'a> = serde_json::from_slice(text)?;
-        Self::read_item(text, &item)
+        let body: Body<'a> = serde_json::from_slice(text)?;
+        Self::read_item(text, &Item { topic: body.topic, payload: body.payload, opts: body.opts })
     }
 
     fn read_item(text: &'a Bytes, item: &Item<'a>) -> Result<Self, FrameError> {
@@ -123,22 +124,23 @@ impl PublishOpts {
 }
 
 impl<'a> PublishBatch<'a> {
-    pub(super) fn read(text: &'a Bytes, fields: &Fields<'a>) -> Result<Self, FrameError> {
-        let items: Vec<&'a RawValue> = required("events", fields.events, |name, raw| {
-            serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, "must be a list"))
-        })?;
-        if items.len() > BATCH_ITEMS {
-            return Err(FrameError::TooLarge(format!("{} events in a frame, at most {BATCH_ITEMS} fit", items.len())));
-        }
-        let read = |(at, raw): (usize, &'a RawValue)| {
-            let item: Item<'a> = field::object(&format!("events[{at}]"), raw)?;
-            Publish::read_item(text, &item)
+    pub(super) fn read(text: &'a Bytes, fields: Fields<'a>) -> Result<Self, FrameError> {
+        let atomic = optional("atomic", fields.atomic, field::flag)?.unwrap_or_default();
+        let items = match fields.events {
+            Some(Items::List(items)) => items,
+            Some(Items::TooMany(count)) => return Err(too_many(count)),
+            Some(Items::NotAList) | None => return Err(FrameError::field("events", "must be a list")),
         };
-        Ok(Self {
-            events: items.into_iter().enumerate().map(read).collect(),
-            atomic: optional("atomic", fields.atomic, field::flag)?.unwrap_or_default(),
-        })
+        let read = |(at, fields): (usize, ItemFields<'a>)| match fields.known() {
+            Ok(item) => Publish::read_item(text, &item),
+            Err(reason) => Err(FrameError::field(&format!("events[{at}]"), reason)),
+        };
+        Ok(Self { events: items.into_iter().enumerate().map(read).collect(), atomic })
     }
+}
+
+fn too_many(count: usize) -> FrameError {
+    FrameError::TooLarge(format!("{count} events in a frame, at most {BATCH_ITEMS} fit"))
 }
 
 /// Writes a frame with one event.

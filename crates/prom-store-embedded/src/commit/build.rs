@@ -22,6 +22,8 @@ use crate::shared::Shared;
 pub(super) struct Builder {
     slots: Vec<Slot>,
     by_name: hashbrown::HashMap<LogName, usize, RandomState>,
+    /// Events of one log tend to come together.
+    last_slot: Option<(LogName, usize)>,
     next_log_id: u32,
     first_epoch: u64,
     /// Slots with events in the frame under way.
@@ -55,6 +57,7 @@ impl Builder {
         Self {
             slots: Vec::new(),
             by_name: hashbrown::HashMap::default(),
+            last_slot: None,
             next_log_id,
             first_epoch,
             touched: Vec::new(),
@@ -139,6 +142,9 @@ impl Builder {
 
     /// Walks the writes in order: one may expect what another before it wrote.
     fn check_documents(&mut self, shared: &Shared, commit: &Commit) -> Result<(), CommitError> {
+        if commit.documents.is_empty() {
+            return Ok(());
+        }
         let mut ahead: HashMap<(&str, &str), u64> = HashMap::new();
         for write in &commit.documents {
             let place = (write.collection.as_str(), write.key.as_str());
@@ -160,6 +166,9 @@ impl Builder {
 
     /// Walks the changes in order: one may settle what another before it made.
     fn check_cursors(&mut self, shared: &Shared, commit: &Commit) -> Result<(), CommitError> {
+        if commit.cursors.is_empty() {
+            return Ok(());
+        }
         let mut ahead: HashMap<&CursorName, Option<u64>> = HashMap::new();
         let mut first_epoch = self.first_epoch;
         for (name, change) in &commit.cursors {
@@ -319,6 +328,17 @@ impl Builder {
     }
 
     fn slot(&mut self, shared: &Shared, name: &LogName) -> usize {
+        if let Some((last, index)) = &self.last_slot
+            && last.is_same(name)
+        {
+            return *index;
+        }
+        let index = self.slot_by_name(shared, name);
+        self.last_slot = Some((name.clone(), index));
+        index
+    }
+
+    fn slot_by_name(&mut self, shared: &Shared, name: &LogName) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;
         }

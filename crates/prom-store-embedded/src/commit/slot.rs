@@ -72,7 +72,7 @@ impl Slot {
         }
         self.positions.push(self.frame.len() as u32);
         event.write_at(offset, self.last_stored_ts, &mut self.frame);
-        self.ids.insert(event.id(), offset);
+        self.ids.insert(event.id(), offset, now);
         self.next += 1;
         (offset, self.last_stored_ts)
     }

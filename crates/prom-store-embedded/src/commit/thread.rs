@@ -220,7 +220,6 @@ impl CommitThread {
         let now = self.shared.options.clock.now_ms();
         let shared = self.shared.clone();
         for slot in self.builder.slots() {
-            slot.ids.settle_size();
             if let Err(error) = slot.ids.prune(&slot.log, &shared.files, now) {
                 tracing::warn!(log = %slot.log.name, %error, "ids stay in memory");
             }

@@ -7,21 +7,18 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use prom_store::{ReadLimit, StoreError};
 use prom_types::{EpochMs, EventId, Offset, limits};
 
 use super::Log;
+use super::generations::Generations;
 use super::read::{from_anywhere, is_current, one};
 use crate::segment::{OpenFiles, Segment};
 
 /// The ids of one log's unsealed part. The journal's writer owns it.
 #[derive(Default)]
 pub(crate) struct IdTable {
-    ids: HashMap<EventId, Offset, RandomState>,
-    /// About how many there are between two looks.
-    usual_len: usize,
+    ids: Generations,
     /// False after a start, until the first look-up reads the unsealed part.
     loaded: bool,
     /// Offsets before this are covered by `sealed`.
@@ -42,30 +39,21 @@ impl IdTable {
         Self { loaded: true, ..Self::default() }
     }
 
-    pub(crate) fn insert(&mut self, id: EventId, offset: Offset) {
-        self.ids.insert(id, offset);
+    pub(crate) fn insert(&mut self, id: EventId, offset: Offset, now: EpochMs) {
+        self.ids.insert(id, offset, now);
     }
 
     /// What the table itself knows.
     pub(crate) fn get(&self, id: EventId) -> Option<Offset> {
-        self.ids.get(&id).copied()
+        self.ids.get(id)
     }
 
     pub(crate) fn remove(&mut self, id: EventId) {
-        self.ids.remove(&id);
+        self.ids.remove(id);
     }
 
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
-    }
-
-    /// Called now and then: a table that was large and is not any more gives its memory back, little by
-    /// little, so that one that fills up again between two sealed segments need not grow anew each time.
-    pub(crate) fn settle_size(&mut self) {
-        self.usual_len = self.ids.len().max(self.usual_len - self.usual_len / 8);
-        if self.ids.capacity() > self.usual_len.saturating_mul(4).max(1024) {
-            self.ids.shrink_to(self.usual_len * 2);
-        }
     }
 
     /// Lets go of ids that a sealed segment now has on disk.
@@ -78,7 +66,7 @@ impl IdTable {
             self.cover(log, files, now)?;
         }
         self.sealed_to = sealed_to;
-        self.ids.retain(|_, offset| *offset >= sealed_to);
+        self.ids.forget_before(sealed_to);
         Ok(())
     }
 
@@ -94,8 +82,8 @@ impl IdTable {
         if !self.loaded {
             self.load(log, files, interval, now)?;
         }
-        if let Some(offset) = self.ids.get(&id) {
-            return Ok(Some(*offset));
+        if let Some(offset) = self.ids.get(id) {
+            return Ok(Some(offset));
         }
         match self.find_sealed(files, id) {
             Ok(found) => Ok(found),
@@ -124,7 +112,7 @@ impl IdTable {
         loop {
             let batch = from_anywhere(log, files, interval, from, ReadLimit::default())?;
             for record in &batch.records {
-                self.ids.insert(record.id(), record.offset());
+                self.ids.insert(record.id(), record.offset(), record.stored_ts());
             }
             if batch.next >= batch.bounds.next || batch.next <= from {
                 break;

@@ -13,6 +13,7 @@
 
 pub(crate) mod buffers;
 pub(crate) mod find;
+mod generations;
 pub(crate) mod ids;
 pub(crate) mod read;
 pub(crate) mod tail;
