@@ -42,15 +42,15 @@ impl Ticket {
 /// Settles many deliveries with one message and one answer per partition. The first error is
 /// returned; whatever it does not name is settled.
 pub fn ack_all(deliveries: Vec<Delivery>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-    let tickets = deliveries.into_iter().map(|delivery| delivery.ticket());
+    let tickets: Vec<Ticket> = deliveries.into_iter().map(Delivery::into_ticket).collect();
     let sent: Vec<_> =
-        by_dispatcher(tickets).into_iter().map(|one| ack_leases(one.origin, one.subscriber, one.leases)).collect();
+        by_dispatcher(&tickets).into_iter().map(|one| ack_leases(one.origin, one.subscriber, one.leases)).collect();
     async move { join_all(sent).await.into_iter().collect() }
 }
 
 /// As [`ack_all`], by tickets, with a result for each in their order.
 pub fn ack_tickets(tickets: Vec<Ticket>) -> impl Future<Output = Vec<Result<(), Error>>> + Send + use<> {
-    let sent: Vec<_> = by_dispatcher(tickets.iter().cloned())
+    let sent: Vec<_> = by_dispatcher(&tickets)
         .into_iter()
         .map(|one| {
             let (origin, subscriber) = (one.origin.clone(), one.subscriber);
@@ -59,6 +59,9 @@ pub fn ack_tickets(tickets: Vec<Ticket>) -> impl Future<Output = Vec<Result<(), 
         .collect();
     async move {
         let answers = join_all(sent).await;
+        if answers.iter().all(|(_, _, result)| result.is_ok()) {
+            return tickets.iter().map(|_| Ok(())).collect();
+        }
         let result_of = |ticket: &Ticket| {
             let ours = answers.iter().find(|(origin, subscriber, _)| {
                 Arc::ptr_eq(origin, &ticket.origin) && *subscriber == ticket.subscriber
@@ -84,7 +87,7 @@ pub(crate) struct Together {
 }
 
 /// Sorts tickets by where they go. Few dispatchers, long runs of the same: the last is looked at first.
-pub(crate) fn by_dispatcher(tickets: impl Iterator<Item = Ticket>) -> Vec<Together> {
+pub(crate) fn by_dispatcher(tickets: &[Ticket]) -> Vec<Together> {
     let mut sorted: Vec<Together> = Vec::new();
     for ticket in tickets {
         let same =
@@ -93,7 +96,7 @@ pub(crate) fn by_dispatcher(tickets: impl Iterator<Item = Ticket>) -> Vec<Togeth
             Some(one) => one.leases.push((ticket.offset, ticket.lease)),
             None => sorted.push(Together {
                 leases: smallvec![(ticket.offset, ticket.lease)],
-                origin: ticket.origin,
+                origin: ticket.origin.clone(),
                 subscriber: ticket.subscriber,
             }),
         }

@@ -75,7 +75,11 @@ impl Delivery {
 
     /// What is left of the lease.
     pub fn ack_deadline(&self) -> Duration {
-        let now = self.port().map_or(Duration::MAX, |port| port.clock.monotonic());
+        self.port().map_or(Duration::ZERO, |port| self.ack_deadline_at(port.clock.monotonic()))
+    }
+
+    /// As [`Delivery::ack_deadline`], by somebody who has looked at the bus's monotonic clock already.
+    pub fn ack_deadline_at(&self, now: Duration) -> Duration {
         self.deadline.saturating_sub(now)
     }
 
@@ -92,6 +96,11 @@ impl Delivery {
             offset: self.event.offset(),
             lease: self.lease,
         }
+    }
+
+    pub(crate) fn into_ticket(self) -> Ticket {
+        let offset = self.event.offset();
+        Ticket { origin: self.event.origin, subscriber: self.subscriber, offset, lease: self.lease }
     }
 
     /// Whether the group had the event before.

@@ -18,7 +18,7 @@ pub fn modack_tickets(
     extend: Duration,
 ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
     let extend = extend.min(LONGEST_ACK_TIMEOUT);
-    let sent: Vec<_> = by_dispatcher(tickets.into_iter())
+    let sent: Vec<_> = by_dispatcher(&tickets)
         .into_iter()
         .map(|Together { origin, subscriber, leases }| {
             let offsets = leases.iter().map(|(offset, _)| *offset).collect();

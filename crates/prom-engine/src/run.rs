@@ -174,7 +174,7 @@ where
 
 /// Acks that nobody waits for; the dispatcher makes them durable, and logs if it cannot.
 async fn send_acks(done: &mut Vec<Ticket>) {
-    for one in by_dispatcher(done.drain(..)) {
+    for one in by_dispatcher(&std::mem::take(done)) {
         let Together { origin, subscriber, leases } = one;
         let request = Request::Ack { subscriber, leases, reply: None };
         send(&origin, request).await;
@@ -194,7 +194,7 @@ async fn send_nack(ticket: &Ticket, reason: String) {
 }
 
 async fn send_renewals(tickets: impl Iterator<Item = Ticket>, extend: Duration) {
-    for one in by_dispatcher(tickets) {
+    for one in by_dispatcher(&tickets.collect::<Vec<_>>()) {
         let request = Request::Modack { subscriber: one.subscriber, leases: one.leases, extend, reply: None };
         send(&one.origin, request).await;
     }

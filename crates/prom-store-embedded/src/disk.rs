@@ -6,9 +6,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::Arc;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// What [`DiskFile::write_blocks`] writes is a number of these, at a multiple of it in file and memory.
+pub const BLOCK_BYTES: usize = 4096;
 
 /// Files and directories.
 pub trait Disk: Send + Sync + 'static {
@@ -50,6 +53,14 @@ pub trait DiskFile: Send + Sync {
     /// Makes contents and length durable. After an error nothing is known about unsynced contents.
     fn sync_data(&self) -> io::Result<()>;
 
+    /// Writes whole blocks and makes them durable: as [`DiskFile::write_at`] and then
+    /// [`DiskFile::sync_data`], but in one step where the file can do that. Contents that were written
+    /// otherwise and not synced stay so. After an error nothing is known about these blocks.
+    fn write_blocks(&self, blocks: &[u8], position: u64) -> io::Result<()> {
+        self.write_at(blocks, position)?;
+        self.sync_data()
+    }
+
     fn set_len(&self, length: u64) -> io::Result<()>;
 
     fn len(&self) -> io::Result<u64>;
@@ -63,7 +74,7 @@ impl Disk for RealDisk {
     fn open(&self, path: &Path, create: Create) -> io::Result<Arc<dyn DiskFile>> {
         let file =
             OpenOptions::new().read(true).write(true).create(create == Create::IfMissing).truncate(false).open(path)?;
-        Ok(Arc::new(RealFile(file)))
+        Ok(Arc::new(RealFile { file, path: path.to_path_buf(), direct: OnceLock::new() }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -88,13 +99,27 @@ impl Disk for RealDisk {
     }
 }
 
-struct RealFile(File);
+struct RealFile {
+    file: File,
+    path: PathBuf,
+    /// The same file for writes that pass by the system's cache; `None` where the file system has none such.
+    direct: OnceLock<Option<File>>,
+}
+
+impl RealFile {
+    fn direct(&self) -> Option<&File> {
+        let flags = rustix::fs::OFlags::DIRECT | rustix::fs::OFlags::DSYNC;
+        let flags = i32::try_from(flags.bits()).ok();
+        let open = |flags| OpenOptions::new().write(true).custom_flags(flags).open(&self.path).ok();
+        self.direct.get_or_init(|| flags.and_then(open)).as_ref()
+    }
+}
 
 impl DiskFile for RealFile {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match self.0.read_at(&mut buffer[filled..], position + filled as u64) {
+            match self.file.read_at(&mut buffer[filled..], position + filled as u64) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -105,18 +130,52 @@ impl DiskFile for RealFile {
     }
 
     fn write_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, position)
+        self.file.write_all_at(bytes, position)
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
+    }
+
+    fn write_blocks(&self, blocks: &[u8], position: u64) -> io::Result<()> {
+        match self.direct().map(|direct| direct.write_all_at(blocks, position)) {
+            // Not so, says the file system, and has written nothing.
+            Some(Err(error)) if error.kind() == io::ErrorKind::InvalidInput => {}
+            Some(result) => return result,
+            None => {}
+        }
+        self.write_at(blocks, position)?;
+        self.sync_data()
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        self.0.set_len(length)
+        self.file.set_len(length)
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_read_back_wherever_they_lie_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = RealDisk.open(&dir.path().join("blocks"), Create::IfMissing).unwrap();
+        file.write_at(&vec![0; 4 * BLOCK_BYTES], 0).unwrap();
+        file.sync_data().unwrap();
+        let memory: Vec<u8> = (0..3 * BLOCK_BYTES).map(|at| at as u8).collect();
+        let aligned = memory.as_ptr().align_offset(BLOCK_BYTES);
+        for from in [aligned, aligned + 1] {
+            let blocks = &memory[from..from + BLOCK_BYTES];
+            file.write_blocks(blocks, BLOCK_BYTES as u64).unwrap();
+            let mut read = vec![0; 3 * BLOCK_BYTES];
+            assert_eq!(file.read_at(&mut read, 0).unwrap(), read.len());
+            assert_eq!(&read[BLOCK_BYTES..2 * BLOCK_BYTES], blocks);
+            assert!(read[..BLOCK_BYTES].iter().chain(&read[2 * BLOCK_BYTES..]).all(|byte| *byte == 0));
+        }
     }
 }

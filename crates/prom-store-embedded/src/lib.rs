@@ -3,7 +3,7 @@
 //! ```text
 //!   <data>/FORMAT       version of the layout
 //!         /LOCK         held by the process that has the directory open
-//!         /journal/     pre-zeroed, recycled files: every durable change goes here first, with one fdatasync
+//!         /journal/     pre-zeroed, recycled files: every durable change goes here first, with one synced write
 //!         /segments/    events per log, written behind the journal
 //!         /documents/   a fjall database: documents, cursors, what is known of each log; written at checkpoints
 //! ```
@@ -36,6 +36,6 @@ mod segment;
 mod shared;
 mod store;
 
-pub use disk::{Create, Disk, DiskFile, RealDisk};
+pub use disk::{BLOCK_BYTES, Create, Disk, DiskFile, RealDisk};
 pub use options::{EmbeddedOptions, Sizes, Sync};
 pub use store::EmbeddedStore;

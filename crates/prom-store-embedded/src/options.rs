@@ -18,7 +18,7 @@ pub struct EmbeddedOptions {
 /// When a commit counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sync {
-    /// After fdatasync: survives power loss.
+    /// When it is on the disk itself: survives power loss.
     #[default]
     Fsync,
     /// After the write: survives the process, not the machine.

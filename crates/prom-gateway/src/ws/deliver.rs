@@ -93,7 +93,7 @@ impl Pump {
                 frame(out, |out| {
                     let mut many = self.head.begin_many(out);
                     for delivery in deliveries {
-                        let left = delivery.ack_deadline();
+                        let left = delivery.ack_deadline_at(now);
                         inflight.add(delivery, now + left, now);
                         many.event(Some(lent(delivery, left)), |out| delivery.write_json(out));
                         written += 1;
@@ -106,7 +106,7 @@ impl Pump {
                 return;
             }
             for delivery in deliveries {
-                let left = delivery.ack_deadline();
+                let left = delivery.ack_deadline_at(now);
                 inflight.add(delivery, now + left, now);
                 frame(out, |out| self.head.write(out, Some(lent(delivery, left)), |out| delivery.write_json(out)));
                 written += 1;

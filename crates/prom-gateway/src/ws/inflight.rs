@@ -107,10 +107,27 @@ impl Inflight {
                 Found { tickets, names, missing: Which::Ids(missing) }
             }
             Which::Offsets { partition, ranges } => {
-                let (there, missing) = self.places_in(topic, *partition, ranges);
-                for place in there {
-                    tickets.extend(get(self, place));
-                    names.push(Name::Offset(place.1));
+                let mut missing = Vec::new();
+                let Some(log) = self.log_named(topic, *partition) else {
+                    return Found::nothing(which);
+                };
+                let lent = self.lent_if_few(log, ranges);
+                for &(from, to) in ranges {
+                    let begin = names.len();
+                    let mut visit = |offset: Offset| {
+                        if let Some(ticket) = get(self, (log, offset)) {
+                            tickets.push(ticket);
+                            names.push(Name::Offset(offset));
+                        }
+                    };
+                    match &lent {
+                        Some(lent) => {
+                            let first = lent.partition_point(|offset| *offset < from);
+                            lent[first..].iter().take_while(|offset| **offset <= to).for_each(|offset| visit(*offset));
+                        }
+                        None => (from..=to).for_each(visit),
+                    }
+                    add_holes((from, to), &names[begin..], &mut missing);
                 }
                 Found { tickets, names, missing: Which::Offsets { partition: *partition, ranges: missing } }
             }
@@ -127,38 +144,21 @@ impl Inflight {
         places.into_iter().find(|(log, _)| !concrete || *self.logs[*log as usize].0 == *topic)
     }
 
-    /// What the table has in these ranges, which are in order and apart; and what it has not, as ranges.
-    fn places_in(
-        &self,
-        topic: &str,
-        partition: u32,
-        ranges: &[(Offset, Offset)],
-    ) -> (Vec<Place>, Vec<(Offset, Offset)>) {
+    fn log_named(&self, topic: &str, partition: u32) -> Option<u32> {
         let known = self.logs.iter().position(|(name, number)| **name == *topic && *number == partition);
-        let Some(log) = known.and_then(|at| u32::try_from(at).ok()) else {
-            return (Vec::new(), ranges.to_vec());
-        };
-        let span = ranges.iter().fold(0u64, |sum, (from, to)| sum.saturating_add(to - from));
-        // Whoever names huge ranges pays for what is lent, not for the ranges.
-        let sorted = (span > 2 * self.events.len() as u64).then(|| {
-            let mut offsets: Vec<Offset> =
-                self.events.keys().filter(|(at, _)| *at == log).map(|(_, offset)| *offset).collect();
+        known.and_then(|at| u32::try_from(at).ok())
+    }
+
+    /// All that is lent of a log, in order, where that is less than the ranges name: whoever names huge
+    /// ranges pays for what is lent, not for the ranges.
+    fn lent_if_few(&self, log: u32, ranges: &[(Offset, Offset)]) -> Option<Vec<Offset>> {
+        let named = ranges.iter().fold(0u64, |sum, (from, to)| sum.saturating_add(to - from));
+        (named > 2 * self.events.len() as u64).then(|| {
+            let of_log = self.events.keys().filter(|(at, _)| *at == log);
+            let mut offsets: Vec<Offset> = of_log.map(|(_, offset)| *offset).collect();
             offsets.sort_unstable();
             offsets
-        });
-        let (mut there, mut missing) = (Vec::new(), Vec::new());
-        for &(from, to) in ranges {
-            let begin = there.len();
-            match &sorted {
-                Some(offsets) => {
-                    let first = offsets.partition_point(|offset| *offset < from);
-                    there.extend(offsets[first..].iter().take_while(|offset| **offset <= to).map(|at| (log, *at)));
-                }
-                None => there.extend((from..=to).map(|at| (log, at)).filter(|place| self.events.contains_key(place))),
-            }
-            add_holes((from, to), &there[begin..], &mut missing);
-        }
-        (there, missing)
+        })
     }
 
     fn log_of(&mut self, delivery: &Delivery) -> u32 {
@@ -201,10 +201,11 @@ impl Found {
     }
 }
 
-/// What lies between the places that are there.
-fn add_holes((from, to): (Offset, Offset), there: &[Place], missing: &mut Vec<(Offset, Offset)>) {
+/// What lies between the offsets that are there.
+fn add_holes((from, to): (Offset, Offset), there: &[Name], missing: &mut Vec<(Offset, Offset)>) {
     let mut next = Some(from);
-    for (_, offset) in there {
+    for name in there {
+        let Name::Offset(offset) = name else { continue };
         if let Some(next) = next.filter(|next| next < offset) {
             missing.push((next, offset - 1));
         }

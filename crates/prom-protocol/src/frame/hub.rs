@@ -10,7 +10,7 @@ use super::err::Problem;
 use super::event::Delivered;
 use super::field::{self, Raw};
 use super::gap::Gap;
-use super::ok::BatchAnswer;
+use super::ok::{BatchAnswer, plain_corr};
 use super::{Corr, FrameError, SubscriptionName};
 
 #[derive(Debug)]
@@ -53,6 +53,10 @@ impl HubFrame {
         // Deliveries are most of what comes, and their `op` is written first: they are read once.
         if text.starts_with(b"{\"op\":\"EVENT\"") || text.starts_with(b"{\"op\":\"EVENTS\"") {
             return Ok(Self::Events(Delivered::read(&text)?));
+        }
+        // Likewise answers: what else they carry is read by whoever knows what they answer.
+        if let Some((corr, [b',' | b'}', ..])) = plain_corr(&text) {
+            return Ok(Self::Ok(Done { corr: Some(Corr::number(corr)), text }));
         }
         let fields: Fields<'_> = serde_json::from_slice(&text)?;
         let corr = field::optional("corr", fields.corr, |_, raw| Corr::read(raw))?;

@@ -143,6 +143,17 @@ fn too_many(count: usize) -> FrameError {
     FrameError::TooLarge(format!("{count} events in a frame, at most {BATCH_ITEMS} fit"))
 }
 
+/// What a frame of written events is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// One event, in the plain form.
+    One,
+    /// Each stands for itself.
+    Many,
+    /// All are stored or none.
+    Atomic,
+}
+
 /// Writes a frame with one event.
 pub fn write(out: &mut Vec<u8>, corr: Option<&Corr>, event: &NewEvent) {
     let mut object = Object::frame(out, "PUBLISH", corr);
@@ -164,19 +175,44 @@ pub fn write_atomic<'e>(out: &mut Vec<u8>, corr: Option<&Corr>, events: impl Ite
     write_events(object, events);
 }
 
+/// Writes a frame of events that [`write_event`] has written, with commas between them: whoever sends a frame again
+/// need not keep the events themselves.
+pub fn write_written(out: &mut Vec<u8>, corr: Option<&Corr>, written: Written, events: &[u8]) {
+    let mut object = Object::frame(out, "PUBLISH", corr);
+    if written == Written::One {
+        // The members of the event are the frame's own.
+        out.push(b',');
+        return out.extend_from_slice(events.get(1..).unwrap_or_default());
+    }
+    if written == Written::Atomic {
+        object.raw("atomic", b"true");
+    }
+    let list = object.name("events");
+    list.push(b'[');
+    list.extend_from_slice(events);
+    list.push(b']');
+    object.end();
+}
+
+/// Appends one event as frames of many carry it.
+pub fn write_event(out: &mut Vec<u8>, event: &NewEvent) {
+    out.extend_from_slice(b"{\"topic\":\"");
+    // The grammar of names has nothing that would have to be escaped.
+    out.extend_from_slice(event.topic.as_bytes());
+    out.extend_from_slice(b"\",\"payload\":");
+    out.extend_from_slice(event.payload.as_bytes());
+    out.extend_from_slice(b",\"opts\":");
+    write_opts(out, event);
+    out.push(b'}');
+}
+
 fn write_events<'e>(mut object: Object<'_>, events: impl Iterator<Item = &'e NewEvent>) {
     let out = object.name("events");
     let mut opening = b'[';
     for event in events {
         out.push(opening);
         opening = b',';
-        out.extend_from_slice(b"{\"topic\":");
-        write::text(out, &event.topic);
-        out.extend_from_slice(b",\"payload\":");
-        out.extend_from_slice(event.payload.as_bytes());
-        out.extend_from_slice(b",\"opts\":");
-        write_opts(out, event);
-        out.push(b'}');
+        write_event(out, event);
     }
     if opening == b'[' {
         out.push(b'[');

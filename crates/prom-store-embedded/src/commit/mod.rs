@@ -1,7 +1,7 @@
 //! Committing: one thread gathers what waits, makes one frame of it, syncs once, answers all.
 //!
 //! ```text
-//!   callers ──▶ queue ──▶ gather ─▶ build frame ─▶ write + fdatasync ─▶ apply to memory ─▶ answer
+//!   callers ──▶ queue ──▶ gather ─▶ build frame ─▶ synced write ─▶ apply to memory ─▶ answer
 //!                 ▲                                     │
 //!                 └──── the next ones gather meanwhile ─┘
 //! ```

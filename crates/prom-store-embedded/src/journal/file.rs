@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::codec::{Put, Take};
-use crate::disk::{Create, Disk, DiskFile};
+use crate::disk::{BLOCK_BYTES, Create, Disk, DiskFile};
 
 const MAGIC: &[u8; 8] = b"promjrnl";
 const VERSION: u32 = 1;
@@ -58,6 +58,11 @@ impl JournalFile {
         Ok(Self { slot, path, capacity, handle })
     }
 
+    /// As far as frames may reach: they are written in whole blocks.
+    pub(crate) fn whole_blocks(&self) -> u64 {
+        self.capacity - self.capacity % BLOCK_BYTES as u64
+    }
+
     pub(crate) fn open(disk: &dyn Disk, dir: &Path, slot: u32) -> io::Result<Self> {
         let path = path_of(dir, slot);
         let handle = disk.open(&path, Create::Never)?;
@@ -65,7 +70,7 @@ impl JournalFile {
         Ok(Self { slot, path, capacity, handle })
     }
 
-    /// Says what the file holds. Durable with the next sync.
+    /// Says what the file holds. Not durable before a sync.
     pub(crate) fn write_header(&self, claim: Claim) -> io::Result<()> {
         let mut header = Vec::with_capacity(FRAMES_AT as usize);
         header.extend_from_slice(MAGIC);

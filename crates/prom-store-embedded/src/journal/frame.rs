@@ -8,20 +8,16 @@
 //! Records have checksums of their own, so the frame's covers only their lengths and checksums: a frame
 //! is sound if its own checksum is right and every record's is. Frames begin at multiples of eight bytes.
 
-use std::io;
 use std::ops::Range;
 
 use prom_store::record::{self, PREFIX_BYTES};
 
 use crate::codec::{Malformed, Put, Take};
-use crate::disk::DiskFile;
 
 const MAGIC: u32 = 0x4d52_464a;
 pub(crate) const HEADER_BYTES: usize = 24;
 const SECTION_BYTES: usize = 12;
 pub(crate) const ALIGN: usize = 8;
-/// Records of at least this many bytes are written from where they are instead of being copied together.
-const COPY_BELOW: usize = 16 << 10;
 
 /// The records of one log in a frame, back to back.
 pub(crate) struct Section<'a> {
@@ -43,40 +39,22 @@ pub(crate) fn begin(head: &mut Vec<u8>) {
 }
 
 impl Draft<'_> {
-    /// Bytes it takes in the journal; the last few up to the alignment are not written.
+    /// Bytes it takes in the journal, with the last few up to the alignment.
     pub(crate) fn len(&self) -> usize {
         let sections = self.sections.iter().map(|section| SECTION_BYTES + section.records.len()).sum::<usize>();
         (self.head.len() + sections).next_multiple_of(ALIGN)
     }
 
-    /// Writes the frame under this number. `buffer` is reused memory.
-    pub(crate) fn write(
-        &mut self,
-        number: u64,
-        file: &dyn DiskFile,
-        position: u64,
-        buffer: &mut Vec<u8>,
-    ) -> io::Result<()> {
+    /// Appends the frame under this number, up to its alignment.
+    pub(crate) fn put(&mut self, number: u64, out: &mut Vec<u8>) {
         self.fill_header(number);
-        buffer.clear();
-        buffer.extend_from_slice(self.head);
-        let mut written = 0;
-        let mut flush = |buffer: &mut Vec<u8>, direct: &[u8]| {
-            for bytes in [&buffer[..], direct].into_iter().filter(|bytes| !bytes.is_empty()) {
-                file.write_at(bytes, position + written)?;
-                written += bytes.len() as u64;
-            }
-            buffer.clear();
-            Ok::<_, io::Error>(())
-        };
+        let end = out.len() + self.len();
+        out.extend_from_slice(self.head);
         for section in &self.sections {
-            put_section_header(buffer, section);
-            match section.records.len() < COPY_BELOW {
-                true => buffer.extend_from_slice(section.records),
-                false => flush(buffer, section.records)?,
-            }
+            put_section_header(out, section);
+            out.extend_from_slice(section.records);
         }
-        flush(buffer, &[])
+        out.resize(end, 0);
     }
 
     fn fill_header(&mut self, number: u64) {
@@ -193,7 +171,6 @@ fn records_are_sound(body: &[u8], entries: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::{Create, Disk, RealDisk};
     use prom_store::EncodedEvent;
     use prom_types::{EventId, NewEvent, TopicName};
 
@@ -207,13 +184,9 @@ mod tests {
         event.write_at(4, 8, &mut records);
         let section = Section { log: 5, count: 2, records: &records };
         let mut draft = Draft { head: &mut head, sections: vec![section] };
-        let dir = tempfile::tempdir().unwrap();
-        let file = RealDisk.open(&dir.path().join("frame"), Create::IfMissing).unwrap();
-        draft.write(number, &*file, 0, &mut Vec::new()).unwrap();
-        let mut bytes = vec![0; draft.len() + 1];
-        let length = file.read_at(&mut bytes, 0).unwrap();
-        assert_eq!(length.next_multiple_of(ALIGN), draft.len());
-        bytes.truncate(length);
+        let mut bytes = Vec::new();
+        draft.put(number, &mut bytes);
+        assert_eq!(bytes.len(), draft.len());
         bytes
     }
 

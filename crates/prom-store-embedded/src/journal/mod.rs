@@ -9,8 +9,8 @@
 //! ```
 //!
 //! **Constraints.** One thread writes. A frame is what gathered while the last one was written: it is
-//! written by one write, synced by one fdatasync, and only then is the next begun. So at any time at
-//! most one frame is not durable: a bad frame with nothing valid behind it is a torn tail and is cut;
+//! written and made durable in one step ([`crate::DiskFile::write_blocks`]), and only then is the next
+//! begun. So at any time at most one frame is not durable: a bad frame with nothing valid behind it is a torn tail and is cut;
 //! a bad frame with a valid one behind it is damage and is reported.
 //!
 //! **Format.** A file begins with a header naming the sequence number of its first frame. Frames are
@@ -20,6 +20,7 @@
 //!
 //! **Recovery.** [`reader::read`] walks the frames after the checkpoint in order.
 
+mod blocks;
 pub(crate) mod entry;
 pub(crate) mod file;
 pub(crate) mod frame;

@@ -8,10 +8,11 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 use prom_store::Histogram;
 
+use super::blocks::Blocks;
 use super::file::{Claim, FRAMES_AT, JournalFile};
 use super::frame::Draft;
 use super::reader::Walked;
-use crate::disk::{Disk, DiskFile};
+use crate::disk::{BLOCK_BYTES, Disk};
 use crate::options::{Sizes, Sync};
 
 /// How many free files are kept for recycling; more are removed.
@@ -44,8 +45,7 @@ pub(crate) struct Journal {
     position: u64,
     next_frame: u64,
     generation: u64,
-    /// Kept for its memory.
-    buffer: Vec<u8>,
+    blocks: Blocks,
     /// A new file was begun since the last time somebody asked.
     rolled: bool,
     /// A sync failed and no fresh file could be begun yet.
@@ -98,13 +98,13 @@ impl Files {
     /// Syncs every file with frames that no checkpoint has.
     pub(crate) fn sync_live(&self) -> std::io::Result<()> {
         let live: Vec<_> = self.state.lock().live.iter().map(|(file, _)| file.handle.clone()).collect();
-        live.iter().try_for_each(|file| self.sync(&**file))
+        live.iter().try_for_each(|file| self.timed(|| file.sync_data()))
     }
 
-    /// Makes durable what was written to a file, and notes how long that took, also where it failed.
-    fn sync(&self, file: &dyn DiskFile) -> std::io::Result<()> {
+    /// Makes something durable, and notes how long that took, also where it failed.
+    fn timed(&self, sync: impl FnOnce() -> std::io::Result<()>) -> std::io::Result<()> {
         let began = Instant::now();
-        let result = file.sync_data();
+        let result = sync();
         self.syncs.record(began.elapsed());
         result
     }
@@ -143,14 +143,14 @@ impl Files {
 
     /// A file with room for a frame of `needed` bytes: a free one, else a new one.
     fn next(&self, needed: u64) -> std::io::Result<JournalFile> {
-        let fits = |file: &JournalFile| file.capacity >= FRAMES_AT + needed;
+        let fits = |file: &JournalFile| file.whole_blocks() >= FRAMES_AT + needed;
         {
             let mut state = self.state.lock();
             if let Some(index) = state.free.iter().position(fits) {
                 return Ok(state.free.swap_remove(index));
             }
         }
-        self.create(self.sizes.journal_file.max((FRAMES_AT + needed).next_multiple_of(4096)))
+        self.create(self.sizes.journal_file.max(FRAMES_AT + needed).next_multiple_of(BLOCK_BYTES as u64))
     }
 
     fn add_live(&self, file: JournalFile, claim: Claim) {
@@ -181,6 +181,9 @@ impl Journal {
                 file
             }
         };
+        let in_block = walked.position % BLOCK_BYTES as u64;
+        let mut partial = vec![0; in_block as usize];
+        current.handle.read_at(&mut partial, walked.position - in_block)?;
         Ok(Self {
             files,
             sync,
@@ -188,7 +191,7 @@ impl Journal {
             position: walked.position,
             next_frame: walked.next_frame,
             generation: walked.generation + 1,
-            buffer: Vec::new(),
+            blocks: Blocks::continuing(partial),
             rolled: false,
             failed: false,
         })
@@ -198,22 +201,31 @@ impl Journal {
     pub(crate) fn append(&mut self, mut frame: Draft<'_>) -> Result<u64, WriteFault> {
         let number = self.next_frame;
         let needed = frame.len() as u64;
-        if self.failed || self.position + needed > self.current.capacity {
+        if self.failed || self.position + needed > self.current.whole_blocks() {
             self.roll(needed).map_err(WriteFault::NoRoom)?;
         }
-        let handle = self.current.handle.clone();
-        let written = frame.write(number, &*handle, self.position, &mut self.buffer);
-        let written = written.and_then(|()| match self.sync {
-            Sync::Fsync => self.files.sync(&*handle),
-            Sync::Os => Ok(()),
-        });
+        let written = self.write(needed, |out| frame.put(number, out));
         match written {
             Ok(()) => {
+                self.blocks.written(needed as usize);
                 self.position += needed;
                 self.next_frame += 1;
                 Ok(number)
             }
             Err(error) => Err(self.cut(error)),
+        }
+    }
+
+    /// Writes a frame of so many bytes behind the last, as durable as was asked for.
+    fn write(&mut self, length: u64, put: impl FnOnce(&mut Vec<u8>)) -> std::io::Result<()> {
+        let lead = self.blocks.lead();
+        let blocks = self.blocks.fill(length as usize, put);
+        match self.sync {
+            Sync::Fsync => {
+                let file = &self.current.handle;
+                self.files.timed(|| file.write_blocks(blocks, self.position - lead as u64))
+            }
+            Sync::Os => self.current.handle.write_at(&blocks[lead..lead + length as usize], self.position),
         }
     }
 
@@ -231,7 +243,8 @@ impl Journal {
         let file = self.files.next(needed)?;
         self.generation += 1;
         let claim = Claim { first_frame: self.next_frame, generation: self.generation };
-        let claimed = file.write_header(claim).and_then(|()| match self.failed {
+        // Frames are made durable alone, so the header is as well, before the first of them.
+        let claimed = file.write_header(claim).and_then(|()| match self.failed || self.sync == Sync::Fsync {
             true => file.handle.sync_data(),
             false => Ok(()),
         });
@@ -243,6 +256,7 @@ impl Journal {
         self.files.add_live(file.clone(), claim);
         self.current = file;
         self.position = FRAMES_AT;
+        self.blocks.start_over();
         self.rolled = true;
         self.failed = false;
         Ok(())
