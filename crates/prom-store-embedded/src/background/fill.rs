@@ -46,7 +46,8 @@ impl BackgroundThread {
             self.cached.push_back((log.clone(), chunk.len_bytes()));
             self.cached_bytes += chunk.len_bytes();
         }
-        if seal_early {
+        // The log may have been trimmed while its events were on their way into the segment.
+        if seal_early || log.state.lock().is_active_emptied() {
             self.seal_active(log)?;
             let mut state = log.state.lock();
             let start = state.bounds.start;

@@ -90,11 +90,16 @@ impl LogState {
         self.dirty = true;
         let start = self.bounds.start;
         self.tail.drop_before(start);
-        // A log that nobody writes to any more would keep its active segment forever.
-        let active = self.segments.last().filter(|segment| !segment.is_sealed());
-        self.seal_early |= active.is_some_and(|active| active.end() <= start && active.event_bytes() > 0);
+        self.seal_early |= self.is_active_emptied();
         let gone = self.segments.iter().take_while(|segment| segment.is_sealed() && segment.end() <= start).count();
         self.segments.drain(..gone).collect()
+    }
+
+    /// All of the active segment's events lie before the start: a log that nobody writes to any more would
+    /// keep it forever.
+    pub(crate) fn is_active_emptied(&self) -> bool {
+        let active = self.segments.last().filter(|segment| !segment.is_sealed());
+        active.is_some_and(|active| active.end() <= self.bounds.start && active.event_bytes() > 0)
     }
 
     /// Bytes in segments and memory that are not counted twice.
