@@ -23,7 +23,7 @@ enum Program {
 }
 
 const GENERATORS: [Generator; 4] = [
-    Generator { program: Program::Here(codes::write), writes: &[codes::RUST, codes::PAGE] },
+    Generator { program: Program::Here(codes::write), writes: &[codes::RUST, codes::TYPESCRIPT, codes::PAGE] },
     Generator {
         program: Program::Example { package: "prom-types", example: "vectors" },
         writes: &["protocol/vectors"],

@@ -4,17 +4,22 @@
 
 mod codes;
 mod generate;
+mod instructions;
 mod repository;
 mod run;
+mod sdk;
 mod test;
 mod tidy;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask test [--quick]   everything CI runs; --quick leaves out the documentation and the dependency check
+cargo xtask test [--quick]   everything CI runs; --quick leaves out documentation, dependencies, SDKs and instructions
+cargo xtask sdk              the tests of the clients in sdk/, one of the steps of `test`
 cargo xtask tidy             the rules of the house that compilers do not know
-cargo xtask gen [--check]    write the generated files; --check fails if they are not current";
+cargo xtask gen [--check]    write the generated files; --check fails if they are not current
+cargo xtask instructions [--store]
+                             count the instructions of an event and compare with the baseline; --store renews it";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,9 +27,12 @@ fn main() -> ExitCode {
     let outcome = match arguments[..] {
         ["test"] => test::run(test::Extent::Full),
         ["test", "--quick"] => test::run(test::Extent::Quick),
+        ["sdk"] => sdk::test().map(|skipped| skipped.into_iter().for_each(|reason| println!("skipped: {reason}"))),
         ["tidy"] => tidy::run(),
         ["gen"] => generate::write(),
         ["gen", "--check"] => generate::check(),
+        ["instructions"] => instructions::run(),
+        ["instructions", "--store"] => instructions::store(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

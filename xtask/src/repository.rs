@@ -6,11 +6,25 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// Folders that hold what was built or fetched, not what was written.
-const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", "prom-data", "proptest-regressions"];
+const NOT_OURS: [&str; 7] = ["target", ".git", "node_modules", "dist", "build", "prom-data", "proptest-regressions"];
 
 /// What people write, by the end of its name.
-const TEXT: [&str; 12] =
-    [".rs", ".md", ".toml", ".txt", ".json", ".jsonl", ".yml", ".sh", ".ts", ".js", ".gitignore", ".ci/run"];
+const TEXT: [&str; 14] = [
+    ".rs",
+    ".md",
+    ".toml",
+    ".txt",
+    ".json",
+    ".jsonl",
+    ".yml",
+    ".sh",
+    ".ts",
+    ".js",
+    ".mjs",
+    ".sibilant",
+    ".gitignore",
+    ".ci/run",
+];
 
 /// A file of the repository.
 pub struct File {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::run::{cargo, has_cargo_command, succeed};
-use crate::{generate, tidy};
+use crate::{generate, instructions, sdk, tidy};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
@@ -27,15 +27,17 @@ struct Step {
 }
 
 /// Quick steps run always.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 10] = [
     Step { name: "format", extent: Extent::Quick, run: format },
     Step { name: "tidy", extent: Extent::Quick, run: || tidy::run().map(|()| Outcome::Done) },
     Step { name: "clippy", extent: Extent::Quick, run: clippy },
     Step { name: "generated files", extent: Extent::Quick, run: || generate::check().map(|()| Outcome::Done) },
     Step { name: "tests", extent: Extent::Quick, run: tests },
+    Step { name: "SDKs", extent: Extent::Full, run: sdks },
     Step { name: "documentation tests", extent: Extent::Full, run: documentation_tests },
     Step { name: "documentation", extent: Extent::Full, run: documentation },
     Step { name: "dependencies", extent: Extent::Full, run: dependencies },
+    Step { name: "instructions per event", extent: Extent::Full, run: instructions_per_event },
 ];
 
 pub fn run(extent: Extent) -> Result<()> {
@@ -77,6 +79,10 @@ fn tests() -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+fn sdks() -> Result<Outcome> {
+    Ok(sdk::test()?.map_or(Outcome::Done, Outcome::Skipped))
+}
+
 fn documentation_tests() -> Result<Outcome> {
     succeed(cargo().args(["test", "--workspace", "--locked", "--doc"]))?;
     Ok(Outcome::Done)
@@ -95,4 +101,11 @@ fn dependencies() -> Result<Outcome> {
     }
     succeed(cargo().args(["deny", "check", "bans", "licenses", "sources"]))?;
     Ok(Outcome::Done)
+}
+
+fn instructions_per_event() -> Result<Outcome> {
+    Ok(match instructions::check()? {
+        instructions::Outcome::Checked => Outcome::Done,
+        instructions::Outcome::Skipped(reason) => Outcome::Skipped(reason),
+    })
 }

@@ -31,7 +31,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
     ("promethean", &["prom-types", "prom-transform", "prom-store", "prom-store-embedded", "prom-engine"]),
 ];
 /// Tests, measurements and tools look at everything.
-const MAY_USE_ALL: [&str; 5] = ["prom-testkit", "prom-tests", "prom-bench", "prom-fuzz", "xtask"];
+const MAY_USE_ALL: [&str; 6] = ["prom-testkit", "prom-tests", "prom-bench", "prom-instructions", "prom-fuzz", "xtask"];
 
 pub fn check(files: &[File]) -> Vec<Complaint> {
     let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml"));

@@ -3,6 +3,7 @@
 mod decisions;
 mod header;
 mod layering;
+mod script;
 mod size;
 mod source;
 mod text;
@@ -51,6 +52,7 @@ fn check(files: &[File]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for file in files {
         complaints.extend(text::check(file));
+        complaints.extend(script::check(file));
     }
     for source in &rust {
         complaints.extend(header::check(source));

@@ -33,7 +33,7 @@ impl Blocks {
 
     /// In a file of its own, where frames begin.
     pub(super) fn start_over(&mut self) {
-        const { assert!(FRAMES_AT as usize % BLOCK_BYTES == 0) };
+        const { assert!((FRAMES_AT as usize).is_multiple_of(BLOCK_BYTES)) };
         self.partial.clear();
     }
 

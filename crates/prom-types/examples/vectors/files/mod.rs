@@ -3,15 +3,17 @@
 
 mod headers;
 mod partition;
+mod partition_series;
 mod topic_names;
 mod topic_patterns;
 
 use serde_json::Value;
 
 /// Name and text of every file.
-pub fn all() -> [(&'static str, String); 4] {
+pub fn all() -> [(&'static str, String); 5] {
     [
         ("partition.json", partition::text()),
+        ("partition_series.json", partition_series::text()),
         ("topic_patterns.json", topic_patterns::text()),
         ("topic_names.json", topic_names::text()),
         ("headers.json", headers::text()),

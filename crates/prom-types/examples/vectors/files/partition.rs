@@ -54,6 +54,8 @@ fn keys() -> Vec<String> {
     let of_length = |length: usize| alphabet.chars().cycle().take(length).collect::<String>();
     keys.extend((2..=64).chain((65..=260).step_by(5)).map(of_length));
     keys.extend([127, 128, 129, 239, 240, 241, 256, 512, limits::KEY_BYTES].map(of_length));
+    // No key is that long, but the hash goes on in blocks of 1024 bytes, and an implementation is proven with them.
+    keys.extend([1025, 2048, 2500].map(of_length));
     keys.extend([30, 50, 100].map(|count| "ü🔥".repeat(count)));
     keys.extend((0..2000).map(|n| format!("order-{n}")));
     keys.extend((0..500).map(|n| EventId::derived(&n.to_string()).to_string()));

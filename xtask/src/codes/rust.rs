@@ -1,36 +1,10 @@
-//! What is made from `protocol/codes.json`: the enums of `prom-protocol` and the page for people.
+//! The enums of `prom-protocol`.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
-use anyhow::{Context, Result};
-use serde::Deserialize;
+use anyhow::Result;
 
-pub const RUST: &str = "crates/prom-protocol/src/codes.rs";
-pub const PAGE: &str = "docs/guide/codes.md";
-
-#[derive(Deserialize)]
-struct Codes {
-    errors: Vec<ErrorCode>,
-    closes: Vec<CloseCode>,
-}
-
-#[derive(Deserialize)]
-struct ErrorCode {
-    code: String,
-    http: u16,
-    retry: String,
-    meaning: String,
-    fix: String,
-}
-
-#[derive(Deserialize)]
-struct CloseCode {
-    code: u16,
-    name: String,
-    reconnect: String,
-    meaning: String,
-}
+use super::{Codes, ErrorCode};
 
 const RUST_HEAD: &str = "\
 //! Error and close codes. Made from `protocol/codes.json` by `cargo xtask gen`; not edited by hand.
@@ -96,37 +70,7 @@ const RECONNECT_BY_RANGE: &str = "            4100..=4199 => Reconnect::WithToke
 }
 ";
 
-const PAGE_HEAD: &str = "\
-# Error and close codes
-
-Made from `protocol/codes.json` by `cargo xtask gen`.
-
-## Errors
-
-The `code` of an `ERR` frame and of a problem document over HTTP.
-
-| code | HTTP | meaning | what to do | send again? |
-| --- | --- | --- | --- | --- |
-";
-
-const PAGE_CLOSES: &str = "
-## Closes
-
-The code with which the hub ends a WebSocket. Our own codes go by range: 4000–4099 connect again after a wait, 4100–4199 get
-a token first, 4200–4299 do not connect again without changing something.
-
-| code | name | meaning | connect again? |
-| --- | --- | --- | --- |
-";
-
-pub fn write(root: &Path) -> Result<()> {
-    let source = std::fs::read_to_string(root.join("protocol/codes.json")).context("protocol/codes.json")?;
-    let codes: Codes = serde_json::from_str(&source).context("protocol/codes.json")?;
-    std::fs::write(root.join(RUST), rust(&codes)?).context(RUST)?;
-    std::fs::write(root.join(PAGE), page(&codes)?).context(PAGE)
-}
-
-fn rust(codes: &Codes) -> Result<String> {
+pub fn text(codes: &Codes) -> Result<String> {
     let mut text = String::from(RUST_HEAD);
     for error in &codes.errors {
         writeln!(text, "    /// {}\n    {},", error.meaning, camel(&error.code))?;
@@ -195,18 +139,6 @@ fn lookup<'a>(
 fn close_block(text: &mut String) {
     text.truncate(text.trim_end().len());
     text.push_str("\n}\n\n");
-}
-
-fn page(codes: &Codes) -> Result<String> {
-    let mut text = String::from(PAGE_HEAD);
-    for ErrorCode { code, http, retry, meaning, fix } in &codes.errors {
-        writeln!(text, "| `{code}` | {http} | {meaning} | {fix} | {} |", retry.replace('_', " "))?;
-    }
-    text.push_str(PAGE_CLOSES);
-    for CloseCode { code, name, reconnect, meaning } in &codes.closes {
-        writeln!(text, "| {code} | `{name}` | {meaning} | {} |", reconnect.replace('_', " "))?;
-    }
-    Ok(text)
 }
 
 fn camel(name: &str) -> String {

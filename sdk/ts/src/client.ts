@@ -1,0 +1,166 @@
+/**
+ * The client: one connection that is kept up, over which an application publishes and subscribes.
+ *
+ * Promises: a receipt means stored; what was under way when a connection broke is sent again with the same id, and stored once;
+ * subscriptions come back by themselves; memory is bounded, and what does not fit makes the caller wait.
+ */
+
+import { Connection } from "./connection/connection.js";
+import type { Delivery } from "./deliver.js";
+import type { EventEnvelope, NewEvent, PublishOptions, Receipt } from "./event.js";
+import { EventStream } from "./events.js";
+import type { Feed } from "./feed.js";
+import { type ClientOptions, settingsOf, type SubscribeOptions, type TailOptions, type Token } from "./options.js";
+import { publish, publishBatch } from "./publish.js";
+import { type AnyHandler, Runner } from "./run.js";
+import type { NoticeListener, State } from "./state.js";
+import { begin } from "./subscribe.js";
+import { Subscription } from "./subscription.js";
+import { TokenSource } from "./token.js";
+import type { AnyTopics, TopicOf, TopicOrPattern } from "./topics.js";
+import type { Transport } from "./transport/transport.js";
+import { hubUrl } from "./url.js";
+
+/** Called for each event lent to this subscriber. Returning acks it, throwing nacks it, each once a returned promise has ended. */
+export type Handler<Topics extends object = AnyTopics, Pattern extends string = string> = (
+  event: EventEnvelope<Topics, Pattern>,
+  delivery: Delivery<EventEnvelope<Topics, Pattern>>,
+) => unknown;
+
+/** Called for each event of a subscription without a group: there is nothing to settle. */
+export type TailHandler<Topics extends object = AnyTopics, Pattern extends string = string> = (
+  event: EventEnvelope<Topics, Pattern>,
+) => unknown;
+
+/** With `group` a subscriber among others, without it a tail. */
+export type EventsOptions<Pattern extends string = string> =
+  | (SubscribeOptions<Pattern> & { readonly group: string; readonly manualAck?: never; readonly concurrency?: never })
+  | (TailOptions<Pattern> & { readonly group?: undefined });
+
+export class BaseClient<Topics extends object = AnyTopics> {
+  readonly #connection: Connection;
+
+  constructor(url: string | URL, token: Token | null | undefined, options: ClientOptions, transport: Transport) {
+    this.#connection = new Connection(hubUrl(url), new TokenSource(token), settingsOf(options), transport);
+    if (options.onNotice !== undefined) this.onNotice(options.onNotice);
+  }
+
+  /**
+   * Connects: a rejection means that there is no hub, or that it does not let us in. A connection that is lost later is made again,
+   * for as long as the client lives. Without it the first verb connects in the background, and what is published meanwhile waits.
+   */
+  connect(): Promise<void> {
+    return this.#connection.connect();
+  }
+
+  /** Where the connection stands. */
+  get state(): State {
+    return this.#connection.teller.state;
+  }
+
+  /** Hears what happens from now on; returns how to stop that. */
+  onNotice(listener: NoticeListener): () => void {
+    return this.#connection.teller.listen(listener);
+  }
+
+  /**
+   * Publishes one event. Resolves when it is as durable as the receipt says. Where too much waits already it waits for room first.
+   * What is published in one go leaves in as few frames as the hub can read.
+   */
+  publish<Topic extends TopicOf<Topics>>(topic: Topic, payload: Topics[Topic], opts?: PublishOptions): Promise<Receipt> {
+    return publish(this.#connection, topic, payload, opts);
+  }
+
+  /** Publishes all of these events or none, also across topics; receipts in their order. They have to fit into one frame. */
+  publishBatch(events: readonly NewEvent<Topics>[]): Promise<Receipt[]> {
+    return publishBatch(this.#connection, events as readonly NewEvent[]);
+  }
+
+  /** Resolves when a publish would not have to wait for room: for whoever does not await every publish. */
+  room(): Promise<void> {
+    return this.#connection.room.whenFree();
+  }
+
+  /**
+   * Subscribes. With a group its subscribers share the events, and each is lent to one of them until it is settled. Without one, every
+   * event from the given position on comes here. Resolves when the hub has agreed.
+   */
+  subscribe<const Pattern extends TopicOrPattern<Topics>>(
+    topic: Pattern,
+    group: string,
+    handler: Handler<Topics, Pattern>,
+    opts?: SubscribeOptions<Pattern>,
+  ): Promise<Subscription>;
+  subscribe<const Pattern extends TopicOrPattern<Topics>>(
+    topic: Pattern,
+    group: null | undefined,
+    handler: TailHandler<Topics, Pattern>,
+    opts?: TailOptions<Pattern> & { readonly concurrency?: number },
+  ): Promise<Subscription>;
+  async subscribe(
+    topic: string,
+    group: string | null | undefined,
+    handler: (...given: never[]) => unknown,
+    opts: SubscribeOptions = {},
+  ): Promise<Subscription> {
+    if (typeof handler !== "function") throw new TypeError("the handler is not a function");
+    const concurrency = Math.max(1, opts.concurrency ?? 1);
+    const handling = { concurrency, settledBy: opts.manualAck === true ? ("handler" as const) : ("result" as const) };
+    const connection = this.#connection;
+    let subscription: Subscription | undefined;
+    const { agreed } = begin(connection, topic, group ?? undefined, opts, (feed: Feed) => {
+      void new Runner(connection, feed, handler as AnyHandler, handling);
+      subscription = new Subscription(connection, feed);
+    });
+    await agreed;
+    return subscription as Subscription;
+  }
+
+  /**
+   * Events in a loop. With a group an event is acked when the loop asks for the next one; leaving the loop gives the one it was at back.
+   */
+  events<const Pattern extends TopicOrPattern<Topics>>(
+    topic: Pattern,
+    opts: EventsOptions<Pattern> = {},
+  ): EventStream<EventEnvelope<Topics, Pattern>> {
+    const { settlements } = this.#connection;
+    return new EventStream(this.#connection, topic, opts.group, opts, {
+      handOut: (delivery) => delivery.event as EventEnvelope<Topics, Pattern>,
+      onNext: (delivery) => {
+        if (opts.group !== undefined) settlements.ack(delivery, undefined);
+      },
+    });
+  }
+
+  /** Deliveries in a loop, which settles them itself, in its own time. */
+  deliveries<const Pattern extends TopicOrPattern<Topics>>(
+    topic: Pattern,
+    group: string,
+    opts: Omit<SubscribeOptions<Pattern>, "manualAck" | "concurrency"> = {},
+  ): EventStream<Delivery<EventEnvelope<Topics, Pattern>>> {
+    return new EventStream(this.#connection, topic, group, opts, {
+      handOut: (delivery) => delivery as Delivery<EventEnvelope<Topics, Pattern>>,
+      onNext: () => {},
+    });
+  }
+
+  /** Ends a subscription of this client from anywhere; what it had and did not settle is given back at once. */
+  unsubscribe(topic: string, group?: string | null): Promise<void> {
+    const { subscriptions } = this.#connection;
+    const kept = subscriptions.get(topic, group ?? undefined);
+    if (kept === undefined) return Promise.resolve();
+    return new Promise((resolve, reject) => subscriptions.unsubscribe(kept.feed, { resolve, reject }));
+  }
+
+  /**
+   * Takes nothing new, waits until publishes are answered and handlers are done, and closes the connection; after `drainTimeoutMs` at
+   * the latest. Not to be awaited in a handler: it waits for that handler.
+   */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,95 @@
+/** What the hub says: answers go to whoever waits for them, events to their subscriptions. */
+
+import { errorOf, type Problem } from "../error.js";
+import { asEvents, type ErrFrame, type HubFrame, type OkFrame, readFrame } from "../frame.js";
+import type { Awaited } from "./answers.js";
+import { deliver, hearGap } from "./deliver.js";
+import { published, publishRefused } from "./publish.js";
+import type { Session } from "./session.js";
+import { settled, settleRefused } from "./settle.js";
+import { endedByHub, subscribed, subscribeRefused } from "./subscribe.js";
+
+/** An error means that the hub does not keep to the protocol: the connection cannot go on. */
+export function hear(session: Session, text: string): string | undefined {
+  let frame: HubFrame;
+  try {
+    frame = readFrame(text);
+  } catch (thrown) {
+    return `no frame: ${String(thrown)}`;
+  }
+  switch (frame.op) {
+    case "EVENTS":
+      return deliver(session, frame, text.length);
+    case "EVENT":
+      return deliver(session, asEvents(frame), text.length);
+    case "OK":
+      return agreed(session, frame);
+    case "ERR":
+      return hearError(session, frame);
+    case "GAP":
+      hearGap(session, frame);
+      return undefined;
+    default:
+      // A newer hub may say more.
+      return undefined;
+  }
+}
+
+function agreed(session: Session, frame: OkFrame): string | undefined {
+  const awaited = frame.corr === undefined ? undefined : session.answers.take(frame.corr);
+  if (awaited === undefined) return `an answer to nothing that was asked (corr ${frame.corr})`;
+  switch (awaited.for) {
+    case "publish":
+      return published(session, awaited.list, frame);
+    case "settle":
+      settled(session, awaited.frame, frame.unknown ?? []);
+      return undefined;
+    case "subscribe":
+      subscribed(session, awaited.kept);
+      return undefined;
+    case "unsubscribe":
+      session.connection.subscriptions.remove(awaited.kept);
+      return undefined;
+    case "switch":
+      for (const waiter of awaited.waiters) waiter.resolve();
+      return undefined;
+    case "auth":
+    case "probe":
+      session.refresh.schedule(frame.expires_at_ms);
+      return undefined;
+  }
+}
+
+function hearError(session: Session, frame: ErrFrame): string | undefined {
+  if (frame.code === "jwt_expired") session.refresh.hurry();
+  if (frame.corr === undefined) {
+    if (frame.topic !== undefined) endedByHub(session, frame.topic, frame.group, frame);
+    // Otherwise it answers nothing; most often it is the reason for the close that follows.
+    else session.lastComplaint = `${frame.msg} (${frame.code})`;
+    return undefined;
+  }
+  const awaited = session.answers.take(frame.corr);
+  if (awaited === undefined) return `an answer to nothing that was asked (corr ${frame.corr})`;
+  refused(session, awaited, frame);
+  return undefined;
+}
+
+function refused(session: Session, awaited: Awaited, problem: Problem): void {
+  switch (awaited.for) {
+    case "publish":
+      return publishRefused(session, awaited.list, problem);
+    case "settle":
+      return settleRefused(session, awaited.frame, problem);
+    case "subscribe":
+      return subscribeRefused(session, awaited.kept, problem);
+    case "unsubscribe":
+      // Whatever it says, the hub has no such subscription (any more).
+      return session.connection.subscriptions.remove(awaited.kept);
+    case "switch":
+      for (const waiter of awaited.waiters) waiter.reject(errorOf(problem));
+      return;
+    case "auth":
+      return session.refresh.failed(errorOf(problem));
+    case "probe":
+  }
+}

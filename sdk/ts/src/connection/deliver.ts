@@ -1,0 +1,71 @@
+/** EVENT, EVENTS and GAP: into the subscription they are for; and leases that are renewed. */
+
+import { nowMs } from "../clock.js";
+import type { Lot } from "../deliver.js";
+import type { EventEnvelope } from "../event.js";
+import type { EventsFrame, GapFrame } from "../frame.js";
+import { LONGEST_LEASE_MS } from "../limits.js";
+import type { Session } from "./session.js";
+
+/** An error means that the hub does not keep to the protocol. */
+export function deliver(session: Session, frame: EventsFrame, frameSize: number): string | undefined {
+  const { subscriptions } = session.connection;
+  const kept = subscriptions.get(frame.topic, frame.group);
+  // What was on its way when a subscription ended is given back by the hub.
+  if (kept === undefined || !kept.isFed || kept.feed.ended !== undefined) return undefined;
+  const { feed, progress } = kept;
+  const { ctx, events } = frame;
+  if (ctx === undefined && !feed.isTail) return "an event for a group without a lease";
+  const lot = lotOf(session, frame, frameSize, feed);
+  const attempts = ctx?.attempts;
+  for (let at = 0; at < events.length; at++) {
+    const event = events[at] as EventEnvelope;
+    if (progress === undefined || progress.note(event)) feed.push(event, attempts?.[at] ?? 1, lot);
+  }
+  if (lot.renewAt < subscriptions.renewAt) {
+    subscriptions.renewAt = lot.renewAt;
+    session.connection.wakeBy(lot.renewAt);
+  }
+  const fill = feed.fill();
+  if (fill === "overfull") return `more events for ${frame.topic} than its window holds`;
+  if (fill === "full") subscriptions.throttle(feed, true);
+  feed.onArrived();
+  return undefined;
+}
+
+function lotOf(session: Session, { ctx, events }: EventsFrame, frameSize: number, feed: Lot["feed"]): Lot {
+  const now = nowMs();
+  const leaseMs = ctx === undefined ? Infinity : Math.min(ctx.ack_deadline_ms, LONGEST_LEASE_MS);
+  return {
+    feed,
+    epoch: session.epoch,
+    maxAttempts: ctx?.max_attempts ?? 0,
+    ackDeadlineMs: ctx?.ack_deadline_ms ?? 0,
+    cameAt: now,
+    eventSize: frameSize / Math.max(1, events.length),
+    renewAt: now + leaseMs / 2,
+    deadlineAt: now + leaseMs,
+  };
+}
+
+export function hearGap(session: Session, frame: GapFrame): void {
+  const { topic, group } = frame;
+  const kept = session.connection.subscriptions.get(topic, group);
+  if (kept === undefined || !kept.isFed) return;
+  const { event_topic, partition, from, to, reason } = frame;
+  const gap = { topic: event_topic, partition, from, to, reason };
+  session.connection.teller.tell({ type: "gap", topic, group, gap });
+  kept.feed.gap(gap);
+}
+
+/** Of what waits here and of what handlers work on, at half time. */
+export function renewLeases(session: Session, now: number): void {
+  const { subscriptions, settlements } = session.connection;
+  subscriptions.renewAt = Infinity;
+  for (const { feed } of subscriptions.all()) {
+    const { due, nextAt } = feed.takeDueRenewals(now);
+    const extendMs = feed.facts.ackTimeoutMs;
+    for (const delivery of due) settlements.modack({ delivery, extendMs, waiter: undefined });
+    subscriptions.renewAt = Math.min(subscriptions.renewAt, nextAt);
+  }
+}

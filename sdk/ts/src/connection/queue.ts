@@ -1,0 +1,89 @@
+/** Publishes that wait to leave, in the order in which they were handed over. */
+
+import { BATCH_FRAME_EVENTS } from "../limits.js";
+import type { Pending } from "../pending.js";
+import { Pacer } from "./pacer.js";
+
+/** What a frame may carry. */
+export interface LoadLimit {
+  readonly events: number;
+  readonly size: number;
+}
+
+export class PublishQueue {
+  readonly pacer = new Pacer();
+  #waiting: Pending[] = [];
+  /** Those before it have left. */
+  #first = 0;
+  #lastNumber = 0;
+  /** Nothing is to be given up before this. */
+  lookAt = Infinity;
+
+  add(pending: Pending): void {
+    pending.number = ++this.#lastNumber;
+    if (pending.deadlineAt < this.lookAt) this.lookAt = pending.deadlineAt;
+    this.#waiting.push(pending);
+  }
+
+  /** They leave again before whatever was handed over after them. */
+  putBack(again: readonly Pending[]): void {
+    const alive = again.filter((pending) => !pending.isOver);
+    if (alive.length === 0) return;
+    this.#waiting = [...alive, ...this.#rest()].sort((one, other) => one.number - other.number);
+    this.#first = 0;
+    for (const pending of alive) this.lookAt = Math.min(this.lookAt, pending.deadlineAt);
+  }
+
+  get length(): number {
+    return this.#waiting.length - this.#first;
+  }
+
+  /** The load of one frame: an atomic batch alone, or publishes that each stand for themselves. */
+  take(limit: LoadLimit): Pending[] {
+    const waiting = this.#waiting;
+    const most = Math.min(waiting.length, this.#first + Math.min(limit.events, BATCH_FRAME_EVENTS));
+    let [at, size] = [this.#first, 0];
+    while (at < most) {
+      const next = waiting[at] as Pending;
+      size += next.size + 1;
+      if (at > this.#first && (next.isAtomic || size > limit.size)) break;
+      at++;
+      if (next.isAtomic) break;
+    }
+    const load = waiting.slice(this.#first, at);
+    this.#first = at;
+    if (this.#first === waiting.length) {
+      waiting.length = 0;
+      this.#first = 0;
+    }
+    return load.some(isOver) ? load.filter((pending) => !pending.isOver) : load;
+  }
+
+  /**
+   * Gives up what waited for too long. The caller does the same for what is under way, before, and tells the earliest
+   * deadline that is left there.
+   */
+  expire(now: number, giveUp: (pending: Pending) => void, underWayAt: number): void {
+    const alive = this.#rest().filter((pending) => !pending.isOver);
+    this.#waiting = alive.filter((pending) => pending.deadlineAt > now);
+    this.#first = 0;
+    this.lookAt = this.#waiting.reduce((at, pending) => Math.min(at, pending.deadlineAt), underWayAt);
+    // Whoever is given up makes room, and others come in.
+    for (const pending of alive) if (pending.deadlineAt <= now) giveUp(pending);
+  }
+
+  drain(): Pending[] {
+    const rest = this.#rest();
+    this.#waiting = [];
+    this.#first = 0;
+    return rest;
+  }
+
+  #rest(): Pending[] {
+    return this.#waiting.slice(this.#first);
+  }
+}
+
+function isOver(pending: Pending): boolean {
+  return pending.isOver;
+}

@@ -1,0 +1,66 @@
+/** A delivery: an event lent to this client, to be settled before its deadline. */
+
+import { ack } from "./ack.js";
+import type { EventEnvelope } from "./event.js";
+import type { Feed } from "./feed.js";
+import { modack } from "./modack.js";
+import { nack, type NackOptions } from "./nack.js";
+
+/** What came in one frame, and what its events have in common. */
+export interface Lot {
+  readonly feed: Feed;
+  /** The connection that brought it: its leases end with it. */
+  readonly epoch: number;
+  readonly maxAttempts: number;
+  readonly ackDeadlineMs: number;
+  readonly cameAt: number;
+  /** Text of one of its events, about. */
+  readonly eventSize: number;
+  renewAt: number;
+  deadlineAt: number;
+}
+
+/**
+ * An event with its lease. Settling is sent at once, and what it returns resolves when the hub has answered: an ack is then as
+ * durable as a publish. It rejects with `lease_lost` where the event is no longer lent to this client; not looking at it is safe.
+ *
+ * Letting go of it settles nothing: the lease runs out and counts as a failed attempt. When the connection ends, so do the
+ * leases it brought: the hub hands their events out again.
+ */
+export class Delivery<Event = EventEnvelope> {
+  /** @internal Somebody has said what becomes of it. */
+  isSettled = false;
+
+  constructor(
+    readonly event: Event,
+    /** 1 at the first delivery, one more after each failed attempt. */
+    readonly attempt: number,
+    /** @internal */
+    readonly lot: Lot,
+  ) {}
+
+  /** The attempt after which the event goes to the dead letters. */
+  get maxAttempts(): number {
+    return this.lot.maxAttempts;
+  }
+
+  /** What was left of the lease when the hub sent it. */
+  get ack_deadline_ms(): number {
+    return this.lot.ackDeadlineMs;
+  }
+
+  /** Done, for good. */
+  ack(): Promise<void> {
+    return ack(this as Delivery);
+  }
+
+  /** Failed, for this reason: comes again after the group's backoff, or after `delayMs`. At the limit it goes to the dead letters. */
+  nack(reason?: unknown, options?: NackOptions): Promise<void> {
+    return nack(this as Delivery, reason, options);
+  }
+
+  /** Moves the deadline to so many milliseconds from now. While a handler runs the client does so by itself. */
+  modack(extendMs: number): Promise<void> {
+    return modack(this as Delivery, extendMs);
+  }
+}

@@ -1,0 +1,67 @@
+/** Events as publishers hand them over and as readers get them, and the receipt of a publish. Names are the hub's own. */
+
+import type { AnyTopics, MatchedTopic, TopicOf } from "./topics.js";
+
+/** How safely an event is stored: on disk, with the operating system, on most members of a replica set, in memory. */
+export type Durability = "fsync" | "os" | "majority" | "memory";
+
+/** The hub has stored the event as safely as `durability` says. */
+export interface Receipt {
+  readonly id: string;
+  readonly partition: number;
+  /** The place in the partition: 0, 1, 2… */
+  readonly offset: number;
+  /** When it was stored, by the hub's clock, in epoch milliseconds. */
+  readonly stored_ts: number;
+  readonly durability: Durability;
+}
+
+/** Whatever may be said about an event besides its topic and payload. */
+export interface PublishOptions {
+  /** A UUID. The client makes one where none is given; give one to publish again safely after a restart of your program. */
+  readonly id?: string;
+  /** The id counts for as long as the event is retained, not only for ten minutes. */
+  readonly exact?: boolean;
+  /** When it happened, in epoch milliseconds; decides nothing. */
+  readonly ts?: number;
+  /** Events of one key go to one partition and stay in order. */
+  readonly key?: string;
+  /** Names are `x-…`, `content-type`, `traceparent`, `tracestate`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly tags?: readonly string[];
+  /** Ids of the events that led to this one. */
+  readonly caused_by?: readonly string[];
+  /** The session of the publisher. */
+  readonly sid?: string;
+  /** A partition chosen by hand. */
+  readonly partition?: number;
+}
+
+/** One event of a batch. */
+export type NewEvent<Topics extends object = AnyTopics> = {
+  [Topic in TopicOf<Topics>]: { readonly topic: Topic; readonly payload: Topics[Topic]; readonly opts?: PublishOptions };
+}[TopicOf<Topics>];
+
+/** A stored event. */
+export interface StoredEvent<Topic extends string, Payload> {
+  readonly id: string;
+  /** When it happened, by the publisher's clock. */
+  readonly ts: number;
+  /** When it was stored, by the hub's clock; never decreasing within a partition. */
+  readonly stored_ts: number;
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly offset: number;
+  readonly key?: string;
+  readonly sid?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly caused_by?: readonly string[];
+  readonly tags?: readonly string[];
+  /** `null` is the tombstone of its key. */
+  readonly payload: Payload;
+}
+
+/** A stored event of whatever a name or a pattern stands for: told apart by `topic`. */
+export type EventEnvelope<Topics extends object = AnyTopics, Pattern extends string = string> = {
+  [Topic in MatchedTopic<Topics, Pattern>]: StoredEvent<Topic, Topic extends keyof Topics ? Topics[Topic] : unknown>;
+}[MatchedTopic<Topics, Pattern>];

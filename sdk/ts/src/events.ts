@@ -1,0 +1,113 @@
+/**
+ * Reading in a loop: `for await (const event of client.events("orders.*", { group: "billing" }))`.
+ *
+ * The subscription begins when the iterator is made; `ready` says when the hub has agreed. Leaving the loop ends it.
+ */
+
+import type { Connection } from "./connection/connection.js";
+import type { Delivery } from "./deliver.js";
+import type { Feed } from "./feed.js";
+import { begin } from "./subscribe.js";
+import type { SubscribeOptions } from "./options.js";
+
+/** What came, as it is handed to the loop, and what is done with it when the loop asks for the next. */
+export interface Reading<Item> {
+  readonly handOut: (delivery: Delivery) => Item;
+  readonly onNext: (delivery: Delivery) => void;
+}
+
+interface WaitingReader<Item> {
+  readonly resolve: (result: IteratorResult<Item, undefined>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class EventStream<Item> implements AsyncIterableIterator<Item, undefined, void> {
+  /** Resolves when the hub has agreed, rejects where it refused. */
+  readonly ready: Promise<void>;
+  readonly #feed: Feed;
+  readonly #connection: Connection;
+  readonly #reading: Reading<Item>;
+  /** What the loop is at. */
+  #current: Delivery | undefined;
+  #waiting: WaitingReader<Item>[] = [];
+
+  /** @internal */
+  constructor(
+    connection: Connection,
+    topic: string,
+    group: string | undefined,
+    options: SubscribeOptions,
+    reading: Reading<Item>,
+  ) {
+    const { feed, agreed } = begin(connection, topic, group, options, (made) => {
+      made.onArrived = () => this.#serve();
+      made.onSettled = (delivery) => {
+        if (delivery === this.#current) this.#letGo(() => {});
+      };
+    });
+    [this.#connection, this.#feed, this.#reading] = [connection, feed, reading];
+    this.ready = agreed;
+    agreed.catch((error: unknown) => this.#failToStart(error));
+  }
+
+  next(): Promise<IteratorResult<Item, undefined>> {
+    this.#letGo((delivery) => this.#reading.onNext(delivery));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#serve();
+    });
+  }
+
+  /** Ends the subscription. What the loop was at is not acked: it is given back, and comes again. */
+  async return(): Promise<IteratorResult<Item, undefined>> {
+    this.#letGo(() => {});
+    const { subscriptions } = this.#connection;
+    await new Promise<void>((resolve, reject) => subscriptions.unsubscribe(this.#feed, { resolve, reject }));
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  #serve(): void {
+    while (this.#waiting.length > 0) {
+      const delivery = this.#feed.ended === undefined || this.#feed.isTail ? this.#feed.take() : undefined;
+      if (delivery !== undefined) {
+        this.#hold(delivery);
+        this.#waiting.shift()?.resolve({ done: false, value: this.#reading.handOut(delivery) });
+        continue;
+      }
+      if (this.#feed.ended === undefined) return;
+      const { error } = this.#feed.ended;
+      const reader = this.#waiting.shift();
+      if (error === undefined) reader?.resolve({ done: true, value: undefined });
+      else reader?.reject(error);
+    }
+  }
+
+  #hold(delivery: Delivery): void {
+    this.#letGo(() => {});
+    this.#current = delivery;
+    this.#feed.running++;
+    this.#feed.hold(delivery);
+  }
+
+  #letGo(settle: (delivery: Delivery) => void): void {
+    const delivery = this.#current;
+    if (delivery === undefined) return;
+    this.#current = undefined;
+    this.#feed.running--;
+    settle(delivery);
+    this.#feed.release(delivery);
+    if (this.#connection.closing !== undefined) this.#connection.gatherSoon();
+  }
+
+  #failToStart(error: unknown): void {
+    for (const reader of this.#waiting.splice(0)) reader.reject(error);
+  }
+}

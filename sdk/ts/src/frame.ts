@@ -1,0 +1,98 @@
+/** What the hub says, as it stands in a frame; and the texts of small frames. One object in one text message. */
+
+import type { MaybeStored, Problem } from "./error.js";
+import type { Durability, EventEnvelope } from "./event.js";
+
+/** The feature that lets one frame carry many events and many acks. */
+export const BATCH = "batch";
+
+/** Partition, offset, stored_ts, or why that one event was refused. */
+export type PublishResult = readonly [number, number, number, string?] | Problem;
+
+export interface OkFrame {
+  readonly op: "OK";
+  readonly corr?: number;
+  // To AUTH.
+  readonly hub?: string;
+  readonly features?: readonly string[];
+  readonly frame_bytes?: number;
+  readonly connection?: string;
+  readonly expires_at_ms?: number;
+  // To PUBLISH.
+  readonly durability?: Durability;
+  readonly results?: readonly PublishResult[];
+  /** To ACK and MODACK: ranges that were not ours to settle. */
+  readonly unknown?: readonly (readonly [number, number])[];
+}
+
+export interface ErrFrame {
+  readonly op: "ERR";
+  readonly code: string;
+  readonly msg: string;
+  readonly corr?: number;
+  readonly retry_after_ms?: number;
+  readonly stored?: MaybeStored;
+  /** With it the frame answers nothing: the subscription of that name has ended. */
+  readonly topic?: string;
+  readonly group?: string;
+}
+
+interface EventFrame {
+  readonly op: "EVENT";
+  readonly topic: string;
+  readonly group?: string;
+  readonly event: EventEnvelope;
+  readonly ctx?: { readonly attempt: number; readonly max_attempts: number; readonly ack_deadline_ms: number };
+}
+
+export interface EventsFrame {
+  readonly op: "EVENTS";
+  readonly topic: string;
+  readonly group?: string;
+  readonly events: readonly EventEnvelope[];
+  readonly ctx?: {
+    /** By place in the list; 1 where there is none. */
+    readonly attempts?: Readonly<Record<string, number>>;
+    readonly max_attempts: number;
+    readonly ack_deadline_ms: number;
+  };
+}
+
+export interface GapFrame {
+  readonly op: "GAP";
+  readonly topic: string;
+  readonly group?: string;
+  readonly event_topic: string;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly reason: string;
+}
+
+export type HubFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | GapFrame;
+
+/** Throws where it is no JSON object with an `op`. */
+export function readFrame(text: string): HubFrame {
+  const frame = JSON.parse(text) as HubFrame | null;
+  if (typeof frame !== "object" || frame === null || typeof frame.op !== "string") throw new Error("it has no op");
+  return frame;
+}
+
+/** A single event is a list of one. */
+export function asEvents({ topic, group, event, ctx }: EventFrame): EventsFrame {
+  const name = group === undefined ? { topic } : { topic, group };
+  if (ctx === undefined) return { op: "EVENTS", ...name, events: [event] };
+  const { attempt, max_attempts, ack_deadline_ms } = ctx;
+  return { op: "EVENTS", ...name, events: [event], ctx: { attempts: { 0: attempt }, max_attempts, ack_deadline_ms } };
+}
+
+/** The opening of a frame to the hub, up to its own members. */
+export function opening(op: string, corr: number): string {
+  return `{"op":"${op}","corr":${corr}`;
+}
+
+/** `,"topic":…,"group":…` of a subscription. */
+export function nameText(topic: string, group: string | undefined): string {
+  const text = `,"topic":${JSON.stringify(topic)}`;
+  return group === undefined ? text : `${text},"group":${JSON.stringify(group)}`;
+}

@@ -1,0 +1,136 @@
+/**
+ * Publishing one event or an atomic batch: from what the application says to the text that goes into a frame.
+ *
+ * The client makes the ids. What was under way when a connection broke is sent again over the next, with the same id, and
+ * stored once. Whatever can be known to be wrong without asking the hub is refused here, and nothing is sent.
+ */
+
+import type { Connection } from "./connection/connection.js";
+import { invalid, PromError, reasonOf } from "./error.js";
+import type { NewEvent, PublishOptions, Receipt } from "./event.js";
+import { isEventId } from "./event-id.js";
+import { canonicalHeaderName, headerFault } from "./header-rules.js";
+import * as limits from "./limits.js";
+import { OPTS, Pending } from "./pending.js";
+import { exceedsBytes, utf8Bytes } from "./text-size.js";
+import { isReservedTopic, topicNameFault } from "./topic-name.js";
+
+/** Rejects with a `PromError`; resolves when the event is as durable as the receipt says. */
+export function publish(
+  connection: Connection,
+  topic: string,
+  payload: unknown,
+  opts: PublishOptions | undefined,
+): Promise<Receipt> {
+  return new Promise((resolve, reject) => {
+    const id = idOf(connection, opts);
+    const deadlineAt = connection.publishDeadline();
+    connection.publish(new Pending(headOf(topic), jsonOf(payload), tailOf(opts), id, deadlineAt, resolve, reject));
+  });
+}
+
+/** All of them or none, also across topics. They have to fit into one frame. */
+export function publishBatch(connection: Connection, events: readonly NewEvent[]): Promise<Receipt[]> {
+  return new Promise((resolve, reject) => {
+    if (events.length === 0) return resolve([]);
+    if (events.length > limits.FRAME_ITEMS) {
+      throw new PromError("too_large", `${events.length} events in a batch, at most ${limits.FRAME_ITEMS} fit`);
+    }
+    const ids = events.map(({ opts }) => idOf(connection, opts));
+    const texts = events.map(({ topic, payload, opts }, at) => headOf(topic) + jsonOf(payload) + OPTS + ids[at] + tailOf(opts));
+    connection.publish(new Pending(texts.join(","), "", "", ids, connection.publishDeadline(), resolve, reject));
+  });
+}
+
+/** The head of an event's text, for topics that were found right. */
+const heads = new Map<string, string>();
+
+function headOf(topic: string): string {
+  return heads.get(topic) ?? checkTopic(topic);
+}
+
+function tailOf(opts: PublishOptions | undefined): string {
+  return opts === undefined ? '"}}' : `"${optsText(opts)}}}`;
+}
+
+function checkTopic(topic: string): string {
+  if (typeof topic !== "string") throw invalid("a topic is a string");
+  const fault = topicNameFault(topic);
+  if (fault !== undefined) throw invalid(`${JSON.stringify(topic.slice(0, 100))} is not a topic: ${fault}`);
+  if (isReservedTopic(topic)) throw invalid(`${topic} belongs to the hub: clients read it, but do not publish there`);
+  const head = `{"topic":"${topic}","payload":`;
+  if (heads.size >= limits.REMEMBERED_TOPICS) heads.clear();
+  heads.set(topic, head);
+  return head;
+}
+
+function jsonOf(payload: unknown): string {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(payload);
+  } catch (thrown) {
+    throw new PromError("bad_request", `the payload is not JSON: ${reasonOf(thrown)}`, { cause: thrown });
+  }
+  if (json === undefined) throw invalid(`the payload is not JSON: it is ${typeof payload}; null is the tombstone`);
+  if (exceedsBytes(json, limits.PAYLOAD_BYTES)) throw tooLarge("the payload", utf8Bytes(json), limits.PAYLOAD_BYTES);
+  return json;
+}
+
+function idOf(connection: Connection, opts: PublishOptions | undefined): string {
+  return opts?.id === undefined ? connection.ids.make(Date.now()) : checkId(opts.id);
+}
+
+function checkId(id: string): string {
+  if (!isEventId(id)) throw invalid(`${JSON.stringify(String(id).slice(0, 100))} is not an id: it has to be a UUID`);
+  return id.toLowerCase();
+}
+
+/** Each member with a comma before it. */
+function optsText(opts: PublishOptions): string {
+  let text = "";
+  if (opts.exact === true) text += ',"exact":true';
+  if (opts.ts !== undefined) text += `,"ts":${integer("ts", opts.ts)}`;
+  if (opts.key !== undefined) text += `,"key":${short("the key", opts.key, limits.KEY_BYTES)}`;
+  if (opts.sid !== undefined) text += `,"sid":${short("the sid", opts.sid, limits.SID_BYTES)}`;
+  if (opts.partition !== undefined) text += `,"partition":${integer("partition", opts.partition)}`;
+  if (opts.headers !== undefined) text += `,"headers":{${headersText(opts.headers)}}`;
+  if (opts.tags !== undefined) {
+    atMost("tags", opts.tags.length, limits.TAGS);
+    text += `,"tags":[${opts.tags.map((tag) => short("a tag", tag, limits.TAG_BYTES)).join(",")}]`;
+  }
+  if (opts.caused_by !== undefined) {
+    atMost("causes", opts.caused_by.length, limits.CAUSED_BY);
+    text += `,"caused_by":[${opts.caused_by.map((id) => `"${checkId(id)}"`).join(",")}]`;
+  }
+  return text;
+}
+
+function headersText(headers: Readonly<Record<string, string>>): string {
+  const members = Object.entries(headers).map(([name, value]) => {
+    if (typeof value !== "string") throw invalid(`the header ${name} is not a string`);
+    const fault = headerFault(name, value);
+    if (fault !== undefined) throw invalid(`the header ${JSON.stringify(name.slice(0, 100))} is refused: ${fault}`);
+    return `${JSON.stringify(canonicalHeaderName(name))}:${JSON.stringify(value)}`;
+  });
+  atMost("headers", members.length, limits.HEADERS);
+  return members.join(",");
+}
+
+function integer(what: string, value: number): number {
+  if (!Number.isSafeInteger(value)) throw invalid(`${what} is ${String(value)}, not a whole number`);
+  return value;
+}
+
+function short(what: string, value: string, limit: number): string {
+  if (typeof value !== "string") throw invalid(`${what} is not a string`);
+  if (exceedsBytes(value, limit)) throw tooLarge(what, utf8Bytes(value), limit);
+  return JSON.stringify(value);
+}
+
+function atMost(what: string, count: number, limit: number): void {
+  if (count > limit) throw new PromError("too_large", `${count} ${what}, at most ${limit} are taken`);
+}
+
+function tooLarge(what: string, size: number, limit: number): PromError {
+  return new PromError("too_large", `${what} has ${size} bytes, the limit is ${limit}`, { stored: "no" });
+}

@@ -1,0 +1,22 @@
+/** How many bytes a text takes on its way, without encoding it where that can be known otherwise. */
+
+const encoder = new TextEncoder();
+
+/** One unit of UTF-16 takes at most so many bytes of UTF-8. */
+export const WIDEST = 3;
+
+export function utf8Bytes(text: string): number {
+  return encoder.encode(text).length;
+}
+
+export function exceedsBytes(text: string, limit: number): boolean {
+  if (text.length * WIDEST <= limit) return false;
+  return text.length > limit || utf8Bytes(text) > limit;
+}
+
+/** The longest beginning of the text that takes no more bytes. */
+export function cutToBytes(text: string, limit: number): string {
+  if (!exceedsBytes(text, limit)) return text;
+  const { read } = encoder.encodeInto(text, new Uint8Array(limit));
+  return text.slice(0, read);
+}

@@ -1,0 +1,46 @@
+//! What is made from `protocol/codes.json`: the enums of `prom-protocol`, the tables of the TypeScript client, and the page
+//! for people.
+
+mod page;
+mod rust;
+mod typescript;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+pub const RUST: &str = "crates/prom-protocol/src/codes.rs";
+pub const TYPESCRIPT: &str = "sdk/ts/src/codes.ts";
+pub const PAGE: &str = "docs/guide/codes.md";
+
+#[derive(Deserialize)]
+pub struct Codes {
+    pub errors: Vec<ErrorCode>,
+    pub closes: Vec<CloseCode>,
+}
+
+#[derive(Deserialize)]
+pub struct ErrorCode {
+    pub code: String,
+    pub http: u16,
+    pub retry: String,
+    pub meaning: String,
+    pub fix: String,
+}
+
+#[derive(Deserialize)]
+pub struct CloseCode {
+    pub code: u16,
+    pub name: String,
+    pub reconnect: String,
+    pub meaning: String,
+}
+
+pub fn write(root: &Path) -> Result<()> {
+    let source = std::fs::read_to_string(root.join("protocol/codes.json")).context("protocol/codes.json")?;
+    let codes: Codes = serde_json::from_str(&source).context("protocol/codes.json")?;
+    std::fs::write(root.join(RUST), rust::text(&codes)?).context(RUST)?;
+    std::fs::write(root.join(TYPESCRIPT), typescript::text(&codes)?).context(TYPESCRIPT)?;
+    std::fs::write(root.join(PAGE), page::text(&codes)?).context(PAGE)
+}

@@ -1,0 +1,117 @@
+//! The clients in TypeScript and Sibilant: their packages fetched, their tests run against the hub that was built here.
+//!
+//! Promises: what can be installed without asking anybody is installed; what cannot is named, with how to get it, and fails
+//! in CI (`CI` set) but not on a desk.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::repository;
+use crate::run::{cargo, succeed};
+
+/// In this order: the second uses what the first builds.
+const PACKAGES: [&str; 2] = ["sdk/ts", "sdk/sibilant"];
+
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// Why nothing was run, if so.
+pub fn test() -> Result<Option<&'static str>> {
+    if !on_path("node") || !on_path("npm") {
+        if is_ci() {
+            bail!("node and npm are not installed, and CI needs them: install Node 20 or later");
+        }
+        return Ok(Some("node and npm are not installed; Node 20 or later brings both"));
+    }
+    if !has_browser() {
+        get_browser()?;
+    }
+    let prom = build_hub()?;
+    for package in PACKAGES {
+        let npm = |arguments: &[&str]| {
+            let mut command = Command::new("npm");
+            command.args(arguments).current_dir(repository::root().join(package)).stdin(Stdio::null());
+            command.env("PROM_BINARY", &prom);
+            command
+        };
+        succeed(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
+        succeed(&mut npm(&["test"])).with_context(|| format!("the tests of {package}"))?;
+    }
+    Ok(None)
+}
+
+/// The binary that the Rust tests use, or the one that `PROM_BINARY` names. Features are those of the whole workspace, so that
+/// nothing is built twice.
+fn build_hub() -> Result<PathBuf> {
+    if let Some(named) = std::env::var_os("PROM_BINARY").filter(|named| !named.is_empty()) {
+        return Ok(named.into());
+    }
+    succeed(cargo().args(["build", "--quiet", "--workspace", "--bins", "--locked"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let prom = repository::root().join(target).join("debug/prom");
+    if !prom.is_file() {
+        bail!("{} was not built", prom.display());
+    }
+    Ok(prom)
+}
+
+fn has_browser() -> bool {
+    std::env::var_os("CHROMIUM").is_some() || BROWSERS.iter().any(|name| on_path(name))
+}
+
+/// Debian's, where we may install it. The tests themselves say what they skip without one.
+fn get_browser() -> Result<()> {
+    let may_install = on_path("apt-get") && is_root();
+    if may_install {
+        println!("no Chromium found: installing Debian's");
+        let mut update = Command::new("apt-get");
+        let mut install = Command::new("apt-get");
+        let installed = succeed(update.args(["update", "-qq"]))
+            .and_then(|()| succeed(install.args(["install", "-y", "-qq", "--no-install-recommends", "chromium"])));
+        match installed {
+            Err(error) if is_ci() => return Err(error.context("CI needs a browser")),
+            Err(error) => println!("without a browser: {error:#}"),
+            Ok(()) => {}
+        }
+    } else if is_ci() {
+        bail!("no Chromium found, and CI needs one: `apt-get install -y chromium`, or set CHROMIUM to its path");
+    } else {
+        println!("no Chromium found: what needs a browser is skipped; install one, or set CHROMIUM to its path");
+    }
+    Ok(())
+}
+
+fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder: PathBuf| folder.join(program).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_package_can_be_installed_from_its_lock_without_the_address_of_a_registry() {
+        for package in PACKAGES {
+            let lock = repository::root().join(package).join("package-lock.json");
+            let text = std::fs::read_to_string(&lock).unwrap_or_else(|error| panic!("{}: {error}", lock.display()));
+            assert!(!text.contains("\"resolved\": \"http"), "{package}: set omit-lockfile-registry-resolved in .npmrc");
+        }
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path() {
+        assert!(on_path("sh"));
+        assert!(!on_path("no-such-program-anywhere"));
+    }
+}
