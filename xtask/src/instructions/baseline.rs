@@ -10,8 +10,8 @@ use crate::repository;
 
 pub const PATH: &str = "bench/instructions/baseline.json";
 
-/// Two counts of the same program differ by less than one per cent, two compilers or C libraries by a few. Beyond
-/// this somebody did something.
+/// Two counts of the same program differ by less than one per cent; the rest is for machines and C libraries that
+/// differ a little.
 const TOLERANCE: f64 = 0.10;
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
