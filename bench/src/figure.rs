@@ -56,6 +56,7 @@ impl Figure {
         match self.unit {
             "events/s" => format!("{}/s", count(number)),
             "ms" => format!("{number:.3} ms"),
+            "%" => format!("{number:.2} %"),
             unit => format!("{number:.0} {unit}"),
         }
     }

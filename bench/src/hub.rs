@@ -7,9 +7,9 @@ mod busy;
 mod connections;
 mod consume;
 mod export;
-mod process;
-mod publish;
-mod socket;
+pub mod process;
+pub mod publish;
+pub mod socket;
 
 use crate::args::{Args, Output};
 use crate::figure::{self, Figure, Goal};
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 async fn measure(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
-    let hub = HubProcess::start(args, &place.path().join("hub")).await?;
+    let hub = HubProcess::start(&process::prom_binary(args)?, &place.path().join("hub")).await?;
     let ready = Figure::new("ready after start", hub.ready_ms, "ms", Goal::AtMost(100.0));
     let idle = Figure::new("idle, resident", hub.resident_mb()?, "MB", Goal::AtMost(20.0));
     let mut figures = vec![ready, idle];

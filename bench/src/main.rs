@@ -1,9 +1,12 @@
-//! Measures the bus and the disk under it, side by side in one run.
+//! Measures the bus, the disk under it and other servers, side by side in one run.
 //!
 //! ```text
 //!   prom-bench journal   the storage design: one journal against a file per partition
 //!   prom-bench core      the bus as a library: publish, dispatch, ack, replay, open
 //!   prom-bench hub       the server: publish, consume, idle and busy connections, export
+//!   prom-bench compare   the server beside others (with the feature `peers`)
+//!   prom-bench growth    the server with more and more events, topics, groups and connections
+//!   prom-bench rest      the server when nothing happens, and when it starts
 //! ```
 //!
 //! Figures go to standard output, progress to standard error. A ratio is always between two
@@ -12,12 +15,26 @@
 
 mod args;
 mod bare;
+mod compare;
 mod core;
 mod figure;
+mod growth;
 mod hub;
+mod interrupt;
 mod journal;
+mod load;
+mod machine;
+mod ours;
+mod page_cache;
+#[cfg(feature = "peers")]
+mod peers;
 mod percentile;
 mod place;
+mod plot;
+mod proc;
+mod rest;
+mod server_process;
+mod summary;
 mod table;
 
 use std::process::ExitCode;
@@ -41,6 +58,9 @@ fn main() -> ExitCode {
         Command::Journal => journal::run(&args),
         Command::Core => core::run(&args),
         Command::Hub => hub::run(&args),
+        Command::Compare => compare::run(&args),
+        Command::Growth => growth::run(&args),
+        Command::Rest => rest::run(&args),
         Command::Fill => core::fill(&args.dir, args.fill_bytes()),
     };
     match done {

@@ -20,6 +20,10 @@ impl Table {
         self.rows.push(cells);
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub fn to_json(&self) -> Value {
         let row = |cells: &Vec<String>| {
             let named = self.columns.iter().cloned().zip(cells.iter().map(|cell| json!(cell)));

@@ -2,56 +2,52 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::Context;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 use crate::args::Args;
+use crate::proc::{self, Resident};
+use crate::server_process::ServerProcess;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct HubProcess {
-    child: Child,
+    process: ServerProcess,
     pub address: SocketAddr,
     pub ready_ms: f64,
 }
 
 impl HubProcess {
     /// Starts it on a free port with its data in `data`.
-    pub async fn start(args: &Args, data: &Path) -> anyhow::Result<Self> {
-        let prom = match &args.prom {
-            Some(path) => path.clone(),
-            None => beside_this_program()?,
-        };
+    pub async fn start(prom: &Path, data: &Path) -> anyhow::Result<Self> {
         let address = free_address()?;
-        let started = Instant::now();
-        let child = Command::new(&prom)
-            .args(["serve", "--listen", &address.to_string(), "--data"])
-            .arg(data)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("starting {}; build it with `cargo build --release`", prom.display()))?;
-        while !is_ready(address).await {
-            ensure!(started.elapsed() < PATIENCE, "the hub is not ready after {PATIENCE:?}");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        Ok(Self { child, address, ready_ms: started.elapsed().as_secs_f64() * 1e3 })
+        let mut command = Command::new(prom);
+        command.args(["serve", "--listen", &address.to_string(), "--data"]).arg(data);
+        let mut process = ServerProcess::spawn("the hub", command, &data.with_extension("log"))
+            .context("build it with `cargo build --release`, or name one with --prom")?;
+        let ready_ms = process.ready(PATIENCE, || is_ready(address)).await?;
+        Ok(Self { process, address, ready_ms })
+    }
+
+    pub fn resident(&self) -> anyhow::Result<Resident> {
+        proc::resident(self.process.id())
     }
 
     pub fn resident_mb(&self) -> anyhow::Result<f64> {
-        let Some(id) = self.child.id() else {
-            bail!("the hub has ended");
-        };
-        let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
-        let kilobytes = |line: &str| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<f64>().ok();
-        let found = status.lines().find_map(kilobytes);
-        Ok(found.context("the operating system does not say")? / 1e3)
+        Ok(self.resident()?.total_mb)
+    }
+
+    pub fn id(&self) -> i32 {
+        self.process.id()
+    }
+
+    /// An error, with what it said last, if it has ended.
+    pub fn check(&mut self) -> anyhow::Result<()> {
+        self.process.check()
     }
 
     /// How many events a topic has.
@@ -67,23 +63,20 @@ impl HubProcess {
     }
 
     /// Ends it in order.
-    pub async fn stop(mut self) -> anyhow::Result<()> {
-        if let Some(id) = self.child.id() {
-            let ended = Command::new("kill").args(["-TERM", &id.to_string()]).status().await?;
-            ensure!(ended.success(), "the hub could not be told to end");
-        }
-        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.context("the hub did not end")??;
-        ensure!(status.success(), "the hub ended with {status}");
-        Ok(())
+    pub async fn stop(self) -> anyhow::Result<()> {
+        self.process.terminate(PATIENCE).await
     }
 }
 
-fn beside_this_program() -> anyhow::Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    Ok(this.with_file_name("prom"))
+/// The binary that was named, or the one built beside this program.
+pub fn prom_binary(args: &Args) -> anyhow::Result<PathBuf> {
+    match &args.prom {
+        Some(path) => Ok(path.clone()),
+        None => Ok(std::env::current_exe()?.with_file_name("prom")),
+    }
 }
 
-fn free_address() -> anyhow::Result<SocketAddr> {
+pub fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 const READ_BYTES: usize = 256 * 1024;
+const READ_LITTLE_BYTES: usize = 16 * 1024;
 /// Any key will do where nobody listens in between.
 const KEY: [u8; 4] = [7, 1, 8, 2];
 
@@ -18,6 +19,7 @@ pub struct Reader {
     socket: OwnedReadHalf,
     buffer: BytesMut,
     decoder: Decoder,
+    read_bytes: usize,
 }
 
 pub struct Writer {
@@ -41,7 +43,7 @@ pub async fn connect(address: SocketAddr, features: &[&str]) -> anyhow::Result<(
     ensure!(head.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&head));
     let (read, write) = socket.into_split();
     let decoder = Decoder::new(Role::Client, 64 << 20);
-    let mut reader = Reader { socket: read, buffer: BytesMut::new(), decoder };
+    let mut reader = Reader { socket: read, buffer: BytesMut::new(), decoder, read_bytes: READ_BYTES };
     let mut writer = Writer { socket: write, buffer: Vec::new() };
     let features = features.iter().map(|feature| (*feature).to_owned()).collect();
     writer.put(|out| Auth { token: None, features }.write(out, None));
@@ -69,9 +71,15 @@ impl Reader {
             if let Some(text) = self.buffered()? {
                 return Ok(text);
             }
-            self.buffer.reserve(READ_BYTES);
+            self.buffer.reserve(self.read_bytes);
             ensure!(self.socket.read_buf(&mut self.buffer).await? > 0, "the hub went away");
         }
+    }
+
+    /// Reads less at once: one of very many should not have a buffer for megabytes.
+    pub fn read_little(&mut self) {
+        self.read_bytes = READ_LITTLE_BYTES;
+        self.buffer = BytesMut::new();
     }
 
     /// Keeps no memory while nothing is expected.

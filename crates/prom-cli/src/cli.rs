@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::{
-    Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Publish, Serve, Subscribe, Token, Topics, Why,
+    Bench, Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Publish, Serve, Subscribe, Token, Topics, Why,
 };
 use crate::exit::{Failure, Outcome};
 use crate::hub::Hub;
@@ -78,6 +78,7 @@ pub enum Command {
     Token(Token),
     Config(Config),
     Fsck(Fsck),
+    Bench(Bench),
     Completions(Completions),
 }
 
@@ -111,6 +112,7 @@ impl Cli {
             Command::Token(token) => token.run(&context),
             Command::Config(config) => config.run(&context),
             Command::Fsck(fsck) => fsck.run(&context),
+            Command::Bench(bench) => bench.run(&context).await,
             Command::Completions(completions) => completions.run(&context),
         }
     }

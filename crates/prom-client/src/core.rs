@@ -20,7 +20,7 @@ pub(crate) struct Core {
     pub tls: Option<TlsConnector>,
     pub ids: IdMaker,
     pub mailbox: Mailbox,
-    pub room: Room,
+    pub room: Arc<Room>,
     pub teller: Teller,
     /// Raised when a connection begins and when it ends: what an earlier one brought is not leased any more.
     epoch: AtomicU64,
@@ -30,7 +30,7 @@ pub(crate) struct Core {
 impl Core {
     pub fn new(url: HubUrl, options: ClientOptions, tls: Option<TlsConnector>) -> Arc<Self> {
         Arc::new(Self {
-            room: Room::new(options.pending_events, options.pending_bytes),
+            room: Arc::new(Room::new(options.pending_events, options.pending_bytes)),
             url,
             options,
             tls,

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use prom_protocol::frame::EventStart;
+use prom_protocol::frame::event::Form;
 use prom_types::{EpochMs, Event, EventId, Headers, Json, Offset, TopicName};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +16,8 @@ use crate::Error;
 #[derive(Clone)]
 pub struct StoredEvent {
     text: Bytes,
-    payload: Json,
+    /// Where the payload begins and ends.
+    payload: (u32, u32),
     topic: TopicName,
     id: EventId,
     partition: u32,
@@ -47,16 +50,28 @@ struct Meta {
 
 impl StoredEvent {
     /// `last_topic` is that of the event before: most often it is the same.
-    pub(crate) fn read(text: Bytes, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
-        let fields: Fields<'_> = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        let topic = match last_topic {
-            Some(last) if **last == *fields.topic => last.clone(),
-            _ => {
-                let topic = TopicName::parse(&fields.topic).map_err(|error| error.to_string())?;
-                last_topic.insert(topic).clone()
-            }
+    pub(crate) fn read(text: Bytes, form: Form, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
+        let whole = std::str::from_utf8(&text).map_err(|error| error.to_string())?;
+        let start = match form {
+            Form::Usual => EventStart::read(whole),
+            Form::Other => None,
         };
-        let payload = Json::trusted(text.slice_ref(fields.payload.get().as_bytes()));
+        let Some(start) = start else {
+            return Self::read_generally(text, last_topic);
+        };
+        let EventStart { id, ts, stored_ts, topic, partition, offset, key, payload_at } = start;
+        let (topic, key) = (topic_like(last_topic, topic)?, key.map(Box::from));
+        // Behind it there is the closing brace and nothing else.
+        let payload = place(payload_at, text.len() - 1)?;
+        Ok(Self { payload, topic, id, partition, offset, ts, stored_ts, key, text })
+    }
+
+    fn read_generally(text: Bytes, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
+        let fields: Fields<'_> = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        let topic = topic_like(last_topic, &fields.topic)?;
+        let payload_bytes = fields.payload.get().as_bytes();
+        let begin = payload_bytes.as_ptr() as usize - text.as_ptr() as usize;
+        let payload = place(begin, begin + payload_bytes.len())?;
         let Fields { id, ts, stored_ts, partition, offset, key, .. } = fields;
         Ok(Self { payload, topic, id, partition, offset, ts, stored_ts, key, text })
     }
@@ -93,17 +108,18 @@ impl StoredEvent {
 
     /// The payload as a type of the application.
     pub fn payload<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        self.payload.to().map_err(|error| Error::Payload { id: self.id, reason: error.to_string() })
+        self.json().to().map_err(|error| Error::Payload { id: self.id, reason: error.to_string() })
     }
 
     /// The payload as JSON text.
     pub fn json(&self) -> Json {
-        self.payload.clone()
+        let (begin, end) = self.payload;
+        Json::trusted(self.text.slice(begin as usize..end as usize))
     }
 
     /// A `null` payload: the key is deleted.
     pub fn is_tombstone(&self) -> bool {
-        self.payload.is_null()
+        self.json().is_null()
     }
 
     pub fn headers(&self) -> Headers {
@@ -118,6 +134,24 @@ impl StoredEvent {
     /// The whole event as JSON text, as the hub sent it.
     pub fn text(&self) -> &Bytes {
         &self.text
+    }
+}
+
+/// The same allocation for the same name.
+fn topic_like(last: &mut Option<TopicName>, name: &str) -> Result<TopicName, String> {
+    match last {
+        Some(last) if **last == *name => Ok(last.clone()),
+        _ => {
+            let topic = TopicName::parse(name).map_err(|error| error.to_string())?;
+            Ok(last.insert(topic).clone())
+        }
+    }
+}
+
+fn place(begin: usize, end: usize) -> Result<(u32, u32), String> {
+    match (u32::try_from(begin), u32::try_from(end)) {
+        (Ok(begin), Ok(end)) => Ok((begin, end)),
+        _ => Err("an event of more than four gigabytes".to_owned()),
     }
 }
 
@@ -137,7 +171,7 @@ mod tests {
     #[test]
     fn an_event_tells_its_place_and_parses_the_rest_when_asked() {
         let mut last = None;
-        let event = StoredEvent::read(Bytes::from_static(TEXT.as_bytes()), &mut last).unwrap();
+        let event = StoredEvent::read(Bytes::from_static(TEXT.as_bytes()), Form::Other, &mut last).unwrap();
         assert_eq!((event.partition(), event.offset(), event.ts(), event.stored_ts()), (3, 4, 1, 2));
         assert_eq!((event.topic().as_str(), event.key()), ("orders.placed", Some("k")));
         assert!(event.is_tombstone());
@@ -147,10 +181,22 @@ mod tests {
     }
 
     #[test]
+    fn the_usual_form_tells_the_same() {
+        let usual = TEXT.replace("\n        ", "").replace("\"headers\":{\"x-a\":\"b\"},", "").replace("null", "[1, 2]");
+        let read = |form| StoredEvent::read(Bytes::from(usual.clone()), form, &mut None).unwrap();
+        for event in [read(Form::Usual), read(Form::Other)] {
+            assert_eq!((event.partition(), event.offset(), event.ts(), event.stored_ts()), (3, 4, 1, 2));
+            assert_eq!((event.topic().as_str(), event.key()), ("orders.placed", Some("k")));
+            assert_eq!((event.json().as_str(), event.is_tombstone()), ("[1, 2]", false));
+            assert_eq!(event.id().to_string(), "01890a5d-ac96-774b-bcce-b302099a8057");
+        }
+    }
+
+    #[test]
     fn a_malformed_event_is_an_error() {
         let text = TEXT.replace("\"offset\":4,", "");
-        assert!(StoredEvent::read(Bytes::from(text), &mut None).unwrap_err().contains("offset"));
+        assert!(StoredEvent::read(Bytes::from(text), Form::Other, &mut None).unwrap_err().contains("offset"));
         let text = TEXT.replace("orders.placed", "Orders!");
-        assert!(StoredEvent::read(Bytes::from(text), &mut None).is_err());
+        assert!(StoredEvent::read(Bytes::from(text), Form::Other, &mut None).is_err());
     }
 }

@@ -279,6 +279,24 @@ impl Feed {
         }
     }
 
+    /// What is there and still leased, in order, up to so many.
+    pub fn take_many(&self, most: usize) -> Vec<Received> {
+        let mut state = self.state.lock();
+        let count = state.queue.len().min(most);
+        if count == 0 {
+            return Vec::new();
+        }
+        let now = Instant::now();
+        let mut bytes = 0;
+        let mut taken: Vec<Received> = state.queue.drain(..count).collect();
+        taken.retain(|received| {
+            bytes += received.event.text().len();
+            received.deadline > now
+        });
+        state.queue_bytes = state.queue_bytes.saturating_sub(bytes);
+        taken
+    }
+
     pub fn take_gap(&self) -> Option<Gap> {
         self.state.lock().gaps.pop_front()
     }
@@ -297,6 +315,11 @@ impl Feed {
 
     pub fn is_ended(&self) -> bool {
         self.state.lock().ended.is_some()
+    }
+
+    /// Something waits to be taken.
+    pub fn has_some(&self) -> bool {
+        !self.state.lock().queue.is_empty()
     }
 
     pub async fn arrived(&self) {

@@ -40,6 +40,7 @@ mod subscription;
 mod tail;
 
 mod ack;
+mod batch;
 mod deliver;
 mod event;
 mod modack;
@@ -52,9 +53,11 @@ mod feed;
 mod mailbox;
 mod pending;
 mod room;
+mod slots;
 mod token;
 mod url;
 
+pub use batch::Batch;
 pub use client::Client;
 pub use deliver::{Delivery, Ticket};
 pub use error::Error;
@@ -69,7 +72,7 @@ pub use prom_types::{
     Durability, EpochMs, Event, EventId, GroupName, Headers, Invalid, Json, NewEvent, Offset, Receipt, TopicName,
     TopicPattern,
 };
-pub use publish::{Publish, Publishing};
+pub use publish::{Publish, Publishing, PublishingBatch};
 pub use serde_json::json;
 pub use settle::Settling;
 pub use state::{Notice, Notices, State, StateChanges};

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// How long a publish keeps trying before it gives up; long enough for a hub to be restarted.
 pub const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
+/// Publishes that had to wait for room travel together, and are given up together, if their times differ by no more.
+pub const DEADLINE_SLACK: Duration = Duration::from_millis(200);
 /// Publishes that wait for their answer; more make the caller wait.
 pub const PENDING_EVENTS: usize = 16 * 1024;
 /// Bytes of publishes that wait for their answer.

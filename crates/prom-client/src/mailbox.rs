@@ -6,12 +6,18 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::subscribe::SubscribeOpts;
+use prom_types::NewEvent;
 use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
 
 use crate::Error;
+use crate::client::ended;
+use crate::core::{Core, now_ms};
 use crate::feed::Feed;
-use crate::pending::Pending;
+use crate::pending::{Pending, Size};
+use crate::room::Place;
 use crate::settle::Settlement;
+use crate::slots::Claim;
 
 pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
 
@@ -76,6 +82,8 @@ pub(crate) struct Mailbox {
 #[derive(Default)]
 struct Inner {
     mail: Mail,
+    /// Of the first publishes that were taken last.
+    last_size: Size,
     phase: Phase,
 }
 
@@ -106,8 +114,32 @@ enum Begins {
 }
 
 impl Mailbox {
+    /// Takes an event that has entered the room at this cost; it travels with those that wait already. `deadline`
+    /// where it had to wait for room.
+    pub fn publish(&self, core: &Core, event: NewEvent, cost: u32, deadline: Option<Instant>) -> Result<Claim, Error> {
+        let mut inner = self.inner.lock();
+        if let Err(error) = inner.check(Begins::Something) {
+            drop(inner);
+            drop(Place::of(&core.room, cost));
+            return Err(error);
+        }
+        let was_empty = inner.mail.is_empty();
+        let about = inner.last_size;
+        let publishes = &mut inner.mail.publishes;
+        if !publishes.last().is_some_and(|last| last.welcomes(&event, deadline)) {
+            publishes.push(Pending::open(Place::nothing(&core.room), now_ms(), deadline, about));
+        }
+        // The last one has just been found or made.
+        let claim = match publishes.last_mut() {
+            Some(last) => last.add(event, &core.ids, cost, deadline),
+            None => return Err(ended()),
+        };
+        self.wake(inner, was_empty);
+        Ok(claim)
+    }
+
     /// A refused one is told so.
-    pub fn publish(&self, mut pending: Pending) {
+    pub fn publish_batch(&self, mut pending: Pending) {
         let mut inner = self.inner.lock();
         match inner.check(Begins::Something) {
             Ok(()) => {
@@ -117,7 +149,7 @@ impl Mailbox {
             }
             Err(error) => {
                 drop(inner);
-                pending.fail(error);
+                pending.fail(&error);
             }
         }
     }
@@ -178,7 +210,11 @@ impl Mailbox {
 
     /// Swaps what has gathered with `emptied`, so that its memory is used again.
     pub fn take(&self, emptied: &mut Mail) {
-        std::mem::swap(&mut self.inner.lock().mail, emptied);
+        let mut inner = self.inner.lock();
+        if let Some(first) = inner.mail.publishes.first() {
+            inner.last_size = first.size();
+        }
+        std::mem::swap(&mut inner.mail, emptied);
     }
 
     /// Ready when something may have gathered since the last time.

@@ -3,7 +3,7 @@
 //! The client makes the ids. What was under way when a connection broke is sent again over the next,
 //! with the same id, and stored once. Dropping a future does not withdraw what was handed over.
 
-use std::future::{Future, IntoFuture};
+use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,7 +17,9 @@ use tokio::time::Instant;
 
 use crate::client::ended;
 use crate::core::{Core, now_ms};
-use crate::pending::{Pending, What};
+use crate::pending::Pending;
+use crate::room::Place;
+use crate::slots::Claim;
 use crate::{Client, Error};
 
 /// A publish being put together; `.await` sends it.
@@ -33,10 +35,23 @@ pub struct Publish<'a> {
 pub struct Publishing(State);
 
 enum State {
-    Refused(Option<Error>),
+    /// Known without asking the hub.
+    Refused(Option<Box<Error>>),
     /// There was no room: it is handed over when there is.
     Waiting(BoxFuture<'static, Result<Receipt, Error>>),
-    HandedOver(oneshot::Receiver<Result<Receipt, Error>>),
+    HandedOver(Claim),
+}
+
+/// Ready when all events of the batch are durable, or known not to be.
+#[must_use = "the events are durable only once this is ready"]
+pub struct PublishingBatch(BatchState);
+
+enum BatchState {
+    /// Known without asking the hub.
+    Known(Option<Result<Vec<Receipt>, Error>>),
+    /// There was no room: it is handed over when there is.
+    Waiting(BoxFuture<'static, Result<Vec<Receipt>, Error>>),
+    HandedOver(oneshot::Receiver<Result<Vec<Receipt>, Error>>),
 }
 
 impl Client {
@@ -68,21 +83,13 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn publish_batch(
-        &self,
-        mut events: Vec<NewEvent>,
-    ) -> impl Future<Output = Result<Vec<Receipt>, Error>> + Send + use<> {
-        let core = self.core().clone();
-        let checked = check_batch(&core, &mut events);
-        async move {
-            checked?;
-            if events.is_empty() {
-                return Ok(Vec::new());
-            }
-            let (reply, answer) = oneshot::channel();
-            core.hand_over(What::Many { events, reply: Some(reply) }).await;
-            answer.await.unwrap_or_else(|_| Err(ended()))
-        }
+    pub fn publish_batch(&self, mut events: Vec<NewEvent>) -> PublishingBatch {
+        let core = self.core();
+        PublishingBatch(match check_batch(core, &mut events) {
+            Err(error) => BatchState::Known(Some(Err(error))),
+            Ok(()) if events.is_empty() => BatchState::Known(Some(Ok(Vec::new()))),
+            Ok(()) => BatchState::begin(core, events),
+        })
     }
 }
 
@@ -150,7 +157,7 @@ impl Publish<'_> {
     pub fn send(self) -> Publishing {
         match self.event {
             Ok(event) => Publishing::begin(self.client.core(), event),
-            Err(error) => Publishing(State::Refused(Some(error))),
+            Err(error) => Publishing(State::Refused(Some(Box::new(error)))),
         }
     }
 }
@@ -165,23 +172,57 @@ impl IntoFuture for Publish<'_> {
 }
 
 impl Publishing {
-    fn begin(core: &Arc<Core>, mut event: NewEvent) -> Self {
-        if let Err(error) = check(core, &mut event) {
-            return Self(State::Refused(Some(error)));
+    fn begin(core: &Arc<Core>, event: NewEvent) -> Self {
+        let refused = |error| State::Refused(Some(Box::new(error)));
+        if let Err(error) = check(&event) {
+            return Self(refused(error));
         }
-        let (reply, answer) = oneshot::channel();
-        let what = What::One { event: Box::new(event), reply: Some(reply) };
-        match core.hand_over_now(what) {
-            Ok(()) => Self(State::HandedOver(answer)),
-            Err(what) => {
+        let cost = core.room.cost(std::slice::from_ref(&event));
+        Self(match core.room.try_take(cost) {
+            true => core.mailbox.publish(core, event, cost, None).map_or_else(refused, State::HandedOver),
+            false => {
                 let core = core.clone();
-                let waiting = async move {
-                    core.hand_over(what).await;
-                    answer.await.unwrap_or_else(|_| Err(ended()))
-                };
-                Self(State::Waiting(waiting.boxed()))
+                State::Waiting(async move { wait_and_publish(&core, event, cost).await }.boxed())
             }
+        })
+    }
+}
+
+/// Waits for room, but not longer than a publish may take.
+async fn wait_and_publish(core: &Core, event: NewEvent, cost: u32) -> Result<Receipt, Error> {
+    let deadline = enter(core, cost).await?;
+    let claim = core.mailbox.publish(core, event, cost, Some(deadline))?;
+    poll_fn(|context| claim.poll(context)).await.unwrap_or_else(|| Err(ended()))
+}
+
+/// Takes so much of the room; the time until the returned deadline is left for publishing.
+async fn enter(core: &Core, cost: u32) -> Result<Instant, Error> {
+    let deadline = Instant::now() + core.options.give_up_after;
+    match tokio::time::timeout_at(deadline, core.room.take(cost)).await {
+        Ok(()) => Ok(deadline),
+        Err(_) => Err(Error::GaveUp {
+            after: core.options.give_up_after,
+            stored: MaybeStored::No,
+            reason: "too much waits to be published already".to_owned(),
+        }),
+    }
+}
+
+impl BatchState {
+    fn begin(core: &Arc<Core>, events: Vec<NewEvent>) -> Self {
+        let cost = core.room.cost(&events);
+        let (reply, answer) = oneshot::channel();
+        if core.room.try_take(cost) {
+            core.mailbox.publish_batch(Pending::batch(events, Place::of(&core.room, cost), reply, None));
+            return Self::HandedOver(answer);
         }
+        let core = core.clone();
+        let waiting = async move {
+            let deadline = enter(&core, cost).await?;
+            core.mailbox.publish_batch(Pending::batch(events, Place::of(&core.room, cost), reply, Some(deadline)));
+            answer.await.unwrap_or_else(|_| Err(ended()))
+        };
+        Self::Waiting(waiting.boxed())
     }
 }
 
@@ -190,64 +231,45 @@ impl Future for Publishing {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or_else(ended))),
+            State::Refused(error) => Poll::Ready(Err(error.take().map_or_else(ended, |error| *error))),
             State::Waiting(waiting) => waiting.as_mut().poll(context),
-            State::HandedOver(answer) => {
+            State::HandedOver(claim) => claim.poll(context).map(|answer| answer.unwrap_or_else(|| Err(ended()))),
+        }
+    }
+}
+
+impl Future for PublishingBatch {
+    type Output = Result<Vec<Receipt>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            BatchState::Known(result) => Poll::Ready(result.take().unwrap_or_else(|| Err(ended()))),
+            BatchState::Waiting(waiting) => waiting.as_mut().poll(context),
+            BatchState::HandedOver(answer) => {
                 Pin::new(answer).poll(context).map(|answer| answer.unwrap_or_else(|_| Err(ended())))
             }
         }
     }
 }
 
-impl Core {
-    /// Gives it back where there is no room.
-    fn hand_over_now(&self, what: What) -> Result<(), What> {
-        let events = match &what {
-            What::One { event, .. } => std::slice::from_ref(&**event),
-            What::Many { events, .. } => events,
-        };
-        match self.room.try_enter(events) {
-            Some(place) => {
-                let deadline = Instant::now() + self.options.give_up_after;
-                self.mailbox.publish(Pending::new(what, deadline, Some(place)));
-                Ok(())
-            }
-            None => Err(what),
-        }
-    }
-
-    /// Waits for room, but not longer than a publish may take. Whoever waits for the answer is told.
-    async fn hand_over(&self, what: What) {
-        let deadline = Instant::now() + self.options.give_up_after;
-        let mut pending = Pending::new(what, deadline, None);
-        match tokio::time::timeout_at(deadline, self.room.enter(pending.events())).await {
-            Ok(place) => {
-                pending.take_place(place);
-                self.mailbox.publish(pending);
-            }
-            Err(_) => pending.fail(Error::GaveUp {
-                after: self.options.give_up_after,
-                stored: MaybeStored::No,
-                reason: "too much waits to be published already".to_owned(),
-            }),
-        }
-    }
-}
-
-/// Whatever can be known to be wrong without asking the hub; and the id.
-fn check(core: &Core, event: &mut NewEvent) -> Result<(), Error> {
+/// Whatever can be known to be wrong without asking the hub.
+fn check(event: &NewEvent) -> Result<(), Error> {
     if event.topic.is_reserved() {
         return Err(Invalid::ReservedTopic { name: event.topic.to_string() }.into());
     }
-    event.check()?;
-    event.id.get_or_insert_with(|| core.ids.make(now_ms()));
-    Ok(())
+    Ok(event.check()?)
 }
 
+/// The same for all of them; and their ids.
 fn check_batch(core: &Core, events: &mut [NewEvent]) -> Result<(), Error> {
     if events.len() > limits::BATCH_EVENTS {
         let (size, limit) = (events.len(), limits::BATCH_EVENTS);
         return Err(Invalid::TooLarge { what: "number of events in the batch", size, limit }.into());
     }
-    events.iter_mut().try_for_each(|event| check(core, event))
+    let now = now_ms();
+    for event in events {
+        check(event)?;
+        event.id.get_or_insert_with(|| core.ids.make(now));
+    }
+    Ok(())
 }

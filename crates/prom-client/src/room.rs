@@ -3,39 +3,80 @@
 use std::sync::Arc;
 
 use prom_types::NewEvent;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 /// One budget in bytes bounds both: every event costs at least its share of it.
+#[derive(Debug)]
 pub(crate) struct Room {
-    budget: Arc<Semaphore>,
+    budget: Semaphore,
     most: usize,
     least_cost: usize,
 }
 
 /// What waiting events take; given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place(#[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
+pub(crate) struct Place {
+    room: Arc<Room>,
+    cost: usize,
+}
 
 impl Room {
     pub fn new(events: usize, bytes: usize) -> Self {
         let most = bytes.clamp(1, u32::MAX as usize);
-        Self { budget: Arc::new(Semaphore::new(most)), most, least_cost: (most / events.max(1)).max(1) }
+        Self { budget: Semaphore::new(most), most, least_cost: (most / events.max(1)).max(1) }
     }
 
-    /// A place if there is one right now and nobody waits for one.
-    pub fn try_enter(&self, events: &[NewEvent]) -> Option<Place> {
-        self.budget.clone().try_acquire_many_owned(self.cost(events)).ok().map(Place)
+    /// Takes so much if it is there right now and nobody waits for it. Whoever took it passes it on to a [`Place`].
+    pub fn try_take(&self, cost: u32) -> bool {
+        self.budget.try_acquire_many(cost).map(|permit| permit.forget()).is_ok()
     }
 
     /// Waits in turn. The budget is never closed; if it were, nothing would hold callers back.
-    pub async fn enter(&self, events: &[NewEvent]) -> Option<Place> {
-        self.budget.clone().acquire_many_owned(self.cost(events)).await.ok().map(Place)
+    pub async fn take(&self, cost: u32) {
+        if let Ok(permit) = self.budget.acquire_many(cost).await {
+            permit.forget();
+        }
     }
 
     /// What takes more than all gets all.
-    fn cost(&self, events: &[NewEvent]) -> u32 {
+    pub fn cost(&self, events: &[NewEvent]) -> u32 {
         let cost: usize = events.iter().map(|event| frame_bytes(event).max(self.least_cost)).sum();
         cost.clamp(1, self.most) as u32
+    }
+}
+
+impl Place {
+    pub fn nothing(room: &Arc<Room>) -> Self {
+        Self { room: room.clone(), cost: 0 }
+    }
+
+    /// For what was taken.
+    pub fn of(room: &Arc<Room>, cost: u32) -> Self {
+        Self { room: room.clone(), cost: cost as usize }
+    }
+
+    /// Another one of the same room.
+    pub fn empty(&self) -> Self {
+        Self::nothing(&self.room)
+    }
+
+    /// So much more was taken.
+    pub fn grow(&mut self, cost: u32) {
+        self.cost += cost as usize;
+    }
+
+    pub fn split(&mut self, cost: usize) -> Self {
+        let cost = cost.min(self.cost);
+        self.cost -= cost;
+        Self { room: self.room.clone(), cost }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.cost > 0 {
+            self.room.budget.add_permits(self.cost);
+        }
     }
 }
 
@@ -70,25 +111,25 @@ mod tests {
 
     #[test]
     fn both_events_and_bytes_are_bounded() {
-        let few = Room::new(2, 1 << 20);
+        let few = Arc::new(Room::new(2, 1 << 20));
+        let enter = |event: &[NewEvent]| few.try_take(few.cost(event)).then(|| Place::of(&few, few.cost(event)));
         let small = [event(json!(1))];
-        let places: Vec<_> = std::iter::from_fn(|| few.try_enter(&small)).collect();
+        let places: Vec<_> = std::iter::from_fn(|| enter(&small)).collect();
         assert_eq!(places.len(), 2, "by count");
         drop(places);
         let large = [event(json!("x".repeat(600 << 10)))];
-        let place = few.try_enter(&large);
+        let place = enter(&large);
         assert!(place.is_some());
-        assert!(few.try_enter(&large).is_none(), "by bytes");
+        assert!(enter(&large).is_none(), "by bytes");
         drop(place);
-        assert!(few.try_enter(&large).is_some(), "room comes back");
+        assert!(enter(&large).is_some(), "room comes back");
     }
 
     #[test]
     fn what_is_larger_than_the_room_gets_all_of_it() {
         let room = Room::new(10, 1000);
-        let place = room.try_enter(&[event(json!("x".repeat(5000)))]);
-        assert!(place.is_some());
-        assert!(room.try_enter(&[event(json!(1))]).is_none());
+        assert!(room.try_take(room.cost(&[event(json!("x".repeat(5000)))])));
+        assert!(!room.try_take(room.cost(&[event(json!(1))])));
     }
 
     #[test]

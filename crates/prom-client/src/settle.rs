@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prom_types::{EventId, Offset, TopicName};
 use tokio::sync::oneshot;
 
@@ -26,10 +27,32 @@ pub(crate) struct Lease {
     pub id: EventId,
 }
 
+/// One verdict on one event, or on several of one log.
 pub(crate) struct Settlement {
+    /// Of the first event.
     pub lease: Lease,
+    /// The other events of the same log, by the same connection.
+    more: Vec<(Offset, EventId)>,
     pub verdict: Verdict,
     pub company: Company,
+    watcher: Watcher,
+}
+
+/// Who waits for the answer.
+enum Watcher {
+    Nobody,
+    One(Reply),
+    /// One future for events that may travel in several frames.
+    Shared(Arc<Shared>),
+}
+
+/// Answered when all its events are.
+struct Shared(Mutex<SharedState>);
+
+struct SharedState {
+    events_left: usize,
+    /// The first thing that went wrong.
+    failure: Option<Error>,
     reply: Option<Reply>,
 }
 
@@ -68,31 +91,100 @@ impl Lease {
             return Settling(State::Lost(Some(self.lost("the connection that brought it has ended"))));
         }
         let (reply, answer) = oneshot::channel();
-        core.mailbox.settle(Settlement { reply: Some(reply), ..Settlement::unwatched(self.clone(), verdict) });
+        core.mailbox.settle(Settlement { watcher: Watcher::One(reply), ..Settlement::unwatched(self.clone(), verdict) });
         Settling(State::Sent(answer))
+    }
+}
+
+impl Settling {
+    /// Settles events of any logs, each run of one log given by its first lease and what follows.
+    pub(crate) fn many(core: &Core, verdict: &Verdict, runs: Vec<(Lease, Vec<(Offset, EventId)>)>) -> Self {
+        let events_left = runs.iter().map(|(_, more)| 1 + more.len()).sum();
+        let (reply, answer) = oneshot::channel();
+        let shared = Arc::new(Shared(Mutex::new(SharedState { events_left, failure: None, reply: Some(reply) })));
+        let settlement = |(lease, more): (Lease, _)| Settlement {
+            more,
+            watcher: Watcher::Shared(shared.clone()),
+            ..Settlement::unwatched(lease, verdict.clone())
+        };
+        let mut settlements: Vec<Settlement> = runs.into_iter().map(settlement).collect();
+        core.mailbox.settle_all(&mut settlements);
+        Self(State::Sent(answer))
     }
 }
 
 impl Settlement {
     /// Nobody waits for the answer.
     pub fn unwatched(lease: Lease, verdict: Verdict) -> Self {
-        Self { lease, verdict, company: Company::Welcome, reply: None }
+        Self { lease, more: Vec::new(), verdict, company: Company::Welcome, watcher: Watcher::Nobody }
     }
 
-    /// For an answer of its own.
-    pub fn alone(self) -> Self {
-        Self { company: Company::Alone, ..self }
+    /// How many events it settles.
+    pub fn len(&self) -> usize {
+        1 + self.more.len()
+    }
+
+    pub fn offsets(&self) -> impl Iterator<Item = Offset> {
+        std::iter::once(self.lease.offset).chain(self.more.iter().map(|(offset, _)| *offset))
+    }
+
+    /// Settlements of one event each, which together answer as this one.
+    pub fn singly(mut self, company: Company) -> impl Iterator<Item = Self> {
+        let more = std::mem::take(&mut self.more);
+        let (lease, verdict) = (self.lease.clone(), self.verdict.clone());
+        let shared = match &self.watcher {
+            Watcher::Shared(shared) => Some(shared.clone()),
+            // These settle one event only, so there is no other.
+            Watcher::Nobody | Watcher::One(_) => None,
+        };
+        let others = more.into_iter().map(move |(offset, id)| Self {
+            lease: Lease { offset, id, ..lease.clone() },
+            more: Vec::new(),
+            verdict: verdict.clone(),
+            company,
+            watcher: shared.clone().map_or(Watcher::Nobody, Watcher::Shared),
+        });
+        std::iter::once(Self { company, ..self }).chain(others)
     }
 
     pub fn answer(self, result: Result<(), Error>) {
-        if let Some(reply) = self.reply {
-            let _nobody_waits = reply.send(result);
+        let events = self.len();
+        match self.watcher {
+            Watcher::Nobody => {}
+            Watcher::One(reply) => {
+                let _nobody_waits = reply.send(result);
+            }
+            Watcher::Shared(shared) => shared.answer(events, result),
         }
     }
 
     pub fn answer_lost(self, reason: &str) {
         let lost = self.lease.lost(reason);
         self.answer(Err(lost));
+    }
+
+    /// Settled, but for this offset.
+    pub fn answer_lost_at(self, offset: Offset, reason: &str) {
+        let lost = Lease { offset, ..self.lease.clone() }.lost(reason);
+        self.answer(Err(lost));
+    }
+}
+
+impl Shared {
+    fn answer(&self, events: usize, result: Result<(), Error>) {
+        let mut state = self.0.lock();
+        state.events_left = state.events_left.saturating_sub(events);
+        if let Err(error) = result {
+            state.failure.get_or_insert(error);
+        }
+        if state.events_left > 0 {
+            return;
+        }
+        let (reply, failure) = (state.reply.take(), state.failure.take());
+        drop(state);
+        if let Some(reply) = reply {
+            let _nobody_waits = reply.send(failure.map_or(Ok(()), Err));
+        }
     }
 }
 

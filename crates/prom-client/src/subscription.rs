@@ -5,6 +5,7 @@ use std::sync::Arc;
 use prom_protocol::frame::gap::Gap;
 use tokio::sync::oneshot;
 
+use crate::batch::Batch;
 use crate::client::ended;
 use crate::core::Core;
 use crate::deliver::Delivery;
@@ -61,6 +62,25 @@ impl Subscription {
         let received = self.take()?;
         let lease = lease_of(&self.feed, &received);
         Some(Delivery::new(self.client.core().clone(), received, lease))
+    }
+
+    /// All deliveries that are there, up to so many: waits for the first and for no other. Settling them together
+    /// costs little more than settling one. `None` when the subscription has ended. Nothing is lost if the future
+    /// is dropped.
+    pub async fn next_batch(&mut self, most: usize) -> Option<Batch> {
+        loop {
+            let received = self.feed.take_many(most.max(1));
+            if !received.is_empty() {
+                return Some(Batch::new(self.client.core().clone(), self.feed.clone(), received));
+            }
+            // What was there may all have run out.
+            if self.feed.is_ended() {
+                return None;
+            }
+            if !self.feed.has_some() {
+                self.feed.arrived().await;
+            }
+        }
     }
 
     /// As [`Subscription::next`], with notices of gaps and lost connections among the deliveries.

@@ -1,10 +1,11 @@
-// The NATS client for JetStream, against a server in its default setting: events are written, and synced every two minutes.
+// The NATS client for JetStream, against a server in its default setting: events are written, and synced every two
+// minutes.
 import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, StorageType } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 
 export const name = "nats";
 /** Found by trying: more publishes under way make this client slower. */
-export const windows = { publish: 100, consume: 500 };
+export const windows = { publish: 200, consume: 500 };
 
 const encoder = new TextEncoder();
 const streamOf = (topic) => topic.replaceAll(".", "-");

@@ -26,5 +26,6 @@ function fetched() {
 
 function run(program, args) {
   const { status, error, stderr } = spawnSync(program, args, { encoding: "utf8" });
-  if (status !== 0) throw new Error(`${program} failed (${error?.message ?? stderr}); set NATS_SERVER to a nats-server`);
+  if (status !== 0)
+    throw new Error(`${program} failed (${error?.message ?? stderr}); set NATS_SERVER to a nats-server`);
 }

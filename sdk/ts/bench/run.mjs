@@ -1,5 +1,6 @@
-// Publishes and consumes with this client and with that of NATS, each against its own server, in interleaved rounds, and prints the
-// medians side by side. `npm run bench -- --quick`; --rounds N --events N --window N --payload BYTES --dir FOLDER --json --check
+// Publishes and consumes with this client and with that of NATS, each against its own server, in interleaved rounds,
+// and prints the medians side by side. `npm run bench -- --quick`; --rounds N --events N --window N --payload BYTES
+// --dir FOLDER --json --check
 import { spawnSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -61,13 +62,26 @@ if (flags.check && !isReached) process.exitCode = 1;
 
 function measure(contender, verb, topic) {
   const window = windows[contender][verb];
-  const task = { contender, verb, url: servers[contender].url, topic, warmUp, events, window, payloadBytes: Number(flags.payload) };
+  const task = {
+    contender,
+    verb,
+    url: servers[contender].url,
+    topic,
+    warmUp,
+    events,
+    window,
+    payloadBytes: Number(flags.payload),
+  };
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [`${here}client-process.mjs`, JSON.stringify(task)], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [`${here}client-process.mjs`, JSON.stringify(task)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     let said = "";
     child.stdout.on("data", (text) => (said += text));
     child.on("error", reject);
-    child.on("exit", (code) => (code === 0 ? resolve(JSON.parse(said).perSecond) : reject(new Error(`${contender} ${verb} failed`))));
+    child.on("exit", (code) =>
+      code === 0 ? resolve(JSON.parse(said).perSecond) : reject(new Error(`${contender} ${verb} failed`)),
+    );
   });
 }
 

@@ -44,7 +44,8 @@ async function started(program, args, url, port, data) {
   };
   const deadline = performance.now() + READY_WITHIN_MS;
   while (!(await answers(port))) {
-    if (child.exitCode !== null || performance.now() > deadline) throw new Error(`${program} does not start; see ${data}/log`);
+    if (child.exitCode !== null || performance.now() > deadline)
+      throw new Error(`${program} does not start; see ${data}/log`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return { url, stop };

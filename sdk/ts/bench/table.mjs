@@ -20,6 +20,12 @@ export function printTable(figures, goal) {
     rows.push([verb, ...sides, `${ratio.toFixed(2)} ×`, `${ratio >= goal ? "≥" : "missed:"} ${goal} ×`]);
   }
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  for (const row of rows) console.log(row.map((cell, column) => cell.padEnd(widths[column])).join("  ").trimEnd());
+  for (const row of rows)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join("  ")
+        .trimEnd(),
+    );
   return isReached;
 }

@@ -1,5 +1,5 @@
-// Runs every `*.test.js` below build/test, or those whose path contains one of the words given: `node scripts/test.mjs reconnect`.
-// Exits with the runner's status.
+// Runs every `*.test.js` below build/test, or those whose path contains one of the words given: `node scripts/test.mjs
+// reconnect`. Exits with the runner's status.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

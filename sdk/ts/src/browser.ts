@@ -1,4 +1,7 @@
-/** The client of a Promethean hub, for browsers and whatever else has a global `WebSocket`; the same names as in `index.ts`. */
+/**
+ * The client of a Promethean hub, for browsers and whatever else has a global `WebSocket`; the same names as in
+ * `index.ts`.
+ */
 
 import { BaseClient } from "./client.js";
 import type { ClientOptions, Token } from "./options.js";

@@ -1,8 +1,8 @@
 /**
  * The client: one connection that is kept up, over which an application publishes and subscribes.
  *
- * Promises: a receipt means stored; what was under way when a connection broke is sent again with the same id, and stored once;
- * subscriptions come back by themselves; memory is bounded, and what does not fit makes the caller wait.
+ * Promises: a receipt means stored; what was under way when a connection broke is sent again with the same id, and
+ * stored once; subscriptions come back by themselves; memory is bounded, and what does not fit makes the caller wait.
  */
 
 import { Connection } from "./connection/connection.js";
@@ -21,7 +21,10 @@ import type { AnyTopics, TopicOf, TopicOrPattern } from "./topics.js";
 import type { Transport } from "./transport/transport.js";
 import { hubUrl } from "./url.js";
 
-/** Called for each event lent to this subscriber. Returning acks it, throwing nacks it, each once a returned promise has ended. */
+/**
+ * Called for each event lent to this subscriber. Returning acks it, throwing nacks it, each once a returned promise has
+ * ended.
+ */
 export type Handler<Topics extends object = AnyTopics, Pattern extends string = string> = (
   event: EventEnvelope<Topics, Pattern>,
   delivery: Delivery<EventEnvelope<Topics, Pattern>>,
@@ -46,8 +49,9 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Connects: a rejection means that there is no hub, or that it does not let us in. A connection that is lost later is made again,
-   * for as long as the client lives. Without it the first verb connects in the background, and what is published meanwhile waits.
+   * Connects: a rejection means that there is no hub, or that it does not let us in. A connection that is lost later is
+   * made again, for as long as the client lives. Without it the first verb connects in the background, and what is
+   * published meanwhile waits.
    */
   connect(): Promise<void> {
     return this.#connection.connect();
@@ -64,14 +68,21 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Publishes one event. Resolves when it is as durable as the receipt says. Where too much waits already it waits for room first.
-   * What is published in one go leaves in as few frames as the hub can read.
+   * Publishes one event. Resolves when it is as durable as the receipt says. Where too much waits already it waits for
+   * room first. What is published in one go leaves in as few frames as the hub can read.
    */
-  publish<Topic extends TopicOf<Topics>>(topic: Topic, payload: Topics[Topic], opts?: PublishOptions): Promise<Receipt> {
+  publish<Topic extends TopicOf<Topics>>(
+    topic: Topic,
+    payload: Topics[Topic],
+    opts?: PublishOptions,
+  ): Promise<Receipt> {
     return publish(this.#connection, topic, payload, opts);
   }
 
-  /** Publishes all of these events or none, also across topics; receipts in their order. They have to fit into one frame. */
+  /**
+   * Publishes all of these events or none, also across topics; receipts in their order. They have to fit into one
+   * frame.
+   */
   publishBatch(events: readonly NewEvent<Topics>[]): Promise<Receipt[]> {
     return publishBatch(this.#connection, events as readonly NewEvent[]);
   }
@@ -82,8 +93,8 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Subscribes. With a group its subscribers share the events, and each is lent to one of them until it is settled. Without one, every
-   * event from the given position on comes here. Resolves when the hub has agreed.
+   * Subscribes. With a group its subscribers share the events, and each is lent to one of them until it is settled.
+   * Without one, every event from the given position on comes here. Resolves when the hub has agreed.
    */
   subscribe<const Pattern extends TopicOrPattern<Topics>>(
     topic: Pattern,
@@ -117,7 +128,8 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Events in a loop. With a group an event is acked when the loop asks for the next one; leaving the loop gives the one it was at back.
+   * Events in a loop. With a group an event is acked when the loop asks for the next one; leaving the loop gives the
+   * one it was at back.
    */
   events<const Pattern extends TopicOrPattern<Topics>>(
     topic: Pattern,
@@ -153,8 +165,8 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Takes nothing new, waits until publishes are answered and handlers are done, and closes the connection; after `drainTimeoutMs` at
-   * the latest. Not to be awaited in a handler: it waits for that handler.
+   * Takes nothing new, waits until publishes are answered and handlers are done, and closes the connection; after
+   * `drainTimeoutMs` at the latest. Not to be awaited in a handler: it waits for that handler.
    */
   close(): Promise<void> {
     return this.#connection.close();

@@ -21,11 +21,12 @@ export interface Lot {
 }
 
 /**
- * An event with its lease. Settling is sent at once, and what it returns resolves when the hub has answered: an ack is then as
- * durable as a publish. It rejects with `lease_lost` where the event is no longer lent to this client; not looking at it is safe.
+ * An event with its lease. Settling is sent at once, and what it returns resolves when the hub has answered: an ack is
+ * then as durable as a publish. It rejects with `lease_lost` where the event is no longer lent to this client; not
+ * looking at it is safe.
  *
- * Letting go of it settles nothing: the lease runs out and counts as a failed attempt. When the connection ends, so do the
- * leases it brought: the hub hands their events out again.
+ * Letting go of it settles nothing: the lease runs out and counts as a failed attempt. When the connection ends, so do
+ * the leases it brought: the hub hands their events out again.
  */
 export class Delivery<Event = EventEnvelope> {
   /** @internal Somebody has said what becomes of it. */
@@ -54,7 +55,10 @@ export class Delivery<Event = EventEnvelope> {
     return ack(this as Delivery);
   }
 
-  /** Failed, for this reason: comes again after the group's backoff, or after `delayMs`. At the limit it goes to the dead letters. */
+  /**
+   * Failed, for this reason: comes again after the group's backoff, or after `delayMs`. At the limit it goes to the
+   * dead letters.
+   */
   nack(reason?: unknown, options?: NackOptions): Promise<void> {
     return nack(this as Delivery, reason, options);
   }

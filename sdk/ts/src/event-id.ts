@@ -1,8 +1,8 @@
 /**
  * Ids of events: UUIDs of version 7 that only grow, also when the clock stands still or jumps back.
  *
- * An id is 48 bits of milliseconds, 50 random bits that are drawn anew for each millisecond and tell makers apart, and 24 bits that
- * count within the millisecond. The count comes last, so that making the next id costs one short string.
+ * An id is 48 bits of milliseconds, 50 random bits that are drawn anew for each millisecond and tell makers apart, and
+ * 24 bits that count within the millisecond. The count comes last, so that making the next id costs one short string.
  */
 
 const COUNTER_LIMIT = 2 ** 24;

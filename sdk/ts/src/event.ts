@@ -1,4 +1,6 @@
-/** Events as publishers hand them over and as readers get them, and the receipt of a publish. Names are the hub's own. */
+/**
+ * Events as publishers hand them over and as readers get them, and the receipt of a publish. Names are the hub's own.
+ */
 
 import type { AnyTopics, MatchedTopic, TopicOf } from "./topics.js";
 
@@ -18,7 +20,9 @@ export interface Receipt {
 
 /** Whatever may be said about an event besides its topic and payload. */
 export interface PublishOptions {
-  /** A UUID. The client makes one where none is given; give one to publish again safely after a restart of your program. */
+  /**
+   * A UUID. The client makes one where none is given; give one to publish again safely after a restart of your program.
+   */
   readonly id?: string;
   /** The id counts for as long as the event is retained, not only for ten minutes. */
   readonly exact?: boolean;
@@ -39,7 +43,11 @@ export interface PublishOptions {
 
 /** One event of a batch. */
 export type NewEvent<Topics extends object = AnyTopics> = {
-  [Topic in TopicOf<Topics>]: { readonly topic: Topic; readonly payload: Topics[Topic]; readonly opts?: PublishOptions };
+  [Topic in TopicOf<Topics>]: {
+    readonly topic: Topic;
+    readonly payload: Topics[Topic];
+    readonly opts?: PublishOptions;
+  };
 }[TopicOf<Topics>];
 
 /** A stored event. */

@@ -6,9 +6,10 @@
 
 import type { Connection } from "./connection/connection.js";
 import type { Delivery } from "./deliver.js";
+import type { PromError } from "./error.js";
 import type { Feed } from "./feed.js";
-import { begin } from "./subscribe.js";
 import type { SubscribeOptions } from "./options.js";
+import { begin } from "./subscribe.js";
 
 /** What came, as it is handed to the loop, and what is done with it when the loop asks for the next. */
 export interface Reading<Item> {
@@ -47,7 +48,7 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
     });
     [this.#connection, this.#feed, this.#reading] = [connection, feed, reading];
     this.ready = agreed;
-    agreed.catch((error: unknown) => this.#failToStart(error));
+    agreed.catch((error: PromError) => feed.end(error));
   }
 
   next(): Promise<IteratorResult<Item, undefined>> {
@@ -105,9 +106,5 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
     settle(delivery);
     this.#feed.release(delivery);
     if (this.#connection.closing !== undefined) this.#connection.gatherSoon();
-  }
-
-  #failToStart(error: unknown): void {
-    for (const reader of this.#waiting.splice(0)) reader.reject(error);
   }
 }

@@ -4,8 +4,9 @@
  *     connection ──push──▶ queue ──take──▶ application ──hold──▶ held (handlers that run)
  *          └──────────────── renewals at half time ◀──────────────┘
  *
- * Promises: the connection never waits here, so a slow application does not hold up answers; the queue holds no more than
- * the hub's window allows, and for tails, which have none, the connection asks the hub to pause before it is too much.
+ * Promises: the connection never waits here, so a slow application does not hold up answers; the queue holds no more
+ * than the hub's window allows, and for tails, which have none, the connection asks the hub to pause before it is too
+ * much.
  */
 
 import { nowMs } from "./clock.js";

@@ -21,7 +21,10 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 export const PING_AFTER_MS = 60_000;
 /** A hub from which nothing came for so long is gone. */
 export const SILENCE_LIMIT_MS = 75_000;
-/** After a sleep, a change of network or a long pause the hub has to answer so soon, or the connection is taken for dead. */
+/**
+ * After a sleep, a change of network or a long pause the hub has to answer so soon, or the connection is taken for
+ * dead.
+ */
 export const WAKE_ANSWER_MS = 5_000;
 /** A timer that comes so much too late means that the machine or the tab slept. */
 export const SLEPT_MS = 10_000;
@@ -40,6 +43,8 @@ export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Text put together for one write; what does not fit leaves in the next. */
 export const WRITE_BYTES = 512 * 1024;
+/** Bytes asked for in one read. */
+export const READ_BYTES = 128 * 1024;
 /** A batched frame larger than this gains nothing and makes others wait. */
 export const BATCH_FRAME_BYTES = 128 * 1024;
 /** Events in a batched frame. */
@@ -57,7 +62,10 @@ export const RANGE_BYTES = 40;
 export const MAX_IN_FLIGHT = 1000;
 /** As the hub has it where a subscriber does not say. */
 export const ACK_TIMEOUT_MS = 30_000;
-/** How long the lease of a delivery that nobody takes is renewed: whoever is stuck for longer should not keep it from others. */
+/**
+ * How long the lease of a delivery that nobody takes is renewed: whoever is stuck for longer should not keep it from
+ * others.
+ */
 export const LONGEST_WAIT_MS = 600_000;
 /** Events of a tail that wait for the application; beyond it the hub is asked to pause. */
 export const TAIL_EVENTS = 4096;

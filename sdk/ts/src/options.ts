@@ -15,9 +15,14 @@ export interface ClientOptions {
   readonly maxPendingBytes?: number;
   /** How long a publish keeps trying through refusals and lost connections; 60 s unless said. */
   readonly giveUpAfterMs?: number;
-  /** What becomes of publishes that come too fast for the hub's limits: sent again when it takes them (`retry`, the default), or refused. */
+  /**
+   * What becomes of publishes that come too fast for the hub's limits: sent again when it takes them (`retry`, the
+   * default), or refused.
+   */
   readonly whenRateLimited?: "retry" | "fail";
-  /** The wait before connecting again, doubling from the first to the longest, with jitter; 100 ms and 10 s unless said. */
+  /**
+   * The wait before connecting again, doubling from the first to the longest, with jitter; 100 ms and 10 s unless said.
+   */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
   /** For the look-up, the handshakes and AUTH together; 10 s unless said. */
   readonly connectTimeoutMs?: number;
@@ -109,7 +114,10 @@ export interface SubscribeOptions<Pattern extends string = string> extends Group
   readonly batchSize?: number;
   /** Events lent to this subscriber at once; 1000 unless said. */
   readonly maxInFlight?: number;
-  /** How long an event is lent without being renewed; 30 s unless said. Handlers may take longer: the client renews at half time. */
+  /**
+   * How long an event is lent without being renewed; 30 s unless said. Handlers may take longer: the client renews at
+   * half time.
+   */
   readonly ackTimeoutMs?: number;
   /** A name that people see when they ask who holds an event. */
   readonly memberId?: string;

@@ -18,8 +18,8 @@ export class Pending {
   room: Room | undefined;
 
   /**
-   * The text of a single event is `head`, `payload`, `OPTS`, its id and `tail`; they are kept apart until they go into a frame, so that no
-   * strings are made in between. That of a batch is all in `head`.
+   * The text of a single event is `head`, `payload`, `OPTS`, its id and `tail`; they are kept apart until they go into
+   * a frame, so that no strings are made in between. That of a batch is all in `head`.
    */
   constructor(
     readonly head: string,
@@ -34,7 +34,9 @@ export class Pending {
   /** In UTF-16 units, as it stands in a frame. */
   get size(): number {
     const { length } = this.head;
-    return typeof this.ids === "string" ? length + this.payload.length + OPTS.length + this.ids.length + this.tail.length : length;
+    return typeof this.ids === "string"
+      ? length + this.payload.length + OPTS.length + this.ids.length + this.tail.length
+      : length;
   }
 
   /** All of it is stored, or none. */
@@ -64,8 +66,12 @@ export class Pending {
 
   giveUp(afterMs: number, reason: string): void {
     const stored = this.wasSent ? "unknown" : "no";
-    const consequence = this.wasSent ? "it may be stored; publishing again with the same id is safe" : "nothing was stored";
-    this.fail(new PromError("gave_up", `gave up publishing after ${afterMs} ms: ${reason}; ${consequence}`, { stored }));
+    const consequence = this.wasSent
+      ? "it may be stored; publishing again with the same id is safe"
+      : "nothing was stored";
+    this.fail(
+      new PromError("gave_up", `gave up publishing after ${afterMs} ms: ${reason}; ${consequence}`, { stored }),
+    );
   }
 
   /** The client ends. What was sent may be stored. */

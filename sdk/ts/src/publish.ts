@@ -1,8 +1,8 @@
 /**
  * Publishing one event or an atomic batch: from what the application says to the text that goes into a frame.
  *
- * The client makes the ids. What was under way when a connection broke is sent again over the next, with the same id, and
- * stored once. Whatever can be known to be wrong without asking the hub is refused here, and nothing is sent.
+ * The client makes the ids. What was under way when a connection broke is sent again over the next, with the same id,
+ * and stored once. Whatever can be known to be wrong without asking the hub is refused here, and nothing is sent.
  */
 
 import type { Connection } from "./connection/connection.js";
@@ -37,7 +37,9 @@ export function publishBatch(connection: Connection, events: readonly NewEvent[]
       throw new PromError("too_large", `${events.length} events in a batch, at most ${limits.FRAME_ITEMS} fit`);
     }
     const ids = events.map(({ opts }) => idOf(connection, opts));
-    const texts = events.map(({ topic, payload, opts }, at) => headOf(topic) + jsonOf(payload) + OPTS + ids[at] + tailOf(opts));
+    const texts = events.map(
+      ({ topic, payload, opts }, at) => headOf(topic) + jsonOf(payload) + OPTS + ids[at] + tailOf(opts),
+    );
     connection.publish(new Pending(texts.join(","), "", "", ids, connection.publishDeadline(), resolve, reject));
   });
 }

@@ -1,7 +1,8 @@
 /**
  * Handlers: each delivery is passed to a function; how it ends settles the event.
  *
- * Leases of what runs and of what waits its turn are renewed at half time. A handler that returns no promise costs none.
+ * Leases of what runs and of what waits its turn are renewed at half time. A handler that returns no promise costs
+ * none.
  */
 
 import type { Connection } from "./connection/connection.js";

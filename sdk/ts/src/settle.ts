@@ -10,8 +10,8 @@ export interface Waiter {
 }
 
 /**
- * A promise for the answer. Nobody has to look at it: an event whose lease is lost comes again by itself, so a rejection that
- * nobody handles must not end a program.
+ * A promise for the answer. Nobody has to look at it: an event whose lease is lost comes again by itself, so a
+ * rejection that nobody handles must not end a program.
  */
 export function answered(settle: (waiter: Waiter) => void): Promise<void> {
   const promise = new Promise<void>((resolve, reject) => settle({ resolve, reject }));

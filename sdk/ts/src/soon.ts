@@ -1,6 +1,6 @@
 /**
- * Calls something once everything that is being done now is done: after the present task and its promises, before timers.
- * So what a program publishes or settles in one go leaves in one go.
+ * Calls something once everything that is being done now is done: after the present task and its promises, before
+ * timers. So what a program publishes or settles in one go leaves in one go.
  */
 
 type Immediate = (callback: () => void) => unknown;

@@ -5,7 +5,9 @@ import type { PromError } from "./error.js";
 import type { Feed } from "./feed.js";
 
 export class Subscription {
-  /** Resolves when nothing more comes: with the error where the hub ended it, with nothing where the application did. */
+  /**
+   * Resolves when nothing more comes: with the error where the hub ended it, with nothing where the application did.
+   */
   readonly ended: Promise<PromError | undefined>;
 
   /** @internal */
@@ -44,15 +46,17 @@ export class Subscription {
   }
 
   /**
-   * Ends it and gives back what is not settled: the group hands it to others at once. What handlers that have just finished settled
-   * counts; handlers that still run lose their leases.
+   * Ends it and gives back what is not settled: the group hands it to others at once. What handlers that have just
+   * finished settled counts; handlers that still run lose their leases.
    */
   unsubscribe(): Promise<void> {
     return new Promise((resolve, reject) => this.connection.subscriptions.unsubscribe(this.feed, { resolve, reject }));
   }
 
   #switch(wanted: "pause" | "resume"): Promise<void> {
-    return new Promise((resolve, reject) => this.connection.subscriptions.pause(this.feed, wanted, { resolve, reject }));
+    return new Promise((resolve, reject) =>
+      this.connection.subscriptions.pause(this.feed, wanted, { resolve, reject }),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

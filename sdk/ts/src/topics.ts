@@ -22,7 +22,9 @@ export type MatchedTopic<Topics extends object, Pattern extends string> = string
   ? string
   : Pattern extends TopicOf<Topics>
     ? Pattern
-    : { [Topic in TopicOf<Topics>]: Matches<Split<Pattern>, Split<Topic>> extends true ? Topic : never }[TopicOf<Topics>];
+    : {
+        [Topic in TopicOf<Topics>]: Matches<Split<Pattern>, Split<Topic>> extends true ? Topic : never;
+      }[TopicOf<Topics>];
 
 type Split<Text extends string> = Text extends `${infer Head}.${infer Rest}` ? [Head, ...Split<Rest>] : [Text];
 

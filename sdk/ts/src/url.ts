@@ -6,8 +6,9 @@ const SCHEMES: Readonly<Record<string, string>> = { "http:": "ws:", "ws:": "ws:"
 
 /** Gives the address in the form that a WebSocket takes. */
 export function hubUrl(address: string | URL): string {
+  const shown = JSON.stringify(String(address).slice(0, 200));
   const refuse = (reason: string) =>
-    invalid(`${JSON.stringify(String(address).slice(0, 200))} is not the address of a hub: ${reason}; write it like http://127.0.0.1:8090`);
+    invalid(`${shown} is not the address of a hub: ${reason}; write it like http://127.0.0.1:8090`);
   let url: URL;
   try {
     url = new URL(address);

@@ -1,5 +1,6 @@
 //! The commands, one file each: what can be typed, and what it does.
 
+mod bench;
 mod completions;
 mod config;
 mod cursor;
@@ -18,6 +19,7 @@ mod token;
 mod topics;
 mod why;
 
+pub use bench::Bench;
 pub use completions::Completions;
 pub use config::Config;
 pub use cursor::Cursor;

@@ -55,9 +55,18 @@ impl Hub {
         Ok(Self { http, base, token: token.filter(|token| !token.is_empty()), ca })
     }
 
+    /// As people write it.
+    pub fn address(&self) -> String {
+        self.base.as_str().trim_end_matches('/').to_owned()
+    }
+
     /// The same hub over WebSocket.
     pub async fn connect(&self) -> Result<Client, Failure> {
-        let mut options = ClientOptions::default();
+        self.connect_with(ClientOptions::default()).await
+    }
+
+    /// As [`Hub::connect`], with options of the caller's.
+    pub async fn connect_with(&self, mut options: ClientOptions) -> Result<Client, Failure> {
         if let Some(token) = &self.token {
             options = options.token(token);
         }

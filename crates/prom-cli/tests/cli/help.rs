@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 29] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -25,6 +25,12 @@ const COMMANDS: [&[&str]; 23] = [
     &["config"],
     &["config", "check"],
     &["fsck"],
+    &["bench"],
+    &["bench", "publish"],
+    &["bench", "consume"],
+    &["bench", "both"],
+    &["bench", "latency"],
+    &["bench", "fan-out"],
     &["completions"],
 ];
 

@@ -3,9 +3,11 @@
 use bytes::Bytes;
 use prom_protocol::ErrorCode;
 use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::publish::Written;
 use prom_protocol::frame::{Corr, HubFrame};
 
 use super::answers::Awaited;
+use super::publish::kind_of;
 use super::session::Session;
 use super::subscriptions::answer;
 use crate::Error;
@@ -22,9 +24,11 @@ impl Session<'_> {
             HubFrame::Ok(done) => {
                 let awaited = self.take_awaited(done.corr.as_ref())?;
                 match awaited {
-                    Awaited::Publish(pending) if pending.events().len() == 1 => self.published(pending, done.receipt()),
-                    Awaited::Publish(pending) => self.published_atomic(pending, done.batch()),
-                    Awaited::Publishes(list) => self.published_several(list, done.batch()),
+                    Awaited::Publish(list) => match kind_of(&list) {
+                        Written::One => self.published(list, done.receipt()),
+                        Written::Many => self.published_several(list, done.batch()),
+                        Written::Atomic => self.published_atomic(list, done.batch()),
+                    },
                     Awaited::Settled(list) => {
                         let unknown = done.unknown_offsets().map_err(|error| error.to_string())?;
                         self.settled(list, &unknown);
@@ -72,7 +76,7 @@ impl Session<'_> {
             Awaited::Subscribed { name, number } => self.subscribed(&name, number),
             Awaited::Unsubscribed { name, number } => self.unsubscribed(&name, number),
             Awaited::Switched(replies) => replies.into_iter().for_each(|reply| answer(Some(reply), Ok(()))),
-            Awaited::Publish(_) | Awaited::Publishes(_) | Awaited::Settled(_) | Awaited::Auth => {}
+            Awaited::Publish(_) | Awaited::Settled(_) | Awaited::Auth => {}
         }
     }
 
@@ -81,8 +85,7 @@ impl Session<'_> {
             self.refresh.hurry(&self.work.core);
         }
         match awaited {
-            Awaited::Publish(pending) => self.publish_refused(vec![pending], &problem),
-            Awaited::Publishes(list) => self.publish_refused(list, &problem),
+            Awaited::Publish(list) => self.publish_refused(list, &problem),
             Awaited::Settled(list) => self.settle_refused(list, problem),
             Awaited::Subscribed { name, number } => self.subscribe_refused(&name, number, problem),
             // Whatever it says, the hub has no such subscription (any more).

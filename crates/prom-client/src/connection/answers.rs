@@ -12,9 +12,8 @@ use crate::settle::Settlement;
 
 /// What an answer is for.
 pub(super) enum Awaited {
-    /// One event, or an atomic batch.
-    Publish(Pending),
-    Publishes(Vec<Pending>),
+    /// In the order of their events in the frame.
+    Publish(Vec<Pending>),
     Settled(Vec<Settlement>),
     Subscribed {
         name: SubscriptionName,
@@ -66,20 +65,17 @@ impl Answers {
     /// Gives up publishes that took too long; their places stay for the answers. Returns the earliest deadline left.
     pub fn expire(&mut self, now: Instant, after: Duration, reason: &str) -> Option<Instant> {
         let mut earliest: Option<Instant> = None;
-        let mut look = |pending: &mut Pending| {
-            if pending.is_over() {
-                return;
-            }
-            match pending.deadline <= now {
+        let publishes = self.awaited.values_mut().filter_map(|awaited| match awaited {
+            Awaited::Publish(list) => Some(list),
+            _ => None,
+        });
+        for pending in publishes.flatten() {
+            let Some(deadline) = pending.deadline.filter(|_| !pending.is_over()) else {
+                continue;
+            };
+            match deadline <= now {
                 true => pending.give_up(after, reason),
-                false => earliest = Some(earliest.map_or(pending.deadline, |other| other.min(pending.deadline))),
-            }
-        };
-        for awaited in self.awaited.values_mut() {
-            match awaited {
-                Awaited::Publish(pending) => look(pending),
-                Awaited::Publishes(list) => list.iter_mut().for_each(&mut look),
-                _ => {}
+                false => earliest = Some(earliest.map_or(deadline, |other| other.min(deadline))),
             }
         }
         earliest

@@ -13,7 +13,7 @@ use crate::subscription::lease_of;
 
 impl Session<'_> {
     pub fn deliver(&mut self, delivered: Delivered) -> Result<(), String> {
-        let Delivered { name, events } = delivered;
+        let Delivered { name, events, form } = delivered;
         // What was on its way when a subscription ended is given back by the hub.
         let Some(kept) = self.work.subscriptions.get(&name).filter(|kept| kept.is_fed()) else {
             return Ok(());
@@ -21,7 +21,7 @@ impl Session<'_> {
         let now = Instant::now();
         let mut received = Vec::with_capacity(events.len());
         for (text, lent) in events {
-            let event = StoredEvent::read(text, &mut kept.last_topic)?;
+            let event = StoredEvent::read(text, form, &mut kept.last_topic)?;
             if lent.is_none() && !kept.feed.is_tail() {
                 return Err("an event for a group without a lease".to_owned());
             }

@@ -5,17 +5,21 @@ use std::time::Duration;
 use prom_protocol::ErrorCode;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::ok::{BatchAnswer, Placed};
+use prom_protocol::frame::publish::Written;
 use prom_protocol::frame::{Corr, FrameError, publish};
-use prom_types::{Durability, Receipt};
+use prom_types::Receipt;
 use tokio::time::Instant;
 
 use super::answers::Awaited;
-use super::queue::{Load, LoadLimit};
+use super::queue::LoadLimit;
 use super::session::{Batching, Session};
 use crate::Error;
 use crate::limits::{BATCH_FRAME_BYTES, OVERLOAD_WAIT, TOKEN_RETRY, WRITE_BYTES};
 use crate::options::RateLimited;
-use crate::pending::Pending;
+use crate::pending::{Fate, Pending};
+
+/// What a frame has around its events.
+const HEAD_BYTES: usize = 64;
 
 impl Session<'_> {
     pub fn write_publishes(&mut self) {
@@ -29,123 +33,113 @@ impl Session<'_> {
                 Batching::Agreed => allowed,
                 Batching::Plain => allowed.min(1),
             };
-            let limit = LoadLimit { events, bytes: BATCH_FRAME_BYTES.min(self.frame_bytes) };
+            let limit = LoadLimit { events, bytes: BATCH_FRAME_BYTES.min(self.frame_bytes.saturating_sub(HEAD_BYTES)) };
             if events == 0 {
                 return;
             }
-            match self.work.publishes.take(limit) {
-                None => return,
-                Some(Load::One(pending)) => self.write_publish(pending),
-                Some(Load::Several(list)) => self.write_several(list),
-            }
-        }
-    }
-
-    fn write_publish(&mut self, mut pending: Pending) {
-        let corr = Corr::number(self.answers.next_corr());
-        let events = pending.events();
-        let sent = events.len();
-        let written = match events {
-            [event] => self.socket.text(self.frame_bytes, |out| publish::write(out, Some(&corr), event)),
-            _ if self.batching == Batching::Plain => {
-                pending.fail(Error::Unsupported { what: "atomic batches, which need the feature `batch`" });
+            let load = self.work.publishes.take(limit);
+            if load.is_empty() {
                 return;
             }
-            many => self.socket.text(self.frame_bytes, |out| publish::write_atomic(out, Some(&corr), many.iter())),
-        };
-        match written {
-            Ok(()) => {
-                pending.was_sent = true;
-                self.work.publishes.pacer.sent(sent);
-                self.answers.wait_for(Awaited::Publish(pending));
-            }
-            Err(size) => {
-                let what = if sent == 1 { "the event" } else { "the batch" };
-                pending.fail(Error::TooLarge { what, size, limit: self.frame_bytes });
-            }
+            self.write_publish(load);
         }
     }
 
-    fn write_several(&mut self, mut list: Vec<Pending>) {
+    fn write_publish(&mut self, mut load: Vec<Pending>) {
         let corr = Corr::number(self.answers.next_corr());
-        let events = || list.iter().flat_map(|pending| pending.events());
-        match self.socket.text(self.frame_bytes, |out| publish::write_batch(out, Some(&corr), events())) {
+        let written = kind_of(&load);
+        if written == Written::Atomic && self.batching == Batching::Plain {
+            let error = Error::Unsupported { what: "atomic batches, which need the feature `batch`" };
+            return load.iter_mut().for_each(|pending| pending.fail(&error));
+        }
+        let pieces = load.iter().map(Pending::text);
+        let write = |out: &mut Vec<u8>| publish::write_written(out, Some(&corr), written, pieces);
+        let bytes = HEAD_BYTES + load.iter().map(|pending| pending.text().len()).sum::<usize>();
+        match self.socket.text_about(bytes, self.frame_bytes, write) {
             Ok(()) => {
-                list.iter_mut().for_each(|pending| pending.was_sent = true);
-                self.work.publishes.pacer.sent(list.len());
-                self.answers.wait_for(Awaited::Publishes(list));
+                load.iter_mut().for_each(|pending| pending.was_sent = true);
+                self.work.publishes.pacer.sent(events_of(&load));
+                self.answers.wait_for(Awaited::Publish(load));
             }
-            // Estimates are generous, so this does not happen; alone they fit.
-            Err(_) => list.into_iter().for_each(|pending| self.write_publish(pending)),
+            // Only what cannot be cut is larger than a frame.
+            Err(size) => {
+                let what = if written == Written::Atomic { "the batch" } else { "the event" };
+                let error = Error::TooLarge { what, size, limit: self.frame_bytes };
+                load.iter_mut().for_each(|pending| pending.fail(&error));
+            }
         }
     }
 
-    pub fn published(&mut self, pending: Pending, receipt: Result<Receipt, FrameError>) -> Result<(), String> {
+    pub fn published(&mut self, load: Vec<Pending>, receipt: Result<Receipt, FrameError>) -> Result<(), String> {
         match receipt {
             Ok(receipt) => {
                 self.work.publishes.pacer.accepted(1);
-                pending.succeed([receipt]);
+                load.into_iter().for_each(|pending| pending.tell_one(receipt.clone()));
                 Ok(())
             }
-            Err(error) => self.malformed(vec![pending], &error.to_string()),
+            Err(error) => self.malformed(load, &error.to_string()),
         }
     }
 
     pub fn published_atomic(
         &mut self,
-        pending: Pending,
+        load: Vec<Pending>,
         answer: Result<BatchAnswer, FrameError>,
     ) -> Result<(), String> {
-        let count = pending.events().len();
-        let BatchAnswer { durability, results } = match check_length(answer, count) {
+        let BatchAnswer { durability, results } = match check_length(answer, events_of(&load)) {
             Ok(batch) => batch,
-            Err(problem) => return self.malformed(vec![pending], &problem),
+            Err(problem) => return self.malformed(load, &problem),
         };
         let placed: Result<Vec<Placed>, Problem> = results.into_iter().collect();
         match placed {
             Ok(placed) => {
-                let one = |(at, placed)| receipt(&pending, at, placed, durability);
-                let receipts: Vec<Receipt> = placed.into_iter().enumerate().filter_map(one).collect();
-                self.work.publishes.pacer.accepted(count);
-                pending.succeed(receipts);
+                self.work.publishes.pacer.accepted(placed.len());
+                load.into_iter().for_each(|pending| pending.tell_all(durability, placed.iter().copied()));
             }
-            Err(problem) => self.publish_refused(vec![pending], &problem),
+            Err(problem) => self.publish_refused(load, &problem),
         }
         Ok(())
     }
 
     pub fn published_several(
         &mut self,
-        list: Vec<Pending>,
+        load: Vec<Pending>,
         answer: Result<BatchAnswer, FrameError>,
     ) -> Result<(), String> {
-        let BatchAnswer { durability, results } = match check_length(answer, list.len()) {
+        let BatchAnswer { durability, results } = match check_length(answer, events_of(&load)) {
             Ok(batch) => batch,
-            Err(problem) => return self.malformed(list, &problem),
+            Err(problem) => return self.malformed(load, &problem),
         };
         self.work.publishes.pacer.accepted(results.iter().filter(|result| result.is_ok()).count());
+        let mut fates = results.into_iter().map(|result| match result {
+            Ok(placed) => Fate::Stored(placed),
+            Err(problem) => match self.retry(1, &problem) {
+                Retry::Yes => Fate::Again,
+                Retry::No => Fate::Failed(problem.into()),
+            },
+        });
         let mut again = Vec::new();
-        for (pending, result) in list.into_iter().zip(results) {
-            match result {
-                Ok(placed) => {
-                    let receipt = receipt(&pending, 0, placed, durability);
-                    pending.succeed(receipt);
-                }
-                Err(problem) => again.extend(self.retry_or_fail(pending, &problem)),
-            }
+        for pending in load {
+            let events = pending.len();
+            again.extend(pending.tell_each(durability, fates.by_ref().take(events)));
         }
+        drop(fates);
         self.work.publishes.put_back(again);
         Ok(())
     }
 
-    pub fn publish_refused(&mut self, list: Vec<Pending>, problem: &Problem) {
-        let again: Vec<Pending> = list.into_iter().filter_map(|pending| self.retry_or_fail(pending, problem)).collect();
-        self.work.publishes.put_back(again);
+    pub fn publish_refused(&mut self, mut load: Vec<Pending>, problem: &Problem) {
+        match self.retry(events_of(&load), problem) {
+            Retry::Yes => self.work.publishes.put_back(load),
+            Retry::No => {
+                let error = Error::from(problem.clone());
+                load.iter_mut().for_each(|pending| pending.fail(&error));
+            }
+        }
     }
 
-    /// Gives it back where it is to be sent again.
-    fn retry_or_fail(&mut self, mut pending: Pending, problem: &Problem) -> Option<Pending> {
-        let count = pending.events().len();
+    /// Whether so many events are to be sent again after this.
+    fn retry(&mut self, events: usize, problem: &Problem) -> Retry {
         let options = &self.work.core.options;
         let asked = problem.retry_after_ms.map(Duration::from_millis);
         let wait = match problem.code {
@@ -154,20 +148,37 @@ impl Session<'_> {
             }
             ErrorCode::JwtExpired if options.token.can_refresh() => TOKEN_RETRY,
             _ => {
-                self.work.publishes.pacer.failed(count);
-                pending.fail(problem.clone().into());
-                return None;
+                self.work.publishes.pacer.failed(events);
+                return Retry::No;
             }
         };
-        self.work.publishes.pacer.refused(count, wait.min(options.give_up_after), Instant::now());
-        Some(pending)
+        self.work.publishes.pacer.refused(events, wait.min(options.give_up_after), Instant::now());
+        Retry::Yes
     }
 
     /// The connection ends because of this; the events are sent again over the next.
-    fn malformed(&mut self, list: Vec<Pending>, problem: &str) -> Result<(), String> {
-        self.work.publishes.put_back(list);
+    fn malformed(&mut self, load: Vec<Pending>, problem: &str) -> Result<(), String> {
+        self.work.publishes.put_back(load);
         Err(problem.to_owned())
     }
+}
+
+enum Retry {
+    Yes,
+    No,
+}
+
+/// How a frame with these is written, and answered.
+pub(super) fn kind_of(load: &[Pending]) -> Written {
+    match load {
+        [one] if one.len() == 1 => Written::One,
+        [batch] if batch.is_atomic() => Written::Atomic,
+        _ => Written::Many,
+    }
+}
+
+fn events_of(load: &[Pending]) -> usize {
+    load.iter().map(Pending::len).sum()
 }
 
 fn check_length(answer: Result<BatchAnswer, FrameError>, expected: usize) -> Result<BatchAnswer, String> {
@@ -176,9 +187,4 @@ fn check_length(answer: Result<BatchAnswer, FrameError>, expected: usize) -> Res
         length if length == expected => Ok(batch),
         length => Err(format!("a batch of {expected} was answered with {length} results")),
     }
-}
-
-fn receipt(pending: &Pending, at: usize, placed: Placed, durability: Durability) -> Option<Receipt> {
-    let id = placed.id.or_else(|| pending.events().get(at)?.id)?;
-    Some(Receipt { id, partition: placed.partition, offset: placed.offset, stored_ts: placed.stored_ts, durability })
 }

@@ -8,7 +8,6 @@ use tokio::time::Instant;
 use super::pacer::Pacer;
 use crate::limits::BATCH_FRAME_EVENTS;
 use crate::pending::Pending;
-use crate::room::frame_bytes;
 
 pub(super) struct PublishQueue {
     waiting: VecDeque<Pending>,
@@ -16,13 +15,6 @@ pub(super) struct PublishQueue {
     pub pacer: Pacer,
     /// Nothing is to be given up before this.
     look_at: Option<Instant>,
-}
-
-/// What goes into one frame.
-pub(super) enum Load {
-    One(Pending),
-    /// At least two, each standing for itself.
-    Several(Vec<Pending>),
 }
 
 /// What a frame may carry.
@@ -37,11 +29,13 @@ impl PublishQueue {
         Self { waiting: VecDeque::new(), next_number: 0, pacer: Pacer::new(), look_at: None }
     }
 
-    pub fn add(&mut self, handed_over: &mut Vec<Pending>) {
+    /// What was handed over just now has until `deadline`.
+    pub fn add(&mut self, handed_over: &mut Vec<Pending>, deadline: Instant) {
         for mut pending in handed_over.drain(..) {
-            self.next_number += 1;
             pending.number = self.next_number;
-            self.look_by(pending.deadline);
+            self.next_number += pending.len() as u64;
+            let deadline = *pending.deadline.get_or_insert(deadline);
+            self.look_by(deadline);
             self.waiting.push_back(pending);
         }
     }
@@ -49,7 +43,7 @@ impl PublishQueue {
     /// They leave again before whatever was handed over after them.
     pub fn put_back(&mut self, mut again: Vec<Pending>) {
         again.retain(|pending| !pending.is_over());
-        again.iter().for_each(|pending| self.look_by(pending.deadline));
+        again.iter().filter_map(|pending| pending.deadline).for_each(|deadline| self.look_by(deadline));
         again.sort_unstable_by_key(|pending| pending.number);
         let (Some(last), first_waiting) = (again.last(), self.waiting.front()) else {
             return;
@@ -65,27 +59,30 @@ impl PublishQueue {
         self.waiting.is_empty()
     }
 
-    pub fn take(&mut self, limit: LoadLimit) -> Option<Load> {
-        let first = self.waiting.pop_front()?;
+    /// What goes into the next frame: a batch alone, or as many others as fit. Nothing if there is nothing.
+    pub fn take(&mut self, limit: LoadLimit) -> Vec<Pending> {
+        let Some(mut first) = self.waiting.pop_front() else {
+            return Vec::new();
+        };
         if first.is_atomic() {
-            return Some(Load::One(first));
+            return vec![first];
         }
-        let mut bytes: usize = first.events().iter().map(frame_bytes).sum();
+        let fitting = first.fitting(limit.events, limit.bytes);
+        if fitting < first.len() {
+            let rest = first.split_off(fitting);
+            self.waiting.push_front(rest);
+            return vec![first];
+        }
+        let (mut events, mut bytes) = (first.len(), first.text().len());
         let mut load = vec![first];
-        while load.len() < limit.events.min(BATCH_FRAME_EVENTS) {
-            let Some(next) = self.waiting.front().filter(|next| !next.is_atomic()) else {
-                break;
-            };
-            bytes += next.events().iter().map(frame_bytes).sum::<usize>();
-            if bytes > limit.bytes {
-                break;
-            }
-            load.extend(self.waiting.pop_front());
+        while let Some(next) = self.waiting.pop_front_if(|next| {
+            events += next.len();
+            bytes += 1 + next.text().len();
+            !next.is_atomic() && events <= limit.events.min(BATCH_FRAME_EVENTS) && bytes <= limit.bytes
+        }) {
+            load.push(next);
         }
-        match load.len() {
-            1 => load.pop().map(Load::One),
-            _ => Some(Load::Several(load)),
-        }
+        load
     }
 
     /// When something may have to be given up.
@@ -102,13 +99,13 @@ impl PublishQueue {
     /// earliest deadline that is left there.
     pub fn expire(&mut self, now: Instant, after: Duration, reason: &str, under_way: Option<Instant>) {
         self.waiting.retain_mut(|pending| {
-            let over = pending.deadline <= now;
+            let over = pending.deadline.is_some_and(|deadline| deadline <= now);
             if over {
                 pending.give_up(after, reason);
             }
             !over
         });
-        let waiting = self.waiting.iter().map(|pending| pending.deadline).min();
+        let waiting = self.waiting.iter().filter_map(|pending| pending.deadline).min();
         self.look_at = [waiting, under_way].into_iter().flatten().min();
     }
 
@@ -119,73 +116,64 @@ impl PublishQueue {
 
 #[cfg(test)]
 mod tests {
-    use prom_types::{NewEvent, TopicName};
-    use serde_json::json;
+    use std::sync::Arc;
+
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::pending::What;
+    use crate::pending::tests::{event, payloads, pending};
+    use crate::room::{Place, Room};
 
-    fn one(payload: u32) -> Pending {
-        let event = NewEvent::new(TopicName::parse("a").unwrap(), json!(payload));
-        let (reply, answer) = oneshot::channel();
-        std::mem::forget(answer);
-        Pending::new(
-            What::One { event: Box::new(event), reply: Some(reply) },
-            Instant::now() + Duration::from_secs(9),
-            None,
-        )
+    fn queue_of(loads: Vec<Pending>) -> PublishQueue {
+        let mut queue = PublishQueue::new();
+        queue.add(&mut loads.into_iter().collect(), Instant::now() + Duration::from_secs(9));
+        queue
     }
 
-    fn many() -> Pending {
-        let event = NewEvent::new(TopicName::parse("a").unwrap(), json!("batch"));
-        let (reply, answer) = oneshot::channel();
-        std::mem::forget(answer);
-        let what = What::Many { events: vec![event.clone(), event], reply: Some(reply) };
-        Pending::new(what, Instant::now() + Duration::from_secs(9), None)
+    fn some(range: std::ops::Range<u32>) -> Pending {
+        pending(range, &Arc::new(Room::new(1000, 1 << 20))).0
     }
 
-    fn payloads(load: Option<Load>) -> Vec<String> {
-        let list = match load {
-            None => Vec::new(),
-            Some(Load::One(pending)) => vec![pending],
-            Some(Load::Several(list)) => list,
-        };
-        list.iter().map(|pending| pending.events()[0].payload.to_string()).collect()
+    fn batch(values: [u32; 2]) -> Pending {
+        let (reply, _nobody) = oneshot::channel();
+        let events = values.map(|value| event(value.into())).to_vec();
+        Pending::batch(events, Place::nothing(&Arc::new(Room::new(1000, 1 << 20))), reply, None)
+    }
+
+    fn taken(queue: &mut PublishQueue, limit: LoadLimit) -> Vec<u64> {
+        queue.take(limit).iter().flat_map(payloads).collect()
     }
 
     const ALL: LoadLimit = LoadLimit { events: 1000, bytes: 1 << 20 };
 
     #[test]
     fn events_that_wait_leave_together_and_batches_alone_in_order() {
-        let mut queue = PublishQueue::new();
-        queue.add(&mut vec![one(1), one(2), many(), one(3)]);
-        assert_eq!(payloads(queue.take(ALL)), ["1", "2"]);
-        assert_eq!(payloads(queue.take(ALL)), ["\"batch\""]);
-        assert_eq!(payloads(queue.take(ALL)), ["3"]);
-        assert!(queue.take(ALL).is_none());
+        let mut queue = queue_of(vec![some(1..3), some(5..6), batch([8, 9]), some(3..4)]);
+        assert_eq!(taken(&mut queue, ALL), [1, 2, 5]);
+        assert_eq!(taken(&mut queue, LoadLimit { events: 1, ..ALL }), [8, 9], "never cut");
+        assert_eq!(taken(&mut queue, ALL), [3]);
+        assert!(queue.take(ALL).is_empty());
     }
 
     #[test]
     fn a_frame_holds_no_more_than_its_limits() {
-        let mut queue = PublishQueue::new();
-        queue.add(&mut (0..10).map(one).collect());
-        assert_eq!(payloads(queue.take(LoadLimit { events: 3, ..ALL })).len(), 3);
-        assert_eq!(payloads(queue.take(LoadLimit { bytes: 450, ..ALL })).len(), 2);
-        assert_eq!(payloads(queue.take(LoadLimit { bytes: 1, ..ALL })).len(), 1, "one goes in any case");
+        let mut queue = queue_of(vec![some(0..10)]);
+        assert_eq!(taken(&mut queue, LoadLimit { events: 3, ..ALL }).len(), 3);
+        assert_eq!(taken(&mut queue, LoadLimit { bytes: 200, ..ALL }).len(), 2);
+        assert_eq!(taken(&mut queue, LoadLimit { bytes: 1, ..ALL }).len(), 1, "one goes in any case");
+        assert_eq!(taken(&mut queue, ALL), [6, 7, 8, 9]);
+        let mut queue = queue_of((0..10).map(|one| some(one..one + 1)).collect());
+        assert_eq!(taken(&mut queue, LoadLimit { events: 3, ..ALL }).len(), 3);
+        assert_eq!(taken(&mut queue, LoadLimit { bytes: 200, ..ALL }).len(), 2);
     }
 
     #[test]
     fn what_comes_back_leaves_again_in_its_old_order() {
-        let mut queue = PublishQueue::new();
-        queue.add(&mut (0..6).map(one).collect());
-        let take = |queue: &mut PublishQueue| match queue.take(LoadLimit { events: 2, ..ALL }) {
-            Some(Load::Several(list)) => list,
-            _ => panic!("two were expected"),
-        };
-        let (first, second) = (take(&mut queue), take(&mut queue));
+        let mut queue = queue_of(vec![some(0..4), some(4..6)]);
+        let two = LoadLimit { events: 2, ..ALL };
+        let (first, second) = (queue.take(two), queue.take(two));
         queue.put_back(first);
         queue.put_back(second);
-        assert_eq!(payloads(queue.take(ALL)), ["0", "1", "2", "3", "4", "5"]);
+        assert_eq!(taken(&mut queue, ALL), [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -164,8 +164,7 @@ impl<'w> Session<'w> {
         let mut again = Vec::new();
         for awaited in self.answers.drain() {
             match awaited {
-                Awaited::Publish(pending) => again.push(pending),
-                Awaited::Publishes(list) => again.extend(list),
+                Awaited::Publish(list) => again.extend(list),
                 Awaited::Settled(list) => {
                     for settlement in list {
                         settlement.answer_lost("the connection ended before the answer came");

@@ -36,27 +36,37 @@ impl Session<'_> {
             } else if self.may_share(&settlement) {
                 together.push(settlement);
             } else {
-                let offset = settlement.lease.offset;
-                self.write_settlement(vec![settlement], vec![(offset, offset)]);
+                let company = settlement.company;
+                for one in settlement.singly(company) {
+                    let offset = one.lease.offset;
+                    self.write_settlement(vec![one], vec![(offset, offset)]);
+                }
             }
         }
         together.sort_unstable_by(order);
         let mut rest = together.into_iter().peekable();
         while let Some(first) = rest.next() {
             let mut list = vec![first];
-            let mut ranges: Vec<(Offset, Offset)> = vec![(list[0].lease.offset, list[0].lease.offset)];
-            let most = BATCH_ITEMS.min(self.frame_bytes.saturating_sub(HEAD_BYTES) / RANGE_BYTES).max(1);
-            while let Some(next) = rest.next_if(|next| share_frame(&list[0], next) && ranges.len() < most) {
-                extend(&mut ranges, next.lease.offset);
+            let mut events = list[0].len();
+            let most = self.most_ranges();
+            while let Some(next) = rest.next_if(|next| share_frame(&list[0], next) && events + next.len() <= most) {
+                events += next.len();
                 list.push(next);
             }
+            let ranges = ranges_of(&list, events);
             self.write_settlement(list, ranges);
         }
+    }
+
+    /// What fits into a frame even if no two events are neighbours.
+    fn most_ranges(&self) -> usize {
+        BATCH_ITEMS.min(self.frame_bytes.saturating_sub(HEAD_BYTES) / RANGE_BYTES).max(1)
     }
 
     fn may_share(&self, settlement: &Settlement) -> bool {
         self.batching == Batching::Agreed
             && settlement.company == Company::Welcome
+            && settlement.len() <= self.most_ranges()
             && !matches!(settlement.verdict, Verdict::Nack { .. })
     }
 
@@ -85,7 +95,7 @@ impl Session<'_> {
         });
         match written {
             Ok(()) => {
-                self.work.subscriptions.settling(&lease.feed, list.len());
+                self.work.subscriptions.settling(&lease.feed, events_of(&list));
                 self.answers.wait_for(Awaited::Settled(list));
             }
             Err(size) => {
@@ -99,17 +109,21 @@ impl Session<'_> {
     pub fn settled(&mut self, list: Vec<Settlement>, unknown: &[(Offset, Offset)]) {
         self.note_answered(&list);
         for settlement in list {
-            let offset = settlement.lease.offset;
-            match unknown.iter().any(|(from, to)| (*from..=*to).contains(&offset)) {
-                true => settlement.answer_lost("the hub does not lend it to this client (any more)"),
-                false => settlement.answer(Ok(())),
+            let is_unknown = |offset: &Offset| unknown.iter().any(|(from, to)| (*from..=*to).contains(offset));
+            let lost = match unknown.is_empty() {
+                true => None,
+                false => settlement.offsets().find(is_unknown),
+            };
+            match lost {
+                Some(lost) => settlement.answer_lost_at(lost, "the hub does not lend it to this client (any more)"),
+                None => settlement.answer(Ok(())),
             }
         }
     }
 
     fn note_answered(&mut self, list: &[Settlement]) {
         if let Some(first) = list.first() {
-            self.work.subscriptions.settled(&first.lease.feed, list.len());
+            self.work.subscriptions.settled(&first.lease.feed, events_of(list));
         }
     }
 
@@ -119,8 +133,8 @@ impl Session<'_> {
         self.note_answered(&list);
         let is_lost = matches!(problem.code, ErrorCode::UnknownId | ErrorCode::Fenced | ErrorCode::NotSubscribed);
         let may_be_others = is_lost || problem.code == ErrorCode::BadRequest;
-        if list.len() > 1 && may_be_others {
-            self.work.settlements.extend(list.into_iter().map(Settlement::alone));
+        if events_of(&list) > 1 && may_be_others {
+            self.work.settlements.extend(list.into_iter().flat_map(|one| one.singly(Company::Alone)));
             return;
         }
         for settlement in list {
@@ -159,6 +173,26 @@ fn share_frame(a: &Settlement, b: &Settlement) -> bool {
         && a.lease.feed.number == b.lease.feed.number
         && a.lease.partition == b.lease.partition
         && a.lease.topic == b.lease.topic
+}
+
+fn events_of(list: &[Settlement]) -> usize {
+    list.iter().map(Settlement::len).sum()
+}
+
+/// Of one log; most often they are in order already.
+fn ranges_of(list: &[Settlement], events: usize) -> Vec<(Offset, Offset)> {
+    let mut ranges: Vec<(Offset, Offset)> = Vec::new();
+    let offsets = || list.iter().flat_map(Settlement::offsets);
+    match offsets().is_sorted() {
+        true => offsets().for_each(|offset| extend(&mut ranges, offset)),
+        false => {
+            let mut sorted = Vec::with_capacity(events);
+            sorted.extend(offsets());
+            sorted.sort_unstable();
+            sorted.into_iter().for_each(|offset| extend(&mut ranges, offset));
+        }
+    }
+    ranges
 }
 
 /// `offset` is not below what the ranges hold.

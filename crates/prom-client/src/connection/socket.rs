@@ -60,8 +60,14 @@ impl Socket {
 
     /// Appends a text message. One above the limit is not, and its size is returned.
     pub fn text(&mut self, limit: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), usize> {
+        self.text_about(0, limit, write)
+    }
+
+    /// As [`Socket::text`], for one that is known to be about so long.
+    pub fn text_about(&mut self, bytes: usize, limit: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), usize> {
         let at = self.outgoing.len();
-        let begun = encode::begin(&mut self.outgoing);
+        self.outgoing.reserve(bytes);
+        let begun = encode::begin_about(&mut self.outgoing, bytes, Role::Client);
         let text_at = self.outgoing.len();
         write(&mut self.outgoing);
         let size = self.outgoing.len() - text_at;
@@ -123,8 +129,10 @@ impl Socket {
         } else if self.needs_flush && Pin::new(&mut *self.stream).poll_flush(context)?.is_ready() {
             self.needs_flush = false;
         }
-        if self.incoming.capacity() - self.incoming.len() < READ_BYTES / 4 {
-            self.incoming.reserve(READ_BYTES);
+        // A long message is read into one piece of memory, without being moved while it grows.
+        let missing = self.decoder.missing(&self.incoming);
+        if self.incoming.capacity() - self.incoming.len() < missing.max(READ_BYTES / 4) {
+            self.incoming.reserve(missing.max(READ_BYTES));
         }
         let read = pin!(self.stream.read_buf(&mut self.incoming)).poll(context);
         read.map_ok(|bytes| match bytes {

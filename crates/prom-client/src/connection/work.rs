@@ -45,7 +45,10 @@ impl Work {
     /// Takes over what has gathered.
     pub fn take_in(&mut self) {
         self.core.mailbox.take(&mut self.mail);
-        self.publishes.add(&mut self.mail.publishes);
+        if !self.mail.publishes.is_empty() {
+            let deadline = Instant::now() + self.core.options.give_up_after;
+            self.publishes.add(&mut self.mail.publishes, deadline);
+        }
         self.settlements.append(&mut self.mail.settlements);
         let mut commands = std::mem::take(&mut self.mail.commands);
         commands.drain(..).for_each(|command| self.obey(command));
@@ -100,7 +103,7 @@ impl Work {
         for mut pending in self.publishes.drain().chain(mail.publishes) {
             match pending.was_sent {
                 true => pending.give_up(give_up_after, &reason),
-                false => pending.fail(told.clone()),
+                false => pending.fail(&told),
             }
         }
         mail.commands.into_iter().for_each(|command| self.obey(command));

@@ -90,7 +90,11 @@ impl<'a> Request<'a> {
         if first != Some(&b'{') {
             return Err(alone(FrameError::Json { reason: "a frame begins with {".to_owned() }));
         }
-        let fields: Fields<'a> = match serde_json::from_slice(text) {
+        // One quick look at all of it, instead of a slow one at every field.
+        let Ok(known_text) = simdutf8::basic::from_utf8(text) else {
+            return Err(alone(FrameError::Json { reason: "a frame is UTF-8".to_owned() }));
+        };
+        let fields: Fields<'a> = match serde_json::from_str(known_text) {
             Ok(fields) => fields,
             Err(error) => return Err(Refused { corr: corr_alone(text), error: error.into() }),
         };

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::write::{self, Object};
-use super::{FrameError, SubscriptionName};
+use super::{FrameError, SubscriptionName, usual};
 
 /// The head of an EVENT or EVENTS frame, written once per subscription and copied into each.
 #[derive(Debug, Clone)]
@@ -120,6 +120,15 @@ pub struct Delivered {
     pub name: SubscriptionName,
     /// Each event's JSON with its lease, if it has one.
     pub events: Vec<(Bytes, Option<Lent>)>,
+    pub form: Form,
+}
+
+/// How events are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// All as [`super::EventStart`] reads them, with nothing behind their payloads.
+    Usual,
+    Other,
 }
 
 #[derive(Deserialize)]
@@ -134,7 +143,7 @@ struct Fields<'a> {
 }
 
 #[derive(Deserialize)]
-struct Context {
+pub(super) struct Context {
     attempt: Option<u32>,
     #[serde(default)]
     attempts: BTreeMap<usize, u32>,
@@ -142,18 +151,31 @@ struct Context {
     ack_deadline_ms: u64,
 }
 
+impl Context {
+    /// Of the event at this place.
+    pub fn lent(&self, at: usize) -> Lent {
+        Lent {
+            attempt: self.attempt.or_else(|| self.attempts.get(&at).copied()).unwrap_or(1),
+            max_attempts: self.max_attempts,
+            ack_deadline_ms: self.ack_deadline_ms,
+        }
+    }
+}
+
 impl Delivered {
     pub(super) fn read(text: &Bytes) -> Result<Self, FrameError> {
+        match usual::delivered(text) {
+            Some(delivered) => Ok(delivered),
+            None => Self::read_generally(text),
+        }
+    }
+
+    pub(super) fn read_generally(text: &Bytes) -> Result<Self, FrameError> {
         let fields: Fields<'_> = serde_json::from_slice(text)?;
-        let lent = |at: usize| {
-            fields.ctx.as_ref().map(|ctx| Lent {
-                attempt: ctx.attempt.or_else(|| ctx.attempts.get(&at).copied()).unwrap_or(1),
-                max_attempts: ctx.max_attempts,
-                ack_deadline_ms: ctx.ack_deadline_ms,
-            })
-        };
+        let lent = |at: usize| fields.ctx.as_ref().map(|ctx| ctx.lent(at));
         let events = fields.event.into_iter().chain(fields.events.iter().copied()).enumerate();
         let events = events.map(|(at, raw)| (text.slice_ref(raw.get().as_bytes()), lent(at))).collect();
-        Ok(Self { name: SubscriptionName { topic: fields.topic, group: fields.group }, events })
+        let name = SubscriptionName { topic: fields.topic, group: fields.group };
+        Ok(Self { name, events, form: Form::Other })
     }
 }

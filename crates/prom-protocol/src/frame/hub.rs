@@ -10,7 +10,8 @@ use super::err::Problem;
 use super::event::Delivered;
 use super::field::{self, Raw};
 use super::gap::Gap;
-use super::ok::{BatchAnswer, plain_corr};
+use super::ok::BatchAnswer;
+use super::usual::ok_corr;
 use super::{Corr, FrameError, SubscriptionName};
 
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl HubFrame {
             return Ok(Self::Events(Delivered::read(&text)?));
         }
         // Likewise answers: what else they carry is read by whoever knows what they answer.
-        if let Some((corr, [b',' | b'}', ..])) = plain_corr(&text) {
+        if let Some((corr, [b',' | b'}', ..])) = ok_corr(&text) {
             return Ok(Self::Ok(Done { corr: Some(Corr::number(corr)), text }));
         }
         let fields: Fields<'_> = serde_json::from_slice(&text)?;

@@ -12,6 +12,7 @@
 mod corr;
 mod error;
 mod field;
+mod usual;
 mod write;
 
 pub mod ack;
@@ -35,6 +36,7 @@ pub use client::{ClientFrame, Refused, Request};
 pub use corr::Corr;
 pub use error::FrameError;
 pub use hub::{Done, HubFrame};
+pub use usual::EventStart;
 
 /// A subscription as frames name it: the string that was subscribed to, and the group, if any.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::auth::Welcome;
 use super::err::Problem;
+use super::usual::{digits, ok_corr};
 use super::write::{self, Object};
 use super::{Corr, FrameError, Which};
 
@@ -162,7 +163,7 @@ impl BatchAnswer {
 
 /// The answer, if it is written as [`write_results`] does and holds places alone.
 fn all_placed(text: &[u8]) -> Option<BatchAnswer> {
-    let (_, mut rest) = plain_corr(text)?;
+    let (_, mut rest) = ok_corr(text)?;
     let durability = rest.strip_prefix(b",\"durability\":\"")?;
     let quote = durability.iter().position(|byte| *byte == b'"')?;
     let kinds = [Durability::Fsync, Durability::Os, Durability::Majority, Durability::Memory];
@@ -188,21 +189,6 @@ fn all_placed(text: &[u8]) -> Option<BatchAnswer> {
             _ => return None,
         }
     }
-}
-
-/// The correlation of an OK that begins as hubs write it, and what follows it.
-pub(super) fn plain_corr(text: &[u8]) -> Option<(u64, &[u8])> {
-    digits(text.strip_prefix(b"{\"op\":\"OK\",\"corr\":")?)
-}
-
-/// A number as JSON has it, without sign, fraction and exponent, and what follows it.
-fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
-    let count = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    let number = text[..count].iter().try_fold(0_u64, |number, digit| {
-        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-    })?;
-    let is_json = count == 1 || (count > 1 && text[0] != b'0');
-    is_json.then_some((number, &text[count..]))
 }
 
 #[cfg(test)]

@@ -175,21 +175,32 @@ pub fn write_atomic<'e>(out: &mut Vec<u8>, corr: Option<&Corr>, events: impl Ite
     write_events(object, events);
 }
 
-/// Writes a frame of events that [`write_event`] has written, with commas between them: whoever sends a frame again
-/// need not keep the events themselves.
-pub fn write_written(out: &mut Vec<u8>, corr: Option<&Corr>, written: Written, events: &[u8]) {
+/// Writes a frame of events that [`write_event`] has written, each piece holding some with commas between them: whoever
+/// sends a frame again need not keep the events themselves.
+pub fn write_written<'t>(
+    out: &mut Vec<u8>,
+    corr: Option<&Corr>,
+    written: Written,
+    mut pieces: impl Iterator<Item = &'t [u8]>,
+) {
     let mut object = Object::frame(out, "PUBLISH", corr);
     if written == Written::One {
         // The members of the event are the frame's own.
+        let members = pieces.next().and_then(|event| event.get(1..)).unwrap_or(b"}");
         out.push(b',');
-        return out.extend_from_slice(events.get(1..).unwrap_or_default());
+        return out.extend_from_slice(members);
     }
     if written == Written::Atomic {
         object.raw("atomic", b"true");
     }
     let list = object.name("events");
     list.push(b'[');
-    list.extend_from_slice(events);
+    for (at, piece) in pieces.enumerate() {
+        if at > 0 {
+            list.push(b',');
+        }
+        list.extend_from_slice(piece);
+    }
     list.push(b']');
     object.end();
 }

@@ -96,6 +96,14 @@ impl Decoder {
         }
     }
 
+    /// How many bytes the first frame of the buffer still lacks; nothing as long as its head is not there.
+    pub fn missing(&self, buffer: &[u8]) -> usize {
+        match self.head(buffer) {
+            Ok(Some(head)) => (head.head_bytes + head.payload_bytes).saturating_sub(buffer.len()),
+            Ok(None) | Err(_) => 0,
+        }
+    }
+
     /// True between the fragments of a message.
     pub fn is_mid_message(&self) -> bool {
         self.fragments.is_some()

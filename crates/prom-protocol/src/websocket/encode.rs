@@ -7,6 +7,7 @@ use super::{Role, mask, opcode};
 #[must_use = "a message that was begun has to be finished"]
 pub struct Begun {
     head_at: usize,
+    text_at: usize,
 }
 
 /// The longest head: two bytes, eight of length, four of mask.
@@ -14,26 +15,40 @@ const HEAD_BYTES: usize = 14;
 
 /// Begins a text message; append its text, then call [`finish`].
 pub fn begin(out: &mut Vec<u8>) -> Begun {
+    begin_with(out, HEAD_BYTES)
+}
+
+/// As [`begin`], where it is known about how long the text will be: then it need not be moved.
+pub fn begin_about(out: &mut Vec<u8>, text_bytes: usize, role: Role) -> Begun {
+    begin_with(out, write_head(&mut [0; HEAD_BYTES], opcode::TEXT, text_bytes, role, [0; 4]))
+}
+
+fn begin_with(out: &mut Vec<u8>, head_bytes: usize) -> Begun {
     let head_at = out.len();
-    out.extend_from_slice(&[0; HEAD_BYTES]);
-    Begun { head_at }
+    out.extend_from_slice(&[0; HEAD_BYTES][..head_bytes]);
+    Begun { head_at, text_at: out.len() }
 }
 
 /// Puts the head before the text that was appended since [`begin`].
 ///
-/// The head is as short as it can be, so the text moves back by a few bytes: cheaper than knowing
-/// its length beforehand.
+/// The head is as short as it can be, so the text may move by a few bytes: cheaper than knowing its length beforehand.
 pub fn finish(out: &mut Vec<u8>, begun: Begun, role: Role, key: [u8; 4]) {
-    let text_at = begun.head_at + HEAD_BYTES;
+    let Begun { head_at, text_at } = begun;
     let text_bytes = out.len() - text_at;
     let mut head = [0; HEAD_BYTES];
     let head_bytes = write_head(&mut head, opcode::TEXT, text_bytes, role, key);
     if role == Role::Client {
         mask::apply(&mut out[text_at..], key);
     }
-    out[begun.head_at..begun.head_at + head_bytes].copy_from_slice(&head[..head_bytes]);
-    out.copy_within(text_at.., begun.head_at + head_bytes);
-    out.truncate(begun.head_at + head_bytes + text_bytes);
+    let room = text_at - head_at;
+    if head_bytes > room {
+        out.resize(out.len() + head_bytes - room, 0);
+    }
+    if head_bytes != room {
+        out.copy_within(text_at..text_at + text_bytes, head_at + head_bytes);
+    }
+    out[head_at..head_at + head_bytes].copy_from_slice(&head[..head_bytes]);
+    out.truncate(head_at + head_bytes + text_bytes);
 }
 
 /// A text message as a whole.

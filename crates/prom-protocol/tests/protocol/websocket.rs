@@ -107,17 +107,23 @@ proptest! {
         texts in vec(text(), 0..5),
         control in vec(any::<u8>(), 0..=125),
         key: [u8; 4],
+        guess in prop_oneof![0..300_usize, 65_000..66_000_usize],
         step in steps(),
     ) {
         let said = |role| {
             let (mut out, mut seen) = (Vec::new(), Vec::new());
             for (at, text) in texts.iter().enumerate() {
-                if at % 2 == 0 {
-                    encode::text(&mut out, text.as_bytes(), role, key);
-                } else {
-                    let begun = encode::begin(&mut out);
-                    out.extend_from_slice(text.as_bytes());
-                    encode::finish(&mut out, begun, role, key);
+                let begun = match at % 3 {
+                    0 => None,
+                    1 => Some(encode::begin(&mut out)),
+                    _ => Some(encode::begin_about(&mut out, guess, role)),
+                };
+                match begun {
+                    None => encode::text(&mut out, text.as_bytes(), role, key),
+                    Some(begun) => {
+                        out.extend_from_slice(text.as_bytes());
+                        encode::finish(&mut out, begun, role, key);
+                    }
                 }
                 seen.push(Seen::Text(text.clone()));
             }

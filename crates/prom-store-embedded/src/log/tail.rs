@@ -1,6 +1,7 @@
 //! The newest events of a log in memory: those not yet in a segment, and as a cache some that are.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use prom_store::Record;
@@ -12,20 +13,20 @@ pub(crate) struct Chunk {
     base: Offset,
     bytes: Bytes,
     /// Where each record begins.
-    positions: Box<[u32]>,
+    positions: Arc<[u32]>,
     /// Some record's id is to be unique for as long as it is retained.
     exact: bool,
 }
 
 impl Chunk {
-    pub(crate) fn new(base: Offset, bytes: Bytes, positions: Box<[u32]>) -> Self {
+    pub(crate) fn new(base: Offset, bytes: Bytes, positions: Arc<[u32]>) -> Self {
         let exact = |&at: &u32| Record::trusted(&bytes.slice(at as usize..)).is_ok_and(|record| record.is_exact());
         let exact = positions.iter().any(exact);
         Self { base, bytes, positions, exact }
     }
 
     /// As `new`, by somebody who knows whether a record is exact.
-    pub(crate) fn with_exact(base: Offset, bytes: Bytes, positions: Box<[u32]>, exact: bool) -> Self {
+    pub(crate) fn with_exact(base: Offset, bytes: Bytes, positions: Arc<[u32]>, exact: bool) -> Self {
         Self { base, bytes, positions, exact }
     }
 
@@ -112,8 +113,10 @@ impl Tail {
 
     /// Everything before `offset` has reached a segment (or is of no use any more).
     pub(crate) fn filled(&mut self, offset: Offset) {
+        let first = self.chunks.partition_point(|chunk| chunk.end() <= self.filled_to);
+        let newly = self.chunks.range(first..).take_while(|chunk| chunk.end() <= offset);
+        self.unfilled_bytes -= newly.map(Chunk::len_bytes).sum::<u64>();
         self.filled_to = self.filled_to.max(offset);
-        self.recount();
     }
 
     /// Lets go of the oldest chunk if it is in a segment; returns its memory.
@@ -125,14 +128,11 @@ impl Tail {
     /// Retention: what lies wholly before `start` needs no memory and no file.
     pub(crate) fn drop_before(&mut self, start: Offset) {
         while let Some(chunk) = self.chunks.pop_front_if(|chunk| chunk.end() <= start) {
-            self.filled_to = self.filled_to.max(chunk.end());
+            if chunk.end() > self.filled_to {
+                self.filled_to = chunk.end();
+                self.unfilled_bytes -= chunk.len_bytes();
+            }
         }
-        self.recount();
-    }
-
-    fn recount(&mut self) {
-        let waiting = self.chunks.iter().rev().take_while(|chunk| chunk.end() > self.filled_to);
-        self.unfilled_bytes = waiting.map(Chunk::len_bytes).sum();
     }
 
     /// The chunk that holds `offset`, or the next one behind it.
@@ -143,5 +143,34 @@ impl Tail {
 
     pub(crate) fn chunks_from(&self, index: usize) -> impl Iterator<Item = &Chunk> {
         self.chunks.range(index..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(base: Offset, events: usize) -> Chunk {
+        let positions: Vec<u32> = (0..events as u32).map(|number| number * 10).collect();
+        Chunk::with_exact(base, Bytes::from(vec![0; events * 10]), positions.into(), false)
+    }
+
+    #[test]
+    fn unfilled_bytes_follow_filling_and_trimming() {
+        let mut tail = Tail::default();
+        for base in (0..50).step_by(5) {
+            tail.push(chunk(base, 5));
+        }
+        assert_eq!(tail.unfilled_bytes(), 500);
+        tail.filled(5);
+        assert_eq!((tail.unfilled_bytes(), tail.filled_to()), (450, 5));
+        tail.filled(20);
+        tail.filled(10);
+        assert_eq!((tail.unfilled_bytes(), tail.filled_to()), (300, 20));
+        tail.drop_before(12);
+        assert_eq!((tail.unfilled_bytes(), tail.base()), (300, Some(10)));
+        tail.drop_before(33);
+        assert_eq!((tail.unfilled_bytes(), tail.filled_to(), tail.base()), (200, 30, Some(30)));
+        assert_eq!(tail.unfilled().len(), 4);
     }
 }

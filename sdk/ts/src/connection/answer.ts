@@ -9,14 +9,9 @@ import type { Session } from "./session.js";
 import { settled, settleRefused } from "./settle.js";
 import { endedByHub, subscribed, subscribeRefused } from "./subscribe.js";
 
-/** An error means that the hub does not keep to the protocol: the connection cannot go on. */
+/** An error, returned or thrown, means that the hub does not keep to the protocol: the connection cannot go on. */
 export function hear(session: Session, text: string): string | undefined {
-  let frame: HubFrame;
-  try {
-    frame = readFrame(text);
-  } catch (thrown) {
-    return `no frame: ${String(thrown)}`;
-  }
+  const frame: HubFrame = readFrame(text);
   switch (frame.op) {
     case "EVENTS":
       return deliver(session, frame, text.length);

@@ -5,8 +5,8 @@
  *                │ ▲                        what was under way leaves again, with the same ids
  *     verbs ─────┘ └─ answers, events
  *
- * Promises: whatever was handed over is told how it ended, sooner or later; what a connection had under way when it broke goes
- * over the next one; nothing waits for ever.
+ * Promises: whatever was handed over is told how it ended, sooner or later; what a connection had under way when it
+ * broke goes over the next one; nothing waits for ever.
  */
 
 import { nowMs } from "../clock.js";
@@ -209,7 +209,8 @@ export class Connection {
     const isHopeless = kind === "token" && (!this.token.canRefresh || this.#refusedTokens >= TOKEN_TRIES);
     const waiters = this.#connecting.splice(0);
     // Whoever only wants to connect may try again; whoever has work waiting has to be told.
-    const hasWork = this.publishes.length > 0 || this.room.hasWaiting || this.subscriptions.size > 0 || this.#wasConnected;
+    const hasWork =
+      this.publishes.length > 0 || this.room.hasWaiting || this.subscriptions.size > 0 || this.#wasConnected;
     for (const waiter of waiters) waiter.reject(error);
     if (!hasWork) return void (this.teller.state = "idle");
     if (kind === "refused" || isHopeless) return this.end(error);

@@ -15,7 +15,8 @@ export function deliver(session: Session, frame: EventsFrame, frameSize: number)
   if (kept === undefined || !kept.isFed || kept.feed.ended !== undefined) return undefined;
   const { feed, progress } = kept;
   const { ctx, events } = frame;
-  if (ctx === undefined && !feed.isTail) return "an event for a group without a lease";
+  if (!Array.isArray(events)) return "events that are no list";
+  if (!feed.isTail && !(typeof ctx?.ack_deadline_ms === "number")) return "an event for a group without a lease";
   const lot = lotOf(session, frame, frameSize, feed);
   const attempts = ctx?.attempts;
   for (let at = 0; at < events.length; at++) {

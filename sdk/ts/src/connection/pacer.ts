@@ -1,8 +1,8 @@
 /**
  * How fast to publish to a hub that said "not so fast".
  *
- * After a refusal nothing is published for as long as the hub asked for; then one event goes first, and as long as events
- * are taken twice as many follow. So a limit is neither hammered nor missed.
+ * After a refusal nothing is published for as long as the hub asked for; then one event goes first, and as long as
+ * events are taken twice as many follow. So a limit is neither hammered nor missed.
  */
 
 /** A window this large holds nothing back any more. */

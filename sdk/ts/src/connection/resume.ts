@@ -1,9 +1,9 @@
 /**
  * Where a tail goes on after a lost connection.
  *
- * The hub reads the logs of a tail in turn, in pieces, so they are not equally far. A resumed tail begins at the time of the
- * log that is furthest behind among those that may not have been read to their end, and what was seen before is left out by its
- * place. Promise: nothing comes twice, and nothing is left out of what the tail had begun to read.
+ * The hub reads the logs of a tail in turn, in pieces, so they are not equally far. A resumed tail begins at the time
+ * of the log that is furthest behind among those that may not have been read to their end, and what was seen before is
+ * left out by its place. Promise: nothing comes twice, and nothing is left out of what the tail had begun to read.
  */
 
 import type { EventEnvelope } from "../event.js";

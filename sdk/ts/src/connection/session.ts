@@ -2,7 +2,7 @@
 
 import { nowMs } from "../clock.js";
 import { reconnectAfter } from "../codes.js";
-import { closedError, type PromError } from "../error.js";
+import { closedError, type PromError, reasonOf } from "../error.js";
 import { FRAME_BYTES, WAKE_ANSWER_MS } from "../limits.js";
 import type { Pending } from "../pending.js";
 import { soon } from "../soon.js";
@@ -63,9 +63,18 @@ export class Session implements TransportListener {
   onText(text: string): void {
     if (this.isOver) return;
     this.#alive();
-    const problem = hear(this, text);
+    const problem = this.#hear(text);
     if (problem !== undefined) this.#malformed(problem);
     else if (this.connection.closing !== undefined) this.connection.gatherSoon();
+  }
+
+  /** What a frame lacks or has too much of shows when it is used. */
+  #hear(text: string): string | undefined {
+    try {
+      return hear(this, text);
+    } catch (thrown) {
+      return reasonOf(thrown);
+    }
   }
 
   onAlive(): void {
@@ -167,7 +176,8 @@ export class Session implements TransportListener {
     // After a sleep, or a long computation, timers come before what has arrived meanwhile: that is to be read first.
     if (this.#answerBy <= now) soon(() => this.#giveUpIfSilent());
     else if (timer === "late") this.probe();
-    else if (this.#answerBy === Infinity && now - this.#lastReceivedAt >= pingAfterMs) this.probe(silenceLimitMs - pingAfterMs);
+    else if (this.#answerBy === Infinity && now - this.#lastReceivedAt >= pingAfterMs)
+      this.probe(silenceLimitMs - pingAfterMs);
   }
 
   #giveUpIfSilent(): void {

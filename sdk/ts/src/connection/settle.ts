@@ -37,7 +37,9 @@ function writeAck(session: Session, log: AckLog): void {
   for (let at = 0; at < ranges.length; at += most) {
     const piece = ranges.length <= most ? ranges : ranges.slice(at, at + most);
     const [least, last] = [piece[0] as number, piece[piece.length - 1] as number];
-    const waiters = log.waiters.filter(({ delivery }) => delivery.event.offset >= least && delivery.event.offset <= last);
+    const waiters = log.waiters.filter(
+      ({ delivery }) => delivery.event.offset >= least && delivery.event.offset <= last,
+    );
     send(session, { verb: "ACK", ...log, waiters }, piece, "");
   }
 }

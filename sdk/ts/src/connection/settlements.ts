@@ -1,6 +1,6 @@
 /**
- * Settlements that have gathered and wait to leave: acks as ranges of offsets per log, so that an ack costs next to nothing;
- * nacks and renewals one by one.
+ * Settlements that have gathered and wait to leave: acks as ranges of offsets per log, so that an ack costs next to
+ * nothing; nacks and renewals one by one.
  */
 
 import type { Delivery } from "../deliver.js";

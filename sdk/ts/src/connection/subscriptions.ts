@@ -1,8 +1,8 @@
 /**
  * The subscriptions of a client, across connections: what the application wants, and what the hub was told.
  *
- * What the application says changes what is wanted and marks the subscription as due; a session writes the frames that make the
- * hub agree. Without a connection nothing is written, and everything is due at the next.
+ * What the application says changes what is wanted and marks the subscription as due; a session writes the frames that
+ * make the hub agree. Without a connection nothing is written, and everything is due at the next.
  */
 
 import { closedError, PromError } from "../error.js";
@@ -11,7 +11,8 @@ import type { Waiter } from "../settle.js";
 import { Progress } from "./resume.js";
 
 /**
- * `waiting`: the hub does not know it; `asked`: SUBSCRIBE was sent; `leaving`: UNSUBSCRIBE is to be sent; `left`: it was sent.
+ * `waiting`: the hub does not know it; `asked`: SUBSCRIBE was sent; `leaving`: UNSUBSCRIBE is to be sent; `left`: it
+ * was sent.
  */
 export type Phase = "waiting" | "asked" | "live" | "leaving" | "left";
 
@@ -59,7 +60,8 @@ export class Kept {
 
   /** The options it is asked for with now: a tail goes on where it was. */
   optionsNow(): WireOptions {
-    const began = this.options["from"] === undefined || this.options["from"] === "latest" ? "at the end" : "with history";
+    const began =
+      this.options["from"] === undefined || this.options["from"] === "latest" ? "at the end" : "with history";
     const ts = this.progress?.resumeAt(began);
     if (ts === undefined) return this.options;
     const { afterId: _afterId, offset: _offset, ...rest } = this.options;

@@ -1,6 +1,6 @@
 /**
- * Waking up: a tab that was frozen, a laptop that slept, a network that came back. Timers stood still and a connection may be dead
- * without anybody having been told; the platform's own signs come first.
+ * Waking up: a tab that was frozen, a laptop that slept, a network that came back. Timers stood still and a connection
+ * may be dead without anybody having been told; the platform's own signs come first.
  */
 
 interface Signs {

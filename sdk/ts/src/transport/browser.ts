@@ -16,7 +16,10 @@ class BrowserSocket implements TransportSocket {
   readonly #socket: WebSocket;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(socket: WebSocket, private readonly listener: TransportListener) {
+  constructor(
+    socket: WebSocket,
+    private readonly listener: TransportListener,
+  ) {
     this.#socket = socket;
     socket.onopen = () => listener.onOpen();
     socket.onmessage = ({ data }: MessageEvent) => {

@@ -1,8 +1,9 @@
 /**
  * WebSocket frames out of the bytes that come, in whatever pieces they come. Texts of several frames are put together.
  *
- * Promises: a frame is copied at most once, however many pieces it comes in, and only if it comes in several; what breaks the rules of
- * RFC 6455, or is larger than any hub sends, is an error.
+ * Promises: a frame is copied at most once before it becomes a text, however many pieces it comes in, and not at all if
+ * it comes in one; the pieces may be written over afterwards. What breaks the rules of RFC 6455, or is larger than any
+ * hub sends, is an error.
  */
 
 import { isAscii } from "node:buffer";
@@ -24,11 +25,17 @@ interface Head {
   readonly length: number;
 }
 
+/** The longest head of a frame that is not masked. */
+const HEAD_BYTES = 10;
+
 export class Decoder {
-  #pieces: Buffer[] = [];
-  #bytes = 0;
-  /** Nothing can be read before so many bytes are there. */
-  #needed = 2;
+  /** The beginning of a head that came without its end. */
+  #headStart = Buffer.alloc(0);
+  /** The frame whose payload comes in pieces, and how much of it is here. */
+  #head: Head | undefined;
+  #filled = 0;
+  /** Where it is put together; used again for the next. */
+  #payload = Buffer.alloc(0);
   /** The beginning of a text that comes in several frames. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
@@ -38,28 +45,44 @@ export class Decoder {
 
   /** Throws where the bytes are no WebSocket. */
   push(piece: Buffer): void {
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
-    if (this.#bytes < this.#needed) return;
-    const all = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces, this.#bytes);
     let at = 0;
-    this.#needed = 2;
-    while (!this.#isClosed) {
-      const head = readHead(all, at);
-      if (head === undefined) break;
-      const end = at + head.size + head.length;
-      if (end > all.length) {
-        this.#needed = end - at;
-        break;
-      }
-      this.#frame(head, all.subarray(at + head.size, end));
-      at = end;
+    while (at < piece.length && !this.#isClosed) {
+      at = this.#head === undefined ? this.#begin(piece, at) : this.#fill(this.#head, piece, at);
     }
-    const rest = all.subarray(at);
-    this.#pieces = rest.length === 0 ? [] : [rest];
-    this.#bytes = rest.length;
-    // A head that is incomplete needs at least one byte more.
-    this.#needed = Math.max(this.#needed, this.#bytes + 1);
+  }
+
+  /** Reads a head, and its payload where all of it is here. Returns where it got to. */
+  #begin(piece: Buffer, at: number): number {
+    const before = this.#headStart.length;
+    const bytes = before === 0 ? piece : Buffer.concat([this.#headStart, piece.subarray(at, at + HEAD_BYTES)]);
+    const start = before === 0 ? at : 0;
+    const head = readHead(bytes, start);
+    if (head === undefined) {
+      this.#headStart = Buffer.from(bytes.subarray(start));
+      return piece.length;
+    }
+    this.#headStart = Buffer.alloc(0);
+    const payloadAt = at + head.size - before;
+    const end = payloadAt + head.length;
+    if (end <= piece.length) {
+      this.#frame(head, piece.subarray(payloadAt, end));
+      return end;
+    }
+    this.#head = head;
+    this.#filled = 0;
+    if (this.#payload.length < head.length) this.#payload = Buffer.allocUnsafeSlow(head.length);
+    return payloadAt;
+  }
+
+  #fill(head: Head, piece: Buffer, at: number): number {
+    const end = Math.min(piece.length, at + head.length - this.#filled);
+    piece.copy(this.#payload, this.#filled, at, end);
+    this.#filled += end - at;
+    if (this.#filled === head.length) {
+      this.#head = undefined;
+      this.#frame(head, this.#payload.subarray(0, head.length));
+    }
+    return end;
   }
 
   #frame({ opcode, isFinal }: Head, payload: Buffer): void {
@@ -111,7 +134,11 @@ function readHead(bytes: Buffer, at: number): Head | undefined {
   const size = short < 126 ? 2 : short === 126 ? 4 : 10;
   if (bytes.length < at + size) return undefined;
   const length =
-    short < 126 ? short : short === 126 ? bytes.readUInt16BE(at + 2) : bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6);
+    short < 126
+      ? short
+      : short === 126
+        ? bytes.readUInt16BE(at + 2)
+        : bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6);
   if (length > HUB_FRAME_BYTES) throw new Error(`a frame of ${length} bytes`);
   return { isFinal, opcode, size, length };
 }

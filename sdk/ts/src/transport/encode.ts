@@ -1,8 +1,8 @@
 /**
  * Texts into WebSocket frames: header, mask, masked bytes. Clients have to mask; the key is fresh for every frame.
  *
- * A text is written into a scratch buffer first, because its length in bytes is only known then, and masked on the way into a buffer
- * of the right size, four bytes at a time.
+ * A text is written into a scratch buffer first, because its length in bytes is only known then, and masked on the way
+ * into a buffer of the right size, four bytes at a time.
  */
 
 import { randomFillSync } from "node:crypto";

@@ -37,7 +37,9 @@ function read(answer: Buffer, key: string): { rest: Buffer } | undefined {
   if (!/^HTTP\/1\.1 101\b/.test(status)) {
     throw new Error(`the upgrade to WebSocket was answered with ${JSON.stringify(status.slice(0, 100))}`);
   }
-  const expected = createHash("sha1").update(key + ACCEPT_SALT).digest("base64");
+  const expected = createHash("sha1")
+    .update(key + ACCEPT_SALT)
+    .digest("base64");
   const accepted = fields.map((field) => /^sec-websocket-accept:\s*(\S+)\s*$/i.exec(field)?.[1]).find(Boolean);
   if (accepted !== expected) throw new Error("the upgrade was answered without the right Sec-WebSocket-Accept");
   return { rest: answer.subarray(end + 4) };

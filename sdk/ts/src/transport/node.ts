@@ -1,13 +1,13 @@
 /**
- * Frames over a TCP or TLS socket of Node. Its own, small WebSocket: Node 20 has none, and this one does no more than a hub
- * needs, and costs accordingly little.
+ * Frames over a TCP or TLS socket of Node. Its own, small WebSocket: Node 20 has none, and this one does no more than a
+ * hub needs, and costs accordingly little.
  */
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 import { reasonOf } from "../error.js";
-import { WRITE_BYTES } from "../limits.js";
+import { READ_BYTES, WRITE_BYTES } from "../limits.js";
 import { Decoder, type FrameListener } from "./decode.js";
 import { encodeClose, encodeControl, encodeText, OPCODE } from "./encode.js";
 import { type Upgrade, upgrade } from "./handshake.js";
@@ -34,13 +34,18 @@ class NodeSocket implements TransportSocket, FrameListener {
   #reason = "the hub hung up";
   #isOver = false;
 
-  constructor(url: URL, ca: string | undefined, private readonly listener: TransportListener) {
+  constructor(
+    url: URL,
+    ca: string | undefined,
+    private readonly listener: TransportListener,
+  ) {
     this.#upgrade = upgrade(url);
-    this.#socket = connect(url, ca);
+    this.#socket = connect(url, ca, (bytes) => this.#hear(bytes));
     // Writes are gathered here already.
     this.#socket.setNoDelay(true);
-    this.#socket.on(url.protocol === "wss:" ? "secureConnect" : "connect", () => this.#socket.write(this.#upgrade.request));
-    this.#socket.on("data", (bytes: Buffer) => this.#hear(bytes));
+    this.#socket.on(url.protocol === "wss:" ? "secureConnect" : "connect", () =>
+      this.#socket.write(this.#upgrade.request),
+    );
     this.#socket.on("drain", () => listener.onDrained());
     this.#socket.on("error", (error) => (this.#reason = reasonOf(error)));
     this.#socket.on("close", () => this.#end(ABNORMAL, this.#reason));
@@ -124,10 +129,20 @@ class NodeSocket implements TransportSocket, FrameListener {
   }
 }
 
-function connect(url: URL, ca: string | undefined): Socket {
+function connect(url: URL, ca: string | undefined, hear: (bytes: Buffer) => void): Socket {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = url.port === "" ? (url.protocol === "wss:" ? 443 : 80) : Number(url.port);
-  if (url.protocol === "ws:") return connectTcp({ host, port });
+  if (url.protocol === "ws:") return connectTcp({ host, port, onread: reading(hear) });
   const name = isIP(host) === 0 ? { servername: host } : {};
-  return connectTls({ host, port, ...name, ...(ca === undefined ? {} : { ca }) });
+  return connectTls({ host, port, ...name, ...(ca === undefined ? {} : { ca }) }).on("data", hear);
+}
+
+/** Into one buffer, again and again: nothing keeps what was read. */
+function reading(hear: (bytes: Buffer) => void): { buffer: Uint8Array; callback: (length: number) => boolean } {
+  const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  const callback = (length: number) => {
+    hear(buffer.subarray(0, length));
+    return true;
+  };
+  return { buffer, callback };
 }

@@ -1,4 +1,7 @@
-/** How frames travel: what a platform has to offer. Each message is one text; what a transport does with bytes is its own affair. */
+/**
+ * How frames travel: what a platform has to offer. Each message is one text; what a transport does with bytes is its
+ * own affair.
+ */
 
 /** A way to reach hubs. */
 export interface Transport {

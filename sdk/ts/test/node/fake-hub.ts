@@ -1,6 +1,7 @@
 /**
- * A hub of a few lines behind the transport, for what a real one does not do on demand: refuse for pace, fall silent, speak nonsense.
- * It answers AUTH and PUBLISH by itself; whatever else is asked is answered with `OK`. `answer` may say otherwise.
+ * A hub of a few lines behind the transport, for what a real one does not do on demand: refuse for pace, fall silent,
+ * speak nonsense. It answers AUTH and PUBLISH by itself; whatever else is asked is answered with `OK`. `answer` may say
+ * otherwise.
  */
 
 import type { Transport, TransportListener, TransportSocket } from "../../src/index.js";
@@ -17,6 +18,8 @@ export class FakeHub implements Transport {
   /** No connection can be made. */
   isDown = false;
   isSilent = false;
+  /** When a ping is answered: soon, unless said otherwise. */
+  pong: (answer: () => void) => void = (answer) => setTimeout(answer);
   /** Whether pings can be sent, as in Node. */
   canPing = true;
   welcome: Frame = { hub: "fake", features: ["batch"], frame_bytes: 1 << 20, connection: "fake-1" };
@@ -64,7 +67,7 @@ export class FakeSocket implements TransportSocket {
     if (!hub.canPing) return;
     this.ping = () => {
       hub.pings++;
-      if (!hub.isSilent) setTimeout(() => this.#isOver || listener.onAlive());
+      if (!hub.isSilent) hub.pong(() => this.#isOver || listener.onAlive());
     };
   }
 

@@ -10,11 +10,23 @@ import { FakeHub, type Frame } from "./fake-hub.js";
 const LEASE = { max_attempts: 5, ack_deadline_ms: 30_000 };
 
 function event(offset: number, topic = "a", partition = 0): Frame {
-  return { id: `0192f0c1-2345-7abc-8def-${String(offset).padStart(12, "0")}`, ts: 1, stored_ts: 1, topic, partition, offset, payload: offset };
+  return {
+    id: `0192f0c1-2345-7abc-8def-${String(offset).padStart(12, "0")}`,
+    ts: 1,
+    stored_ts: 1,
+    topic,
+    partition,
+    offset,
+    payload: offset,
+  };
 }
 
 async function connected(hub: FakeHub): Promise<PromClient> {
-  const client = new PromClient("http://hub", "token", { transport: hub, backoff: { firstMs: 1, maxMs: 5 }, drainTimeoutMs: 100 });
+  const client = new PromClient("http://hub", "token", {
+    transport: hub,
+    backoff: { firstMs: 1, maxMs: 5 },
+    drainTimeoutMs: 100,
+  });
   await client.connect();
   return client;
 }
@@ -27,8 +39,19 @@ test("publishes of one go share a frame, each with an id of its own", async () =
   const receipts = await Promise.all(answers);
   assert.equal(hub.sent("PUBLISH").length, 1);
   const { events } = hub.sent("PUBLISH")[0] as Frame;
-  assert.deepEqual(events.map((sent: Frame) => [sent["topic"], sent["payload"]]), [["a", 1], ["a", 2], ["a", 3], ["b", 4]]);
-  assert.deepEqual(receipts.map(({ id }) => id), events.map((sent: Frame) => sent["opts"].id));
+  assert.deepEqual(
+    events.map((sent: Frame) => [sent["topic"], sent["payload"]]),
+    [
+      ["a", 1],
+      ["a", 2],
+      ["a", 3],
+      ["b", 4],
+    ],
+  );
+  assert.deepEqual(
+    receipts.map(({ id }) => id),
+    events.map((sent: Frame) => sent["opts"].id),
+  );
   assert.equal(new Set(receipts.map(({ id }) => id)).size, 4);
   await client.close();
 });
@@ -45,7 +68,10 @@ test("what comes while a write is under way leaves together with the next", asyn
   assert.equal(hub.sent("PUBLISH").length, 0);
   hub.socket.drained();
   await Promise.all(answers);
-  assert.deepEqual(hub.sent("PUBLISH").map(({ events }) => events.length), [5]);
+  assert.deepEqual(
+    hub.sent("PUBLISH").map(({ events }) => events.length),
+    [5],
+  );
   await client.close();
 });
 
@@ -53,8 +79,13 @@ test("a frame is no larger than the hub takes, and an event that cannot fit is r
   const hub = new FakeHub();
   hub.welcome = { ...hub.welcome, frame_bytes: 2000 };
   const client = await connected(hub);
-  const outcomes = await Promise.allSettled(["x".repeat(400), "x".repeat(1900), "ä".repeat(300), 1].map((payload) => client.publish("a", payload)));
-  assert.deepEqual(outcomes.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+  const outcomes = await Promise.allSettled(
+    ["x".repeat(400), "x".repeat(1900), "ä".repeat(300), 1].map((payload) => client.publish("a", payload)),
+  );
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled", "fulfilled"],
+  );
   assert.equal((outcomes[1] as PromiseRejectedResult).reason.code, "too_large");
   for (const frame of hub.frames) assert.ok(Buffer.byteLength(JSON.stringify(frame)) <= 2000);
   await client.close();
@@ -75,7 +106,7 @@ test("acks of a thousand deliveries are one range in one frame", async () => {
   assert.equal(hub.sent("ACK").length, 1);
 });
 
-test("acks out of order, of several logs, and twice the same are ranges in order that touch nothing twice", async () => {
+test("acks out of order, of several logs and twice the same are ranges in order, none twice", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
   const stream = client.deliveries("a.*", "g");
@@ -87,7 +118,17 @@ test("acks out of order, of several logs, and twice the same are ranges in order
   await Promise.all([3, 5, 0, 1, 1, 4, 2].map((at) => held[at]?.ack()));
   assert.deepEqual(
     hub.sent("ACK").map(({ topic, partition, offsets }) => [topic, partition, offsets]),
-    [["a.x", 0, [[0, 3], [5, 5]]], ["a.y", 1, [[7, 7]]]],
+    [
+      [
+        "a.x",
+        0,
+        [
+          [0, 3],
+          [5, 5],
+        ],
+      ],
+      ["a.y", 1, [[7, 7]]],
+    ],
   );
   await client.close();
 });
@@ -98,12 +139,37 @@ test("an ack that the hub does not know is told as lost, its neighbours are not"
   const client = await connected(hub);
   const stream = client.deliveries("a", "g");
   await stream.ready;
-  hub.socket.say({ op: "EVENTS", topic: "a", group: "g", events: [0, 1, 2].map((offset) => event(offset)), ctx: LEASE });
+  hub.socket.say({
+    op: "EVENTS",
+    topic: "a",
+    group: "g",
+    events: [0, 1, 2].map((offset) => event(offset)),
+    ctx: LEASE,
+  });
   const acks = [];
   for (let n = 0; n < 3; n++) acks.push((await stream.next()).value?.ack());
   const outcomes = await Promise.allSettled(acks);
-  assert.deepEqual(outcomes.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled"],
+  );
   assert.equal((outcomes[1] as PromiseRejectedResult).reason.code, "lease_lost");
+  await client.close();
+});
+
+test("a subscription is left only after what was settled before has been answered", async () => {
+  const hub = new FakeHub();
+  hub.answer = ({ op }) => (op === "ACK" ? [] : undefined);
+  const client = await connected(hub);
+  let leaving: Promise<void> | undefined;
+  await client.subscribe("a", "g", () => void (leaving = client.unsubscribe("a", "g")));
+  hub.socket.say({ op: "EVENT", topic: "a", group: "g", event: event(0), ctx: { ...LEASE, attempt: 1 } });
+  await until(() => hub.sent("ACK").length === 1, "the ack");
+  await client.publish("b", 1);
+  assert.equal(hub.sent("UNSUBSCRIBE").length, 0);
+  hub.socket.say({ op: "OK", corr: (hub.sent("ACK")[0] as Frame)["corr"] });
+  await leaving;
+  assert.equal(hub.sent("UNSUBSCRIBE").length, 1);
   await client.close();
 });
 

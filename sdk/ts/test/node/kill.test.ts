@@ -1,6 +1,7 @@
 /**
- * A hub that is killed in the middle of a stream: 100 000 events from two clients, each of which also reads what the other publishes.
- * Everything that the hub acknowledged is delivered, no handler sees a gap, and the clients say what happened.
+ * A hub that is killed in the middle of a stream: 100 000 events from two clients, each of which also reads what the
+ * other publishes. Everything that the hub acknowledged is delivered, no handler sees a gap, and the clients say what
+ * happened.
  */
 
 import assert from "node:assert/strict";
@@ -28,33 +29,37 @@ interface Actor {
   readonly seen: EventEnvelope[];
 }
 
-test("after kills in mid-stream everything acknowledged is delivered, without a gap", { timeout: 180_000 }, async () => {
-  const dataFolder = mkdtempSync(join(tmpdir(), "prom-kill-"));
-  const harness = await startHarness({ dataFolder });
-  const actors = await Promise.all(["left", "right"].map((name) => act(harness.url, name)));
-  try {
-    const [left, right] = actors as [Actor, Actor];
-    await listen(left, right.topic);
-    await listen(right, left.topic);
-    const publishing = Promise.all(actors.map(publishAll));
-    const acknowledged = () => left.receipts.length + right.receipts.length;
-    for (const count of KILL_AT) {
-      await until(() => acknowledged() >= count, `${count} receipts`, DEADLINE_MS);
-      await harness.kill();
-      assert.ok(acknowledged() < EVENTS_EACH * 2, "the stream was over before the hub was killed");
-      await harness.restart();
+test(
+  "after kills in mid-stream everything acknowledged is delivered, without a gap",
+  { timeout: 180_000 },
+  async () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "prom-kill-"));
+    const harness = await startHarness({ dataFolder });
+    const actors = await Promise.all(["left", "right"].map((name) => act(harness.url, name)));
+    try {
+      const [left, right] = actors as [Actor, Actor];
+      await listen(left, right.topic);
+      await listen(right, left.topic);
+      const publishing = Promise.all(actors.map(publishAll));
+      const acknowledged = () => left.receipts.length + right.receipts.length;
+      for (const count of KILL_AT) {
+        await until(() => acknowledged() >= count, `${count} receipts`, DEADLINE_MS);
+        await harness.kill();
+        assert.ok(acknowledged() < EVENTS_EACH * 2, "the stream was over before the hub was killed");
+        await harness.restart();
+      }
+      await publishing;
+      const isComplete = () => actors.every(({ seen }) => seen.at(-1)?.payload.n === EVENTS_EACH - 1);
+      await until(isComplete, "the last event of both", DEADLINE_MS);
+      judge(left, right);
+      judge(right, left);
+    } finally {
+      await Promise.all(actors.map(({ client }) => client.close()));
+      await harness.close();
+      rmSync(dataFolder, { recursive: true, force: true });
     }
-    await publishing;
-    const isComplete = () => actors.every(({ seen }) => seen.at(-1)?.payload.n === EVENTS_EACH - 1);
-    await until(isComplete, "the last event of both", DEADLINE_MS);
-    judge(left, right);
-    judge(right, left);
-  } finally {
-    await Promise.all(actors.map(({ client }) => client.close()));
-    await harness.close();
-    rmSync(dataFolder, { recursive: true, force: true });
-  }
-});
+  },
+);
 
 async function act(url: string, name: string): Promise<Actor> {
   const notices: Notice[] = [];
@@ -88,13 +93,21 @@ function judge(publisher: Actor, reader: Actor): void {
     byOffset.set(event.offset, event);
   }
   assert.equal(publisher.receipts.length, EVENTS_EACH, "receipts");
-  for (const { id, offset } of publisher.receipts) assert.equal(byOffset.get(offset)?.id, id, `acknowledged, not delivered: ${id}`);
+  for (const { id, offset } of publisher.receipts)
+    assert.equal(byOffset.get(offset)?.id, id, `acknowledged, not delivered: ${id}`);
   const numbers = [...byOffset.values()].map(({ payload }) => payload.n);
-  assert.deepEqual(numbers, Array.from({ length: EVENTS_EACH }, (_, n) => n), "every event once, in the order of publishing");
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: EVENTS_EACH }, (_, n) => n),
+    "every event once, in the order of publishing",
+  );
   const told = (type: Notice["type"]) => publisher.notices.filter((notice) => notice.type === type);
   assert.equal(told("disconnected").length >= KILL_AT.length, true, "losses are told");
   assert.equal(told("resubscribed").length >= KILL_AT.length, true, "the subscription's return is told");
-  const resent = told("connected").reduce((sum, notice) => sum + (notice.type === "connected" ? notice.resentEvents : 0), 0);
+  const resent = told("connected").reduce(
+    (sum, notice) => sum + (notice.type === "connected" ? notice.resentEvents : 0),
+    0,
+  );
   assert.ok(resent > 0, "nothing was under way when the hub was killed: the test does not test");
   assert.equal(told("gap").length + told("subscription_ended").length + told("handler_failed").length, 0);
 }

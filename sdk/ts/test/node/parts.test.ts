@@ -13,6 +13,7 @@ import { IdMaker, isEventId } from "../../src/event-id.js";
 import { TAIL_OVERLAP_MS, TAIL_PIECE } from "../../src/limits.js";
 import { Pending } from "../../src/pending.js";
 import { merged, rangesText } from "../../src/ranges.js";
+import { Room } from "../../src/room.js";
 import { cutToBytes, exceedsBytes } from "../../src/text-size.js";
 import { hubUrl } from "../../src/url.js";
 
@@ -20,7 +21,8 @@ test("made ids are of version 7, carry their time and only grow, even when the c
   const maker = new IdMaker();
   const clock = [1_700_000_000_123, 1_700_000_000_123, 1_700_000_005_000, 3, 1_700_000_005_001];
   const ids = Array.from({ length: 50_000 }, (_, at) => maker.make(clock[Math.floor(at / 10_000)] as number));
-  for (let at = 1; at < ids.length; at++) assert.ok((ids[at - 1] as string) < (ids[at] as string), `${ids[at - 1]} ${ids[at]}`);
+  for (let at = 1; at < ids.length; at++)
+    assert.ok((ids[at - 1] as string) < (ids[at] as string), `${ids[at - 1]} ${ids[at]}`);
   for (const id of [ids[0], ids[20_000]] as string[]) {
     assert.ok(isEventId(id), id);
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -65,7 +67,10 @@ test("waits double to the longest with jitter and begin again after a reset", ()
   for (const random of [0, 0.5, 0.999]) {
     const backoff = new Backoff(100, 350, () => random);
     const waits = Array.from({ length: 4 }, () => backoff.waitMs());
-    assert.deepEqual(waits, [100, 200, 350, 350].map((step) => step * (0.5 + random / 2)));
+    assert.deepEqual(
+      waits,
+      [100, 200, 350, 350].map((step) => step * (0.5 + random / 2)),
+    );
     backoff.reset();
     assert.ok(backoff.waitMs() <= 100);
   }
@@ -89,7 +94,15 @@ test("after a refusal for pace it waits, then probes, then doubles", () => {
 });
 
 function pending(text: string, ids: string | string[] = "id"): Pending {
-  return new Pending(text, "", "", ids, 1000, () => {}, () => {});
+  return new Pending(
+    text,
+    "",
+    "",
+    ids,
+    1000,
+    () => {},
+    () => {},
+  );
 }
 
 test("publishes that wait leave together, batches alone, in order and within limits", () => {
@@ -99,7 +112,10 @@ test("publishes that wait leave together, batches alone, in order and within lim
   for (const text of ["3", "4", "5"]) queue.add(pending(text));
   const take = (events: number, size: number) => queue.take({ events, size }).map(({ head }) => head);
   const first = queue.take({ events: 100, size: 100 });
-  assert.deepEqual(first.map(({ head }) => head), ["1", "2"]);
+  assert.deepEqual(
+    first.map(({ head }) => head),
+    ["1", "2"],
+  );
   assert.deepEqual(take(100, 100), ["batch"]);
   queue.putBack(first);
   assert.deepEqual(take(100, 100), ["1", "2", "3", "4", "5"], "what comes back leaves first");
@@ -108,6 +124,29 @@ test("publishes that wait leave together, batches alone, in order and within lim
   assert.deepEqual(take(100, 1), ["6".repeat(50)], "one goes in any case");
   assert.deepEqual(take(1, 100), ["7"]);
   assert.equal(queue.length, 0);
+});
+
+test("what comes back in pieces leaves again in its old order", () => {
+  const queue = new PublishQueue();
+  for (const text of ["1", "2", "3", "4", "5", "6"]) queue.add(pending(text));
+  const take = () => queue.take({ events: 2, size: 100 });
+  const [first, second] = [take(), take()];
+  queue.putBack(first);
+  queue.putBack(second);
+  const all = queue.take({ events: 100, size: 1000 }).map(({ head }) => head);
+  assert.deepEqual(all, ["1", "2", "3", "4", "5", "6"]);
+});
+
+test("whoever waits for room is not overtaken by who needs less of it", () => {
+  const admitted: string[] = [];
+  const room = new Room(10, 100, ({ head }) => admitted.push(head));
+  const [large, larger, small] = [pending("x".repeat(40), ["a"]), pending("y".repeat(70), ["b"]), pending("z", ["c"])];
+  room.enter(large);
+  room.enter(larger);
+  room.enter(small);
+  assert.deepEqual(admitted, [large.head]);
+  large.succeed([]);
+  assert.deepEqual(admitted, [large.head, larger.head, small.head]);
 });
 
 test("a queue gives out what was put in, in order, and forgets what it is told to", () => {

@@ -31,8 +31,14 @@ test("a hub behind TLS is reached by who trusts its certificate, and by nobody e
     const client = new PromClient(url, null, { ca: readFileSync(join(fixtures, "ca.pem"), "utf8") });
     await client.connect();
     const large = "x".repeat(300_000);
-    const [receipts, seen] = [await Promise.all([1, large].map((payload) => client.publish("a", payload))), [] as unknown[]];
-    assert.deepEqual(receipts.map(({ offset }) => offset), [0, 1]);
+    const [receipts, seen] = [
+      await Promise.all([1, large].map((payload) => client.publish("a", payload))),
+      [] as unknown[],
+    ];
+    assert.deepEqual(
+      receipts.map(({ offset }) => offset),
+      [0, 1],
+    );
     for await (const { payload } of client.events("a", { from: "earliest" })) if (seen.push(payload) === 2) break;
     assert.deepEqual(seen, [1, large]);
     await client.close();

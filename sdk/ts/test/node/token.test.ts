@@ -22,7 +22,8 @@ after(() => harness.close());
 function token(claims: object = {}): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const exp = Math.floor(Date.now() / 1000) + 3600;
-  const text = `${part({ alg: "HS256", typ: "JWT" })}.${part({ sub: "ada", scopes: ["publish:a.**", "subscribe:a.**"], exp, ...claims })}`;
+  const usual = { sub: "ada", scopes: ["publish:a.**", "subscribe:a.**"], exp };
+  const text = `${part({ alg: "HS256", typ: "JWT" })}.${part({ ...usual, ...claims })}`;
   return `${text}.${createHmac("sha256", SECRET).update(text).digest("base64url")}`;
 }
 
@@ -33,7 +34,10 @@ test("a hub that wants a token refuses none and a wrong one, and takes a right o
   await client.connect();
   assert.equal((await client.publish("a.b", 1)).offset, 0);
   await rejectsWithCode(client.publish("b.a", 1), "forbidden");
-  await rejectsWithCode(client.subscribe("**", "g", () => {}), "forbidden");
+  await rejectsWithCode(
+    client.subscribe("**", "g", () => {}),
+    "forbidden",
+  );
   await client.close();
 });
 
@@ -57,7 +61,10 @@ test("a token function keeps a connection alive beyond the life of its tokens", 
   await until(() => asked >= 2 && Date.now() > firstEndsAt, "the end of the first token");
   await client.publish("a.c", 1);
   await until(() => seen.length === 1, "the event");
-  assert.deepEqual(notices.map(({ type }) => type), ["connected"]);
+  assert.deepEqual(
+    notices.map(({ type }) => type),
+    ["connected"],
+  );
   await client.close();
 });
 

@@ -48,7 +48,16 @@ function unmasked(bytes: Buffer): { opcode: number; payload: Buffer } {
 }
 
 test("texts of every size and script survive their frames", () => {
-  const texts = ["", "a", "ä€🦀", "x".repeat(125), "x".repeat(126), "y".repeat(65_535), "z".repeat(65_536), "🦀".repeat(200_000)];
+  const texts = [
+    "",
+    "a",
+    "ä€🦀",
+    "x".repeat(125),
+    "x".repeat(126),
+    "y".repeat(65_535),
+    "z".repeat(65_536),
+    "🦀".repeat(200_000),
+  ];
   for (const text of texts) {
     const { opcode, payload } = unmasked(encodeText(text));
     assert.equal(opcode, OPCODE.text);
@@ -98,7 +107,10 @@ test("what breaks the rules of WebSocket is an error", () => {
     ["a control frame in pieces", frame(OPCODE.ping, Buffer.from("x"), false)],
     ["a control frame that is too long", frame(OPCODE.ping, Buffer.alloc(126))],
     ["a frame of terabytes", Buffer.from([0x81, 127, 0, 0, 0xff, 0, 0, 0, 0, 0])],
-    ["a text within another", Buffer.concat([frame(OPCODE.text, Buffer.from("a"), false), frame(OPCODE.text, Buffer.from("b"))])],
+    [
+      "a text within another",
+      Buffer.concat([frame(OPCODE.text, Buffer.from("a"), false), frame(OPCODE.text, Buffer.from("b"))]),
+    ],
   ];
   for (const [name, bytes] of rude) assert.throws(() => heard([bytes]), Error, name);
 });

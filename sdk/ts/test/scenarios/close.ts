@@ -55,7 +55,10 @@ export const scenarios: readonly Scenario[] = [
       await Promise.all([closing, client.close()]);
       equal(await within(subscription.ended, "the end"), undefined);
       await rejectsWithCode(client.publish(topic("late"), 1), "closed");
-      await rejectsWithCode(client.subscribe(topic("late"), "g", () => {}), "closed");
+      await rejectsWithCode(
+        client.subscribe(topic("late"), "g", () => {}),
+        "closed",
+      );
       await rejectsWithCode(client.connect(), "closed");
       await client.close();
       equal(notices.filter(({ type }) => type === "closed").length, 1);

@@ -87,6 +87,9 @@ export const scenarios: readonly Scenario[] = [
       await rejectsWithCode(client.events(topic("no"), { group: "g", filter: "][" }).next(), "bad_request");
       const stream = client.events(topic("ends"), { group: "g" });
       await stream.ready;
+      const second = client.events(topic("ends"), { group: "g" });
+      await rejectsWithCode(second.ready, "already_subscribed");
+      await rejectsWithCode(second.next(), "already_subscribed");
       const next = stream.next();
       await client.close();
       const { done } = await within(next, "the end of the loop");

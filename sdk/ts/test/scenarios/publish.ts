@@ -44,10 +44,19 @@ export const scenarios: readonly Scenario[] = [
     async run({ connect, topic, hub }) {
       const client = await connect();
       const receipts = await Promise.all(Array.from({ length: 2500 }, (_, n) => client.publish(topic("many"), n)));
-      equal(receipts.map(({ offset }) => offset), receipts.map((_, n) => n));
+      equal(
+        receipts.map(({ offset }) => offset),
+        receipts.map((_, n) => n),
+      );
       const events = await replay(hub, topic("many"), 3000);
-      equal(events.map(({ payload }) => payload), receipts.map((_, n) => n));
-      equal(events.map(({ id }) => id), receipts.map(({ id }) => id));
+      equal(
+        events.map(({ payload }) => payload),
+        receipts.map((_, n) => n),
+      );
+      equal(
+        events.map(({ id }) => id),
+        receipts.map(({ id }) => id),
+      );
     },
   },
   {
@@ -58,7 +67,10 @@ export const scenarios: readonly Scenario[] = [
       const first = await client.publish(topic("once"), 1, { id });
       const again = await client.publish(topic("once"), 2, { id: id.toUpperCase(), exact: true });
       equal(again, first);
-      equal((await replay(hub, topic("once"))).map(({ payload }) => payload), [1]);
+      equal(
+        (await replay(hub, topic("once"))).map(({ payload }) => payload),
+        [1],
+      );
     },
   },
   {
@@ -70,9 +82,15 @@ export const scenarios: readonly Scenario[] = [
         { topic: paid, payload: { id: 7 } },
         { topic: booked, payload: { cents: 1250 }, opts: { key: "7" } },
       ]);
-      equal(receipts.map(({ offset }) => offset), [0, 0]);
+      equal(
+        receipts.map(({ offset }) => offset),
+        [0, 0],
+      );
       const tooDeep = nested(200);
-      const refused = client.publishBatch([{ topic: paid, payload: 8 }, { topic: booked, payload: tooDeep }]);
+      const refused = client.publishBatch([
+        { topic: paid, payload: 8 },
+        { topic: booked, payload: tooDeep },
+      ]);
       const error = await rejectsWithCode(refused, "too_large");
       ok(String(error).includes("events[1]"), `the message does not say which: ${String(error)}`);
       equal((await replay(hub, paid)).length, 1);
@@ -85,11 +103,17 @@ export const scenarios: readonly Scenario[] = [
       const client = await connect();
       const payloads: unknown[] = [1, nested(200), 3];
       const outcomes = await Promise.allSettled(payloads.map((payload) => client.publish(topic("mixed"), payload)));
-      equal(outcomes.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
+      equal(
+        outcomes.map(({ status }) => status),
+        ["fulfilled", "rejected", "fulfilled"],
+      );
       const { reason } = outcomes[1] as PromiseRejectedResult;
       ok(reason instanceof sdk.PromError, "the refusal is no PromError");
       equal(reason.code, "too_large");
-      equal((await replay(hub, topic("mixed"))).map(({ payload }) => payload), [1, 3]);
+      equal(
+        (await replay(hub, topic("mixed"))).map(({ payload }) => payload),
+        [1, 3],
+      );
     },
   },
   {
@@ -112,7 +136,7 @@ export const scenarios: readonly Scenario[] = [
       await refuse("too_large", client.publish(name, 1, { key: "k".repeat(1025) }));
       await refuse("too_large", client.publish(name, "x".repeat(1024 * 1024)));
       await refuse("too_large", client.publish(name, "ä".repeat(600 * 1024)));
-      equal((await hub.getJson(`/topics/${name}`) as { code?: string }).code, "unknown_topic");
+      equal(((await hub.getJson(`/topics/${name}`)) as { code?: string }).code, "unknown_topic");
     },
   },
   {
@@ -127,9 +151,15 @@ export const scenarios: readonly Scenario[] = [
       ok(!isFree, "there was room although much waits");
       const larger = client.publish(topic("bounded"), "x".repeat(1000));
       await within(Promise.all([...all, free, larger]), "the publishes");
-      equal(order, order.map((_, n) => n));
+      equal(
+        order,
+        order.map((_, n) => n),
+      );
       const stored = await replay(hub, topic("bounded"), 600);
-      equal(stored.slice(0, 500).map(({ payload }) => payload), order);
+      equal(
+        stored.slice(0, 500).map(({ payload }) => payload),
+        order,
+      );
       await within(client.room(), "room in an empty buffer");
     },
   },

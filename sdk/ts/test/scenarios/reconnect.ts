@@ -23,8 +23,14 @@ export const scenarios: readonly Scenario[] = [
       await hub.restart();
       const receipts = await within(Promise.all([...sent, offline]), "the receipts");
       const stored = await replay(hub, name, 5000);
-      equal(stored.map(({ payload }) => payload), Array.from({ length: 3002 }, (_, n) => n));
-      equal(receipts.map(({ id }) => id), stored.slice(1).map(({ id }) => id));
+      equal(
+        stored.map(({ payload }) => payload),
+        Array.from({ length: 3002 }, (_, n) => n),
+      );
+      equal(
+        receipts.map(({ id }) => id),
+        stored.slice(1).map(({ id }) => id),
+      );
       const types = new Set(notices.map(({ type }) => type));
       ok(types.has("connected") && types.has("disconnected"), [...types].join());
       const back = notices.filter((notice) => notice.type === "connected").at(-1);
@@ -40,11 +46,16 @@ export const scenarios: readonly Scenario[] = [
       const name = topic("resumed");
       const seen: number[] = [];
       let killing: Promise<void> | undefined;
-      await client.subscribe(name, "g", ({ payload }) => {
-        seen.push(payload);
-        if (seen.length === 20) killing = hub.kill();
-        return killing;
-      }, { maxInFlight: 5 });
+      await client.subscribe(
+        name,
+        "g",
+        ({ payload }) => {
+          seen.push(payload);
+          if (seen.length === 20) killing = hub.kill();
+          return killing;
+        },
+        { maxInFlight: 5 },
+      );
       const publishing = Promise.all(Array.from({ length: 100 }, (_, n) => client.publish(name, n)));
       await until(() => notices.some(({ type }) => type === "disconnected"), "the loss");
       await killing;
@@ -74,7 +85,10 @@ export const scenarios: readonly Scenario[] = [
       await hub.restart();
       await Promise.all(Array.from({ length: 50 }, (_, n) => publisher.publish(name, 50 + n)));
       await until(() => seen.length >= 100, "the second half");
-      equal(seen, Array.from({ length: 100 }, (_, n) => n));
+      equal(
+        seen,
+        Array.from({ length: 100 }, (_, n) => n),
+      );
     },
   },
   {
@@ -137,7 +151,9 @@ export const scenarios: readonly Scenario[] = [
       await hub.stop();
       const client = new sdk.PromClient(url, null, QUICK);
       const seen: unknown[] = [];
-      const subscribing = client.subscribe(topic("lazy"), "g", ({ payload }) => seen.push(payload), { from: "earliest" });
+      const subscribing = client.subscribe(topic("lazy"), "g", ({ payload }) => seen.push(payload), {
+        from: "earliest",
+      });
       const publishing = client.publish(topic("lazy"), 1);
       equal(client.state, "connecting");
       await hub.restart();

@@ -111,7 +111,11 @@ export const scenarios: readonly Scenario[] = [
       await Promise.all(all);
       const count = () => [...seen.values()].reduce((sum, list) => sum + list.length, 0);
       await until(() => count() === 80, "all keys");
-      for (const list of seen.values()) equal(list, Array.from({ length: 10 }, (_, n) => n));
+      for (const list of seen.values())
+        equal(
+          list,
+          Array.from({ length: 10 }, (_, n) => n),
+        );
       equal(failed.size, 16);
     },
   },
@@ -138,7 +142,10 @@ export const scenarios: readonly Scenario[] = [
       });
       for (const word of ["a.x", "b", "b.y.z", "c.x", "a.x.y"]) await client.publish(topic(word), word);
       await until(() => seen.length === 3, "what matches");
-      equal(seen.sort(), ["a.x", "b", "b.y.z"].map((word) => `${topic(word)} ${word}`));
+      equal(
+        seen.sort(),
+        ["a.x", "b", "b.y.z"].map((word) => `${topic(word)} ${word}`),
+      );
     },
   },
   {
@@ -170,7 +177,9 @@ export const scenarios: readonly Scenario[] = [
     async run({ connect, topic, hub }) {
       const client = await connect();
       const seen: number[] = [];
-      await client.subscribe(topic("filtered"), "g", ({ payload }) => seen.push(payload), { filter: ".payload % 2 == 0" });
+      await client.subscribe(topic("filtered"), "g", ({ payload }) => seen.push(payload), {
+        filter: ".payload % 2 == 0",
+      });
       await Promise.all(Array.from({ length: 10 }, (_, n) => client.publish(topic("filtered"), n)));
       await until(() => seen.length === 5, "the even ones");
       equal(seen, [0, 2, 4, 6, 8]);
@@ -234,7 +243,10 @@ export const scenarios: readonly Scenario[] = [
     async run({ connect, topic }) {
       const client = await connect();
       const subscription = await client.subscribe(topic("twice"), "g", () => {});
-      await rejectsWithCode(client.subscribe(topic("twice"), "g", () => {}), "already_subscribed");
+      await rejectsWithCode(
+        client.subscribe(topic("twice"), "g", () => {}),
+        "already_subscribed",
+      );
       const leaving = subscription.unsubscribe();
       const again = client.subscribe(topic("twice"), "g", () => {});
       await within(Promise.all([leaving, again]), "the change");
@@ -246,7 +258,10 @@ export const scenarios: readonly Scenario[] = [
     async run({ connect, topic }) {
       const client = await connect();
       const refuse = (group: string, options: object) =>
-        rejectsWithCode(client.subscribe(topic("refused"), group, () => {}, options), "bad_request");
+        rejectsWithCode(
+          client.subscribe(topic("refused"), group, () => {}, options),
+          "bad_request",
+        );
       await refuse("a group with spaces", {});
       await refuse("g", { topics: ["NOT A TOPIC"] });
       await refuse("g", { filter: "][" });
@@ -271,7 +286,13 @@ export const scenarios: readonly Scenario[] = [
       });
       await Promise.all([3, 4, 5].map((n) => one.publish(name, n)));
       await until(() => early.length === 6 && late.length === 2, "the events");
-      equal([early, late], [[0, 1, 2, 3, 4, 5], [3, 5]]);
+      equal(
+        [early, late],
+        [
+          [0, 1, 2, 3, 4, 5],
+          [3, 5],
+        ],
+      );
       await tail.unsubscribe();
     },
   },

@@ -1,0 +1,67 @@
+//! One contender, one case, once.
+
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::case::{Case, Load, PAYLOAD_BYTES};
+use super::results::Figure;
+use crate::load::contender::{About, Contender, Ground, Server};
+use crate::load::rate::Spans;
+use crate::load::topics::Topics;
+use crate::load::{both, catch_up, consume, fan_out, fill, latency, publish};
+use crate::page_cache;
+
+/// Backlogs of large payloads end here.
+const BACKLOG_BYTES: u64 = 600 << 20;
+/// Whoever makes no progress for this long is broken, not slow.
+const PATIENCE: Duration = Duration::from_secs(240);
+/// Percentiles want more samples than a rate wants time.
+const LATENCY_LONGER: f64 = 1.5;
+
+/// A fresh server, measured and stopped.
+pub async fn measure(contender: &dyn Contender, case: &Case, ground: &Ground) -> anyhow::Result<Vec<(Figure, f64)>> {
+    let mut server = contender.start(ground).await?;
+    let measured = tokio::time::timeout(PATIENCE, under_load(&mut *server, case, contender.about())).await;
+    let figures = match measured {
+        Ok(Ok(figures)) => figures,
+        // A server that died explains more than the connection that noticed.
+        Ok(Err(error)) => return Err(server.check().err().unwrap_or(error)),
+        Err(_) => return Err(server.check().err().unwrap_or_else(|| anyhow::anyhow!("not done after {PATIENCE:?}"))),
+    };
+    server.stop().await.context("stopping")?;
+    page_cache::write_out();
+    Ok(figures)
+}
+
+async fn under_load(server: &mut dyn Server, case: &Case, about: &About) -> anyhow::Result<Vec<(Figure, f64)>> {
+    let rate = match case.load {
+        Load::Publish(publishing) => publish::rate(server, publishing, case.spans).await?,
+        Load::Consume { payload_bytes } => {
+            let backlog = backlog(about, case.spans, payload_bytes);
+            fill::fill(server, &Topics::ONE, payload_bytes, backlog).await?;
+            page_cache::write_out();
+            consume::rate(server, about.members, &Topics::ONE, backlog, case.spans).await?
+        }
+        Load::Both => both::rate(server, about.members, Topics::ONE, PAYLOAD_BYTES, case.spans).await?,
+        Load::Latency => {
+            let measured = case.spans.measured.mul_f64(LATENCY_LONGER);
+            let spans = latency::spans(server, PAYLOAD_BYTES, case.spans.warm_up, measured).await?;
+            return Ok(vec![(Figure::P50, spans.p50_ms()), (Figure::P99, spans.p99_ms())]);
+        }
+        Load::FanOut { readers, events } => fan_out::rate(server, PAYLOAD_BYTES, readers, events).await?,
+        Load::CatchUp { events } => {
+            fill::fill(server, &Topics::ONE, PAYLOAD_BYTES, events).await?;
+            server.restart().await?;
+            catch_up::rate(server, events).await?
+        }
+    };
+    Ok(vec![(Figure::Rate, rate)])
+}
+
+/// Enough for the whole measurement at the contender's usual pace.
+fn backlog(about: &About, spans: Spans, payload_bytes: usize) -> u64 {
+    let seconds = (spans.warm_up + spans.measured).as_secs_f64();
+    let wanted = (about.consumes_per_second * seconds) as u64;
+    wanted.min(BACKLOG_BYTES / payload_bytes as u64)
+}

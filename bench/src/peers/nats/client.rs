@@ -1,0 +1,142 @@
+//! `async-nats` at its best: publishes with their ack futures in a window, a pull consumer that asks ahead, plain
+//! subscriptions for live fan-out, an ordered consumer for catching up.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use async_nats::Subject;
+use async_nats::jetstream::consumer::PullConsumer;
+use async_nats::jetstream::consumer::pull::Ordered;
+use async_nats::jetstream::context::{ContextBuilder, PublishAckFuture};
+use async_nats::jetstream::Context as JetStream;
+use async_trait::async_trait;
+use futures::StreamExt;
+
+use crate::load::consume_job::ConsumeJob;
+use crate::load::contender::{Consumer, Publisher, Tail};
+use crate::load::publish_job::PublishJob;
+use crate::load::tail_job::{TailJob, Tally};
+use crate::load::topics::Topics;
+
+/// More than any window of ours, so that the client's own limit is never what is measured.
+const ACKS_IN_FLIGHT: usize = 20_000;
+/// A window of events that are synced one by one takes longer than the client's five seconds on a busy disk.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Messages asked for at once.
+const PULLED: usize = 2_000;
+
+pub struct NatsPublisher {
+    jetstream: JetStream,
+    subjects: Vec<Subject>,
+    under_way: VecDeque<PublishAckFuture>,
+}
+
+impl NatsPublisher {
+    pub fn new(client: async_nats::Client, topics: &Topics) -> Self {
+        let jetstream = ContextBuilder::new()
+            .max_ack_inflight(ACKS_IN_FLIGHT)
+            .timeout(PATIENCE)
+            .ack_timeout(PATIENCE)
+            .build(client);
+        Self { jetstream, subjects: topics.names().map(Subject::from).collect(), under_way: VecDeque::new() }
+    }
+
+    async fn put(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
+        let subject = self.subjects[job.topic_of(number)].clone();
+        let acked = self.jetstream.publish(subject, job.payload_of(number)).await?;
+        self.under_way.push_back(acked);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Publisher for NatsPublisher {
+    async fn run(mut self: Box<Self>, job: Arc<PublishJob>) -> anyhow::Result<()> {
+        loop {
+            while self.under_way.len() < job.in_flight
+                && let Some(number) = job.take()
+            {
+                self.put(&job, number).await?;
+            }
+            let Some(oldest) = self.under_way.pop_front() else {
+                return Ok(());
+            };
+            oldest.await?;
+            job.acked(1);
+        }
+    }
+
+    async fn send(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
+        self.put(job, number).await
+    }
+
+    async fn acknowledged(&mut self) -> anyhow::Result<()> {
+        while let Some(oldest) = self.under_way.pop_front() {
+            oldest.await?;
+        }
+        Ok(())
+    }
+}
+
+pub struct NatsConsumer {
+    pub client: async_nats::Client,
+    pub consumer: PullConsumer,
+}
+
+#[async_trait]
+impl Consumer for NatsConsumer {
+    /// An ack is sent and not answered, as is usual with JetStream; at the end a flush makes sure that all were.
+    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let mut messages = self.consumer.stream().max_messages_per_batch(PULLED).messages().await?;
+        let over = job.over();
+        tokio::pin!(over);
+        loop {
+            let message = tokio::select! {
+                biased;
+                message = messages.next() => message.context("the consumer has ended")??,
+                _ = &mut over => break,
+            };
+            job.arrived(&message.payload)?;
+            message.ack().await.map_err(|error| anyhow!("an ack failed: {error}"))?;
+            job.settled(1);
+        }
+        self.client.flush().await?;
+        Ok(())
+    }
+}
+
+/// Live fan-out is what core NATS is best at: the stream stores, plain subscriptions deliver.
+pub struct NatsSubscriber {
+    pub _client: async_nats::Client,
+    pub subscriber: async_nats::Subscriber,
+}
+
+#[async_trait]
+impl Tail for NatsSubscriber {
+    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
+        let mut tally = Tally::default();
+        while !job.is_done(&tally) {
+            let message = self.subscriber.next().await.context("the subscription has ended")?;
+            job.arrived(&mut tally, &message.payload)?;
+        }
+        job.finish(&tally)
+    }
+}
+
+pub struct NatsOrdered {
+    pub messages: Ordered,
+}
+
+#[async_trait]
+impl Tail for NatsOrdered {
+    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
+        let mut tally = Tally::default();
+        while !job.is_done(&tally) {
+            let message = self.messages.next().await.context("the consumer has ended")??;
+            job.arrived(&mut tally, &message.payload)?;
+        }
+        job.finish(&tally)
+    }
+}

@@ -1,0 +1,93 @@
+//! Before and after: topics are made so that what is in them goes by itself some day, and emptied when the run is
+//! over.
+//!
+//! A hub keeps the names of topics for good. So that their events go, their retention is set to nothing; the hub's
+//! next round, within a minute, removes them. The group is deleted.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use prom_types::TopicName;
+use serde::Serialize;
+use serde_json::json;
+
+use super::plan::Remains;
+use super::stage::Stage;
+use crate::exit::Failure;
+use crate::hub::Hub;
+
+/// Topics that are made or emptied at the same time.
+const AT_ONCE: usize = 16;
+/// If this process is killed, the events stay for so long.
+const AGE_LIMIT: Duration = Duration::from_secs(24 * 3600);
+
+/// What is left of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// All topics of the run match it.
+    pub topics: String,
+    pub events: Events,
+    /// Why something is left that should not be.
+    pub problem: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Events {
+    /// They stay, as asked for.
+    Kept,
+    /// The hub removes them within a minute.
+    Emptied,
+    /// They stay although they should not.
+    Remaining,
+}
+
+/// Makes the topics. Where the token may not, publishing makes them, if the hub allows that.
+pub async fn prepare(hub: &Hub, stage: &Stage, remains: Remains) -> Result<(), Failure> {
+    let age = match remains {
+        Remains::All => None,
+        Remains::Nothing => Some(AGE_LIMIT),
+    };
+    match set_all(hub, stage, age).await {
+        Err(Failure::Refused(_)) => Ok(()),
+        other => other,
+    }
+}
+
+pub async fn clean(hub: &Hub, stage: &Stage, remains: Remains) -> Left {
+    let topics = stage.names.all();
+    if remains == Remains::All {
+        return Left { topics, events: Events::Kept, problem: None };
+    }
+    let cleaned = async {
+        for group in [&stage.topics.group, &stage.warm_topics.group] {
+            match hub.delete(&["groups", group]).await {
+                // Nobody has made it.
+                Ok(_) | Err(Failure::No(_)) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        set_all(hub, stage, Some(Duration::ZERO)).await
+    };
+    match cleaned.await {
+        Ok(()) => Left { topics, events: Events::Emptied, problem: None },
+        Err(failure) => Left { topics, events: Events::Remaining, problem: failure.text() },
+    }
+}
+
+/// All topics of the run keep their events for so long, or for ever.
+async fn set_all(hub: &Hub, stage: &Stage, age: Option<Duration>) -> Result<(), Failure> {
+    let retention = match age {
+        None => json!({}),
+        Some(age) => json!({"age_ms": age.as_millis() as u64}),
+    };
+    let body = json!({"retention": retention});
+    let set = async |topic: &TopicName| hub.put(&["topics", topic], &body).await.map(drop);
+    let topics = stage.topics.names.iter().chain(&stage.warm_topics.names);
+    // The first failure ends it: the others would fare no better.
+    let mut setting = futures::stream::iter(topics.map(set)).buffer_unordered(AT_ONCE);
+    while let Some(result) = setting.next().await {
+        result?;
+    }
+    Ok(())
+}

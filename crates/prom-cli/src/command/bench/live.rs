@@ -1,0 +1,89 @@
+//! Progress for people who watch, and samples for the plot of rates: one look serves both.
+
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::meter::{Meter, Sample};
+use super::report::figures::{grouped, rate};
+use crate::output::Format;
+
+/// Fine enough for a plot of a run of a second.
+const LOOK: Duration = Duration::from_millis(20);
+/// Between two lines for people.
+const SHOW: Duration = Duration::from_millis(200);
+
+pub struct Live {
+    bar: ProgressBar,
+}
+
+impl Live {
+    /// Nothing is drawn for machines, and where standard error is no terminal.
+    pub fn for_whom(format: Format) -> Self {
+        let bar = ProgressBar::no_length();
+        if format == Format::Machines {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {msg}") {
+            bar.set_style(style);
+        }
+        Self { bar }
+    }
+
+    /// What goes on from here.
+    pub fn stage(&self, what: &str) {
+        self.bar.set_prefix(what.to_owned());
+        self.also("");
+    }
+
+    /// More about it, until there is something to count.
+    pub fn also(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.tick();
+    }
+
+    /// Looks at the meter again and again until the work is done.
+    pub async fn watch<T>(&self, meter: &Meter, samples: &mut Vec<Sample>, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let mut pace = tokio::time::interval(LOOK);
+        let (mut shown, mut shown_at) = (meter.sample(), Instant::now());
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut work => {
+                    samples.push(meter.sample());
+                    return result;
+                }
+                _ = pace.tick() => {}
+            }
+            let sample = meter.sample();
+            samples.push(sample);
+            if shown_at.elapsed() >= SHOW {
+                self.bar.set_message(line(&shown, &sample));
+                self.bar.tick();
+                (shown, shown_at) = (sample, Instant::now());
+            }
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn line(before: &Sample, now: &Sample) -> String {
+    let span = now.at.saturating_sub(before.at);
+    let mut parts = Vec::new();
+    for (what, total, since) in [
+        ("published", now.published, now.published - before.published),
+        ("consumed", now.consumed, now.consumed - before.consumed),
+    ] {
+        if total > 0 {
+            parts.push(format!("{} {what}, {}/s", grouped(total), grouped(rate(since, span) as u64)));
+        }
+    }
+    parts.join("; ")
+}

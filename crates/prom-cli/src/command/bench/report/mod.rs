@@ -1,0 +1,234 @@
+//! What a run came to: for machines as one object whose fields stay, for people as text, and how the command ends.
+//!
+//! The fields are described in `docs/guide/benchmark.md`.
+
+pub mod figures;
+mod text;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use self::figures::rate;
+use super::clean::Left;
+use super::facts::Facts;
+use super::latency::{Latencies, Percentiles};
+use super::leg::{Consumption, Ending, Measured};
+use super::meter::{Problem, Sample};
+use super::plan::{Frames, Plan, Shape};
+use crate::exit::{Failure, Outcome};
+
+/// Points of the rates over time, at most.
+const POINTS: usize = 120;
+
+#[derive(Serialize)]
+pub struct Report {
+    shape: Shape,
+    #[serde(flatten)]
+    facts: Facts,
+    load: Load,
+    /// It was ended early: figures are those until then.
+    interrupted: bool,
+    published: PublishedReport,
+    consumed: Option<ConsumedReport>,
+    latency_us: LatencyReport,
+    rate_over_time: Vec<Point>,
+    errors: Vec<Problem>,
+    left: Left,
+    #[serde(skip)]
+    drawn: Drawn,
+}
+
+/// What was asked for.
+#[derive(Serialize)]
+struct Load {
+    size_bytes: usize,
+    publishers: usize,
+    subscribers: usize,
+    in_flight: usize,
+    batch: usize,
+    topics: usize,
+    rate_per_s: Option<u64>,
+    warm_up_ms: u64,
+    frames: Frames,
+}
+
+#[derive(Serialize)]
+struct PublishedReport {
+    /// With a receipt.
+    events: u64,
+    /// Refused, or not answered.
+    failed: u64,
+    elapsed_ms: f64,
+    per_s: f64,
+    payload_bytes_per_s: f64,
+    /// How durable receipts say events are, and how many of each.
+    durability: std::collections::BTreeMap<&'static str, u64>,
+}
+
+#[derive(Serialize)]
+struct ConsumedReport {
+    /// Each once; with fan-out, each once for every subscriber.
+    events: u64,
+    elapsed_ms: f64,
+    per_s: f64,
+    payload_bytes_per_s: f64,
+    /// With an ack that the hub has answered; nobody acks in a fan-out.
+    acked: u64,
+    redelivered: u64,
+    harmed: u64,
+    lost: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct LatencyReport {
+    /// From when an event was due until its receipt.
+    receipt: Option<Percentiles>,
+    /// From when an event was due until it was with its handler.
+    handler: Option<Percentiles>,
+    /// From when an event was due until it was handed to the client.
+    late: Option<Percentiles>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Point {
+    at_ms: f64,
+    published: u64,
+    consumed: u64,
+}
+
+/// What only the plots need.
+struct Drawn {
+    receipts: Latencies,
+    handlers: Latencies,
+    samples: Vec<Sample>,
+    ending: Ending,
+}
+
+impl Report {
+    pub fn new(plan: &Plan, facts: Facts, measured: Measured, left: Left) -> Self {
+        let Measured { published, publishing, consumed, samples, problems, ending } = measured;
+        // A backlog is as old as it is; its receipts belong to the filling.
+        let handlers = match (&consumed, plan.shape) {
+            (Some(consumed), Shape::Both | Shape::Latency | Shape::FanOut) => consumed.total.latencies.clone(),
+            _ => Latencies::new(),
+        };
+        let receipts = if plan.shape == Shape::Consume { Latencies::new() } else { published.receipts };
+        Self {
+            shape: plan.shape,
+            facts,
+            load: Load::of(plan),
+            interrupted: ending == Ending::Interrupted,
+            published: PublishedReport {
+                events: published.stored,
+                failed: published.failed.len() as u64,
+                elapsed_ms: millis(publishing),
+                per_s: round(rate(published.stored, publishing)),
+                payload_bytes_per_s: round(rate(published.stored * plan.size_bytes as u64, publishing)),
+                durability: published.durability.iter().map(|(kind, count)| (kind.as_str(), *count)).collect(),
+            },
+            consumed: consumed.map(|consumed| ConsumedReport::of(plan, &consumed)),
+            latency_us: LatencyReport {
+                receipt: receipts.percentiles(),
+                handler: handlers.percentiles(),
+                late: published.late.percentiles(),
+            },
+            rate_over_time: points(&samples),
+            errors: problems,
+            left,
+            drawn: Drawn { receipts, handlers, samples, ending },
+        }
+    }
+
+    /// Lost and harmed events are the answer no; refused ones are refused.
+    pub fn outcome(&self) -> Outcome {
+        let (lost, harmed) =
+            self.consumed.as_ref().map_or((0, 0), |consumed| (consumed.lost.unwrap_or_default(), consumed.harmed));
+        if lost + harmed > 0 {
+            return Err(Failure::no(format!("{lost} events were lost and {harmed} came harmed"))
+                .fix("this should never happen; keep the hub's data and run it again with --keep"));
+        }
+        if self.drawn.ending == Ending::Stalled {
+            return Err(Failure::no("not every event came"));
+        }
+        // After Ctrl-C it is nobody's fault that some were not answered.
+        let problem = self.errors.iter().find(|problem| !(self.interrupted && problem.code == "unanswered"));
+        match problem {
+            None => Ok(()),
+            Some(Problem { code, count, message }) => {
+                let what = format!("{count} events failed ({code}): {message}");
+                Err(match code.as_str() {
+                    "no_answer" | "disconnected" | "unanswered" => Failure::unreachable(what),
+                    "lease_lost" => Failure::no(what),
+                    _ => Failure::refused(what),
+                })
+            }
+        }
+    }
+}
+
+impl Load {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            size_bytes: plan.size_bytes,
+            publishers: plan.publishers,
+            subscribers: plan.subscribers,
+            in_flight: plan.in_flight,
+            batch: plan.batch,
+            topics: plan.topics,
+            rate_per_s: plan.rate_per_s,
+            warm_up_ms: plan.warm_up.as_millis() as u64,
+            frames: plan.frames,
+        }
+    }
+}
+
+impl ConsumedReport {
+    fn of(plan: &Plan, consumed: &Consumption) -> Self {
+        let Consumption { total, elapsed, lost } = consumed;
+        Self {
+            events: total.fresh,
+            elapsed_ms: millis(*elapsed),
+            per_s: round(rate(total.fresh, *elapsed)),
+            payload_bytes_per_s: round(rate(total.fresh * plan.size_bytes as u64, *elapsed)),
+            acked: total.acked,
+            redelivered: total.repeated,
+            harmed: total.harmed,
+            lost: *lost,
+        }
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    round(time.as_secs_f64() * 1e3)
+}
+
+/// To tenths.
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// Evenly chosen, the last one always.
+fn points(samples: &[Sample]) -> Vec<Point> {
+    let every = samples.len().div_ceil(POINTS).max(1);
+    let chosen = samples.iter().rev().step_by(every);
+    let mut points: Vec<Point> = chosen
+        .map(|sample| Point { at_ms: millis(sample.at), published: sample.published, consumed: sample.consumed })
+        .collect();
+    points.reverse();
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_few_in_order_and_end_with_the_end() {
+        let samples: Vec<Sample> =
+            (0..1001).map(|at| Sample { at: Duration::from_millis(at), published: at, consumed: 0 }).collect();
+        let points = points(&samples);
+        assert!(points.len() <= POINTS && points.is_sorted_by(|a, b| a.at_ms < b.at_ms));
+        assert_eq!(points.last().unwrap().published, 1000);
+    }
+}
