@@ -177,7 +177,8 @@ mod tests {
 
     #[test]
     fn options_are_read_in_any_order() {
-        let args = parse("growth --max-events 30_000_000 --quick --only events,topics --write docs/performance").unwrap();
+        let args =
+            parse("growth --max-events 30_000_000 --quick --only events,topics --write docs/performance").unwrap();
         assert_eq!((args.command, args.max_events, args.pace), (Command::Growth, 30_000_000, Pace::Quick));
         assert_eq!(args.only, ["events", "topics"]);
         assert_eq!((args.rounds, parse("compare").unwrap().rounds), (3, 5));

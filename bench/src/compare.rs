@@ -68,10 +68,8 @@ async fn measure_all(
 
 fn contenders(args: &Args) -> anyhow::Result<Vec<Arc<dyn Contender>>> {
     let prom = prom_binary(args)?;
-    let mut all: Vec<Arc<dyn Contender>> = vec![
-        Arc::new(Hub { prom: prom.clone(), way: Way::PlainFrames }),
-        Arc::new(Hub { prom, way: Way::RustClient }),
-    ];
+    let mut all: Vec<Arc<dyn Contender>> =
+        vec![Arc::new(Hub { prom: prom.clone(), way: Way::PlainFrames }), Arc::new(Hub { prom, way: Way::RustClient })];
     add_peers(&mut all);
     if !args.peers.is_empty() {
         let named = |id: &str| args.peers.iter().any(|word| id.starts_with(word.as_str()));

@@ -11,9 +11,9 @@ use anyhow::Context;
 
 use crate::args::{Args, Output};
 use crate::figure::{self, Figure};
+use crate::place::Place;
 use crate::proc;
 use crate::{interrupt, machine};
-use crate::place::Place;
 
 const TITLE: &str = "At rest";
 

@@ -73,7 +73,8 @@ impl ServerProcess {
         self.check()?;
         kill_process(self.leader, Signal::TERM).with_context(|| format!("asking {} to end", self.name))?;
         let ended = tokio::time::timeout(patience, self.child.wait()).await;
-        let status = ended.with_context(|| format!("{} did not end within {patience:?}{}", self.name, self.said()))??;
+        let status =
+            ended.with_context(|| format!("{} did not end within {patience:?}{}", self.name, self.said()))??;
         // Some servers end by the signal itself once they have tidied up.
         ensure!(status.success() || status.code().is_none(), "{} ended with {status}{}", self.name, self.said());
         Ok(())

@@ -1,6 +1,6 @@
 //! The plots of the comparison.
 
-use super::case::{Case, Load, Shape};
+use super::case::{Case, Load, PAYLOAD_BYTES, Shape};
 use super::report::Report;
 use super::results::Figure;
 use crate::plot::bars::{self, Bar, Group};
@@ -60,8 +60,11 @@ fn payload(report: &Report) -> Option<String> {
             (case.shape == Shape::Payload && wanted(&case.load)) || (case.shape == first && case.id == verb)
         };
         let cases: Vec<&Case> = report.cases.iter().filter(of_verb).collect();
-        let bytes = |case: &Case| if case.point > 0.0 { case.point } else { super::case::PAYLOAD_BYTES as f64 };
-        let series = series(report, &cases, bytes, |bytes, rate| rate * bytes / 1e6);
+        let kilobytes = |case: &Case| match case.shape {
+            Shape::Payload => case.point / 1_024.0,
+            _ => PAYLOAD_BYTES as f64 / 1_024.0,
+        };
+        let series = series(report, &cases, kilobytes, |kilobytes, rate| rate * kilobytes * 1_024.0 / 1e6);
         (!series.is_empty()).then(|| Panel { title: title.to_owned(), y: Kind::Linear, series })
     };
     let publish = panel("publish, MB/s of payload", "publish", Shape::Publish, |load| matches!(load, Load::Publish(_)));
@@ -70,7 +73,7 @@ fn payload(report: &Report) -> Option<String> {
     let panels: Vec<Panel> = [publish, consume].into_iter().flatten().collect();
     report.cases.iter().any(|case| case.shape == Shape::Payload).then(|| {
         let title = "Payloads of 256 bytes to 10 KB".to_owned();
-        let x_label = "bytes of payload".to_owned();
+        let x_label = "kilobytes of payload".to_owned();
         lines::page(&Page { title, legend: Legend::AboveAll, x_label, columns: 2, panels })
     })
 }
@@ -88,12 +91,7 @@ fn row(report: &Report, shape: Shape, title: &str, x_label: &str) -> Option<Stri
 }
 
 /// A line for each contender that has at least two points.
-fn series(
-    report: &Report,
-    cases: &[&Case],
-    x: impl Fn(&Case) -> f64,
-    y: impl Fn(f64, f64) -> f64,
-) -> Vec<Series> {
+fn series(report: &Report, cases: &[&Case], x: impl Fn(&Case) -> f64, y: impl Fn(f64, f64) -> f64) -> Vec<Series> {
     let line = |id: &'static str, name: &str| {
         let point = |case: &&Case| {
             let rate = report.results.summary(&case.id, Figure::Rate, id)?.median;

@@ -58,9 +58,8 @@ impl Results {
     }
 
     fn of(&self, case: &str, figure: Figure, contender: &str) -> impl Iterator<Item = &Sample> {
-        let wanted = move |sample: &&Sample| {
-            sample.case == case && sample.figure == figure && sample.contender == contender
-        };
+        let wanted =
+            move |sample: &&Sample| sample.case == case && sample.figure == figure && sample.contender == contender;
         self.samples.iter().filter(wanted)
     }
 

@@ -73,9 +73,10 @@ mod tests {
 
     #[test]
     fn sizes_grow_by_tens_up_to_the_longest() {
-        assert_eq!(sizes("growth --only events --max-events 30000000")[0], [
-            10_000, 100_000, 1_000_000, 10_000_000, 30_000_000
-        ]);
+        assert_eq!(
+            sizes("growth --only events --max-events 30000000")[0],
+            [10_000, 100_000, 1_000_000, 10_000_000, 30_000_000]
+        );
         assert_eq!(sizes("growth --only groups")[0], [1, 10, 100, 1_000]);
         assert_eq!(sizes("growth --quick").len(), 4);
     }

@@ -23,17 +23,20 @@ type Line = (What, &'static str, &'static str);
 /// What is drawn, and which two share a panel.
 const PANELS: [(&str, &[Line]); 6] = [
     ("publish, events/s", &[(What::Publish, "publish", colour::OURS)]),
-    ("consume, events/s", &[
-        (What::Both, "publish and consume at once", colour::OURS),
-        (What::Consume, "consume the backlog", colour::ALSO),
-    ]),
+    (
+        "consume, events/s",
+        &[
+            (What::Both, "publish and consume at once", colour::OURS),
+            (What::Consume, "consume the backlog", colour::ALSO),
+        ],
+    ),
     ("deliveries to all groups, events/s", &[(What::Deliveries, "deliveries", colour::OURS)]),
     ("publish to handler, µs", &[(What::P50, "p50", colour::OURS), (What::P99, "p99", colour::ALSO)]),
     ("ready after a restart, ms", &[(What::Open, "ready", colour::OURS)]),
-    ("memory, MB", &[
-        (What::Resident, "after the load", colour::OURS),
-        (What::ResidentAtRest, "after a restart", colour::ALSO),
-    ]),
+    (
+        "memory, MB",
+        &[(What::Resident, "after the load", colour::OURS), (What::ResidentAtRest, "after a restart", colour::ALSO)],
+    ),
 ];
 
 impl Report {
@@ -52,9 +55,8 @@ impl Report {
             object.extend(point.figures.iter().map(|(what, value)| (what.name().to_owned(), json!(value))));
             Value::Object(object)
         };
-        let axis = |(axis, points): &(Axis, Vec<Point>)| {
-            (axis.name().to_owned(), points.iter().map(point).collect::<Value>())
-        };
+        let axis =
+            |(axis, points): &(Axis, Vec<Point>)| (axis.name().to_owned(), points.iter().map(point).collect::<Value>());
         json!({ "machine": self.machine, "axes": self.measured.iter().map(axis).collect::<Map<_, _>>() })
     }
 
@@ -107,7 +109,9 @@ fn plot(axis: Axis, points: &[Point]) -> String {
             (!points.is_empty()).then(|| Series { name: (*name).to_owned(), colour, points })
         };
         let series: Vec<Series> = series.iter().filter_map(one).collect();
-        (!series.is_empty()).then(|| Panel { title: (*title).to_owned(), y: Kind::Linear, series })
+        // p50 and p99 lie far apart.
+        let y = if series.iter().any(|one| one.name == "p99") { Kind::Log } else { Kind::Linear };
+        (!series.is_empty()).then(|| Panel { title: (*title).to_owned(), y, series })
     };
     lines::page(&Page {
         title: axis.title().to_owned(),

@@ -13,7 +13,8 @@ use crate::args::Args;
 use crate::proc::{self, Resident};
 use crate::server_process::ServerProcess;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A hub with ten thousand topics on a busy disk takes its time to end.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct HubProcess {
     process: ServerProcess,

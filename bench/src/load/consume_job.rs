@@ -64,8 +64,11 @@ impl ConsumeJob {
         Ok(())
     }
 
-    /// To be called when so many were settled.
+    /// To be called when so many were settled. After the end nothing counts.
     pub fn settled(&self, events: u64) {
+        if self.is_over() {
+            return;
+        }
         let settled = self.settled.fetch_add(events, Ordering::Relaxed) + events;
         if settled >= self.expected.load(Ordering::Relaxed) {
             self.stop();
@@ -98,7 +101,7 @@ impl ConsumeJob {
         self.failure.get().map_or(Ok(()), |wrong| bail!("{wrong}"))
     }
 
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
@@ -147,9 +150,11 @@ mod tests {
     fn what_comes_again_after_the_end_is_not_looked_at() {
         let (job, payload) = (ConsumeJob::new(100, 100, Clocked::No), Payload::of_size(256));
         job.arrived(&payload.of(1)).unwrap();
+        job.settled(1);
         job.stop();
         job.arrived(&payload.of(1)).unwrap();
-        assert_eq!(job.distinct(), 1);
+        job.settled(1);
+        assert_eq!((job.distinct(), job.settled_so_far().load(Ordering::Relaxed)), (1, 1));
     }
 
     #[tokio::test]

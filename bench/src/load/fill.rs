@@ -9,12 +9,7 @@ use super::publish;
 use super::publish_job::PublishJob;
 use super::topics::Topics;
 
-pub async fn fill(
-    server: &mut dyn Server,
-    topics: &Topics,
-    payload_bytes: usize,
-    events: u64,
-) -> anyhow::Result<()> {
+pub async fn fill(server: &mut dyn Server, topics: &Topics, payload_bytes: usize, events: u64) -> anyhow::Result<()> {
     server.loosen().await?;
     server.make(topics).await?;
     let job = Arc::new(PublishJob::of(payload_bytes, topics.count, events));

@@ -58,12 +58,7 @@ fn events_in(span: Duration) -> u64 {
 }
 
 /// The runtime's timers tick by the millisecond; a thread of its own is on time.
-async fn pace(
-    publisher: Box<dyn Publisher>,
-    job: Arc<PublishJob>,
-    begin: Instant,
-    total: u64,
-) -> anyhow::Result<()> {
+async fn pace(publisher: Box<dyn Publisher>, job: Arc<PublishJob>, begin: Instant, total: u64) -> anyhow::Result<()> {
     let (tell, told) = oneshot::channel();
     let runtime = Handle::current();
     std::thread::Builder::new().name("pacer".to_owned()).spawn(move || {

@@ -63,10 +63,7 @@ pub fn page(page: &Page) -> String {
         }
     }
     for (index, panel) in page.panels.iter().enumerate() {
-        let corner = (
-            (index % page.columns) as f64 * PANEL_WIDTH,
-            top + (index / page.columns) as f64 * PANEL_HEIGHT,
-        );
+        let corner = ((index % page.columns) as f64 * PANEL_WIDTH, top + (index / page.columns) as f64 * PANEL_HEIGHT);
         draw(&mut canvas, panel, &page.x_label, corner);
         if page.legend == Legend::InEach && panel.series.len() > 1 {
             for (index, series) in panel.series.iter().enumerate() {

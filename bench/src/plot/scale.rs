@@ -62,7 +62,8 @@ impl Scale {
             Kind::Log => {
                 let decades = (self.low.log10().floor() as i32)..=(self.high.log10().ceil() as i32);
                 let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(decade)));
-                let inside: Vec<f64> = all.filter(|tick| *tick >= self.low * 0.999 && *tick <= self.high * 1.001).collect();
+                let inside: Vec<f64> =
+                    all.filter(|tick| *tick >= self.low * 0.999 && *tick <= self.high * 1.001).collect();
                 let whole: Vec<f64> = inside.iter().copied().filter(|tick| is_decade(*tick)).collect();
                 // Many decades need no ticks between them.
                 if whole.len() > 3 { whole } else { inside }

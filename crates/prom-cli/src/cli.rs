@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::{
-    Bench, Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Publish, Serve, Subscribe, Token, Topics, Why,
+    Bench, Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Publish, Serve, Subscribe, Token, Topics,
+    Why,
 };
 use crate::exit::{Failure, Outcome};
 use crate::hub::Hub;

@@ -1,10 +1,10 @@
 //! An event as the hub sent it: its place is read, the rest is parsed when it is asked for.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use bytes::Bytes;
 use prom_protocol::frame::EventStart;
-use prom_protocol::frame::event::Form;
 use prom_types::{EpochMs, Event, EventId, Headers, Json, Offset, TopicName};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -50,29 +50,24 @@ struct Meta {
 
 impl StoredEvent {
     /// `last_topic` is that of the event before: most often it is the same.
-    pub(crate) fn read(text: Bytes, form: Form, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
-        let whole = std::str::from_utf8(&text).map_err(|error| error.to_string())?;
-        let start = match form {
-            Form::Usual => EventStart::read(whole),
-            Form::Other => None,
-        };
-        let Some(start) = start else {
-            return Self::read_generally(text, last_topic);
-        };
-        let EventStart { id, ts, stored_ts, topic, partition, offset, key, payload_at } = start;
-        let (topic, key) = (topic_like(last_topic, topic)?, key.map(Box::from));
-        // Behind it there is the closing brace and nothing else.
-        let payload = place(payload_at, text.len() - 1)?;
-        Ok(Self { payload, topic, id, partition, offset, ts, stored_ts, key, text })
-    }
-
-    fn read_generally(text: Bytes, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
+    pub(crate) fn read(text: Bytes, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
         let fields: Fields<'_> = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
         let topic = topic_like(last_topic, &fields.topic)?;
         let payload_bytes = fields.payload.get().as_bytes();
         let begin = payload_bytes.as_ptr() as usize - text.as_ptr() as usize;
         let payload = place(begin, begin + payload_bytes.len())?;
         let Fields { id, ts, stored_ts, partition, offset, key, .. } = fields;
+        Ok(Self { payload, topic, id, partition, offset, ts, stored_ts, key, text })
+    }
+
+    /// As [`StoredEvent::read`], where the beginning was read already and nothing is behind the payload.
+    pub(crate) fn begun(text: Bytes, start: EventStart, last_topic: &mut Option<TopicName>) -> Result<Self, String> {
+        let EventStart { id, ts, stored_ts, topic, partition, offset, key, payload_at } = start;
+        let piece = |range: Range<usize>| std::str::from_utf8(&text[range]).map_err(|error| error.to_string());
+        let topic = topic_like(last_topic, piece(topic)?)?;
+        let key = key.map(piece).transpose()?.map(Box::from);
+        // Behind it there is the closing brace alone.
+        let payload = place(payload_at, text.len() - 1)?;
         Ok(Self { payload, topic, id, partition, offset, ts, stored_ts, key, text })
     }
 
@@ -163,6 +158,8 @@ impl std::fmt::Debug for StoredEvent {
 
 #[cfg(test)]
 mod tests {
+    use prom_protocol::frame::HubFrame;
+
     use super::*;
 
     const TEXT: &str = r#"{"id":"01890a5d-ac96-774b-bcce-b302099a8057","ts":1,"stored_ts":2,"topic":"orders.placed",
@@ -171,7 +168,7 @@ mod tests {
     #[test]
     fn an_event_tells_its_place_and_parses_the_rest_when_asked() {
         let mut last = None;
-        let event = StoredEvent::read(Bytes::from_static(TEXT.as_bytes()), Form::Other, &mut last).unwrap();
+        let event = StoredEvent::read(Bytes::from_static(TEXT.as_bytes()), &mut last).unwrap();
         assert_eq!((event.partition(), event.offset(), event.ts(), event.stored_ts()), (3, 4, 1, 2));
         assert_eq!((event.topic().as_str(), event.key()), ("orders.placed", Some("k")));
         assert!(event.is_tombstone());
@@ -181,10 +178,16 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_form_tells_the_same() {
-        let usual = TEXT.replace("\n        ", "").replace("\"headers\":{\"x-a\":\"b\"},", "").replace("null", "[1, 2]");
-        let read = |form| StoredEvent::read(Bytes::from(usual.clone()), form, &mut None).unwrap();
-        for event in [read(Form::Usual), read(Form::Other)] {
+    fn an_event_in_the_usual_form_tells_the_same() {
+        let event =
+            TEXT.replace("\n        ", "").replace("\"headers\":{\"x-a\":\"b\"},", "").replace("null", "[1, 2]");
+        let frame = format!(r#"{{"op":"EVENT","topic":"orders.*","event":{event}}}"#);
+        let HubFrame::Events(delivered) = HubFrame::read(frame.into()).unwrap() else {
+            panic!("an event was expected");
+        };
+        let (start, (text, _)) = (delivered.starts.unwrap().remove(0), delivered.events[0].clone());
+        let begun = StoredEvent::begun(text.clone(), start, &mut None).unwrap();
+        for event in [begun, StoredEvent::read(text, &mut None).unwrap()] {
             assert_eq!((event.partition(), event.offset(), event.ts(), event.stored_ts()), (3, 4, 1, 2));
             assert_eq!((event.topic().as_str(), event.key()), ("orders.placed", Some("k")));
             assert_eq!((event.json().as_str(), event.is_tombstone()), ("[1, 2]", false));
@@ -195,8 +198,8 @@ mod tests {
     #[test]
     fn a_malformed_event_is_an_error() {
         let text = TEXT.replace("\"offset\":4,", "");
-        assert!(StoredEvent::read(Bytes::from(text), Form::Other, &mut None).unwrap_err().contains("offset"));
+        assert!(StoredEvent::read(Bytes::from(text), &mut None).unwrap_err().contains("offset"));
         let text = TEXT.replace("orders.placed", "Orders!");
-        assert!(StoredEvent::read(Bytes::from(text), Form::Other, &mut None).is_err());
+        assert!(StoredEvent::read(Bytes::from(text), &mut None).is_err());
     }
 }

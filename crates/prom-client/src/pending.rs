@@ -235,7 +235,9 @@ impl Pending {
     /// The only event is stored.
     pub fn tell_one(mut self, receipt: Receipt) {
         match std::mem::replace(&mut self.watchers, Watchers::Told(Together::EachForItself)) {
-            Watchers::Each(slots) => slots.answer(self.items.iter().take(1).map(|item| (item.slot, Ok(receipt.clone())))),
+            Watchers::Each(slots) => {
+                slots.answer(self.items.iter().take(1).map(|item| (item.slot, Ok(receipt.clone()))))
+            }
             Watchers::All(reply) => {
                 let _nobody_waits = reply.send(Ok(vec![receipt]));
             }
@@ -321,8 +323,7 @@ pub(crate) mod tests {
     }
 
     fn answer(claim: &Claim) -> Option<Result<Receipt, Error>> {
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        match claim.poll(&mut context) {
+        match claim.poll(&std::task::Context::from_waker(std::task::Waker::noop())) {
             std::task::Poll::Ready(answer) => answer,
             std::task::Poll::Pending => None,
         }

@@ -91,7 +91,8 @@ impl Lease {
             return Settling(State::Lost(Some(self.lost("the connection that brought it has ended"))));
         }
         let (reply, answer) = oneshot::channel();
-        core.mailbox.settle(Settlement { watcher: Watcher::One(reply), ..Settlement::unwatched(self.clone(), verdict) });
+        core.mailbox
+            .settle(Settlement { watcher: Watcher::One(reply), ..Settlement::unwatched(self.clone(), verdict) });
         Settling(State::Sent(answer))
     }
 }

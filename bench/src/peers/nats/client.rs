@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use async_nats::Subject;
+use async_nats::jetstream::Context as JetStream;
 use async_nats::jetstream::consumer::PullConsumer;
 use async_nats::jetstream::consumer::pull::Ordered;
 use async_nats::jetstream::context::{ContextBuilder, PublishAckFuture};
-use async_nats::jetstream::Context as JetStream;
 use async_trait::async_trait;
 use futures::StreamExt;
 
@@ -92,7 +92,7 @@ impl Consumer for NatsConsumer {
         let mut messages = self.consumer.stream().max_messages_per_batch(PULLED).messages().await?;
         let over = job.over();
         tokio::pin!(over);
-        loop {
+        while !job.is_over() {
             let message = tokio::select! {
                 biased;
                 message = messages.next() => message.context("the consumer has ended")??,

@@ -93,7 +93,7 @@ impl Consumer for RabbitConsumer {
         let mut messages = self.channel.basic_consume(queue, "".into(), options, FieldTable::default()).await?;
         let over = job.over();
         tokio::pin!(over);
-        loop {
+        while !job.is_over() {
             let message = tokio::select! {
                 biased;
                 message = messages.next() => message.context("the consumer has ended")??,
@@ -115,19 +115,15 @@ pub struct RabbitTail {
 }
 
 impl RabbitTail {
-    pub async fn start(
-        channel: Channel,
-        connection: Arc<Connection>,
-        queue: &str,
-        from: From,
-    ) -> anyhow::Result<Self> {
+    pub async fn start(channel: Channel, connection: Arc<Connection>, queue: &str, from: From) -> anyhow::Result<Self> {
         let offset = match from {
             From::Earliest => "first",
             From::Latest => "next",
         };
         let mut arguments = FieldTable::default();
         arguments.insert("x-stream-offset".into(), AMQPValue::LongString(offset.into()));
-        let messages = channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), arguments).await?;
+        let messages =
+            channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), arguments).await?;
         Ok(Self { messages, _connection: connection })
     }
 }

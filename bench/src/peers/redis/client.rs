@@ -150,7 +150,8 @@ impl RedisTail {
         let after = match from {
             From::Earliest => FIRST.to_vec(),
             From::Latest => {
-                let last: Value = cmd("XREVRANGE").arg(&[&key, "+", "-", "COUNT", "1"]).query_async(&mut connection).await?;
+                let last: Value =
+                    cmd("XREVRANGE").arg(&[&key, "+", "-", "COUNT", "1"]).query_async(&mut connection).await?;
                 entries_of(last)?.into_iter().next().map_or_else(|| FIRST.to_vec(), |(id, _)| id)
             }
         };

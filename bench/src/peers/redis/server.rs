@@ -126,7 +126,8 @@ impl Server for RedisServer {
     async fn make(&self, topics: &Topics) -> anyhow::Result<()> {
         // The group makes its stream; publishing to many makes them as it goes.
         let mut connection = self.connection().await?;
-        let made = cmd("XGROUP").arg(&["CREATE", &topics.name(0), GROUP, "0", "MKSTREAM"]).exec_async(&mut connection).await;
+        let made =
+            cmd("XGROUP").arg(&["CREATE", &topics.name(0), GROUP, "0", "MKSTREAM"]).exec_async(&mut connection).await;
         match made {
             Err(error) if error.code() == Some("BUSYGROUP") => Ok(()),
             other => Ok(other?),
@@ -182,7 +183,7 @@ impl Server for RedisServer {
     }
 
     async fn stop(mut self: Box<Self>) -> anyhow::Result<()> {
-        // Dropped, not asked: it would write out what is about to be removed.
+        // Killed, not asked: it would write out what is about to be removed.
         self.running = None;
         Ok(std::fs::remove_dir_all(&self.dir)?)
     }

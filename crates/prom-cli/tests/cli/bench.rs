@@ -81,7 +81,8 @@ impl Hub {
 #[test]
 fn publish_tells_how_many_were_stored_and_how_durably() {
     let hub = Hub::start();
-    let report = hub.bench(&["publish", "--events", "5001", "--connections", "3", "--in-flight", "200", "--topics", "4"]);
+    let report =
+        hub.bench(&["publish", "--events", "5001", "--connections", "3", "--in-flight", "200", "--topics", "4"]);
     assert_eq!((&report["shape"], &report["interrupted"]), (&json!("publish"), &json!(false)));
     assert_eq!(report["hub"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!((&report["hub"]["url"], &report["hub"]["store"]), (&json!(hub.served.url), &json!("memory")));
@@ -100,7 +101,8 @@ fn publish_tells_how_many_were_stored_and_how_durably() {
 #[test]
 fn batches_are_published_whole() {
     let hub = Hub::start();
-    let report = hub.bench(&["publish", "--events", "1005", "--connections", "1", "--in-flight", "5", "--batch", "100"]);
+    let report =
+        hub.bench(&["publish", "--events", "1005", "--connections", "1", "--in-flight", "5", "--batch", "100"]);
     assert_eq!((report["published"]["events"].as_u64(), hub.events()), (Some(1005), 1005));
     assert_eq!(report["latency_us"]["receipt"]["count"], 11, "one receipt for each batch");
 }
@@ -222,7 +224,9 @@ fn refused_events_are_counted_and_end_the_run_with_4() {
 fn people_get_figures_and_plots() {
     let hub = Hub::start();
     let ran = hub.prom(&["bench", "latency", "--duration", "500ms", "--warm-up", "0s"]).exits(0);
-    for part in ["durable    memory 500", "to handler p50 ", "lost 0, harmed 0", "events published per second", "up to "] {
+    for part in
+        ["durable    memory 500", "to handler p50 ", "lost 0, harmed 0", "events published per second", "up to "]
+    {
         assert!(ran.stdout.contains(part), "{part:?} is missing in\n{}", ran.stdout);
     }
     assert_eq!(ran.stderr, "", "no progress where nobody watches");

@@ -13,15 +13,19 @@ use crate::subscription::lease_of;
 
 impl Session<'_> {
     pub fn deliver(&mut self, delivered: Delivered) -> Result<(), String> {
-        let Delivered { name, events, form } = delivered;
+        let Delivered { name, events, starts } = delivered;
         // What was on its way when a subscription ended is given back by the hub.
         let Some(kept) = self.work.subscriptions.get(&name).filter(|kept| kept.is_fed()) else {
             return Ok(());
         };
         let now = Instant::now();
         let mut received = Vec::with_capacity(events.len());
+        let mut starts = starts.unwrap_or_default().into_iter();
         for (text, lent) in events {
-            let event = StoredEvent::read(text, form, &mut kept.last_topic)?;
+            let event = match starts.next() {
+                Some(start) => StoredEvent::begun(text, start, &mut kept.last_topic)?,
+                None => StoredEvent::read(text, &mut kept.last_topic)?,
+            };
             if lent.is_none() && !kept.feed.is_tail() {
                 return Err("an event for a group without a lease".to_owned());
             }

@@ -76,7 +76,7 @@ mod tests {
         let text = format!(
             r#"{{"id":"01890a5d-ac96-774b-bcce-b302099a8057","ts":1,"stored_ts":{stored_ts},"topic":"{topic}","partition":0,"offset":{offset},"payload":1}}"#
         );
-        StoredEvent::read(text.into(), prom_protocol::frame::event::Form::Other, &mut None).unwrap()
+        StoredEvent::read(text.into(), &mut None).unwrap()
     }
 
     #[test]

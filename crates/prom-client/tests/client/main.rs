@@ -5,6 +5,7 @@
 mod support;
 
 mod ack;
+mod batch;
 mod close;
 mod lease;
 mod publish;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::write::{self, Object};
-use super::{FrameError, SubscriptionName, usual};
+use super::{EventStart, FrameError, SubscriptionName, usual};
 
 /// The head of an EVENT or EVENTS frame, written once per subscription and copied into each.
 #[derive(Debug, Clone)]
@@ -120,15 +120,8 @@ pub struct Delivered {
     pub name: SubscriptionName,
     /// Each event's JSON with its lease, if it has one.
     pub events: Vec<(Bytes, Option<Lent>)>,
-    pub form: Form,
-}
-
-/// How events are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// All as [`super::EventStart`] reads them, with nothing behind their payloads.
-    Usual,
-    Other,
+    /// How each of them begins, if all are written in the usual form, with nothing behind their payloads.
+    pub starts: Option<Vec<EventStart>>,
 }
 
 #[derive(Deserialize)]
@@ -176,6 +169,6 @@ impl Delivered {
         let events = fields.event.into_iter().chain(fields.events.iter().copied()).enumerate();
         let events = events.map(|(at, raw)| (text.slice_ref(raw.get().as_bytes()), lent(at))).collect();
         let name = SubscriptionName { topic: fields.topic, group: fields.group };
-        Ok(Self { name, events, form: Form::Other })
+        Ok(Self { name, events, starts: None })
     }
 }

@@ -3,35 +3,39 @@
 //! Promise: what is read here reads the same by the general way, and what is written in any other order or form is
 //! left to it. Payloads are checked like any other JSON.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use prom_types::{EpochMs, EventId, Offset};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::SubscriptionName;
-use super::event::{Context, Delivered, Form};
+use super::event::{Context, Delivered};
 
-/// The beginning of a stored event: everything before its payload, where that is all there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventStart<'a> {
+/// The beginning of a stored event: everything before its payload, where that is all there is. Texts are told by where
+/// they stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventStart {
     pub id: EventId,
     pub ts: EpochMs,
     pub stored_ts: EpochMs,
-    pub topic: &'a str,
+    pub topic: Range<usize>,
     pub partition: u32,
     pub offset: Offset,
-    pub key: Option<&'a str>,
+    pub key: Option<Range<usize>>,
     /// Where the payload begins.
     pub payload_at: usize,
 }
 
-impl<'a> EventStart<'a> {
+impl EventStart {
     /// `None` if it is written in another form, or has headers and the like.
-    pub fn read(text: &'a str) -> Option<Self> {
+    fn read(text: &str) -> Option<Self> {
         let mut rest = Rest::of(text);
         rest.skip("{\"id\":\"")?;
-        let id = EventId::parse(rest.text()?).ok()?;
-        rest.skip(",\"ts\":")?;
+        let id = EventId::parse(text.get(rest.at..rest.at + ID_BYTES)?).ok()?;
+        rest.at += ID_BYTES;
+        rest.skip("\",\"ts\":")?;
         let ts = rest.signed()?;
         rest.skip(",\"stored_ts\":")?;
         let stored_ts = rest.signed()?;
@@ -50,9 +54,13 @@ impl<'a> EventStart<'a> {
     }
 }
 
+/// The dashed form.
+const ID_BYTES: usize = 36;
+
 /// An EVENT or EVENTS frame whose events all are in the usual form, with nothing behind their payloads.
 pub(super) fn delivered(text: &Bytes) -> Option<Delivered> {
-    let mut rest = Rest::of(std::str::from_utf8(text).ok()?);
+    let whole = std::str::from_utf8(text).ok()?;
+    let mut rest = Rest::of(whole);
     let many = match rest.skip("{\"op\":\"EVENTS\",\"topic\":\"") {
         Some(()) => true,
         None => {
@@ -60,16 +68,16 @@ pub(super) fn delivered(text: &Bytes) -> Option<Delivered> {
             false
         }
     };
-    let topic = rest.text()?.to_owned();
+    let topic = whole[rest.text()?].to_owned();
     let group = match rest.skip(",\"group\":\"") {
-        Some(()) => Some(rest.text()?.to_owned()),
+        Some(()) => Some(whole[rest.text()?].to_owned()),
         None => None,
     };
     rest.skip(if many { ",\"events\":[" } else { ",\"event\":" })?;
-    let mut events = Vec::new();
+    let (mut events, mut starts) = (Vec::new(), Vec::new());
     loop {
         let begin = rest.at;
-        rest.event()?;
+        starts.push(rest.event()?);
         events.push(text.slice(begin..rest.at));
         if !many || rest.skip("]").is_some() {
             break;
@@ -83,7 +91,8 @@ pub(super) fn delivered(text: &Bytes) -> Option<Delivered> {
     rest.skip("}")?;
     let lent = |at| ctx.as_ref().map(|ctx| ctx.lent(at));
     let events = events.into_iter().enumerate().map(|(at, event)| (event, lent(at))).collect();
-    (rest.at == text.len()).then_some(Delivered { name: SubscriptionName { topic, group }, events, form: Form::Usual })
+    let name = SubscriptionName { topic, group };
+    (rest.at == text.len()).then_some(Delivered { name, events, starts: Some(starts) })
 }
 
 /// The correlation of an OK that begins as hubs write it, and what follows it.
@@ -93,9 +102,16 @@ pub(super) fn ok_corr(text: &[u8]) -> Option<(u64, &[u8])> {
 
 /// A number as JSON has it, without sign, fraction and exponent, and what follows it.
 pub(super) fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
-    let count = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    let add = |number: u64, digit: &u8| number.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
-    let number = text[..count].iter().try_fold(0, add)?;
+    /// So many digits always fit.
+    const SAFE: usize = 19;
+    let (mut number, mut count) = (0_u64, 0);
+    while let Some(digit) = text.get(count).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        number = match count < SAFE {
+            true => number * 10 + u64::from(digit),
+            false => number.checked_mul(10)?.checked_add(u64::from(digit))?,
+        };
+        count += 1;
+    }
     let is_json = count == 1 || (count > 1 && text[0] != b'0');
     is_json.then_some((number, &text[count..]))
 }
@@ -121,10 +137,10 @@ impl<'a> Rest<'a> {
     }
 
     /// A string without escapes, its opening quote already read.
-    fn text(&mut self) -> Option<&'a str> {
-        let end = self.bytes().iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-        let text = self.whole.get(self.at..self.at + end)?;
-        self.at += end;
+    fn text(&mut self) -> Option<Range<usize>> {
+        let begin = self.at;
+        self.at += self.bytes().iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
+        let text = begin..self.at;
         self.skip("\"")?;
         Some(text)
     }
@@ -144,11 +160,12 @@ impl<'a> Rest<'a> {
         }
     }
 
-    fn event(&mut self) -> Option<()> {
+    fn event(&mut self) -> Option<EventStart> {
         let start = EventStart::read(self.whole.get(self.at..)?)?;
         self.at += start.payload_at;
         self.raw()?;
-        self.skip("}")
+        self.skip("}")?;
+        Some(start)
     }
 
     /// Any JSON, checked.
@@ -186,11 +203,11 @@ mod tests {
             let usual = delivered(&text).expect("the usual form");
             let general = Delivered::read_generally(&text).unwrap();
             assert_eq!((&usual.name, &usual.events), (&general.name, &general.events));
-            assert_eq!((usual.form, general.form), (Form::Usual, Form::Other));
+            assert_eq!(usual.starts.map(|starts| starts.len()), Some(usual.events.len()));
         }
         let start = EventStart::read(EVENT).unwrap();
         assert_eq!((start.ts, start.stored_ts, start.partition, start.offset), (-5, 2, 3, 4));
-        assert_eq!((start.topic, start.key), ("a.b", Some("k")));
+        assert_eq!((&EVENT[start.topic], start.key.map(|key| &EVENT[key])), ("a.b", Some("k")));
         assert!(EVENT[start.payload_at..].starts_with("{\"a\""));
     }
 
@@ -201,6 +218,8 @@ mod tests {
             ("\"ts\":-5", "\"ts\":-0"),
             ("\"ts\":-5", "\"ts\":05"),
             ("\"ts\":-5", "\"ts\":1e3"),
+            ("\"offset\":4", "\"offset\":18446744073709551616"),
+            ("01890a5d-", "01890a5d"),
             ("\"key\":\"k\"", "\"key\":\"\\u006b\""),
             ("\"offset\":4,", "\"offset\":4,\"headers\":{\"x-a\":\"b\"},"),
             ("]}}", "]},\"tags\":[]}"),

@@ -69,10 +69,10 @@ pub fn spread(latencies: &Latencies) -> String {
     for Bucket { up_to, count } in buckets {
         let eighths = (count as f64 / most as f64 * (BAR_COLUMNS * 8) as f64).ceil() as usize;
         let mut bar: String = std::iter::repeat_n(SIDEWAYS[8], eighths / 8).collect();
-        bar.extend((eighths % 8 > 0).then(|| SIDEWAYS[eighths % 8]));
+        bar.extend((!eighths.is_multiple_of(8)).then(|| SIDEWAYS[eighths % 8]));
         let percent = count as f64 / all as f64 * 100.0;
         let share = if count > 0 && percent < 0.01 { "<0.01".to_owned() } else { format!("{percent:.2}") };
-        text.push_str(&format!("  up to {:>7} {share:>7} % {bar}", span(up_to)).trim_end());
+        text.push_str(format!("  up to {:>7} {share:>7} % {bar}", span(up_to)).trim_end());
         text.push('\n');
     }
     text
@@ -91,7 +91,15 @@ mod tests {
                 Sample { at: Duration::from_millis(tenth * 100), published, consumed: 0 }
             })
             .collect();
-        insta::assert_snapshot!(rates(&samples, |sample| sample.published).unwrap(), @"");
+        insta::assert_snapshot!(rates(&samples, |sample| sample.published).unwrap(), @r"
+        10 000 │█████████
+               │█████████
+               │█████████
+               │█████████▂▂▂▂▂▂▂▂▂▂▂
+               │████████████████████
+             0 └────────────────────
+                0                2 s
+        ");
         assert_eq!(rates(&samples, |sample| sample.consumed), None, "nothing to see");
         assert_eq!(rates(&samples[..1], |sample| sample.published), None);
         assert_eq!(rates(&[], |sample| sample.published), None);
@@ -103,7 +111,13 @@ mod tests {
         latencies.record_many(Duration::from_micros(150), 800);
         latencies.record_many(Duration::from_micros(300), 195);
         latencies.record_many(Duration::from_millis(3), 5);
-        insta::assert_snapshot!(spread(&latencies), @"");
+        insta::assert_snapshot!(spread(&latencies), @r"
+        up to  200 µs   80.00 % ████████████████████████████████████████
+        up to  500 µs   19.50 % █████████▊
+        up to    1 ms    0.00 %
+        up to    2 ms    0.00 %
+        up to    5 ms    0.50 % ▎
+        ");
         assert_eq!(spread(&Latencies::new()), "");
     }
 }

@@ -249,9 +249,7 @@ impl Answer {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Receipt>, Error>> {
         match self {
             Self::One(publishing) => Pin::new(publishing).poll(context).map_ok(Some),
-            Self::Many(publishing) => {
-                Pin::new(publishing).poll(context).map_ok(|receipts| receipts.into_iter().next())
-            }
+            Self::Many(publishing) => Pin::new(publishing).poll(context).map_ok(|receipts| receipts.into_iter().next()),
         }
     }
 }

@@ -128,3 +128,25 @@ async fn start(
         .map_err(of_client)?;
     Ok(tokio::spawn(Consumer { subscription, batch: plan.batch, judge, over }.run()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::payload::Label;
+    use super::*;
+
+    #[test]
+    fn what_was_stored_and_seen_by_nobody_is_lost() {
+        let seen = Seen::new(2);
+        let mut marker = seen.marker();
+        for number in [0, 1, 4] {
+            marker.mark(Label { publisher: 0, number, due_ns: 0 });
+        }
+        let read = |seen| Read { total: Consumed::new(Latencies::new()), seen };
+        let published =
+            [Published { sent: 5, failed: vec![2], ..Published::new() }, Published { sent: 1, ..Published::new() }];
+        assert_eq!(read(vec![seen.clone()]).lost(&published), 2, "number 3 of the one, number 0 of the other");
+        assert_eq!(read(vec![seen.clone()]).lost(&published[..1]), 1);
+        let nothing = Seen::new(2);
+        assert_eq!(read(vec![seen, nothing]).lost(&published[..1]), 1 + 4, "everybody should have got everything");
+    }
+}

@@ -45,8 +45,16 @@ impl Stage {
         }
         let warm_topics = names.topics("warm", plan.warm_up().map_or(0, |_| plan.topics.min(WARM_TOPICS)))?;
         let facts = Facts::ask(hub).await;
-        let stage =
-            Self { publishers, subscribers, facts, hub: hub.clone(), names, topics, warm_topics, remains: plan.remains };
+        let stage = Self {
+            publishers,
+            subscribers,
+            facts,
+            hub: hub.clone(),
+            names,
+            topics,
+            warm_topics,
+            remains: plan.remains,
+        };
         live.stage("making topics");
         clean::prepare(&stage.hub, &stage, stage.remains).await?;
         Ok(stage)

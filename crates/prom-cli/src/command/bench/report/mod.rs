@@ -221,7 +221,87 @@ fn points(samples: &[Sample]) -> Vec<Point> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clean::Events;
+    use super::super::consume::Consumed;
+    use super::super::facts::{ClientFacts, HubFacts};
+    use super::super::plan::{Amount, Remains};
+    use super::super::publish::Published;
     use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            shape: Shape::Both,
+            amount: Amount::Events(10),
+            warm_up: Duration::ZERO,
+            size_bytes: 256,
+            topics: 1,
+            publishers: 1,
+            subscribers: 1,
+            in_flight: 1,
+            batch: 1,
+            rate_per_s: None,
+            group: None,
+            frames: Frames::Batched,
+            remains: Remains::Nothing,
+        }
+    }
+
+    /// Ten events, all of them where they should be.
+    fn measured() -> Measured {
+        let published = Published { sent: 10, stored: 10, ..Published::new() };
+        let total = Consumed { deliveries: 10, fresh: 10, acked: 10, ..Consumed::new(Latencies::new()) };
+        Measured {
+            published,
+            publishing: Duration::from_secs(2),
+            consumed: Some(Consumption { total, elapsed: Duration::from_secs(5), lost: Some(0) }),
+            samples: Vec::new(),
+            problems: Vec::new(),
+            ending: Ending::Complete,
+        }
+    }
+
+    fn report(measured: Measured) -> Report {
+        let hub = HubFacts { url: "http://127.0.0.1:1".to_owned(), version: None, store: None };
+        let facts = Facts { hub, client: ClientFacts { version: "0", processors: 2 } };
+        let left = Left { topics: "bench.a.**".to_owned(), events: Events::Emptied, problem: None };
+        Report::new(&plan(), facts, measured, left)
+    }
+
+    fn problem(code: &str) -> Vec<Problem> {
+        vec![Problem { code: code.to_owned(), count: 3, message: "no".to_owned() }]
+    }
+
+    fn code(measured: Measured) -> String {
+        format!("{:?}", crate::exit::exit_code(&report(measured).outcome()))
+    }
+
+    #[test]
+    fn rates_are_events_by_the_time_they_took() {
+        let report = report(measured());
+        assert_eq!((report.published.per_s, report.consumed.as_ref().unwrap().per_s), (5.0, 2.0));
+        assert_eq!(report.published.payload_bytes_per_s, 5.0 * 256.0);
+        assert!(report.text().contains("10 events in 2 s: 5/s"), "{}", report.text());
+    }
+
+    #[test]
+    fn what_is_lost_harmed_refused_or_unanswered_decides_how_it_ends() {
+        let exit = |number: u8| format!("{:?}", std::process::ExitCode::from(number));
+        assert_eq!(code(measured()), exit(0));
+        for (lost, harmed) in [(1, 0), (0, 1)] {
+            let mut bad = measured();
+            let consumed = bad.consumed.as_mut().unwrap();
+            (consumed.lost, consumed.total.harmed) = (Some(lost), harmed);
+            assert_eq!(code(bad), exit(1), "{lost} {harmed}");
+        }
+        assert_eq!(code(Measured { ending: Ending::Stalled, ..measured() }), exit(1));
+        for (kind, number) in [("forbidden", 4), ("rate_limited", 4), ("no_answer", 3), ("lease_lost", 1)] {
+            assert_eq!(code(Measured { problems: problem(kind), ..measured() }), exit(number), "{kind}");
+        }
+        let interrupted = || Measured { ending: Ending::Interrupted, ..measured() };
+        assert_eq!(code(interrupted()), exit(0));
+        assert_eq!(code(Measured { problems: problem("unanswered"), ..interrupted() }), exit(0));
+        assert_eq!(code(Measured { problems: problem("forbidden"), ..interrupted() }), exit(4));
+    }
 
     #[test]
     fn points_are_few_in_order_and_end_with_the_end() {

@@ -6,8 +6,8 @@ use super::super::clean::Events;
 use super::super::latency::{Latencies, Percentiles};
 use super::super::plan::{Frames, Shape};
 use super::super::plot;
+use super::Report;
 use super::figures::{grouped, micros, span};
-use super::{Report, Sample};
 
 impl Report {
     pub fn text(&self) -> String {
@@ -20,7 +20,8 @@ impl Report {
 
     fn head(&self) -> String {
         let hub = &self.facts.hub;
-        let version = hub.version.as_deref().map_or_else(|| "version unknown".to_owned(), |version| format!("prom {version}"));
+        let version =
+            hub.version.as_deref().map_or_else(|| "version unknown".to_owned(), |version| format!("prom {version}"));
         let store = hub.store.as_deref().map_or_else(String::new, |store| format!(", {store} store"));
         let load = &self.load;
         let connections = match self.shape {
@@ -55,14 +56,22 @@ impl Report {
         let durability: Vec<String> =
             published.durability.iter().map(|(kind, count)| format!("{kind} {}", grouped(*count))).collect();
         let what = if self.shape == Shape::Consume { "backlog" } else { "published" };
-        line(text, what, &rate_line(published.events, published.elapsed_ms, published.per_s, published.payload_bytes_per_s));
+        line(
+            text,
+            what,
+            &rate_line(published.events, published.elapsed_ms, published.per_s, published.payload_bytes_per_s),
+        );
         line(text, "durable", &durability.join(", "));
         if published.failed > 0 {
             line(text, "failed", &grouped(published.failed));
         }
         if let Some(consumed) = &self.consumed {
             let what = if self.shape == Shape::FanOut { "delivered" } else { "consumed" };
-            line(text, what, &rate_line(consumed.events, consumed.elapsed_ms, consumed.per_s, consumed.payload_bytes_per_s));
+            line(
+                text,
+                what,
+                &rate_line(consumed.events, consumed.elapsed_ms, consumed.per_s, consumed.payload_bytes_per_s),
+            );
             let lost = consumed.lost.map_or_else(|| "unknown".to_owned(), grouped);
             let acked = match self.shape {
                 Shape::FanOut => String::new(),
@@ -84,10 +93,10 @@ impl Report {
 
     fn write_plots(&self, text: &mut String) {
         let drawn = &self.drawn;
-        let rates: [(&str, fn(&Sample) -> u64); 2] =
-            [("published", |sample| sample.published), ("consumed", |sample| sample.consumed)];
-        for (what, count) in rates {
-            if let Some(plot) = plot::rates(&drawn.samples, count) {
+        let published = plot::rates(&drawn.samples, |sample| sample.published);
+        let consumed = plot::rates(&drawn.samples, |sample| sample.consumed);
+        for (what, plot) in [("published", published), ("consumed", consumed)] {
+            if let Some(plot) = plot {
                 let _ = write!(text, "\nevents {what} per second\n{plot}");
             }
         }
@@ -127,7 +136,11 @@ fn line(text: &mut String, what: &str, figures: &str) {
 fn rate_line(events: u64, elapsed_ms: f64, per_s: f64, bytes_per_s: f64) -> String {
     let elapsed = span(std::time::Duration::from_secs_f64(elapsed_ms / 1e3));
     let megabytes = bytes_per_s / 1e6;
-    format!("{} events in {elapsed}: {}/s, {megabytes:.1} MB/s of payload", grouped(events), grouped(per_s.round() as u64))
+    format!(
+        "{} events in {elapsed}: {}/s, {megabytes:.1} MB/s of payload",
+        grouped(events),
+        grouped(per_s.round() as u64)
+    )
 }
 
 fn percentile_line(percentiles: &Percentiles) -> String {
