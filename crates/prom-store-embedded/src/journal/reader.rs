@@ -1,6 +1,8 @@
 //! Walking the journal after a start: every frame behind the checkpoint, in order, once.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 
 use bytes::Bytes;
 use prom_store::{Damage, StoreError};
@@ -8,7 +10,10 @@ use prom_store::{Damage, StoreError};
 use super::file::{Claim, FRAMES_AT, JournalFile, slots};
 use super::frame::{self, Frame};
 use crate::disk::Disk;
-use crate::fault::io;
+use crate::fault;
+
+/// What one thread reads of a file.
+const PART_BYTES: usize = 8 << 20;
 
 /// What the walk left behind: where to go on writing, and which files are free.
 pub(crate) struct Walked {
@@ -31,12 +36,12 @@ impl Walked {
     /// whose sync failed, left its last frame in the page cache only; written and synced again it counts.
     pub(crate) fn make_durable(&self, disk: &dyn Disk, dir: &Path) -> Result<(), StoreError> {
         if let Some((file, position, frame)) = &self.newest {
-            file.handle.write_at(frame, *position).map_err(io("writing", &file.path))?;
+            file.handle.write_at(frame, *position).map_err(fault::io("writing", &file.path))?;
         }
         for (file, _) in &self.live {
-            file.handle.sync_data().map_err(io("syncing", &file.path))?;
+            file.handle.sync_data().map_err(fault::io("syncing", &file.path))?;
         }
-        disk.sync_dir(dir).map_err(io("syncing", dir))
+        disk.sync_dir(dir).map_err(fault::io("syncing", dir))
     }
 }
 
@@ -72,9 +77,9 @@ pub(crate) fn read(
 /// Files in the order of their frames; those that end before the checkpoint are free.
 fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(JournalFile, Claim)>, StoreError> {
     let mut files = Vec::new();
-    for slot in slots(disk, dir).map_err(io("listing", dir))? {
-        let file = JournalFile::open(disk, dir, slot).map_err(io("opening", dir))?;
-        match file.claim().map_err(io("reading", &file.path))? {
+    for slot in slots(disk, dir).map_err(fault::io("listing", dir))? {
+        let file = JournalFile::open(disk, dir, slot).map_err(fault::io("opening", dir))?;
+        match file.claim().map_err(fault::io("reading", &file.path))? {
             Some(claim) => files.push((file, claim)),
             None => match first_sound_frame(&file, walked.next_frame)? {
                 Some(first_frame) => {
@@ -96,7 +101,7 @@ fn sort_files(disk: &dyn Disk, dir: &Path, walked: &mut Walked) -> Result<Vec<(J
 /// A file whose header is bad may still hold frames that count: its first one says which.
 fn first_sound_frame(file: &JournalFile, next_frame: u64) -> Result<Option<u64>, StoreError> {
     let mut header = [0; frame::HEADER_BYTES];
-    file.handle.read_at(&mut header, FRAMES_AT).map_err(io("reading", &file.path))?;
+    file.handle.read_at(&mut header, FRAMES_AT).map_err(fault::io("reading", &file.path))?;
     if frame::number(&header).is_none_or(|number| number < next_frame) {
         return Ok(None);
     }
@@ -169,9 +174,20 @@ fn lost_frames(path: &Path, position: u64, expected: u64, found: u64) -> Damage 
     }
 }
 
+/// Several parts at a time: the journal is not in the system's cache, and one read alone waits for the disk most of
+/// the time.
 fn read_whole(file: &JournalFile) -> Result<Bytes, StoreError> {
     let mut bytes = vec![0; file.capacity as usize];
-    let length = file.handle.read_at(&mut bytes, 0).map_err(io("reading", &file.path))?;
+    let read = std::thread::scope(|scope| {
+        let parts = (0u64..).step_by(PART_BYTES).zip(bytes.chunks_mut(PART_BYTES));
+        let reads: Vec<_> =
+            parts.map(|(position, part)| scope.spawn(move || file.handle.read_at(part, position))).collect();
+        let ended = |read: ScopedJoinHandle<'_, io::Result<usize>>| {
+            read.join().unwrap_or_else(|_| Err(ErrorKind::Other.into()))
+        };
+        reads.into_iter().map(ended).sum::<io::Result<usize>>()
+    });
+    let length = read.map_err(fault::io("reading", &file.path))?;
     bytes.truncate(length);
     Ok(bytes.into())
 }
