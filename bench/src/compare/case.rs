@@ -125,7 +125,7 @@ fn cases(shape: Shape, pace: Pace) -> Vec<Case> {
         point: 0.0,
     };
     let (events, backlog) = match pace {
-        Pace::Full => (2_000, 1_000_000),
+        Pace::Full => (1_000, 1_000_000),
         Pace::Quick => (200, 200_000),
     };
     match shape {

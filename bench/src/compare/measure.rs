@@ -16,6 +16,8 @@ use crate::page_cache;
 const BACKLOG_BYTES: u64 = 600 << 20;
 /// Whoever makes no progress for this long is broken, not slow.
 const PATIENCE: Duration = Duration::from_secs(240);
+/// Whoever reads slowly has less to read.
+const CATCH_UP_SECONDS: f64 = 8.0;
 /// Percentiles want more samples than a rate wants time.
 const LATENCY_LONGER: f64 = 1.5;
 
@@ -51,6 +53,7 @@ async fn under_load(server: &mut dyn Server, case: &Case, about: &About) -> anyh
         }
         Load::FanOut { readers, events } => fan_out::rate(server, PAYLOAD_BYTES, readers, events).await?,
         Load::CatchUp { events } => {
+            let events = events.min((about.consumes_per_second * CATCH_UP_SECONDS) as u64);
             fill::fill(server, &Topics::ONE, PAYLOAD_BYTES, events).await?;
             server.restart().await?;
             catch_up::rate(server, events).await?

@@ -361,4 +361,16 @@ pub(crate) mod tests {
         assert_eq!(answer(&claims[2]).unwrap().unwrap().offset, 8);
         assert!(room.try_take(10_000));
     }
+
+    #[test]
+    fn one_that_was_given_up_takes_its_answers_all_the_same() {
+        let room = Arc::new(Room::new(10, 10_000));
+        let ((mut late, late_claims), (other, claims)) = (pending(0..2, &room), pending(2..3, &room));
+        late.give_up(Duration::from_secs(1), "no answer");
+        let mut fates = (0..).map(|offset| Fate::Stored(placed(offset)));
+        assert!(late.tell_each(Durability::Os, fates.by_ref().take(2)).is_none());
+        assert!(other.tell_each(Durability::Os, fates.by_ref().take(1)).is_none());
+        assert!(matches!(answer(&late_claims[0]), Some(Err(Error::GaveUp { .. }))));
+        assert_eq!(answer(&claims[0]).unwrap().unwrap().offset, 2, "that of its own");
+    }
 }

@@ -140,6 +140,28 @@ fn latency_is_timed_for_every_event_of_a_steady_pace() {
 }
 
 #[test]
+fn a_stall_counts_for_every_event_that_was_due_in_it() {
+    let hub = Hub::start();
+    let running = hub.spawn(&["latency", "--rate", "500", "--duration", "2s", "--in-flight", "10"]);
+    let deadline = Instant::now() + DEADLINE;
+    while hub.events() == 0 {
+        assert!(Instant::now() < deadline, "nothing is published");
+    }
+    hub.served.signal("STOP");
+    // Not waiting for anything: this is the stall.
+    std::thread::sleep(Duration::from_secs(1));
+    hub.served.signal("CONT");
+    let ran = Ran::of(running.wait_with_output().unwrap()).exits(0);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    // A tenth of all and more were due in its first 700 ms, though only ten were sent.
+    for what in ["receipt", "handler"] {
+        let spans = &report["latency_us"][what];
+        assert_eq!(spans["count"], 1000);
+        assert!(spans["p90"].as_f64().unwrap() > 300_000.0, "{what}: {spans}");
+    }
+}
+
+#[test]
 fn a_fan_out_reaches_every_subscriber_with_every_event() {
     let hub = Hub::start();
     for pace in [&[][..], &["--rate", "1000"]] {

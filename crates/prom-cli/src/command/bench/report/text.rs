@@ -120,7 +120,13 @@ impl Report {
         let topics = &self.left.topics;
         let left = match (self.left.events, &self.left.problem) {
             (Events::Kept, _) => format!("topics {topics} are kept"),
-            (Events::Emptied, _) => format!("topics {topics} are emptied within a minute; the group is gone"),
+            (Events::Emptied, _) => {
+                let group = match self.shape {
+                    Shape::Publish | Shape::FanOut => "",
+                    Shape::Consume | Shape::Both | Shape::Latency => "; the group is gone",
+                };
+                format!("topics {topics} are emptied within a minute{group}")
+            }
             (Events::Remaining, problem) => {
                 format!("topics {topics} could not be emptied: {}", problem.as_deref().unwrap_or_default())
             }
