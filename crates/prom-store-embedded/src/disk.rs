@@ -29,9 +29,21 @@ pub trait Disk: Send + Sync + 'static {
     /// Makes names added to and removed from a directory durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
+    /// For making everything on the file system of `dir` durable at once; `None` where it cannot do that, or
+    /// cannot tell whether it worked. Errors since it was opened count, so it is opened before the first write.
+    fn whole(&self, _dir: &Path) -> Option<Box<dyn WholeDisk>> {
+        None
+    }
+
     /// Told when the document database below `dir`, which does its own I/O, has made everything
     /// written so far durable.
     fn documents_synced(&self, _dir: &Path) {}
+}
+
+/// A file system as a whole.
+pub trait WholeDisk: Send + Sync {
+    /// As [`DiskFile::sync_data`] of each file and [`Disk::sync_dir`] of each directory, at about the price of one.
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// Whether opening may make a file.
@@ -97,6 +109,35 @@ impl Disk for RealDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         File::open(dir)?.sync_all()
     }
+
+    #[cfg(target_os = "linux")]
+    fn whole(&self, dir: &Path) -> Option<Box<dyn WholeDisk>> {
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        match syncfs_tells_errors(&release) {
+            true => Some(Box::new(RealWhole(File::open(dir).ok()?))),
+            false => None,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+struct RealWhole(File);
+
+#[cfg(target_os = "linux")]
+impl WholeDisk for RealWhole {
+    fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.0)?)
+    }
+}
+
+/// Before Linux 5.8 `syncfs` succeeds although a write failed.
+#[cfg(target_os = "linux")]
+fn syncfs_tells_errors(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (5, 8),
+        _ => false,
+    }
 }
 
 struct RealFile {
@@ -160,6 +201,16 @@ impl DiskFile for RealFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn syncing_everything_at_once_is_trusted_only_where_it_tells_of_failed_writes() {
+        for (release, trusted) in
+            [("6.18.44-fc", true), ("5.8.0", true), ("5.7.19-generic", false), ("4.19.0", false), ("odd", false)]
+        {
+            assert_eq!(syncfs_tells_errors(release), trusted, "{release}");
+        }
+    }
 
     #[test]
     fn blocks_are_read_back_wherever_they_lie_in_memory() {

@@ -36,6 +36,6 @@ mod segment;
 mod shared;
 mod store;
 
-pub use disk::{BLOCK_BYTES, Create, Disk, DiskFile, RealDisk};
+pub use disk::{BLOCK_BYTES, Create, Disk, DiskFile, RealDisk, WholeDisk};
 pub use options::{EmbeddedOptions, Sizes, Sync};
 pub use store::EmbeddedStore;

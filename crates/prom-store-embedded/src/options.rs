@@ -50,13 +50,15 @@ pub struct Sizes {
     pub ids_in_memory: usize,
     /// Segment files kept open.
     pub open_files: usize,
+    /// Written segments from which on a checkpoint syncs the whole file system instead of each of them.
+    pub sync_whole_from: usize,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
         Self {
             first_journal_file: 4 << 20,
-            journal_file: 32 << 20,
+            journal_file: 8 << 20,
             journal_total: 1 << 30,
             segment: 128 << 20,
             segment_events: 500_000,
@@ -66,6 +68,7 @@ impl Default for Sizes {
             cache: 32 << 20,
             ids_in_memory: 1_500_000,
             open_files: 512,
+            sync_whole_from: 64,
         }
     }
 }
@@ -85,6 +88,7 @@ impl Sizes {
             cache: 4 << 10,
             ids_in_memory: 200,
             open_files: 4,
+            sync_whole_from: 3,
         }
     }
 }

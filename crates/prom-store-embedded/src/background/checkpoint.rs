@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prom_store::StoreError;
 
-use super::{BackgroundThread, manifest};
+use super::{BackgroundThread, Unsynced, manifest};
 use crate::documents::keys;
 use crate::fault::io;
 use crate::log::Log;
@@ -98,8 +98,17 @@ impl BackgroundThread {
     }
 
     fn sync_unsynced(&mut self) -> Result<(), StoreError> {
+        let unsynced = std::mem::take(&mut self.unsynced);
+        let many = unsynced.len() >= self.shared.options.sizes.sync_whole_from;
+        match self.whole.as_ref().filter(|_| many) {
+            Some(whole) => whole.sync().map_err(io("syncing the file system of", &self.shared.root)),
+            None => self.sync_each(unsynced),
+        }
+    }
+
+    fn sync_each(&self, unsynced: Unsynced) -> Result<(), StoreError> {
         let mut dirs: HashSet<PathBuf> = HashSet::new();
-        for (segment, id) in std::mem::take(&mut self.unsynced).into_values() {
+        for (segment, id) in unsynced.into_values() {
             segment.sync(&self.shared.files)?;
             dirs.insert(self.shared.segments_dir(id));
         }

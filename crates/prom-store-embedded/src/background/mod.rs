@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use prom_store::StoreError;
 
+use crate::disk::WholeDisk;
 use crate::log::Log;
 use crate::segment::Segment;
 use crate::shared::Shared;
@@ -20,10 +21,15 @@ use crate::shared::Shared;
 /// While something behind the journal cannot be written, how long until it is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// Segments by path, with their log's number.
+type Unsynced = HashMap<PathBuf, (Arc<Segment>, u32)>;
+
 pub(crate) struct BackgroundThread {
     shared: Arc<Shared>,
-    /// Segments written to since the last checkpoint, by path, with their log's number.
-    unsynced: HashMap<PathBuf, (Arc<Segment>, u32)>,
+    /// Segments written to since the last checkpoint.
+    unsynced: Unsynced,
+    /// All files at once, where that can be done.
+    whole: Option<Box<dyn WholeDisk>>,
     /// Chunks that are in segments and in memory, oldest first, with their size.
     cached: VecDeque<(Arc<Log>, u64)>,
     cached_bytes: u64,
@@ -33,7 +39,8 @@ pub(crate) struct BackgroundThread {
 
 impl BackgroundThread {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, unsynced: HashMap::new(), cached: VecDeque::new(), cached_bytes: 0, reached: 0 }
+        let whole = shared.options.disk.whole(&shared.root);
+        Self { shared, unsynced: Unsynced::new(), whole, cached: VecDeque::new(), cached_bytes: 0, reached: 0 }
     }
 
     /// Works until asked to stop; a last checkpoint makes the next start short.

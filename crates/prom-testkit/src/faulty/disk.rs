@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prom_store_embedded::{Create, Disk, DiskFile};
+use prom_store_embedded::{Create, Disk, DiskFile, WholeDisk};
 
 use super::faults::{Faults, Verdict, full};
 
@@ -49,8 +49,27 @@ impl Disk for FaultyDisk {
         self.below.sync_dir(dir)
     }
 
+    fn whole(&self, dir: &Path) -> Option<Box<dyn WholeDisk>> {
+        let below = self.below.whole(dir)?;
+        Some(Box::new(FaultyWhole { below, segments: dir.join("segments"), faults: self.faults.clone() }))
+    }
+
     fn documents_synced(&self, dir: &Path) {
         self.below.documents_synced(dir);
+    }
+}
+
+/// Only segments are synced this way, so it fails when they would.
+struct FaultyWhole {
+    below: Box<dyn WholeDisk>,
+    segments: PathBuf,
+    faults: Arc<Faults>,
+}
+
+impl WholeDisk for FaultyWhole {
+    fn sync(&self) -> io::Result<()> {
+        self.faults.before_sync(&self.segments)?;
+        self.below.sync()
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use prom_store_embedded::{Create, Disk, DiskFile};
+use prom_store_embedded::{Create, Disk, DiskFile, WholeDisk};
 use tempfile::TempDir;
 
 use super::Survival;
@@ -152,6 +152,10 @@ impl Disk for PowerLossDisk {
         Ok(())
     }
 
+    fn whole(&self, _dir: &Path) -> Option<Box<dyn WholeDisk>> {
+        Some(Box::new(self.clone()))
+    }
+
     fn documents_synced(&self, dir: &Path) {
         let Ok(place) = self.relative(dir).map(PathBuf::from) else {
             return;
@@ -165,6 +169,13 @@ impl Disk for PowerLossDisk {
             Ok(aside) => *self.0.documents.lock() = Some(Arc::new(aside)),
             Err(_) => self.cut_power_after(0),
         }
+    }
+}
+
+impl WholeDisk for PowerLossDisk {
+    fn sync(&self) -> io::Result<()> {
+        self.0.machine.lock().change()?.sync();
+        Ok(())
     }
 }
 

@@ -77,6 +77,12 @@ impl State {
         self.files.get_mut(&file).ok_or_else(not_found)
     }
 
+    /// Everything, as it is now.
+    pub(super) fn sync(&mut self) {
+        self.directories.values_mut().for_each(Names::sync);
+        self.files.values_mut().for_each(Contents::sync);
+    }
+
     /// The disk as it could be found; everything on it counts as synced.
     pub(super) fn after_power_loss(&self, survival: Survival, random: &mut Random) -> Self {
         let mut found = Self { next_file: self.next_file, ..Self::empty() };
