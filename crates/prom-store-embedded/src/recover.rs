@@ -15,7 +15,7 @@ use prom_store::{Damage, LogName, LogOptions, StoreError};
 use crate::background::manifest;
 use crate::codec::Take;
 use crate::commit::Queue;
-use crate::commit::thread::index_events;
+use crate::commit::committer::index_events;
 use crate::documents::{State, encode_document, keys};
 use crate::fault;
 use crate::journal::entry::entries;

@@ -16,8 +16,7 @@ use prom_store::{
 use prom_types::{Durability, Offset, TopicName};
 
 use crate::background::BackgroundThread;
-use crate::commit::thread::CommitThread;
-use crate::commit::{Request, TakeOver};
+use crate::commit::{CommitThread, Committer, Committing, Request, TakeOver, commit_alone};
 use crate::cursors::CursorTable;
 use crate::leases::LeaseTable;
 use crate::lock::DirectoryLock;
@@ -30,6 +29,7 @@ use crate::{compact, fault, format, log};
 /// A store in a directory of its own. See the crate's page for what is promised.
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
+    committer: Arc<Mutex<Committer>>,
     leases: LeaseTable,
     threads: Mutex<Option<Threads>>,
     closed: AtomicBool,
@@ -59,7 +59,8 @@ impl EmbeddedStore {
         let first_fence = options.clock.now_ms().unsigned_abs();
         let Recovered { shared, journal, next_log_id } = recover(root, options)?;
         let first_epoch = CursorTable::first_epoch(&shared.state)?;
-        let commit = CommitThread::new(shared.clone(), journal, next_log_id, first_epoch);
+        let committer = Arc::new(Mutex::new(Committer::new(shared.clone(), journal, next_log_id, first_epoch)));
+        let commit = CommitThread { shared: shared.clone(), committer: committer.clone() };
         let background = BackgroundThread::new(shared.clone());
         let threads = Threads {
             commit: spawn("prom-journal", root, {
@@ -80,6 +81,7 @@ impl EmbeddedStore {
         };
         Ok(Arc::new(Self {
             shared,
+            committer,
             leases: LeaseTable::new(first_fence),
             threads: Mutex::new(Some(threads)),
             closed: AtomicBool::new(false),
@@ -150,7 +152,11 @@ impl Drop for EmbeddedStore {
 #[async_trait]
 impl Store for EmbeddedStore {
     fn commit(&self, commit: Commit) -> PendingCommit {
-        self.shared.queue.push(commit)
+        let (pending, committing) = self.shared.queue.push(commit);
+        if committing == Committing::Caller {
+            commit_alone(&self.shared, &self.committer);
+        }
+        pending
     }
 
     fn durability(&self) -> Durability {

@@ -7,9 +7,10 @@ use crate::{Commit, Cursors, Documents, Leases, Logs, PendingCommit, StoreError,
 
 /// A place where events, cursors and documents are kept.
 ///
-/// `commit` is the only way in. It returns at once; the future it gives is ready when the commit is
-/// as durable as [`Store::durability`] says, or has been refused. Commits that wait together are
-/// made durable together. Dropping the future does not withdraw the commit.
+/// `commit` is the only way in. The future it gives is ready when the commit is as durable as
+/// [`Store::durability`] says, or has been refused. The call itself returns at once, or after one
+/// quick write where that serves a lone caller better than waking somebody. Commits that wait
+/// together are made durable together. Dropping the future does not withdraw the commit.
 ///
 /// Order: the appends of two commits handed over one after the other by the same caller get
 /// offsets in that order.

@@ -1,4 +1,4 @@
-//! Committing: one thread gathers what waits, makes one frame of it, syncs once, answers all.
+//! Committing: somebody gathers what waits, makes one frame of it, syncs once, answers all.
 //!
 //! ```text
 //!   callers ──▶ queue ──▶ gather ─▶ build frame ─▶ synced write ─▶ apply to memory ─▶ answer
@@ -8,10 +8,16 @@
 //!
 //! Nothing is visible to readers, and nobody is answered, before the frame is durable. If the frame
 //! fails, everything it would have changed is undone and everybody in it is told.
+//!
+//! That somebody is the journal's thread. Where callers come one at a time and the disk is quick, it is the caller
+//! itself: handing over to a thread and being woken by it costs nearly as much as the sync.
 
 mod build;
+pub(crate) mod committer;
 mod queue;
 mod slot;
-pub(crate) mod thread;
+mod thread;
 
-pub(crate) use queue::{Queue, Request, TakeOver};
+pub(crate) use committer::Committer;
+pub(crate) use queue::{Committing, Queue, Request, TakeOver};
+pub(crate) use thread::{CommitThread, commit_alone};

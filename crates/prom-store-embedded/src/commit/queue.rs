@@ -1,7 +1,7 @@
 //! What waits to be committed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -39,6 +39,17 @@ pub(crate) struct Queue {
     /// How many requests wait, for looking without the lock.
     length: AtomicUsize,
     filled: Condvar,
+    /// Whether callers came one at a time lately and a sync was quick.
+    alone: AtomicBool,
+}
+
+/// Who commits a request that was just put into the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Committing {
+    /// The thread, which is awake or was woken.
+    Thread,
+    /// The caller may try. If it cannot, it wakes the thread.
+    Caller,
 }
 
 #[derive(Default)]
@@ -71,13 +82,37 @@ fn cursor_size(change: &CursorChange) -> usize {
 }
 
 impl Queue {
-    pub(crate) fn push(&self, commit: Commit) -> PendingCommit {
+    pub(crate) fn push(&self, commit: Commit) -> (PendingCommit, Committing) {
         let (reply, pending) = PendingCommit::new();
-        self.push_request(Request { commit, take: None, trim: None, reply });
-        pending
+        // Settlements can wait for the thread: nobody should stand still for them.
+        let by_caller = !commit.appends.is_empty() && self.alone.load(Ordering::Relaxed);
+        let is_first = self.put(Request { commit, take: None, trim: None, reply });
+        match (is_first, by_caller) {
+            (true, true) => return (pending, Committing::Caller),
+            (true, false) => self.wake(),
+            (false, _) => {}
+        }
+        (pending, Committing::Thread)
     }
 
     pub(crate) fn push_request(&self, request: Request) {
+        if self.put(request) {
+            self.wake();
+        }
+    }
+
+    /// There is something for the thread to do.
+    pub(crate) fn wake(&self) {
+        self.filled.notify_one();
+    }
+
+    /// Whether the next caller, if alone, may commit by itself.
+    pub(crate) fn set_alone(&self, alone: bool) {
+        self.alone.store(alone, Ordering::Relaxed);
+    }
+
+    /// True if nothing waited before: somebody must be told.
+    fn put(&self, request: Request) -> bool {
         let size = request.size();
         let mut waiting = self.waiting.lock();
         let refusal = match (waiting.closed, waiting.bytes + size > MOST_BYTES) {
@@ -88,25 +123,16 @@ impl Queue {
         if let Some(refusal) = refusal {
             drop(waiting);
             request.reply.send(Err(refusal));
-            return;
+            return false;
         }
         waiting.bytes += size;
         waiting.requests.push(request);
-        let wake = waiting.requests.len() == 1;
         self.length.store(waiting.requests.len(), Ordering::Relaxed);
-        drop(waiting);
-        if wake {
-            self.filled.notify_one();
-        }
+        waiting.requests.len() == 1
     }
 
-    /// Everything that waits, swapped into `batch` (empty). Blocks until there is something;
-    /// `false` when the queue is closed and empty.
-    ///
-    /// Whoever was just answered is about to ask again, and a sync costs the same for one as for all:
-    /// so with `expected` callers coming back, their requests are let in first, for `patience` at most
-    /// and only while they keep coming. A lone caller never waits here.
-    pub(crate) fn take(&self, batch: &mut Vec<Request>, expected: usize, patience: Duration) -> bool {
+    /// Blocks until something waits; `false` when the queue is closed and empty.
+    pub(crate) fn wait(&self, expected: usize) -> bool {
         if expected > 1 {
             self.let_in(1, FIRST_PAUSE);
         }
@@ -117,6 +143,16 @@ impl Queue {
             }
             self.filled.wait(&mut waiting);
         }
+        true
+    }
+
+    /// Everything that waits, swapped into `batch` (empty).
+    ///
+    /// Whoever was just answered is about to ask again, and a sync costs the same for one as for all:
+    /// so with `expected` callers coming back, their requests are let in first, for `patience` at most
+    /// and only while they keep coming. A lone caller never waits here.
+    pub(crate) fn take(&self, batch: &mut Vec<Request>, expected: usize, patience: Duration) {
+        let mut waiting = self.waiting.lock();
         if waiting.requests.len() < expected && !waiting.closed {
             drop(waiting);
             self.let_in(expected, patience);
@@ -125,7 +161,6 @@ impl Queue {
         std::mem::swap(&mut waiting.requests, batch);
         waiting.bytes = 0;
         self.length.store(0, Ordering::Relaxed);
-        true
     }
 
     /// Watches the queue grow without touching its lock, which the callers need.

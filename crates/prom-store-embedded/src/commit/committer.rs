@@ -1,0 +1,272 @@
+//! The one that writes frames and changes what readers see. Whoever holds it is alone in doing so.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prom_store::{Answers, CommitError, Committed, Outcome, Reply};
+
+use super::build::Builder;
+use super::queue::Request;
+use crate::documents::keys;
+use crate::journal::Journal;
+use crate::journal::writer::WriteFault;
+use crate::log::Chunk;
+use crate::shared::Shared;
+
+/// A frame takes at most about this many bytes; what waits beyond goes into the next.
+const FRAME_BYTES: usize = 4 << 20;
+/// After a failure that could not be cut off, how long until a fresh file is tried.
+const REOPEN_AFTER: Duration = Duration::from_secs(1);
+/// A sync that takes less does not hold up a caller that waits for it by itself.
+const QUICK_SYNC: Duration = Duration::from_millis(1);
+/// How many frames between looks at how many ids are in memory.
+const COUNT_IDS_EVERY: u64 = 256;
+
+/// What a request will be told once the frame is durable: how many of the builder's places are its own.
+type Answer = Result<usize, Box<CommitError>>;
+
+pub(crate) struct Committer {
+    shared: Arc<Shared>,
+    journal: Journal,
+    builder: Builder,
+    answers: Vec<(Reply, Answer)>,
+    /// Empty between rounds; kept for its memory.
+    woken: Answers,
+    /// The journal failed, why, and when to try again.
+    failed: Option<(String, Instant)>,
+    frames: u64,
+    /// Empty between rounds; kept for its memory.
+    batch: Vec<Request>,
+    /// How many callers came together lately, and half of what the last sync took.
+    expected: usize,
+    patience: Duration,
+}
+
+impl Committer {
+    pub(crate) fn new(shared: Arc<Shared>, journal: Journal, next_log_id: u32, first_epoch: u64) -> Self {
+        Self {
+            shared,
+            journal,
+            builder: Builder::new(next_log_id, first_epoch),
+            answers: Vec::new(),
+            woken: Answers::default(),
+            failed: None,
+            frames: 0,
+            batch: Vec::new(),
+            expected: 0,
+            // Not known before the first one.
+            patience: Duration::MAX,
+        }
+    }
+
+    /// Commits everything that waits. Returns how many callers to expect the next time.
+    pub(crate) fn round(&mut self) -> usize {
+        let mut batch = std::mem::take(&mut self.batch);
+        self.shared.queue.take(&mut batch, self.expected, self.patience);
+        self.expected = batch.len().max(self.expected - self.expected.div_ceil(8));
+        let mut requests = batch.drain(..).peekable();
+        while requests.peek().is_some() {
+            self.wait_for_room();
+            self.gather(&mut requests);
+            self.commit();
+        }
+        drop(requests);
+        self.batch = batch;
+        self.shared.queue.set_alone(self.expected <= 1 && self.patience < QUICK_SYNC / 2);
+        self.expected
+    }
+
+    /// Whether a commit could have to wait for something other than its sync.
+    pub(crate) fn may_stall(&self) -> bool {
+        let sizes = &self.shared.options.sizes;
+        self.shared.background.unfilled() > sizes.fill_limit / 2
+            || self.shared.journal.releasable_bytes() > sizes.journal_total / 2
+    }
+
+    /// Events in memory and journal files are bounded: beyond, whoever publishes waits here.
+    fn wait_for_room(&self) {
+        let sizes = &self.shared.options.sizes;
+        while self.shared.background.unfilled() > sizes.fill_limit && self.shared.health.lock().reason().is_none() {
+            self.shared.background.wait_for_room(sizes.fill_limit);
+        }
+        while self.shared.journal.releasable_bytes() > sizes.journal_total
+            && self.shared.health.lock().reason().is_none()
+        {
+            self.shared.background.request(|work| work.checkpoint = true);
+            self.shared.journal.wait_for_release();
+        }
+    }
+
+    fn gather(&mut self, requests: &mut impl Iterator<Item = Request>) {
+        let now = self.shared.options.clock.now_ms();
+        let mut bytes = 0;
+        while bytes < FRAME_BYTES
+            && let Some(request) = requests.next()
+        {
+            bytes += request.size();
+            let answer = match &self.failed {
+                Some((reason, retry_at)) if Instant::now() < *retry_at => {
+                    Err(Box::new(failure(reason, Outcome::NotStored)))
+                }
+                _ => self.builder.add(&self.shared, &request, now),
+            };
+            self.answers.push((request.reply, answer));
+        }
+    }
+
+    fn commit(&mut self) {
+        let Some(frame) = self.builder.frame() else {
+            return self.answer();
+        };
+        let began = Instant::now();
+        match self.journal.append(frame) {
+            Ok(number) => {
+                self.patience = began.elapsed() / 2;
+                self.failed = None;
+                self.apply(number);
+                self.answer();
+            }
+            Err(fault) => self.fail(fault),
+        }
+        self.look_after_files();
+    }
+
+    fn answer(&mut self) {
+        let mut answers = std::mem::take(&mut self.woken);
+        let mut places = self.builder.stored.drain(..);
+        for (reply, answer) in self.answers.drain(..) {
+            let committed = answer.map(|count| Committed { stored: places.by_ref().take(count).collect() });
+            answers.put(reply, committed.map_err(|refusal| *refusal));
+        }
+        drop(places);
+        answers.wake();
+        self.woken = answers;
+    }
+
+    /// Everybody whose commit was in the frame is told; refusals stay what they were.
+    fn fail(&mut self, fault: WriteFault) {
+        self.builder.undo();
+        let (error, outcome) = match fault {
+            WriteFault::NoRoom(error) => (format!("journal: {error}"), Outcome::NotStored),
+            WriteFault::Cut(error) => (format!("journal: {error}"), Outcome::NotStored),
+            WriteFault::Unknown(error) => {
+                let reason = format!("journal: {error}; no fresh file could be begun");
+                self.failed = Some((reason.clone(), Instant::now() + REOPEN_AFTER));
+                (reason, Outcome::Unknown)
+            }
+        };
+        tracing::error!(reason = error, "a journal frame could not be made durable");
+        for (reply, answer) in self.answers.drain(..) {
+            reply.send(Err(answer.map_or_else(|refusal| *refusal, |_| failure(&error, outcome))));
+        }
+        self.builder.stored.clear();
+    }
+
+    /// Makes a durable frame visible.
+    fn apply(&mut self, frame: u64) {
+        let shared = self.shared.clone();
+        let mut applied = shared.applied.lock();
+        let effects = std::mem::take(&mut self.builder.effects);
+        for index in effects.defined {
+            let slot = self.builder.slot_at(index);
+            let mut state = slot.log.state.lock();
+            let newly_compacted = slot.options.compacted && !state.options.compacted;
+            state.latest_known &= !newly_compacted;
+            state.latest_known |= newly_compacted && state.bounds.next == 0;
+            state.id = Some(slot.id);
+            state.options = slot.options;
+            state.dirty = true;
+        }
+        let mut added = 0;
+        for index in 0..self.builder.touched().len() {
+            let index = self.builder.touched()[index];
+            added += self.apply_events(&shared, index);
+        }
+        for (name, step) in &effects.cursors {
+            if let Err(error) = shared.cursors.apply(&shared.state, name, step) {
+                // The epoch look-up for this very cursor has just brought it into memory.
+                tracing::error!(cursor = %name, %error, "a durable cursor change could not be shown");
+            }
+        }
+        shared.state.put_all(effects.documents);
+        for (index, start) in effects.trims {
+            let log = self.builder.slot_at(index).log.clone();
+            let mut state = log.state.lock();
+            applied.dropped.extend(state.trim(start));
+            let bounds = state.bounds;
+            drop(state);
+            log.announce(bounds);
+        }
+        applied.frame = frame;
+        drop(applied);
+        self.builder.clear();
+        if shared.background.add_unfilled(added) >= shared.options.sizes.fill_from {
+            shared.background.request(|work| work.fill = true);
+        }
+    }
+
+    fn apply_events(&mut self, shared: &Shared, index: usize) -> u64 {
+        let slot = self.builder.slot_at(index);
+        let chunk = slot.finish();
+        let (id, options, log) = (slot.id, slot.options, slot.log.clone());
+        let bytes = chunk.len_bytes();
+        let mut state = log.state.lock();
+        state.push(chunk.clone(), slot.last_stored_ts);
+        let bounds = state.bounds;
+        drop(state);
+        index_events(shared, id, options.compacted, &chunk);
+        log.announce(bounds);
+        bytes
+    }
+
+    fn look_after_files(&mut self) {
+        self.frames += 1;
+        if self.journal.take_rolled() {
+            self.shared.background.request(|work| work.checkpoint = true);
+        } else if self.journal.is_half_full() {
+            self.shared.background.request_once_prepare();
+        }
+        if self.frames.is_multiple_of(COUNT_IDS_EVERY) {
+            self.bound_ids();
+        }
+    }
+
+    /// Ids that sealed segments have on disk leave memory; if that is not enough, segments are sealed early.
+    fn bound_ids(&mut self) {
+        let now = self.shared.options.clock.now_ms();
+        let shared = self.shared.clone();
+        for slot in self.builder.slots() {
+            if let Err(error) = slot.ids.prune(&slot.log, &shared.files, now) {
+                tracing::warn!(log = %slot.log.name, %error, "ids stay in memory");
+            }
+        }
+        if self.builder.ids() > shared.options.sizes.ids_in_memory
+            && let Some(largest) = self.builder.slots().iter().max_by_key(|slot| slot.ids.len())
+        {
+            largest.log.state.lock().seal_early = true;
+            shared.background.request(|work| work.fill = true);
+        }
+    }
+}
+
+/// The latest offset of each key of a compacted log, and where exact ids are.
+pub(crate) fn index_events(shared: &Shared, log: u32, compacted: bool, chunk: &Chunk) {
+    if !compacted && !chunk.has_exact() {
+        return;
+    }
+    let mut changes = Vec::new();
+    for record in chunk.records() {
+        let offset = bytes::Bytes::copy_from_slice(&record.offset().to_le_bytes());
+        if record.is_exact() {
+            changes.push((keys::exact(log, record.id()), Some(offset.clone())));
+        }
+        if let Some(key) = record.key().filter(|_| compacted) {
+            changes.push((keys::latest(log, key), Some(offset)));
+        }
+    }
+    shared.state.put_all(changes);
+}
+
+fn failure(reason: &str, outcome: Outcome) -> CommitError {
+    CommitError::Failed { reason: reason.to_owned(), outcome }
+}
