@@ -1,12 +1,14 @@
-//! Our Rust client, used as its guide says: publishes under way in a window, a handler for deliveries, a tail.
+//! Our Rust client, used as its guide says for many events: publishes under way in a window, deliveries taken and
+//! acknowledged in batches, a tail.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use anyhow::Context;
 use async_trait::async_trait;
-use prom_client::{Client, Delivery, Json, NewEvent, Position, Publishing, TopicName};
+use futures::FutureExt;
+use futures::stream::{FuturesUnordered, StreamExt};
+use prom_client::{Batch, Client, Json, NewEvent, Position, Publishing, TopicName};
 
 use super::server::Membership;
 use crate::load::consume_job::ConsumeJob;
@@ -18,6 +20,8 @@ use crate::load::topics::Topics;
 /// Events lent to a consumer at once.
 const LENT: usize = 4_000;
 const BATCH: usize = 1_000;
+/// Batches of acks that are not answered yet, beyond which none is taken.
+const ACKS_UNDER_WAY: usize = 8;
 
 pub struct ClientPublisher {
     client: Client,
@@ -88,24 +92,41 @@ impl ClientConsumer {
 #[async_trait]
 impl Consumer for ClientConsumer {
     async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
-        let handle = |delivery: Delivery| {
-            match job.arrived(delivery.json().as_bytes()) {
-                Ok(()) => job.settled(1),
-                Err(wrong) => job.fail(wrong),
+        let subscribe = self.client.subscribe(&self.topic, &self.group).batch_size(BATCH).max_in_flight(LENT);
+        let mut subscription = subscribe.start().await?;
+        let mut acks = FuturesUnordered::new();
+        let over = job.over();
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut over => break,
+                Some((events, answer)) = acks.next() => {
+                    answer?;
+                    job.settled(events);
+                }
+                batch = subscription.next_batch(BATCH), if acks.len() < ACKS_UNDER_WAY => {
+                    let batch = batch.context("the subscription has ended")?;
+                    look_at(&batch, &job);
+                    let events = batch.len() as u64;
+                    acks.push(batch.ack().map(move |answer| (events, answer)));
+                }
             }
-            std::future::ready(Ok::<(), Infallible>(()))
-        };
-        let run = self.client.subscribe(&self.topic, &self.group).batch_size(BATCH).max_in_flight(LENT).run(handle);
-        let end = async {
-            job.over().await;
-            self.client.unsubscribe(&self.topic, &self.group).await
-        };
-        let (ran, ended) = tokio::join!(run, end);
-        ran?;
-        ended?;
-        // Closing waits until the acks are answered.
+        }
+        while let Some((_, answer)) = acks.next().await {
+            answer?;
+        }
+        subscription.unsubscribe().await?;
         self.client.close().await;
         Ok(())
+    }
+}
+
+fn look_at(batch: &Batch, job: &ConsumeJob) {
+    for event in batch.events() {
+        if let Err(wrong) = job.arrived(event.json().as_bytes()) {
+            job.fail(wrong);
+        }
     }
 }
 
