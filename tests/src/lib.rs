@@ -15,6 +15,7 @@ pub fn small_files() -> Sizes {
         fill_limit: 2 << 20,
         cache: 64 << 10,
         ids_in_memory: 5_000,
+        sync_whole_from: 3,
         open_files: 16,
     }
 }
