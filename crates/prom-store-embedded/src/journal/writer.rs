@@ -16,7 +16,7 @@ use crate::disk::{BLOCK_BYTES, Disk};
 use crate::options::{Sizes, Sync};
 
 /// How many free files are kept for recycling; more are removed. As many as fill up under load while a checkpoint runs.
-const KEEP_FREE: usize = 8;
+const KEEP_FREE: usize = 16;
 
 /// Files shared between the writer and whoever prepares and frees them.
 pub(crate) struct Files {
