@@ -19,12 +19,17 @@ use super::burst::Name;
 
 pub struct Inflight {
     window: usize,
-    /// Topic and partition of each log that lent something.
-    logs: Vec<(TopicName, u32)>,
+    /// Topic of each log that lent something.
+    logs: Vec<TopicName>,
+    /// Where in the list each partition of a topic is: a subscription may have thousands.
+    by_name: HashMap<TopicName, SmallVec<[LogAt; 1]>>,
     events: HashMap<Place, Lent>,
     /// Kept only where the client names events by id.
     by_id: Option<HashMap<EventId, SmallVec<[Place; 1]>>>,
 }
+
+/// A partition, and the place of its log in the list.
+type LogAt = (u32, u32);
 
 /// A log, by its place in the list, and an offset in it.
 type Place = (u32, Offset);
@@ -54,7 +59,7 @@ pub struct Found {
 impl Inflight {
     pub fn new(naming: Naming, window: usize) -> Self {
         let by_id = (naming == Naming::Id).then(HashMap::new);
-        Self { window, logs: Vec::new(), events: HashMap::new(), by_id }
+        Self { window, logs: Vec::new(), by_name: HashMap::new(), events: HashMap::new(), by_id }
     }
 
     pub fn add(&mut self, delivery: &Delivery, deadline: Duration, now: Duration) {
@@ -140,13 +145,12 @@ impl Inflight {
             Some(by_id) => by_id.get(&id)?.clone(),
             None => self.events.iter().filter(|(_, lent)| lent.id == id).map(|(place, _)| *place).collect(),
         };
-        let concrete = self.logs.iter().any(|(name, _)| **name == *topic);
-        places.into_iter().find(|(log, _)| !concrete || *self.logs[*log as usize].0 == *topic)
+        let concrete = self.by_name.contains_key(topic);
+        places.into_iter().find(|(log, _)| !concrete || *self.logs[*log as usize] == *topic)
     }
 
     fn log_named(&self, topic: &str, partition: u32) -> Option<u32> {
-        let known = self.logs.iter().position(|(name, number)| **name == *topic && *number == partition);
-        known.and_then(|at| u32::try_from(at).ok())
+        at_partition(self.by_name.get(topic)?, partition)
     }
 
     /// All that is lent of a log, in order, where that is less than the ranges name: whoever names huge
@@ -163,12 +167,16 @@ impl Inflight {
 
     fn log_of(&mut self, delivery: &Delivery) -> u32 {
         let (topic, partition) = (delivery.topic(), delivery.partition());
-        let known = self.logs.iter().position(|(name, number)| *number == partition && name == topic);
-        let at = known.unwrap_or_else(|| {
-            self.logs.push((topic.clone(), partition));
-            self.logs.len() - 1
-        });
-        u32::try_from(at).unwrap_or(u32::MAX)
+        let of_topic = match self.by_name.get_mut(&**topic) {
+            Some(of_topic) => of_topic,
+            None => self.by_name.entry(topic.clone()).or_default(),
+        };
+        at_partition(of_topic, partition).unwrap_or_else(|| {
+            let at = u32::try_from(self.logs.len()).unwrap_or(u32::MAX);
+            of_topic.push((partition, at));
+            self.logs.push(topic.clone());
+            at
+        })
     }
 
     fn forget_id(&mut self, id: EventId, place: Place) {
@@ -199,6 +207,10 @@ impl Found {
     pub fn nothing(which: &Which) -> Self {
         Self { tickets: smallvec![], names: smallvec![], missing: which.clone() }
     }
+}
+
+fn at_partition(of_topic: &[LogAt], partition: u32) -> Option<u32> {
+    of_topic.iter().find(|(number, _)| *number == partition).map(|(_, at)| *at)
 }
 
 /// What lies between the offsets that are there.
