@@ -14,17 +14,17 @@ const CALLERS: u64 = 4;
 const STEPS: u64 = 300;
 
 fn log() -> LogName {
-    LogName::new(TopicName::parse("orders.placed").unwrap(), 0)
+    LogName::new(TopicName::parse("orders.placed").expect("a name"), 0)
 }
 
 fn publish(store: &EmbeddedStore, number: u64) -> PendingCommit {
     let event = NewEvent::new(log().topic, json!({ "number": number }));
-    let event = EncodedEvent::encode(&event, EventId::derived(&format!("event {number}")), 0).unwrap();
+    let event = EncodedEvent::encode(&event, EventId::derived(&format!("event {number}")), 0).expect("a sound event");
     store.commit(Commit::append(log(), event, Dedupe::Fresh))
 }
 
 async fn offset(pending: PendingCommit) -> Offset {
-    pending.await.unwrap().stored[0].offset
+    pending.await.expect("it is durable").stored[0].offset
 }
 
 /// Pauses of all lengths, so that callers are alone at times and in each other's way at others.
