@@ -54,6 +54,8 @@ pub fn hub_frame(frame: &HubFrame) {
         HubFrame::Err { problem, subscription: Some(name), .. } => problem.write_for(&mut out, name),
         HubFrame::Events(delivered) => deliver(&mut out, delivered),
         HubFrame::Gap(name, gap) => gap.write(&mut out, name),
+        HubFrame::Assigned(name, assignment) => assignment.write_assigned(&mut out, name),
+        HubFrame::Revoked(name, assignment) => assignment.write_revoked(&mut out, name),
         HubFrame::Other(_) => return,
     }
     let text = Bytes::from(out);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::{
-    Bench, Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Publish, Serve, Subscribe, Token, Topics,
-    Why,
+    Bench, Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Partitions, Publish, Serve, Subscribe,
+    Token, Topics, Why,
 };
 use crate::exit::{Failure, Outcome};
 use crate::hub::Hub;
@@ -72,6 +72,7 @@ pub enum Command {
     Topics(Topics),
     Groups(Groups),
     Lag(Lag),
+    Partitions(Partitions),
     Cursor(Cursor),
     Why(Why),
     Export(Export),
@@ -106,6 +107,7 @@ impl Cli {
             Command::Topics(topics) => topics.run(&context).await,
             Command::Groups(groups) => groups.run(&context).await,
             Command::Lag(lag) => lag.run(&context).await,
+            Command::Partitions(partitions) => partitions.run(&context).await,
             Command::Cursor(cursor) => cursor.run(&context).await,
             Command::Why(why) => why.run(&context).await,
             Command::Export(export) => export.run(&context).await,

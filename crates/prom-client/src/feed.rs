@@ -19,6 +19,7 @@ use prom_protocol::frame::gap::Gap;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::assignment::{AssignmentChange, Assignments, Listener};
 use crate::limits::{GAPS, LONGEST_WAIT, OVERFULL, TAIL_BYTES, TAIL_EVENTS};
 use crate::settle::Lease;
 use crate::{Error, StoredEvent};
@@ -27,6 +28,7 @@ pub(crate) struct Feed {
     pub number: u64,
     pub name: SubscriptionName,
     pub kind: Kind,
+    listener: Listener,
     state: Mutex<State>,
     arrived: Notify,
 }
@@ -61,6 +63,7 @@ struct State {
     held: HashMap<u64, Held>,
     next_held: u64,
     gaps: VecDeque<Gap>,
+    assignments: Assignments,
     /// The connection was lost and the subscription made anew; not told yet.
     resubscribed: bool,
     /// The hub was asked to pause because the queue is full.
@@ -114,8 +117,8 @@ impl Received {
 }
 
 impl Feed {
-    pub fn new(number: u64, name: SubscriptionName, kind: Kind) -> Self {
-        Self { number, name, kind, state: Mutex::default(), arrived: Notify::new() }
+    pub fn new(number: u64, name: SubscriptionName, kind: Kind, listener: Listener) -> Self {
+        Self { number, name, kind, listener, state: Mutex::default(), arrived: Notify::new() }
     }
 
     pub fn is_tail(&self) -> bool {
@@ -173,6 +176,13 @@ impl Feed {
         self.arrived.notify_one();
     }
 
+    /// Partitions came or went.
+    pub fn push_assignment(&self, change: AssignmentChange) {
+        self.state.lock().assignments.note(change.clone(), self.listener.items);
+        self.arrived.notify_one();
+        self.listener.call(&change);
+    }
+
     /// The connection is gone, and with it every lease. Events of a tail have none and stay.
     pub fn interrupt(&self) {
         let mut state = self.state.lock();
@@ -180,6 +190,12 @@ impl Feed {
         if !self.is_tail() {
             state.queue.clear();
             state.queue_bytes = 0;
+        }
+        let lost = state.assignments.all_lost(self.listener.items);
+        drop(state);
+        if !lost.is_empty() {
+            self.arrived.notify_one();
+            lost.iter().for_each(|change| self.listener.call(change));
         }
     }
 
@@ -201,8 +217,10 @@ impl Feed {
                 state.queue_bytes = 0;
             }
         }
+        let lost = state.assignments.all_lost(self.listener.items);
         drop(state);
         self.arrived.notify_one();
+        lost.iter().for_each(|change| self.listener.call(change));
     }
 
     /// Leases to be renewed now, and when to look again at the latest. Renewing is taken for done.
@@ -299,6 +317,10 @@ impl Feed {
 
     pub fn take_gap(&self) -> Option<Gap> {
         self.state.lock().gaps.pop_front()
+    }
+
+    pub fn take_assignment(&self) -> Option<AssignmentChange> {
+        self.state.lock().assignments.take()
     }
 
     /// True once after each time the subscription was made anew.

@@ -40,6 +40,7 @@ mod subscription;
 mod tail;
 
 mod ack;
+mod assignment;
 mod batch;
 mod deliver;
 mod event;
@@ -57,6 +58,7 @@ mod slots;
 mod token;
 mod url;
 
+pub use assignment::AssignmentChange;
 pub use batch::Batch;
 pub use client::Client;
 pub use deliver::{Delivery, Ticket};
@@ -65,6 +67,7 @@ pub use event::StoredEvent;
 pub use options::ClientOptions;
 pub use position::Position;
 pub use prom_protocol::ErrorCode;
+pub use prom_protocol::frame::assignment::Assignment;
 pub use prom_protocol::frame::err::MaybeStored;
 pub use prom_protocol::frame::gap::Gap;
 pub use prom_protocol::frame::subscribe::{Mode, Order};
@@ -84,3 +87,8 @@ pub use tail::{Tail, TailItem, TailOptions};
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/rust-client.md")]
 struct Guide;
+
+/// Compiles the code of the guide to partitions.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/partitions.md")]
+struct PartitionsGuide;

@@ -63,6 +63,8 @@ pub const TAIL_BYTES: usize = 8 * 1024 * 1024;
 /// How many times its bound a queue may grow by what was on its way; more is a broken hub.
 pub const OVERFULL: usize = 16;
 /// Gaps that nobody asked for; the newest are kept.
+/// Changes of partitions that the application has not looked at; older ones give way to newer ones.
+pub const ASSIGNMENT_CHANGES: usize = 1024;
 pub const GAPS: usize = 256;
 /// Notices that a listener is behind; the newest are kept.
 pub const NOTICES: usize = 256;

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prom_protocol::frame::SubscriptionName;
+use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::subscribe::{Backoff, Mode, Order, SubscribeOpts};
 use prom_types::{GroupName, TopicPattern};
 use tokio::sync::oneshot;
 
+use crate::assignment::{Items, Listener};
 use crate::client::ended;
 use crate::feed::{Feed, Kind};
 use crate::limits;
@@ -24,6 +26,7 @@ pub struct Subscribe<'a> {
     topic: String,
     group: String,
     opts: SubscribeOpts,
+    listener: Listener,
     pub(crate) handling: Handling,
 }
 
@@ -69,6 +72,7 @@ impl Client {
             topic: topic.to_owned(),
             group: group.to_owned(),
             opts: SubscribeOpts::default(),
+            listener: Listener::default(),
             handling: Handling { concurrency: 1, settling: SettledBy::Result },
         }
     }
@@ -95,9 +99,16 @@ impl Subscribe<'_> {
         self
     }
 
-    /// How the events of the group are divided among its subscribers.
+    /// How the events of the group are divided among its subscribers: [`Mode::Partitioned`] gives each
+    /// partition one owner, who gets its events in order.
     pub fn mode(mut self, mode: Mode) -> Self {
         self.opts.mode = Some(mode);
+        self
+    }
+
+    /// Divides topics of one partition into so many for this group, each with one owner.
+    pub fn partitions(mut self, partitions: u32) -> Self {
+        self.opts.partitions = Some(partitions);
         self
     }
 
@@ -147,14 +158,62 @@ impl Subscribe<'_> {
         self
     }
 
-    /// A name that people see when they ask who holds an event.
+    /// A name that people see when they ask who holds an event. Partitions tend to come back to a member
+    /// that comes back under its name.
     pub fn member_id(mut self, member: impl Into<String>) -> Self {
         self.opts.member_id = Some(member.into());
         self
     }
 
+    /// What people see beside the name.
+    pub fn meta(mut self, meta: serde_json::Value) -> Self {
+        self.opts.meta = Some(meta);
+        self
+    }
+
+    /// Its share of the partitions in relation to other members, 1 unless said; 0 gets only what it pins,
+    /// as long as others take the rest.
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.opts.weight = Some(weight);
+        self
+    }
+
+    /// Partitions that go to this subscriber as long as it lives, whatever the balance.
+    pub fn pin(mut self, partitions: impl IntoIterator<Item = u32>) -> Self {
+        self.opts.pin.extend(partitions);
+        self
+    }
+
+    /// How long the hub may hear nothing of this client, not even answers to its pings, before the
+    /// partitions go to others; 15 s unless said. Handlers do not hold up those answers.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.opts.ttl_ms = Some(millis(ttl));
+        self
+    }
+
+    /// Called when partitions come, before the first of their events; must not block.
+    pub fn on_assigned(mut self, callback: impl Fn(&Assignment) + Send + Sync + 'static) -> Self {
+        self.listener.on_assigned = Some(Arc::new(callback));
+        self
+    }
+
+    /// Called when partitions go, also with the connection and with the subscription; must not block.
+    pub fn on_revoked(mut self, callback: impl Fn(&Assignment) + Send + Sync + 'static) -> Self {
+        self.listener.on_revoked = Some(Arc::new(callback));
+        self
+    }
+
+    /// Lets [`Subscription::next_item`] tell which partitions come and go.
+    pub fn tell_assignments(mut self) -> Self {
+        self.listener.items = Items::Yes;
+        self
+    }
+
     /// Joins the group; ready when the hub has agreed. While there is no connection it waits for one.
-    pub async fn start(self) -> Result<Subscription, Error> {
+    pub async fn start(mut self) -> Result<Subscription, Error> {
+        if self.listener.wants_any() {
+            self.opts.assignments = Some(true);
+        }
         let group = GroupName::parse(&self.group)?;
         for topic in std::iter::once(&self.topic).chain(&self.opts.topics) {
             TopicPattern::parse(topic)?;
@@ -165,7 +224,7 @@ impl Subscribe<'_> {
             ack_timeout: self.opts.ack_timeout_ms.map_or(limits::ACK_TIMEOUT, Duration::from_millis),
         };
         let name = SubscriptionName::new(self.topic, Some(&group));
-        let feed = Arc::new(Feed::new(core.next_number(), name, kind));
+        let feed = Arc::new(Feed::new(core.next_number(), name, kind, self.listener));
         let subscription = Subscription::new(self.client.clone(), feed.clone());
         begin(self.client, feed, self.opts).await?;
         Ok(subscription)

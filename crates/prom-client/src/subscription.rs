@@ -5,6 +5,7 @@ use std::sync::Arc;
 use prom_protocol::frame::gap::Gap;
 use tokio::sync::oneshot;
 
+use crate::assignment::AssignmentChange;
 use crate::batch::Batch;
 use crate::client::ended;
 use crate::core::Core;
@@ -33,6 +34,8 @@ pub enum Item {
     Delivery(Delivery),
     /// Events that should have come and are gone.
     Gap(Gap),
+    /// Partitions came or went; only where the subscriber wanted to be told.
+    Assignment(AssignmentChange),
     /// The connection was lost and the subscription made anew: what was delivered before is no longer
     /// leased, and comes again unless it was settled.
     Resubscribed,
@@ -88,6 +91,9 @@ impl Subscription {
         loop {
             if self.feed.take_resubscribed() {
                 return Some(Item::Resubscribed);
+            }
+            if let Some(change) = self.feed.take_assignment() {
+                return Some(Item::Assignment(change));
             }
             if let Some(gap) = self.feed.take_gap() {
                 return Some(Item::Gap(gap));

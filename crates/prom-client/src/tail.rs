@@ -7,6 +7,7 @@ use prom_protocol::frame::gap::Gap;
 use prom_protocol::frame::subscribe::SubscribeOpts;
 use prom_types::TopicPattern;
 
+use crate::assignment::Listener;
 use crate::feed::{After, Feed, Kind};
 use crate::mailbox::Command;
 use crate::subscribe::begin;
@@ -80,7 +81,7 @@ impl TailOptions<'_> {
             TopicPattern::parse(topic)?;
         }
         let name = SubscriptionName::new(self.topic, None);
-        let feed = Arc::new(Feed::new(self.client.core().next_number(), name, Kind::Tail));
+        let feed = Arc::new(Feed::new(self.client.core().next_number(), name, Kind::Tail, Listener::default()));
         let tail = Tail { client: self.client.clone(), feed: feed.clone() };
         begin(self.client, feed, self.opts).await?;
         Ok(tail)

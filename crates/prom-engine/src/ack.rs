@@ -14,11 +14,11 @@ use tokio::sync::oneshot;
 use prom_store::CursorName;
 use prom_types::Offset;
 
-use crate::Error;
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::task::{Reply, Request};
 use crate::dispatch::{LeaseId, SubscriberId};
 use crate::event::Origin;
+use crate::{Error, Mode};
 
 /// Leases of one subscriber with one dispatcher.
 pub(crate) type Leases = SmallVec<[(Offset, LeaseId); 1]>;
@@ -70,7 +70,11 @@ pub fn ack_tickets(tickets: Vec<Ticket>) -> impl Future<Output = Vec<Result<(), 
                 Some((_, _, Err(Error::NotLeased { topic, offsets }))) if offsets.contains(&ticket.offset) => {
                     Err(Error::NotLeased { topic: topic.clone(), offsets: vec![ticket.offset] })
                 }
-                Some((_, _, Ok(()) | Err(Error::NotLeased { .. }))) => Ok(()),
+                Some((_, _, Err(Error::Revoked { topic, partition, offsets }))) if offsets.contains(&ticket.offset) => {
+                    let (topic, partition) = (topic.clone(), *partition);
+                    Err(Error::Revoked { topic, partition, offsets: vec![ticket.offset] })
+                }
+                Some((_, _, Ok(()) | Err(Error::NotLeased { .. } | Error::Revoked { .. }))) => Ok(()),
                 Some((_, _, Err(error))) => Err(error.again()),
                 None => Err(Error::Closed),
             }
@@ -145,8 +149,10 @@ async fn dispatcher_ended(origin: &Origin, offsets: &[Offset]) -> Result<(), Err
             open.retain(|offset| !cursor.is_settled(*offset));
         }
     }
-    match open.is_empty() {
-        true => Ok(()),
-        false => Err(Error::NotLeased { topic: origin.log.topic.clone(), offsets: open }),
+    let topic = origin.log.topic.clone();
+    match origin.port.as_ref().map(|port| port.mode) {
+        _ if open.is_empty() => Ok(()),
+        Some(Mode::Partitioned) => Err(Error::Revoked { topic, partition: origin.log.partition, offsets: open }),
+        _ => Err(Error::NotLeased { topic, offsets: open }),
     }
 }

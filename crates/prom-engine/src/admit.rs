@@ -61,7 +61,7 @@ impl Core {
             return Err(Invalid::ReservedTopic { name }.into());
         }
         event.check()?;
-        if event.key.is_none() && settings.compaction.is_some() {
+        if event.key.is_none() && settings.compaction.is_some() && settings.key.is_none() {
             let topic = settings.name.clone();
             return Err(Error::KeyRequired { topic });
         }
@@ -95,6 +95,17 @@ impl Core {
             (None, _) => (self.ids.make(now), Dedupe::Fresh),
             (Some(id), false) => (id, Dedupe::Window),
             (Some(id), true) => (id, Dedupe::Exact),
+        };
+        let keyed;
+        let event = match (&topic.key, &event.key) {
+            (Some(program), None) => {
+                keyed = NewEvent { key: program.key_of(event)?, ..event.clone() };
+                if keyed.key.is_none() && topic.settings.compaction.is_some() {
+                    return Err(Error::KeyRequired { topic: topic.name().clone() });
+                }
+                &keyed
+            }
+            _ => event,
         };
         let partition = partition_for(&topic.settings, event, id);
         let Some(log) = topic.log(partition).cloned() else {

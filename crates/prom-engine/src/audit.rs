@@ -4,12 +4,24 @@ use prom_store::CursorName;
 use prom_types::{Invalid, NewEvent, Offset, TopicName};
 use serde_json::json;
 
-use crate::Position;
+use crate::{Position, TopicSettings};
 
 const TOPIC: &str = "system.audit";
 
 pub(crate) fn is_audit(topic: &TopicName) -> bool {
     topic.as_str() == TOPIC
+}
+
+/// A topic got more partitions.
+pub(crate) fn partitions_raised(before: &TopicSettings, after: u32) -> Result<(TopicName, NewEvent), Invalid> {
+    let topic = TopicName::parse(TOPIC)?;
+    let payload = json!({
+        "action": "raise_partitions",
+        "topic": before.name.as_str(),
+        "before": before.partitions,
+        "after": after,
+    });
+    Ok((topic.clone(), NewEvent::new(topic, payload)))
 }
 
 /// A cursor was moved by hand.

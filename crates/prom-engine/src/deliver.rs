@@ -9,11 +9,11 @@ use prom_store::{Clock, Record, Store};
 use prom_types::{GroupName, Offset, TopicName};
 use tokio::sync::mpsc;
 
-use crate::StoredEvent;
 use crate::dispatch::task::Request;
 use crate::dispatch::{LeaseId, Leased, SubscriberId};
 use crate::event::Origin;
 use crate::meters::GroupMeter;
+use crate::{Mode, StoredEvent};
 
 /// An event with its lease. It reads like the [`StoredEvent`] it holds; [`Delivery::ack`],
 /// [`Delivery::nack`] and [`Delivery::modack`] settle or extend it.
@@ -46,6 +46,7 @@ pub(crate) struct Port {
     pub group: GroupName,
     /// Changes with the group.
     pub max_attempts: AtomicU32,
+    pub mode: Mode,
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub meter: Arc<GroupMeter>,

@@ -46,6 +46,18 @@ pub enum Error {
     /// cursor. The event was or will be handed out again; do nothing more with it.
     #[error("{} of {topic} no longer leased to this subscriber; the group hands it out again", listed(.offsets))]
     NotLeased { topic: TopicName, offsets: Vec<Offset> },
+    /// The partition went to another member before this came, or the subscriber is no member any more.
+    /// Its owner has the event, or will get it; do nothing more with it.
+    #[error("{} of {topic}/{partition} no longer this member's to settle; the partition has another owner", listed(.offsets))]
+    Revoked { topic: TopicName, partition: u32, offsets: Vec<Offset> },
+    /// Its partitions went to others. Subscribe again.
+    #[error("member {member} of {group} was silent for {ttl_ms} ms, its partitions went to others; subscribe again")]
+    MemberExpired { group: GroupName, member: String, ttl_ms: u64 },
+    /// The program that makes the topic's keys has none for this event. Give it a key.
+    #[error(
+        "topic {topic} makes keys by a program, which {reason}; give the event a key, or the program what it needs"
+    )]
+    TopicKey { topic: TopicName, reason: String },
     /// Another process dispatches this group now. Subscribe again.
     #[error("the cursor of {group} in {topic}/{partition} was taken over; subscribe again")]
     Fenced { group: GroupName, topic: TopicName, partition: u32 },
@@ -108,6 +120,7 @@ impl Error {
             | Self::BadOption { .. }
             | Self::TopicChange { .. }
             | Self::GroupChange { .. }
+            | Self::TopicKey { .. }
             | Self::KeyRequired { .. }
             | Self::Filter(_)
             | Self::Payload { .. } => ErrorKind::BadRequest,
@@ -115,7 +128,9 @@ impl Error {
             | Self::UnknownGroup { .. }
             | Self::NotOfTheGroup { .. }
             | Self::UnknownEvent { .. } => ErrorKind::NotFound,
-            Self::NotLeased { .. } | Self::Fenced { .. } => ErrorKind::Fenced,
+            Self::NotLeased { .. } | Self::Fenced { .. } | Self::Revoked { .. } | Self::MemberExpired { .. } => {
+                ErrorKind::Fenced
+            }
             Self::PublishFailed { .. }
             | Self::AckFailed { .. }
             | Self::Contended { .. }
@@ -136,6 +151,9 @@ impl Error {
                 Self::Fenced { group: group.clone(), topic: topic.clone(), partition: *partition }
             }
             Self::NotLeased { topic, offsets } => Self::NotLeased { topic: topic.clone(), offsets: offsets.clone() },
+            Self::Revoked { topic, partition, offsets } => {
+                Self::Revoked { topic: topic.clone(), partition: *partition, offsets: offsets.clone() }
+            }
             Self::Closed => Self::Closed,
             other => Self::AckFailed { reason: other.to_string() },
         }

@@ -57,10 +57,14 @@ pub use dispatch::{Backoff, Order};
 pub use error::{Error, ErrorKind};
 pub use event::StoredEvent;
 pub use gap::{Gap, GapReason};
-pub use group::{Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Mode};
+pub use group::{
+    Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, Mode, PartitionOwner,
+    PartitionOwners,
+};
 pub use lag::{Lag, PartitionLag};
-pub use meters::{GroupMeters, MetersSnapshot, TopicMeters};
+pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
+pub use outlet::{Arrivals, AssignmentChange};
 pub use position::Position;
 pub use publish::{Publish, Publishing};
 pub use publish_many::{Gathered, Gathering};

@@ -45,6 +45,22 @@ pub const LONGEST_ACK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// when it is taken; below, the little that is missing is not worth a message.
 pub const FREE_WAIT_SHARE: u32 = 10;
 
+/// Into how many a group may divide a topic: each costs a queue in the one dispatcher that serves them.
+pub const VIRTUAL_PARTITIONS: u32 = 1024;
+/// How long an owner may finish what it holds of a partition that moves. Then it is taken back: one
+/// slow handler does not keep a partition from its next owner for longer.
+pub const HANDOVER: Duration = Duration::from_secs(5);
+/// A member that was not heard for so long is gone, unless it says otherwise.
+pub const MEMBER_TTL: Duration = Duration::from_secs(15);
+/// Shorter ones would take a pause of the network for an end; longer ones would hold up partitions.
+pub const SHORTEST_MEMBER_TTL: Duration = Duration::from_millis(300);
+pub const LONGEST_MEMBER_TTL: Duration = Duration::from_secs(10 * 60);
+/// How much more one member may get than another.
+pub const LARGEST_WEIGHT: u32 = 1000;
+/// Names of members and what they say about themselves are kept in memory and shown to people.
+pub const MEMBER_ID_BYTES: usize = 256;
+pub const MEMBER_META_BYTES: usize = 4096;
+
 /// Of a group, unless it or the topic says otherwise.
 pub const MAX_ATTEMPTS: u32 = 5;
 

@@ -22,20 +22,26 @@
 //! provided that a dispatcher calls [`Outlet::take_overdue`] before it lets leases expire, and with
 //! the same time.
 
+mod assignments;
+mod member;
 mod queue;
+mod taste;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::LogName;
-use prom_types::EpochMs;
+use prom_types::{EpochMs, TopicName};
 use tokio::sync::Notify;
 
+pub use self::assignments::AssignmentChange;
+use self::assignments::Assignments;
 use self::queue::Queue;
+pub(crate) use self::taste::{Taste, TellAssignments};
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::SubscriberId;
 use crate::event::Origin;
@@ -50,6 +56,10 @@ pub(crate) struct Outlet {
     pub taste: Taste,
     paused: AtomicBool,
     ended: AtomicBool,
+    /// When it was last known to be alive, in microseconds of the monotonic clock.
+    heard_micros: AtomicU64,
+    /// When somebody last looked whether it is; 0 where nobody does.
+    watched_micros: AtomicU64,
     state: Mutex<State>,
     /// For the subscriber: something is in the queue, or it ended.
     arrived: Notify,
@@ -57,14 +67,19 @@ pub(crate) struct Outlet {
     eased: Notify,
 }
 
-/// Everything that belongs to the subscriber rather than to the group.
-#[derive(Debug, Clone)]
-pub(crate) struct Taste {
-    pub batch_size: usize,
-    pub max_in_flight: usize,
-    pub ack_timeout: Duration,
-    /// A name for people.
-    pub member: Option<String>,
+/// Everything that waits for a subscriber.
+#[derive(Debug, Default)]
+pub struct Arrivals {
+    /// To be heard first.
+    pub assignments: Vec<AssignmentChange>,
+    pub gaps: Vec<Gap>,
+    pub deliveries: Vec<Delivery>,
+}
+
+impl Arrivals {
+    pub fn is_empty(&self) -> bool {
+        self.assignments.is_empty() && self.gaps.is_empty() && self.deliveries.is_empty()
+    }
 }
 
 #[derive(Default)]
@@ -87,6 +102,9 @@ struct State {
     dispatchers: HashMap<LogName, Option<Arc<Notify>>>,
     /// Those that did not let go.
     attached: usize,
+    /// The topics whose coordinators know it, with their wakes.
+    coordinators: Vec<(TopicName, Arc<Notify>)>,
+    assignments: Assignments,
     gaps: VecDeque<Gap>,
     failure: Option<Error>,
 }
@@ -98,6 +116,8 @@ impl Outlet {
             taste,
             paused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            heard_micros: AtomicU64::new(0),
+            watched_micros: AtomicU64::new(0),
             state: Mutex::default(),
             arrived: Notify::new(),
             eased: Notify::new(),
@@ -275,6 +295,25 @@ impl Outlet {
         taken
     }
 
+    /// Deliveries up to `most`, and every notice; of one moment, so that whoever writes the notices
+    /// first tells of no partition too late.
+    pub fn take_arrivals(&self, now: Duration, most: usize) -> Arrivals {
+        let mut state = self.state.lock();
+        let gaps = state.gaps.drain(..).collect();
+        let assignments = state.assignments.take();
+        let mut deliveries = Vec::with_capacity(most.min(state.queue.len()));
+        while deliveries.len() < most
+            && let Some(delivery) = self.pop(&mut state, now)
+        {
+            deliveries.push(delivery);
+        }
+        let now_ms = state.wall_ms(now);
+        self.unclog(&mut state);
+        drop(state);
+        count_taken(&deliveries, now_ms);
+        Arrivals { assignments, gaps, deliveries }
+    }
+
     pub fn take_gap(&self) -> Option<Gap> {
         self.state.lock().gaps.pop_front()
     }
@@ -335,6 +374,7 @@ impl Outlet {
     fn wake_all(&self) {
         let state = self.state.lock();
         state.dispatchers.values().flatten().for_each(|wake| wake.notify_one());
+        state.coordinators.iter().for_each(|(_, wake)| wake.notify_one());
     }
 
     /// One delivery out of the queue. Most are taken at once and keep their deadline: telling the
@@ -397,7 +437,7 @@ mod tests {
     use super::*;
 
     fn outlet(max_in_flight: usize) -> Outlet {
-        let taste = Taste { batch_size: 10, max_in_flight, ack_timeout: Duration::from_secs(1), member: None };
+        let taste = Taste { batch_size: 10, max_in_flight, ack_timeout: Duration::from_secs(1), ..Taste::default() };
         let outlet = Outlet::new(1, taste);
         outlet.state.lock().queue.expect_no_bytes();
         outlet

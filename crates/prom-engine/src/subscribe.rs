@@ -9,8 +9,8 @@ use prom_types::{GroupName, TopicPattern};
 
 use crate::bus::{Core, Phase};
 use crate::dispatch::{Backoff, Order};
-use crate::group::{Asked, Group, GroupOptions};
-use crate::outlet::{Outlet, Taste};
+use crate::group::{Asked, Group, GroupOptions, Mode};
+use crate::outlet::{Outlet, Taste, TellAssignments};
 use crate::subscription::Subscription;
 use crate::topic::Topic;
 use crate::{Bus, Error, Position, limits};
@@ -78,12 +78,7 @@ impl Bus {
             topics: vec![topic.to_owned()],
             group: group.to_owned(),
             asked: Asked::default(),
-            taste: Taste {
-                batch_size: limits::BATCH_SIZE,
-                max_in_flight: limits::MAX_IN_FLIGHT,
-                ack_timeout: limits::ACK_TIMEOUT,
-                member: None,
-            },
+            taste: Taste::default(),
             handling: Handling { concurrency: 1, settling: Settling::ByResult },
         }
     }
@@ -101,6 +96,20 @@ impl Subscribe<'_> {
     /// Where a new group begins; [`Position::Latest`] unless said.
     pub fn from(mut self, position: Position) -> Self {
         self.asked.from = Some(position);
+        self
+    }
+
+    /// [`Mode::Partitioned`]: each partition of a topic has one owner among the subscribers, who gets its
+    /// events in order; partitions move when subscribers come and go.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.asked.mode = Some(mode);
+        self
+    }
+
+    /// Divides topics of one partition into so many for this group, by the hash of the key (else the
+    /// id), each with one owner; they are settled in the topic's one cursor. Up to 1024.
+    pub fn partitions(mut self, partitions: u32) -> Self {
+        self.asked.partitions = Some(partitions);
         self
     }
 
@@ -160,14 +169,50 @@ impl Subscribe<'_> {
         self
     }
 
-    /// A name that people see when they ask who holds an event.
+    /// A name that people see when they ask who holds an event. Partitions tend to come back to a member
+    /// that comes back under its name.
     pub fn member_id(mut self, member: impl Into<String>) -> Self {
         self.taste.member = Some(member.into());
         self
     }
 
+    /// What people see beside the name: any JSON, up to 4 KiB of text.
+    pub fn meta(mut self, meta: &serde_json::Value) -> Self {
+        self.taste.meta = Some(meta.to_string());
+        self
+    }
+
+    /// Its share of the partitions in relation to other members, 1 unless said; 0 gets only what it
+    /// pins, as long as others take the rest.
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.taste.weight = weight;
+        self
+    }
+
+    /// Partitions that go to this subscriber as long as it lives, whatever the balance.
+    pub fn pin(mut self, partitions: impl IntoIterator<Item = u32>) -> Self {
+        self.taste.pins.extend(partitions);
+        self
+    }
+
+    /// Its partitions go to others when [`SubscriptionControl::heartbeat`] was not called for so long.
+    /// Without it a subscriber owns them until it ends.
+    ///
+    /// [`SubscriptionControl::heartbeat`]: crate::SubscriptionControl::heartbeat
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.taste.ttl = Some(ttl);
+        self
+    }
+
+    /// Lets [`Subscription::next_arrivals`] and [`Subscription::next_item`] tell which partitions come
+    /// and go.
+    pub fn tell_assignments(mut self) -> Self {
+        self.taste.assignments = TellAssignments::Yes;
+        self
+    }
+
     /// Joins the group and starts handing out.
-    pub async fn start(self) -> Result<Subscription, Error> {
+    pub async fn start(mut self) -> Result<Subscription, Error> {
         let core = self.bus.core();
         core.check_open()?;
         let name = GroupName::parse(&self.group)?;
@@ -183,13 +228,19 @@ impl Subscribe<'_> {
         if let Some(filter) = &self.asked.filter {
             Program::compile(filter, Limits::default())?;
         }
+        check_division(core, &topics, self.asked.partitions)?;
         let options = Arc::new(core.join_group(&name, &topics, &self.asked).await?);
+        if options.mode == Mode::Shared {
+            // Only owners have something to lose by falling silent.
+            self.taste.ttl = None;
+        }
         let live = Arc::new(Live {
             outlet: Arc::new(Outlet::new(core.next_subscriber(), self.taste)),
             group: core.groups.get(&name),
             topics,
             options,
         });
+        live.outlet.heartbeat(core.clock.monotonic());
         core.followers.add(&live);
         // After it follows new topics, so that none is missed in between.
         let there = core.topics.matching(&live.topics);
@@ -212,8 +263,51 @@ pub(crate) fn check_topics(named: usize) -> Result<(), Error> {
     }
 }
 
+/// Only a topic of one partition can be divided by a group.
+fn check_division(core: &Core, topics: &[TopicPattern], partitions: Option<u32>) -> Result<(), Error> {
+    let Some(partitions) = partitions else {
+        return Ok(());
+    };
+    let named = topics.iter().filter_map(|pattern| core.topics.get(&pattern.as_topic()?));
+    let others = named.map(|topic| topic.logs().len()).any(|own| own > 1 && own != partitions as usize);
+    match others {
+        true => Err(Error::BadOption {
+            option: "partitions",
+            asked: partitions.to_string(),
+            reason: "the topic has several partitions of its own; leave the option out",
+        }),
+        false => Ok(()),
+    }
+}
+
+fn check_member(taste: &Taste) -> Result<(), Error> {
+    let refuse = |option, asked: String, reason| Err(Error::BadOption { option, asked, reason });
+    let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    if taste.member.as_deref() == Some("") || length(&taste.member) > limits::MEMBER_ID_BYTES {
+        let asked = format!("{} bytes long", length(&taste.member));
+        return refuse("member_id", asked, "it has between 1 and 256 bytes");
+    }
+    if length(&taste.meta) > limits::MEMBER_META_BYTES {
+        let asked = format!("{} bytes long", length(&taste.meta));
+        return refuse("meta", asked, "it has at most 4096 bytes of JSON");
+    }
+    if taste.weight > limits::LARGEST_WEIGHT {
+        return refuse("weight", taste.weight.to_string(), "it is between 0 and 1000");
+    }
+    if taste.pins.len() > prom_types::limits::PARTITIONS as usize {
+        return refuse("pin", format!("a list of {}", taste.pins.len()), "a topic has at most 4096 partitions");
+    }
+    match taste.ttl {
+        Some(ttl) if !(limits::SHORTEST_MEMBER_TTL..=limits::LONGEST_MEMBER_TTL).contains(&ttl) => {
+            refuse("ttl", format!("{ttl:?}"), "it is between 300 ms and 10 min")
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_taste(taste: &Taste) -> Result<(), Error> {
     let refuse = |option, asked: String, reason| Err(Error::BadOption { option, asked, reason });
+    check_member(taste)?;
     if taste.batch_size == 0 {
         return refuse("batch_size", "0".to_owned(), "a batch has at least one event");
     }
@@ -239,6 +333,10 @@ pub(crate) struct Live {
 impl Live {
     fn attach(&self, core: &Arc<Core>, topic: &Topic) {
         if self.topics.iter().any(|pattern| pattern.matches(topic.name())) && !self.outlet.is_ended() {
+            if self.options.mode == Mode::Partitioned {
+                let desk = self.group.desk(topic.name());
+                return desk.join(core, &self.group, &self.options, &self.outlet);
+            }
             for log in topic.logs() {
                 self.group.attach(core, log, &self.options, &self.outlet);
             }

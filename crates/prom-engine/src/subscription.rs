@@ -1,10 +1,12 @@
 //! A running subscription: what the application reads from.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::ack::ack_all;
 use crate::deliver::Delivery;
-use crate::outlet::Outlet;
+use crate::outlet::{Arrivals, AssignmentChange, Outlet};
 use crate::subscribe::Live;
 use crate::{Bus, Error, Gap};
 
@@ -12,6 +14,8 @@ use crate::{Bus, Error, Gap};
 pub struct Subscription {
     bus: Bus,
     live: Arc<Live>,
+    /// Taken and not given out yet, by [`Subscription::next_item`].
+    assignments: VecDeque<AssignmentChange>,
 }
 
 /// Pauses, resumes and ends a subscription from somewhere else. Cloning costs a reference count.
@@ -24,11 +28,13 @@ pub enum Item {
     Delivery(Delivery),
     /// Events that should have come and are gone.
     Gap(Gap),
+    /// Partitions came or went; only where the subscriber wanted to be told.
+    Assignment(AssignmentChange),
 }
 
 impl Subscription {
     pub(crate) fn new(bus: Bus, live: Arc<Live>) -> Self {
-        Self { bus, live }
+        Self { bus, live, assignments: VecDeque::new() }
     }
 
     /// The next delivery; `None` when the subscription has ended (see [`Subscription::failure`]).
@@ -63,9 +69,15 @@ impl Subscription {
         }
     }
 
-    /// As [`Subscription::next`], with notices of gaps among the deliveries.
+    /// As [`Subscription::next`], with notices of gaps and of partitions among the deliveries.
     pub async fn next_item(&mut self) -> Option<Item> {
         loop {
+            if self.assignments.is_empty() {
+                self.assignments.extend(self.outlet().take_assignments());
+            }
+            if let Some(change) = self.assignments.pop_front() {
+                return Some(Item::Assignment(change));
+            }
             if let Some(gap) = self.outlet().take_gap() {
                 return Some(Item::Gap(gap));
             }
@@ -79,15 +91,14 @@ impl Subscription {
         }
     }
 
-    /// Everything that is there: deliveries up to the batch size, and gaps. Both are empty when the
-    /// subscription has ended.
-    pub async fn next_batch_and_gaps(&mut self) -> (Vec<Delivery>, Vec<Gap>) {
+    /// Everything that is there: deliveries up to the batch size, gaps, and partitions that came or
+    /// went. All are empty when the subscription has ended.
+    pub async fn next_arrivals(&mut self) -> Arrivals {
         loop {
-            let gaps = self.take_gaps();
             let now = self.bus.core().clock.monotonic();
-            let batch = self.outlet().take_many(now, self.outlet().taste.batch_size);
-            if !batch.is_empty() || !gaps.is_empty() || self.outlet().is_ended() {
-                return (batch, gaps);
+            let arrivals = self.outlet().take_arrivals(now, self.outlet().taste.batch_size);
+            if !arrivals.is_empty() || self.outlet().is_ended() {
+                return arrivals;
             }
             self.outlet().arrived().await;
         }
@@ -146,6 +157,26 @@ impl SubscriptionControl {
 
     pub fn resume(&self) {
         self.0.resume();
+    }
+
+    /// The subscriber was alive at this time of the bus's monotonic clock; see [`crate::Subscribe::ttl`].
+    pub fn heartbeat(&self, heard: Duration) {
+        self.0.heartbeat(heard);
+    }
+
+    /// Somebody looks after it from now on, and has looked at this time: it is not taken for silent
+    /// before somebody looked after its time was over.
+    pub fn watched(&self, now: Duration) {
+        self.0.set_watched(now);
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.0.is_ended()
+    }
+
+    /// How long it may go unheard, if that was said.
+    pub fn ttl(&self) -> Option<Duration> {
+        self.0.taste.ttl
     }
 
     /// Lets [`Subscription::next`] return `None`, and a handler run to its end.

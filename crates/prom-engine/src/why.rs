@@ -5,7 +5,7 @@ use prom_types::{EventId, GroupName, Offset, TopicName};
 
 use crate::dispatch::task::{Report, Request};
 use crate::dispatch::{Holdup, Limit, Status};
-use crate::{Bus, Error};
+use crate::{Bus, Error, Mode, PartitionOwners};
 
 /// The state of a group in a topic, explained.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct Why {
     pub topic: TopicName,
     pub group: GroupName,
     pub partitions: Vec<PartitionWhy>,
+    /// Where partitions have owners: who they are.
+    pub owners: Option<PartitionOwners>,
 }
 
 /// The same for one partition.
@@ -35,12 +37,30 @@ impl Bus {
     pub async fn why(&self, topic: &str, group: &str) -> Result<Why, Error> {
         let reading = self.reading(topic, group).await?;
         let running = self.core().groups.get(&reading.group);
+        let owners = match reading.options.mode {
+            Mode::Partitioned => running.desk(reading.topic.name()).owners(),
+            Mode::Shared => None,
+        };
         let mut partitions = Vec::new();
         for log in reading.topic.logs() {
             let report = running.ask(log, Request::Status).await;
-            partitions.push(self.why_here(log, &reading.group, report).await?);
+            let mut why = self.why_here(log, &reading.group, report).await?;
+            if let Some(owners) = owners.as_ref().filter(|_| why.lag_events > 0) {
+                why.explanation.push_str(&explain_owner(owners, &why));
+            }
+            partitions.push(why);
         }
-        Ok(Why { topic: reading.topic.name().clone(), group: reading.group, partitions })
+        Ok(Why { topic: reading.topic.name().clone(), group: reading.group, partitions, owners })
+    }
+
+    /// Who owns the partitions of a topic in a group; `None` in shared mode, and before anybody
+    /// subscribed here.
+    pub async fn partition_owners(&self, topic: &str, group: &str) -> Result<Option<PartitionOwners>, Error> {
+        let reading = self.reading(topic, group).await?;
+        Ok(match reading.options.mode {
+            Mode::Partitioned => self.core().groups.get(&reading.group).desk(reading.topic.name()).owners(),
+            Mode::Shared => None,
+        })
     }
 
     async fn why_here(&self, log: &LogName, group: &GroupName, report: Option<Report>) -> Result<PartitionWhy, Error> {
@@ -65,6 +85,27 @@ impl Bus {
     }
 }
 
+/// Which member the oldest event is for.
+fn explain_owner(owners: &PartitionOwners, why: &PartitionWhy) -> String {
+    let lane = why.status.as_ref().and_then(|status| status.oldest.as_ref()).and_then(|oldest| oldest.lane);
+    let number = match (owners.virtual_partitions, lane) {
+        (false, _) => why.partition,
+        (true, Some(lane)) => lane,
+        (true, None) => return String::new(),
+    };
+    let Some(partition) = owners.partitions.get(number as usize) else {
+        return String::new();
+    };
+    let kind = if owners.virtual_partitions { "virtual partition" } else { "partition" };
+    match (&partition.owner, &partition.moving_to) {
+        (Some(owner), Some(next)) => {
+            format!("; {kind} {number} moves from {owner}, who finishes what it holds, to {next}")
+        }
+        (Some(owner), None) => format!("; {kind} {number} belongs to {owner} (epoch {})", partition.epoch),
+        (None, _) => format!("; nobody owns {kind} {number}; start a member of this group"),
+    }
+}
+
 fn explain(report: &Report) -> String {
     let status = &report.status;
     let mut text = match &status.oldest {
@@ -84,6 +125,9 @@ fn explain(report: &Report) -> String {
     match status.limit {
         Some(Limit::RangesAbove) => text.push_str("; too much is settled beyond it, nothing new is read until it is"),
         Some(Limit::Waiting) => text.push_str("; too many events failed, nothing new is handed out until some succeed"),
+        Some(Limit::LookAhead) if !status.lanes.is_empty() => {
+            text.push_str("; too many events wait for owners that do not take them, or behind blocked keys");
+        }
         Some(Limit::LookAhead) => text.push_str("; too many events wait behind blocked keys"),
         None => {}
     }

@@ -16,7 +16,7 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::NotOfTheGroup { .. }
         | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
         Error::NotLeased { .. } => ErrorCode::UnknownId,
-        Error::Fenced { .. } => ErrorCode::Fenced,
+        Error::Fenced { .. } | Error::Revoked { .. } | Error::MemberExpired { .. } => ErrorCode::Fenced,
         Error::PublishFailed { .. } => ErrorCode::PublishFailed,
         Error::AckFailed { .. } => ErrorCode::AckFailed,
         Error::Contended { .. } | Error::Closed => ErrorCode::Overloaded,
@@ -30,6 +30,7 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::TopicChange { .. }
         | Error::GroupChange { .. }
         | Error::KeyRequired { .. }
+        | Error::TopicKey { .. }
         | Error::Filter(_)
         | Error::Payload { .. } => ErrorCode::BadRequest,
     }

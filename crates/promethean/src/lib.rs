@@ -30,6 +30,7 @@
 //! | --- | --- |
 //! | publish | [`Bus::publish`], [`Bus::publish_batch`], [`Publish`], [`Receipt`] |
 //! | subscribe with a group | [`Bus::subscribe`], [`Subscribe`], [`Subscription`], [`GroupOptions`] |
+//! | give each partition one owner | [`Subscribe::mode`], [`Mode::Partitioned`], [`Bus::partition_owners`] |
 //! | settle | [`Delivery::ack`], [`Delivery::nack`], [`Delivery::modack`], [`ack_all`] |
 //! | follow without a group | [`Bus::tail`], [`Tail`] |
 //! | read | [`Bus::read`], [`Bus::latest_by_key`], [`StoredEvent`] |
@@ -41,10 +42,11 @@
 //! lives here.
 
 pub use prom_engine::{
-    Backoff, Bus, BusOptions, Compaction, CursorInfo, Delivery, Error, ErrorKind, Expiry, Gap, GapReason, GroupChange,
-    GroupInfo, GroupOptions, GroupSubscription, Item, Lag, Mode, NewTopics, Order, Page, PartitionInfo, PartitionLag,
-    PartitionWhy, Position, Publish, Publishing, Retained, Retention, StoredEvent, Subscribe, Subscription,
-    SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicSettings, Why, ack_all,
+    Arrivals, AssignmentChange, Backoff, Bus, BusOptions, Compaction, CursorInfo, Delivery, Error, ErrorKind, Expiry,
+    Gap, GapReason, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Item, Lag, MemberStatus, Mode, NewTopics,
+    Order, Page, PartitionInfo, PartitionLag, PartitionOwner, PartitionOwners, PartitionWhy, Position, Publish,
+    Publishing, Retained, Retention, StoredEvent, Subscribe, Subscription, SubscriptionControl, Tail, TailOptions,
+    Ticket, TopicInfo, TopicSettings, Why, ack_all,
 };
 pub use prom_store::{Clock, MemoryStore, Outcome, Store, StoreError, SystemClock};
 pub use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes, Sync};

@@ -1,10 +1,11 @@
 /**
- * Partitions inside of one subscriber: events are spread over so many lanes by their key, each lane works through its events
- * one after the other, and lanes do not wait for each other.
+ * A member of a group that divides a topic into partitions of its own: each partition has one owner among the members, and
+ * inside of a member each works through its events one after the other, without waiting for the others.
  *
- * Promises: a key is always in the same lane, which is `partitionOf(key, partitions)`; without a key the id decides. The group
- * keeps the order of each key (`order: "key"`), also across subscribers. It does not give partitions to members: every
- * subscriber has all lanes for what it is lent. An event that fails comes again later, and its lane goes on with other keys.
+ * Promises: a key is always in the same partition, which is `partitionOf(key, partitions)`; without a key the id decides. Two
+ * members never have the same partition at a time; `onAssigned` and `onRevoked` in the options tell which come and go. The group
+ * keeps the order of each key (`order: "key"`). An event that fails comes again later, and its partition goes on with other keys.
+ * With `mode: "shared"` in the options nobody owns a partition, and every member has all of them for what it is lent.
  */
 
 import { partitionOf } from "@promethean/client";
@@ -33,5 +34,7 @@ export function startPartitioned(client, topic, group, partitions, handler, opti
     return done;
   };
   const concurrency = partitions * DEPTH;
-  return client.subscribe(nameOf(topic), group, inLane, { from: "earliest", order: "key", concurrency, ...options });
+  const owned = options?.mode === "shared" ? {} : /** @type {const} */ ({ mode: "partitioned", partitions });
+  const defaults = /** @type {const} */ ({ from: "earliest", order: "key" });
+  return client.subscribe(nameOf(topic), group, inLane, { ...defaults, concurrency, ...owned, ...options });
 }

@@ -21,7 +21,7 @@ export type { NackOptions } from "./nack.js";
 export type { ClientOptions, GroupOptions, PositionOptions, SubscribeOptions, TailOptions, Token } from "./options.js";
 export { partitionOf } from "./partition-of.js";
 export { type Action, type Effect, Policy, PolicyError, type Rule, scopesToRules } from "./policy.js";
-export type { Gap, Notice, NoticeListener, State } from "./state.js";
+export type { Assignment, Gap, Notice, NoticeListener, State } from "./state.js";
 export { Subscription } from "./subscription.js";
 export { isGroupName, isReservedTopic, isTopicName } from "./topic-name.js";
 export { hasWildcard, isTopicPattern, topicMatches } from "./topic-pattern.js";

@@ -16,7 +16,7 @@ import { Delivery, type Lot } from "./deliver.js";
 import type { PromError } from "./error.js";
 import type { EventEnvelope } from "./event.js";
 import { LONGEST_WAIT_MS, OVERFULL, TAIL_BYTES, TAIL_EVENTS } from "./limits.js";
-import { callOutside, type Gap } from "./state.js";
+import { type Assignment, callOutside, type Gap } from "./state.js";
 
 /** How full a push left the queue; `overfull`: the hub does not keep to the window. */
 export type Fill = "room" | "full" | "overfull";
@@ -28,6 +28,8 @@ export interface FeedFacts {
   readonly maxInFlight: number;
   readonly ackTimeoutMs: number;
   readonly onGap: ((gap: Gap) => void) | undefined;
+  readonly onAssigned: ((assignment: Assignment) => void) | undefined;
+  readonly onRevoked: ((assignment: Assignment) => void) | undefined;
 }
 
 export class Feed {
@@ -46,6 +48,8 @@ export class Feed {
   readonly #held = new Set<Delivery>();
   /** The hub was asked to pause because the queue is full. */
   #isThrottled = false;
+  /** By topic: what this member owns, as far as it was told. */
+  readonly #owned = new Map<string, Set<number>>();
 
   constructor(
     readonly facts: FeedFacts,
@@ -82,10 +86,32 @@ export class Feed {
     if (onGap !== undefined) callOutside(() => onGap(gap));
   }
 
-  /** The connection is gone, and with it every lease. Events of a tail have none and stay. */
+  assigned(assignment: Assignment): void {
+    const owned = this.#owned.get(assignment.topic) ?? new Set<number>();
+    for (const partition of assignment.partitions) owned.add(partition);
+    this.#owned.set(assignment.topic, owned);
+    const { onAssigned } = this.facts;
+    if (onAssigned !== undefined) callOutside(() => onAssigned(assignment));
+  }
+
+  revoked(assignment: Assignment): void {
+    const owned = this.#owned.get(assignment.topic);
+    for (const partition of assignment.partitions) owned?.delete(partition);
+    const { onRevoked } = this.facts;
+    if (onRevoked !== undefined) callOutside(() => onRevoked(assignment));
+  }
+
+  /** The connection is gone, and with it every lease and every partition. Events of a tail have no lease and stay. */
   interrupt(): void {
     this.#held.clear();
     if (!this.isTail) this.#clear();
+    this.#loseAll();
+  }
+
+  #loseAll(): void {
+    const lost = [...this.#owned].filter(([, partitions]) => partitions.size > 0);
+    this.#owned.clear();
+    for (const [topic, partitions] of lost) this.revoked({ topic, partitions: [...partitions] });
   }
 
   /** Nothing more comes. What was not taken is given back by the hub. */
@@ -93,6 +119,7 @@ export class Feed {
     if (this.ended !== undefined) return;
     this.ended = { error };
     if (!this.isTail) this.#clear();
+    this.#loseAll();
     this.onArrived();
   }
 

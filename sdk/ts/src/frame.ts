@@ -69,7 +69,16 @@ export interface GapFrame {
   readonly reason: string;
 }
 
-export type HubFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | GapFrame;
+/** Partitions that this member got, or has to let go of. */
+export interface AssignmentFrame {
+  readonly op: "ASSIGNED" | "REVOKED";
+  readonly topic: string;
+  readonly group?: string;
+  readonly event_topic: string;
+  readonly partitions: readonly number[];
+}
+
+export type HubFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | GapFrame | AssignmentFrame;
 
 /** Throws where it is no JSON object with an `op`. */
 export function readFrame(text: string): HubFrame {

@@ -1,7 +1,7 @@
 /** How a client connects and behaves, and what a subscriber may ask for. */
 
 import * as limits from "./limits.js";
-import type { Gap, NoticeListener } from "./state.js";
+import type { Assignment, Gap, NoticeListener } from "./state.js";
 import type { Transport } from "./transport/transport.js";
 
 /** A token, or a function that gives one: called at every connect and before the last one expires. */
@@ -82,7 +82,7 @@ export interface PositionOptions {
 
 /** Of the group: set by its first subscriber. Whoever asks for something else later is refused with `bad_request`. */
 export interface GroupOptions extends PositionOptions {
-  /** How events are divided among subscribers. `partitioned` is refused by hubs that do not have it yet. */
+  /** How events are divided among subscribers; `partitioned`: each partition has one owner, who gets it in order. */
   readonly mode?: "shared" | "partitioned";
   /** `key`: an event waits while an earlier one of its key is not settled. */
   readonly order?: "none" | "key";
@@ -92,7 +92,7 @@ export interface GroupOptions extends PositionOptions {
   readonly maxAttempts?: number;
   /** The wait after a failure, doubling from the first to the longest. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
-  /** Partitions of the group's own, with `mode: "partitioned"`. */
+  /** Into how many the group divides topics of one partition, with `mode: "partitioned"`; by the hash of the key. */
   readonly partitions?: number;
   /** Milliseconds without a subscriber after which the group is deleted. */
   readonly expireAfter?: number;
@@ -119,8 +119,23 @@ export interface SubscribeOptions<Pattern extends string = string> extends Group
    * half time.
    */
   readonly ackTimeoutMs?: number;
-  /** A name that people see when they ask who holds an event. */
+  /** A name that people see when they ask who holds an event; partitions tend to come back to it. */
   readonly memberId?: string;
+  /** What people see beside the name: any JSON. */
+  readonly meta?: unknown;
+  /** The share of the partitions in relation to other members, 1 unless said; 0 gets only what it pins. */
+  readonly weight?: number;
+  /** Partitions that go to this member as long as it lives. */
+  readonly pin?: readonly number[];
+  /** How long the hub may hear nothing of this client before its partitions go to others; 15 s unless said. */
+  readonly ttlMs?: number;
+  /** Partitions that came, before the first of their events. */
+  readonly onAssigned?: (assignment: Assignment) => void;
+  /**
+   * Partitions that go, also with the connection and with the subscription. What is in hand can still be settled for a short while; then the hub
+   * gives it to the next owner, and settling it is refused.
+   */
+  readonly onRevoked?: (assignment: Assignment) => void;
   /** Read every event in the newest version of its schema, where the hub has that. */
   readonly normalize?: boolean;
   /** Handlers that run at the same time; one unless said. */

@@ -16,6 +16,13 @@ export interface Gap {
   readonly reason: string;
 }
 
+/** Partitions of one topic, of which a member of a partitioned group is the only one to get events. */
+export interface Assignment {
+  /** The topic they are of. */
+  readonly topic: string;
+  readonly partitions: readonly number[];
+}
+
 /** Something that happened. */
 export type Notice =
   | {

@@ -32,6 +32,8 @@ export function begin(
     maxInFlight: options.maxInFlight ?? MAX_IN_FLIGHT,
     ackTimeoutMs: options.ackTimeoutMs ?? ACK_TIMEOUT_MS,
     onGap: options.onGap,
+    onAssigned: options.onAssigned,
+    onRevoked: options.onRevoked,
   };
   const feed = new Feed(facts, connection.settlements);
   feed.onRefill = () => connection.subscriptions.throttle(feed, false);
@@ -45,7 +47,17 @@ export function begin(
 
 const OF_EVERY_SUBSCRIBER = ["from", "ts", "afterId", "offset", "topics"] as const;
 const OF_A_GROUP = ["mode", "order", "filter", "maxAttempts", "backoff", "partitions", "expireAfter"] as const;
-const OF_A_MEMBER = ["batchSize", "maxInFlight", "ackTimeoutMs", "normalize", "memberId"] as const;
+const OF_A_MEMBER = [
+  "batchSize",
+  "maxInFlight",
+  "ackTimeoutMs",
+  "normalize",
+  "memberId",
+  "meta",
+  "weight",
+  "pin",
+  "ttlMs",
+] as const;
 
 /** What goes into the frame; the hub judges the values. */
 function wireOptions(topic: string, group: string | undefined, options: SubscribeOptions): WireOptions {
@@ -58,5 +70,7 @@ function wireOptions(topic: string, group: string | undefined, options: Subscrib
   }
   const wanted = group === undefined ? OF_EVERY_SUBSCRIBER : [...OF_EVERY_SUBSCRIBER, ...OF_A_GROUP, ...OF_A_MEMBER];
   const given = wanted.filter((name) => options[name] !== undefined);
-  return Object.fromEntries(given.map((name) => [name, options[name]]));
+  const wire = Object.fromEntries(given.map((name) => [name, options[name]]));
+  const isTold = group !== undefined && (options.onAssigned !== undefined || options.onRevoked !== undefined);
+  return isTold ? { ...wire, assignments: true } : wire;
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use prom_transform::{Limits, Program};
 use prom_types::{TopicName, limits};
 
 use super::section::Section;
@@ -11,8 +12,10 @@ use super::value;
 pub const TEXT: &str = r#"# A topic that exists from the start; once for each. What is left out has its default. Unset: no topic is declared.
 #[[topic]]
 #name = "heartbeat.received"
-# Events of one key stay in one partition and in order. Raised later, never lowered. Default: 1.
+# Events of one key stay in one partition and in order. Raised later (keys then move), never lowered. Default: 1.
 #partitions = 4
+# A jq program over the event that makes its key where the publisher gives none. Default: no key.
+#key = ".payload.processId"
 # How long events stay, by age, by size per partition, or both. Default: for ever.
 #retention = { age = "3d", size = "10GB" }
 # Whether only the latest event of each key has to stay: true, false, or { tombstone_grace = "24h" }, which says how
@@ -26,6 +29,7 @@ pub const TEXT: &str = r#"# A topic that exists from the start; once for each. W
 pub struct Topic {
     pub name: TopicName,
     pub partitions: u32,
+    pub key: Option<String>,
     pub retention: Retention,
     pub compaction: Compaction,
     pub max_attempts: Option<u32>,
@@ -47,16 +51,23 @@ impl Topic {
         if !section.has("name") {
             section.complain("a [[topic]] needs a `name`");
         }
-        let (mut partitions, mut max_attempts) = (1, None);
+        let (mut partitions, mut max_attempts, mut key) = (1, None, None);
         let mut retention = Retention::default();
         section.set("partitions", &mut partitions, value::number(1..=limits::PARTITIONS));
+        section.set_some("key", &mut key, |value| {
+            let program = value::text(value)?;
+            match Program::compile(&program, Limits::default()) {
+                Ok(_) => Ok(program),
+                Err(error) => Err(format!("not a valid jq program: {error}")),
+            }
+        });
         section.table("retention", "[[topic]] retention", |section| retention.read(section));
         let compaction = read_compaction(section);
         section.set_some("max_attempts", &mut max_attempts, value::number(1..=u32::MAX));
-        for later in ["key", "snapshot", "schema", "dual_write", "dlq"] {
+        for later in ["snapshot", "schema", "dual_write", "dlq"] {
             section.not_yet(later);
         }
-        Some(Self { name: name?, partitions, retention, compaction, max_attempts })
+        Some(Self { name: name?, partitions, key, retention, compaction, max_attempts })
     }
 }
 

@@ -20,6 +20,7 @@ pub fn topic(declared: &config::Topic) -> Result<TopicSettings, prom_engine::Err
     let mut settings = TopicSettings::new(declared.name.as_str())?.partitions(declared.partitions);
     settings.retention = retention(&declared.retention);
     settings.max_attempts = declared.max_attempts;
+    settings.key = declared.key.clone();
     match declared.compaction {
         config::Compaction::Off => {}
         config::Compaction::On { tombstone_grace: None } => settings = settings.compacted(),
@@ -122,6 +123,7 @@ mod tests {
         let declared = config::Topic {
             name: prom_types::TopicName::parse("process.state").unwrap(),
             partitions: 3,
+            key: Some(".payload.id".to_owned()),
             retention: config::Retention { age: Some(Duration::from_secs(1)), size_bytes: Some(2) },
             compaction: config::Compaction::On { tombstone_grace: Some(Duration::from_secs(4)) },
             max_attempts: Some(5),

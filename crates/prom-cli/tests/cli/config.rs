@@ -52,7 +52,9 @@ fn a_hub_without_auth_refuses_to_listen_for_other_machines() {
 }
 
 #[test]
-fn mongo_is_announced_for_later() {
-    let ran = prom(&["serve", "--store", "mongo", "--mongo", "mongodb://127.0.0.1:1"]).exits(2);
-    assert!(ran.stderr.contains("later version"), "{}", ran.stderr);
+fn a_hub_on_mongodb_asks_where_that_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = prom_in(folder.path(), &["serve", "--store", "mongo"], &[]).exits(2);
+    assert!(ran.stderr.contains("needs to know where MongoDB is"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--mongo mongodb://") && ran.stderr.contains("MONGO_URL"), "{}", ran.stderr);
 }

@@ -200,7 +200,7 @@ fn a_topic_keeps_the_settings_that_are_not_named() {
     let asked = hub.asked();
     assert_eq!(asked.line, "PUT /topics/orders.placed");
     let sent: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
-    let expected = serde_json::json!({"partitions": 4, "compaction": null, "max_attempts": null,
+    let expected = serde_json::json!({"partitions": 4, "key": null, "compaction": null, "max_attempts": null,
         "retention": {"age_ms": 86_400_000, "size_bytes": 10_000_000_000u64}});
     assert_eq!(sent, expected);
 }

@@ -11,6 +11,7 @@ use super::publish::kind_of;
 use super::session::Session;
 use super::subscriptions::answer;
 use crate::Error;
+use crate::assignment::AssignmentChange;
 
 impl Session<'_> {
     /// An error means that the hub does not keep to the protocol: the connection cannot go on.
@@ -19,6 +20,14 @@ impl Session<'_> {
             HubFrame::Events(delivered) => self.deliver(delivered),
             HubFrame::Gap(name, gap) => {
                 self.hear_gap(&name, gap);
+                Ok(())
+            }
+            HubFrame::Assigned(name, assignment) => {
+                self.hear_assignment(&name, AssignmentChange::Assigned(assignment));
+                Ok(())
+            }
+            HubFrame::Revoked(name, assignment) => {
+                self.hear_assignment(&name, AssignmentChange::Revoked(assignment));
                 Ok(())
             }
             HubFrame::Ok(done) => {

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::session::Session;
 use crate::StoredEvent;
+use crate::assignment::AssignmentChange;
 use crate::feed::{Fill, Kind, Received};
 use crate::settle::{Settlement, Verdict};
 use crate::subscription::lease_of;
@@ -53,6 +54,12 @@ impl Session<'_> {
         if let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.is_fed()) {
             self.work.core.teller.tell_gap(name, &gap);
             kept.feed.push_gap(gap);
+        }
+    }
+
+    pub fn hear_assignment(&mut self, name: &SubscriptionName, change: AssignmentChange) {
+        if let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.is_fed()) {
+            kept.feed.push_assignment(change);
         }
     }
 

@@ -119,7 +119,7 @@ async fn a_hub_that_talks_nonsense_is_left_and_connected_to_again() {
     peer.receipt(&again, 0).await;
     within(publishing).await.unwrap();
     // What a newer hub may say is no nonsense.
-    peer.send(json!({"op": "ASSIGNED", "topic": "a", "partitions": [1]})).await;
+    peer.send(json!({"op": "PROMOTED", "topic": "a", "ranks": [1]})).await;
     peer.ping().await;
     assert!(peer.is_quiet().await);
     assert_eq!(peer.pongs, 1, "pings are answered");

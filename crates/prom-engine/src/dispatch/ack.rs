@@ -30,7 +30,7 @@ impl Dispatcher {
         if offset < self.progress.floor() {
             return Ok(Settled::AlreadySettled);
         }
-        self.settle_event(offset, event.key);
+        self.settle_event(offset, event.key, event.lane);
         Ok(Settled::Now)
     }
 

@@ -19,16 +19,23 @@ impl Dispatcher {
 
         let mut unblocked = Vec::new();
         while let Some(fresh) = self.ready.pop_front_if(|fresh| fresh.offset < start) {
-            unblocked.push(fresh.key);
+            unblocked.push((fresh.key, 0));
+        }
+        if let Some(lanes) = &mut self.lanes {
+            lanes.forget_before(start, &mut unblocked);
         }
         for offset in self.unsettled.offsets_where(|offset, _| offset < start) {
-            unblocked.push(match self.unsettled.get(offset).map(|event| event.state) {
-                Some(State::Leased(_)) => self.unsettled.take_key(offset),
+            let Some(event) = self.unsettled.get(offset).copied() else {
+                continue;
+            };
+            let key = match event.state {
+                State::Leased(_) => self.unsettled.take_key(offset),
                 _ => self.unsettled.take(offset).and_then(|event| event.key),
-            });
+            };
+            unblocked.push((key, event.lane));
         }
         self.keys.forget_before(start);
-        unblocked.into_iter().for_each(|key| self.unblock(key));
+        unblocked.into_iter().for_each(|(key, lane)| self.unblock(key, lane));
         self.skip_what_is_settled();
     }
 }

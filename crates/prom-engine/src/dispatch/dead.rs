@@ -43,7 +43,7 @@ impl Dispatcher {
         if let Some(event) = self.take_taken(offset) {
             self.forget_failures(offset..offset + 1);
             self.progress.settle(offset..offset + 1);
-            self.unblock(event.key);
+            self.unblock(event.key, event.lane);
         }
     }
 

@@ -13,7 +13,7 @@ impl Dispatcher {
             self.subscribers.release(lease.subscriber);
             if offset >= self.progress.floor() {
                 let reason = "it was not settled before its deadline".to_owned();
-                self.fail(now, offset, event.key, Some(reason), None);
+                self.fail(now, offset, event, Some(reason), None);
             }
         }
         while let Some((offset, event)) = self.unsettled.take_waited(now) {

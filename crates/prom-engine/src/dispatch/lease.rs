@@ -30,19 +30,33 @@ impl Dispatcher {
             return;
         };
         let deadline = now.saturating_add(ack_timeout);
+        if self.lanes.is_some() {
+            return self.lease_of_lanes(subscriber, deadline, room, out);
+        }
         for _ in 0..room {
             let Some((offset, key)) = self.next_event() else {
                 return;
             };
-            let id = self.next_lease;
-            self.next_lease += 1;
-            let lease = Lease { id, subscriber, deadline };
-            let state = State::Leased(lease);
-            self.unsettled.put(offset, Unsettled { key, state });
-            let failures = self.failures.get(&offset);
-            let attempt = failures.map_or(0, |failures| failures.attempts).saturating_add(1);
-            out.push(Leased { offset, lease: id, attempt, redelivered: failures.is_some(), deadline });
+            let leased = self.lend(offset, key, 0, subscriber, deadline);
+            out.push(leased);
         }
+    }
+
+    pub(super) fn lend(
+        &mut self,
+        offset: Offset,
+        key: Option<u64>,
+        lane: u32,
+        subscriber: SubscriberId,
+        deadline: Duration,
+    ) -> Leased {
+        let id = self.next_lease;
+        self.next_lease += 1;
+        let state = State::Leased(Lease { id, subscriber, deadline });
+        self.unsettled.put(offset, Unsettled { key, lane, state });
+        let failures = self.failures.get(&offset);
+        let attempt = failures.map_or(0, |failures| failures.attempts).saturating_add(1);
+        Leased { offset, lease: id, attempt, redelivered: failures.is_some(), deadline }
     }
 
     /// Too many failed events are waiting for more to be risked.

@@ -22,6 +22,9 @@ impl Dispatcher {
     pub fn leave(&mut self, now: Duration, subscriber: SubscriberId, leaving: Leaving) {
         self.tick(now);
         self.subscribers.remove(subscriber);
+        if let Some(lanes) = &mut self.lanes {
+            lanes.let_go_of(subscriber);
+        }
         let held = self
             .unsettled
             .offsets_where(|_, event| matches!(event.state, State::Leased(lease) if lease.subscriber == subscriber));

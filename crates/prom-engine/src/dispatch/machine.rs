@@ -10,6 +10,7 @@ use prom_types::Offset;
 use super::backoff::Jitter;
 use super::changes::PendingChanges;
 use super::key_order::KeyOrder;
+use super::lanes::Lanes;
 use super::lease::LeaseId;
 use super::options::{DispatchOptions, REASON_BYTES, RETURNS_PER_ATTEMPT};
 use super::progress::Progress;
@@ -26,6 +27,8 @@ pub struct Dispatcher {
     pub(super) scan_next: Offset,
     /// Never handed out by this dispatcher, in offset order.
     pub(super) ready: VecDeque<Fresh>,
+    /// Where each subscriber gets only its own part; what is ready is there then.
+    pub(super) lanes: Option<Box<Lanes>>,
     pub(super) unsettled: UnsettledEvents,
     pub(super) keys: KeyOrder,
     /// Ranges that were settled before this dispatcher began and are not scanned yet.
@@ -60,7 +63,8 @@ impl Dispatcher {
             scan_next: progress.floor(),
             progress,
             ready: VecDeque::new(),
-            unsettled: UnsettledEvents::default(),
+            lanes: options.lanes.map(|lanes| Box::new(Lanes::new(lanes.get()))),
+            unsettled: UnsettledEvents::with_lanes(options.lanes.map_or(0, |lanes| lanes.get() as usize)),
             keys: KeyOrder::default(),
             settled_ahead: cursor.above.iter().collect(),
             failures,
@@ -80,9 +84,9 @@ impl Dispatcher {
     }
 
     /// The event of this offset is done with; the next one of its key may go.
-    pub(super) fn settle_event(&mut self, offset: Offset, key: Option<u64>) {
+    pub(super) fn settle_event(&mut self, offset: Offset, key: Option<u64>, lane: u32) {
         self.settle(offset..offset + 1);
-        self.unblock(key);
+        self.unblock(key, lane);
     }
 
     pub(super) fn settle(&mut self, range: Range<Offset>) {
@@ -101,8 +105,9 @@ impl Dispatcher {
         }
     }
 
-    /// The head of `key` is settled: hands the turn to the next event of that key.
-    pub(super) fn unblock(&mut self, key: Option<u64>) {
+    /// The head of `key` is settled: hands the turn to the next event of that key, which is in the same
+    /// lane.
+    pub(super) fn unblock(&mut self, key: Option<u64>, lane: u32) {
         let Some(next) = key.and_then(|key| self.keys.head_settled(key)) else {
             return;
         };
@@ -111,7 +116,7 @@ impl Dispatcher {
             true => State::Dead(DeadLetter::Queued { failed_writes: 0 }),
             false => State::Due,
         };
-        self.unsettled.put(next, Unsettled { key, state });
+        self.unsettled.put(next, Unsettled { key, lane, state });
     }
 
     /// Whether an event has come back as often as it may.
@@ -129,7 +134,7 @@ impl Dispatcher {
         &mut self,
         now: Duration,
         offset: Offset,
-        key: Option<u64>,
+        event: Unsettled,
         reason: Option<String>,
         delay: Option<Duration>,
     ) {
@@ -148,7 +153,7 @@ impl Dispatcher {
                 wait => State::Waiting { until: now.saturating_add(wait) },
             }
         };
-        self.unsettled.put(offset, Unsettled { key, state });
+        self.unsettled.put(offset, Unsettled { state, ..event });
     }
 }
 

@@ -26,7 +26,7 @@ impl Dispatcher {
         if offset < self.progress.floor() {
             return Ok(Settled::AlreadySettled);
         }
-        self.fail(now, offset, event.key, reason, delay);
+        self.fail(now, offset, event, reason, delay);
         Ok(Settled::Now)
     }
 }

@@ -1,5 +1,7 @@
 //! What a dispatcher is told about its group, and the bounds that keep its memory finite.
 
+use std::num::NonZeroU32;
+
 use super::Backoff;
 
 /// In which order a group wants its events.
@@ -19,12 +21,21 @@ pub struct DispatchOptions {
     /// Failed attempts after which an event goes to the dead letters; at least one.
     pub max_attempts: u32,
     pub backoff: Backoff,
+    /// Into how many lanes the events are divided, each for one subscriber at a time; `None`: everybody
+    /// gets everything.
+    pub lanes: Option<NonZeroU32>,
     pub limits: DispatchLimits,
 }
 
 impl Default for DispatchOptions {
     fn default() -> Self {
-        Self { order: Order::None, max_attempts: 5, backoff: Backoff::default(), limits: DispatchLimits::default() }
+        Self {
+            order: Order::None,
+            max_attempts: 5,
+            backoff: Backoff::default(),
+            lanes: None,
+            limits: DispatchLimits::default(),
+        }
     }
 }
 
@@ -44,7 +55,7 @@ pub struct DispatchLimits {
     /// Failed events that wait for their backoff or for the dead letters. Past it no fresh event
     /// is handed out.
     pub waiting: usize,
-    /// Events held back behind blocked keys. Past it nothing more is scanned.
+    /// Events held back behind blocked keys, or ready in lanes. Past it nothing more is scanned.
     pub look_ahead: usize,
     /// Scanned and not yet handed out: enough to keep subscribers busy during a read.
     pub ready: usize,

@@ -18,6 +18,9 @@ impl Dispatcher {
         }
         self.unsettled.clear();
         self.ready.clear();
+        if let Some(lanes) = &mut self.lanes {
+            lanes.clear();
+        }
         self.keys.clear();
         self.failures.clear();
         self.changes.reset();

@@ -19,6 +19,8 @@ pub struct Scan {
 pub struct Seen {
     pub offset: Offset,
     pub key_hash: Option<u64>,
+    /// Whose it is; 0 where there are no lanes.
+    pub lane: u32,
     /// False where the group's filter dropped it.
     pub wanted: bool,
 }
@@ -31,7 +33,10 @@ impl Dispatcher {
     /// for it, no limit in the way.
     pub fn wants_scan(&self) -> Option<Scan> {
         let limits = &self.options.limits;
-        let enough_ready = self.ready.len() > limits.ready / 2;
+        let enough_ready = match &self.lanes {
+            None => self.ready.len() > limits.ready / 2,
+            Some(lanes) => !lanes.is_hungry(limits.ready),
+        };
         if self.scan_next >= self.bounds.next
             || self.subscribers.running() == 0
             || enough_ready
@@ -58,7 +63,7 @@ impl Dispatcher {
             }
             self.settle(settled_from..offset);
             settled_from = offset + 1;
-            self.place(offset, event.key_hash);
+            self.place(offset, event.key_hash, event.lane);
         }
         self.settle(settled_from..next);
         self.scan_next = next;
@@ -77,10 +82,12 @@ impl Dispatcher {
     }
 
     fn look_ahead_room(&self) -> usize {
-        self.options.limits.look_ahead.saturating_sub(self.keys.blocked_events())
+        // What lies ready in a lane waits for one subscriber, who may be stuck: it counts like what is blocked.
+        let in_lanes = self.lanes.as_ref().map_or(0, |lanes| lanes.ready());
+        self.options.limits.look_ahead.saturating_sub(self.keys.blocked_events() + in_lanes)
     }
 
-    fn place(&mut self, offset: Offset, key_hash: Option<u64>) {
+    fn place(&mut self, offset: Offset, key_hash: Option<u64>, lane: u32) {
         let key = match self.options.order {
             Order::None => None,
             Order::Key => key_hash,
@@ -90,9 +97,13 @@ impl Dispatcher {
         }
         if !self.failures.is_empty() && self.is_at_limit(offset) {
             let state = State::Dead(DeadLetter::Queued { failed_writes: 0 });
-            self.unsettled.put(offset, Unsettled { key, state });
-        } else {
-            self.ready.push_back(Fresh { offset, key });
+            self.unsettled.put(offset, Unsettled { key, lane, state });
+            return;
+        }
+        let fresh = Fresh { offset, key };
+        match &mut self.lanes {
+            None => self.ready.push_back(fresh),
+            Some(lanes) => lanes.put(lane, fresh),
         }
     }
 

@@ -6,7 +6,7 @@ use prom_store::{Bounds, Failures};
 use prom_types::Offset;
 
 use super::unsettled::{DeadLetter, State};
-use super::{Dispatcher, LeaseId, SubscriberId};
+use super::{Dispatcher, LaneStatus, LeaseId, SubscriberId};
 
 /// A picture of one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Status {
     pub limit: Option<Limit>,
     /// The event the floor stands at; `None` when everything in the log is settled.
     pub oldest: Option<Oldest>,
+    /// Where each lane is; empty where everybody gets everything.
+    pub lanes: Vec<LaneStatus>,
 }
 
 /// Which bound of [`super::DispatchLimits`] holds fresh events back.
@@ -53,6 +55,8 @@ pub struct Oldest {
     pub offset: Offset,
     /// With per-key order: the hash of the key it keeps blocked.
     pub key_hash: Option<u64>,
+    /// In which lane it is, where that is known.
+    pub lane: Option<u32>,
     pub holdup: Holdup,
     /// Its failed attempts, its returns, and the last reason.
     pub failures: Failures,
@@ -97,7 +101,7 @@ impl Dispatcher {
             subscribers: self.subscribers.len(),
             paused_subscribers: self.subscribers.len() - self.subscribers.running(),
             in_flight: self.unsettled.leased(),
-            ready: self.ready.len(),
+            ready: self.ready.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.ready()),
             due: self.unsettled.due(),
             waiting: self.unsettled.waiting(),
             blocked_keys: self.keys.blocked_keys(),
@@ -107,6 +111,7 @@ impl Dispatcher {
             dead_letters_failing: self.unsettled.dead_failing(),
             limit: self.limit(),
             oldest: self.oldest(),
+            lanes: self.lane_status(),
         }
     }
 
@@ -122,12 +127,22 @@ impl Dispatcher {
         if offset >= self.bounds.next {
             return None;
         }
-        let (key_hash, holdup) = match self.unsettled.get(offset) {
-            Some(event) => (event.key, holdup(event.state)),
-            None if offset < self.scan_next => (self.ready.front().and_then(|fresh| fresh.key), Holdup::Ready),
-            None => (None, Holdup::NotScanned),
+        let in_lane = self.lanes.as_ref().and_then(|lanes| lanes.lane_of(offset));
+        let (key_hash, lane, holdup) = match self.unsettled.get(offset) {
+            Some(event) => (event.key, self.lanes.as_ref().map(|_| event.lane), holdup(event.state)),
+            None if offset < self.scan_next => {
+                let key = in_lane.map_or_else(|| self.ready.front().and_then(|fresh| fresh.key), |(_, key)| key);
+                (key, in_lane.map(|(lane, _)| lane), Holdup::Ready)
+            }
+            None => (None, None, Holdup::NotScanned),
         };
-        Some(Oldest { offset, key_hash, holdup, failures: self.failures.get(&offset).cloned().unwrap_or_default() })
+        Some(Oldest {
+            offset,
+            key_hash,
+            lane,
+            holdup,
+            failures: self.failures.get(&offset).cloned().unwrap_or_default(),
+        })
     }
 }
 

@@ -37,6 +37,10 @@ impl Subscribers {
         self.by_id.len()
     }
 
+    pub fn knows(&self, id: SubscriberId) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
     /// How many are not paused.
     pub fn running(&self) -> usize {
         self.running

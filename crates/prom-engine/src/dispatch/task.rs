@@ -13,6 +13,7 @@
 
 mod hand_out;
 mod inbox;
+mod lanes;
 mod letters;
 mod records;
 mod scan;
@@ -31,6 +32,7 @@ use prom_types::Offset;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, Sleep};
 
+use self::lanes::Partitioned;
 use self::letters::Letters;
 use self::records::Records;
 use self::seats::Seat;
@@ -45,6 +47,7 @@ use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 
 pub(crate) use self::inbox::{Reply, Report, Request, Reset};
+pub(crate) use self::lanes::LaneOrder;
 
 /// What a dispatcher is started with.
 pub(crate) struct Setup {
@@ -68,6 +71,8 @@ pub(crate) struct Task {
     /// Changes of the group that were made to an older document are known already.
     options_revision: u64,
     machine: Dispatcher,
+    /// Where each lane of the log has one owner.
+    partitioned: Option<Partitioned>,
 
     requests: mpsc::Receiver<Request>,
     inbox: Vec<Request>,
@@ -147,6 +152,7 @@ impl Task {
             self.settlement.retry.elapse(now);
             let pace = self.hand_out().await;
             self.release_room();
+            self.tell_what_is_drained();
             self.write_letters().await;
             // Before anybody is answered.
             self.in_flight.tell(self.machine.in_flight());

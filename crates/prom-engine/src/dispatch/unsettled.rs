@@ -20,6 +20,8 @@ use super::{LeaseId, SubscriberId};
 pub(super) struct Unsettled {
     /// Only with [`super::Order::Key`]: the key that this event keeps blocked.
     pub key: Option<u64>,
+    /// Whose subscriber gets it; always 0 where everybody gets everything.
+    pub lane: u32,
     pub state: State,
 }
 
@@ -54,26 +56,36 @@ pub(super) enum DeadLetter {
 #[derive(Debug, Default)]
 pub(super) struct UnsettledEvents {
     by_offset: HashMap<Offset, Unsettled, FixedState>,
-    due: BTreeSet<Offset>,
+    /// By lane, then offset.
+    due: BTreeSet<(u32, Offset)>,
     /// Waiting events and failing dead letters.
     waiting: BTreeSet<(Duration, Offset)>,
     dead_queued: BTreeSet<Offset>,
     dead_taken: usize,
     dead_failing: usize,
     leased: usize,
+    /// The same by lane; empty where there are none.
+    leased_in: Vec<usize>,
     deadlines: Deadlines,
 }
 
 impl UnsettledEvents {
+    pub fn with_lanes(lanes: usize) -> Self {
+        Self { leased_in: vec![0; lanes], ..Self::default() }
+    }
+
     /// The offset must not be in here.
     pub fn put(&mut self, offset: Offset, event: Unsettled) {
         match event.state {
             State::Leased(lease) => {
                 self.leased += 1;
+                if let Some(leased) = self.leased_in.get_mut(event.lane as usize) {
+                    *leased += 1;
+                }
                 self.watch(offset, lease);
             }
             State::Due => {
-                self.due.insert(offset);
+                self.due.insert((event.lane, offset));
             }
             State::Waiting { until } => {
                 self.waiting.insert((until, offset));
@@ -93,9 +105,9 @@ impl UnsettledEvents {
     pub fn take(&mut self, offset: Offset) -> Option<Unsettled> {
         let event = self.by_offset.remove(&offset)?;
         match event.state {
-            State::Leased(_) => self.lease_ended(),
+            State::Leased(_) => self.lease_ended(event.lane),
             State::Due => {
-                self.due.remove(&offset);
+                self.due.remove(&(event.lane, offset));
             }
             State::Waiting { until } => {
                 self.waiting.remove(&(until, offset));
@@ -120,7 +132,7 @@ impl UnsettledEvents {
         match occupied.get().state {
             State::Leased(live) if live.id == lease && live.subscriber == subscriber => {
                 let event = occupied.remove();
-                self.lease_ended();
+                self.lease_ended(event.lane);
                 Some(event)
             }
             _ => None,
@@ -156,7 +168,12 @@ impl UnsettledEvents {
     }
 
     pub fn first_due(&self) -> Option<Offset> {
-        self.due.first().copied()
+        self.due.first().map(|&(_, offset)| offset)
+    }
+
+    pub fn first_due_in(&self, lane: u32) -> Option<Offset> {
+        let &(found, offset) = self.due.range((lane, 0)..).next()?;
+        (found == lane).then_some(offset)
     }
 
     /// Takes one lease whose deadline has come.
@@ -204,13 +221,17 @@ impl UnsettledEvents {
 
     pub fn clear(&mut self) {
         let by_offset = std::mem::take(&mut self.by_offset);
-        *self = Self::default();
+        *self = Self::with_lanes(self.leased_in.len());
         self.by_offset = by_offset;
         self.by_offset.clear();
     }
 
     pub fn leased(&self) -> usize {
         self.leased
+    }
+
+    pub fn leased_in(&self, lane: u32) -> usize {
+        self.leased_in.get(lane as usize).copied().unwrap_or_default()
     }
 
     pub fn due(&self) -> usize {
@@ -245,8 +266,11 @@ impl UnsettledEvents {
         self.deadlines.push(deadline, self.leased, is_alive);
     }
 
-    fn lease_ended(&mut self) {
+    fn lease_ended(&mut self, lane: u32) {
         self.leased -= 1;
+        if let Some(leased) = self.leased_in.get_mut(lane as usize) {
+            *leased -= 1;
+        }
         if self.leased == 0 {
             // An idle dispatcher must not be woken by leases that are gone.
             self.deadlines.clear();

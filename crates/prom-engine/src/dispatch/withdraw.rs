@@ -38,7 +38,7 @@ mod tests {
     fn a_withdrawn_event_is_due_again_and_nothing_is_counted() {
         let bounds = Bounds { start: 0, next: 1 };
         let mut dispatcher = Dispatcher::new(DispatchOptions::default(), CursorState::at(0), bounds, 1);
-        let seen = Seen { offset: 0, key_hash: None, wanted: true };
+        let seen = Seen { offset: 0, key_hash: None, lane: 0, wanted: true };
         dispatcher.join(1, Duration::from_secs(30));
         dispatcher.scanned(0, 1, [seen]);
         let mut leased = Vec::new();

@@ -1,6 +1,8 @@
 //! Groups: what they agreed on, where it is kept, and the dispatchers that run for them.
 
+pub(crate) mod assignment;
 mod change;
+pub(crate) mod coordinator;
 mod document;
 mod expire;
 mod list;
@@ -10,10 +12,12 @@ mod position;
 mod registry;
 
 pub use change::{Expiry, GroupChange};
+pub use coordinator::{MemberStatus, PartitionOwner, PartitionOwners};
 pub(crate) use document::{GroupDocument, read_group};
 pub(crate) use expire::expire;
 pub use list::{GroupInfo, GroupSubscription};
 pub(crate) use options::Asked;
+pub(crate) use options::Layout;
 pub use options::{GroupOptions, Mode};
 pub(crate) use registry::{Group, Groups, Retired};
 

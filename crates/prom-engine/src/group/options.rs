@@ -7,6 +7,7 @@ use prom_types::GroupName;
 use serde::{Deserialize, Serialize};
 
 use crate::dispatch::{Backoff, Order};
+use crate::limits::VIRTUAL_PARTITIONS;
 use crate::topic::millis;
 use crate::{Error, Position};
 
@@ -17,6 +18,9 @@ pub struct GroupOptions {
     pub from: Position,
     #[serde(default)]
     pub mode: Mode,
+    /// Into how many the group divides topics that have one partition; only where each has one owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<u32>,
     #[serde(default, with = "OrderText")]
     pub order: Order,
     /// A jq program over the whole event; only events for which it gives a true value are delivered.
@@ -39,6 +43,17 @@ pub enum Mode {
     /// Each event goes to whichever subscriber has room.
     #[default]
     Shared,
+    /// Each partition has one owner among the subscribers.
+    Partitioned,
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Shared => "shared",
+            Self::Partitioned => "partitioned",
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,6 +87,8 @@ mod backoff_ms {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Asked {
     pub from: Option<Position>,
+    pub mode: Option<Mode>,
+    pub partitions: Option<u32>,
     pub order: Option<Order>,
     pub filter: Option<String>,
     pub max_attempts: Option<u32>,
@@ -89,6 +106,15 @@ impl Asked {
                 reason: "the first delivery is an attempt",
             });
         }
+        if let Some(partitions) = self.partitions {
+            let refuse = |reason| Err(Error::BadOption { option: "partitions", asked: partitions.to_string(), reason });
+            if self.mode == Some(Mode::Shared) {
+                return refuse("a group divides a topic only with the mode `partitioned`");
+            }
+            if !(1..=VIRTUAL_PARTITIONS).contains(&partitions) {
+                return refuse("it is between 1 and 1024");
+            }
+        }
         match self.backoff {
             Some(backoff) if backoff.first > backoff.max || backoff.first.is_zero() => Err(Error::BadOption {
                 option: "backoff",
@@ -101,9 +127,12 @@ impl Asked {
 
     /// The options of a group that this subscriber is the first of.
     pub fn into_options(self) -> GroupOptions {
+        // Whoever divides topics wants an owner for each part.
+        let implied = self.partitions.map_or(Mode::Shared, |_| Mode::Partitioned);
         GroupOptions {
             from: self.from.unwrap_or_default(),
-            mode: Mode::Shared,
+            mode: self.mode.unwrap_or(implied),
+            partitions: self.partitions,
             order: self.order.unwrap_or_default(),
             filter: self.filter,
             max_attempts: self.max_attempts,
@@ -116,6 +145,8 @@ impl Asked {
     pub fn agrees_with(&self, group: &GroupName, options: &GroupOptions) -> Result<(), Error> {
         let mut wanted = options.clone();
         wanted.from = self.from.unwrap_or(options.from);
+        wanted.mode = self.mode.unwrap_or(options.mode);
+        wanted.partitions = self.partitions.or(options.partitions);
         wanted.order = self.order.unwrap_or(options.order);
         wanted.filter = self.filter.clone().or_else(|| options.filter.clone());
         wanted.max_attempts = self.max_attempts.or(options.max_attempts);
@@ -126,11 +157,22 @@ impl Asked {
 }
 
 impl GroupOptions {
+    /// How a topic of so many partitions is divided among the subscribers; `None` where everybody gets
+    /// everything.
+    pub(crate) fn layout(&self, topic_partitions: usize) -> Option<Layout> {
+        match (self.mode, self.partitions) {
+            (Mode::Shared, _) => None,
+            (Mode::Partitioned, Some(own)) if topic_partitions == 1 => Some(Layout::Virtual(own)),
+            (Mode::Partitioned, _) => Some(Layout::Physical(u32::try_from(topic_partitions).unwrap_or(u32::MAX))),
+        }
+    }
+
     /// Refuses `other` with the first option in which it differs.
     pub fn same_as(&self, group: &GroupName, other: &Self) -> Result<(), Error> {
         let compared = [
             ("from", self.from.to_string(), other.from.to_string()),
-            ("mode", format!("{:?}", self.mode), format!("{:?}", other.mode)),
+            ("mode", self.mode.to_string(), other.mode.to_string()),
+            ("partitions", text(&self.partitions), text(&other.partitions)),
             ("order", order_text(self.order), order_text(other.order)),
             ("filter", text(&self.filter), text(&other.filter)),
             ("maxAttempts", text(&self.max_attempts), text(&other.max_attempts)),
@@ -140,6 +182,47 @@ impl GroupOptions {
         match compared.into_iter().find(|(_, in_use, asked)| in_use != asked) {
             Some((option, in_use, asked)) => Err(Error::OptionConflict { group: group.clone(), option, in_use, asked }),
             None => Ok(()),
+        }
+    }
+}
+
+/// What a group's partitions of a topic are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// The topic's own, each with a log and a cursor.
+    Physical(u32),
+    /// Parts of the topic's one log, by the hash of the key, settled in its one cursor.
+    Virtual(u32),
+}
+
+impl Layout {
+    pub fn partitions(self) -> u32 {
+        match self {
+            Self::Physical(partitions) | Self::Virtual(partitions) => partitions,
+        }
+    }
+
+    /// Into how many lanes each dispatcher divides its log.
+    pub fn lanes(self) -> u32 {
+        match self {
+            Self::Physical(_) => 1,
+            Self::Virtual(partitions) => partitions,
+        }
+    }
+
+    /// Where a partition is: the partition of the topic, and the lane of its dispatcher.
+    pub fn place(self, partition: u32) -> (u32, u32) {
+        match self {
+            Self::Physical(_) => (partition, 0),
+            Self::Virtual(_) => (0, partition),
+        }
+    }
+
+    /// The partition in a place.
+    pub fn partition_at(self, log_partition: u32, lane: u32) -> u32 {
+        match self {
+            Self::Physical(_) => log_partition,
+            Self::Virtual(_) => lane,
         }
     }
 }
@@ -167,6 +250,8 @@ mod tests {
     fn options_survive_their_document() {
         let options = GroupOptions {
             from: Position::Offset(7),
+            mode: Mode::Partitioned,
+            partitions: Some(8),
             order: Order::Key,
             filter: Some(".payload.a".to_owned()),
             max_attempts: Some(3),

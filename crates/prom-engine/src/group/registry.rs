@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::GroupOptions;
+use super::coordinator::{Desk, PartitionOwners};
 use crate::bus::Core;
 use crate::dispatch::task::{self, Request, Setup};
 use crate::limits::MAILBOX;
@@ -29,6 +30,8 @@ pub(crate) struct Group {
     dispatchers: Mutex<HashMap<LogName, Running>>,
     /// By topic; they outlive the dispatchers and go with the group.
     meters: Mutex<HashMap<TopicName, Arc<GroupMeter>>>,
+    /// By topic; for those whose partitions have owners.
+    desks: Mutex<HashMap<TopicName, Arc<Desk>>>,
 }
 
 struct Running {
@@ -43,7 +46,7 @@ struct Running {
 impl Groups {
     pub fn get(&self, name: &GroupName) -> Arc<Group> {
         let mut groups = self.0.lock();
-        let new = || Arc::new(Group { name: name.clone(), dispatchers: Mutex::default(), meters: Mutex::default() });
+        let new = || Arc::new(Group::new(name.clone()));
         groups.entry(name.clone()).or_insert_with(new).clone()
     }
 
@@ -63,6 +66,17 @@ impl Groups {
         groups.into_iter().flat_map(of_group).collect()
     }
 
+    /// Who owns what in every topic and group whose partitions have owners.
+    pub fn owners(&self) -> Vec<(TopicName, GroupName, PartitionOwners)> {
+        let groups: Vec<Arc<Group>> = self.0.lock().values().cloned().collect();
+        let of_group = |group: Arc<Group>| {
+            let desks: Vec<Arc<Desk>> = group.desks.lock().values().cloned().collect();
+            let named = |desk: Arc<Desk>| Some((desk.topic.clone(), group.name.clone(), desk.owners()?));
+            desks.into_iter().filter_map(named).collect::<Vec<_>>()
+        };
+        groups.into_iter().flat_map(of_group).collect()
+    }
+
     /// All dispatcher tasks, for whoever ends the bus.
     pub fn take_tasks(&self) -> Vec<JoinHandle<()>> {
         let groups = self.0.lock();
@@ -71,6 +85,16 @@ impl Groups {
 }
 
 impl Group {
+    fn new(name: GroupName) -> Self {
+        Self { name, dispatchers: Mutex::default(), meters: Mutex::default(), desks: Mutex::default() }
+    }
+
+    /// Where the coordinator of a topic is met.
+    pub fn desk(&self, topic: &TopicName) -> Arc<Desk> {
+        let mut desks = self.desks.lock();
+        desks.entry(topic.clone()).or_insert_with(|| Arc::new(Desk::new(topic.clone()))).clone()
+    }
+
     /// Lets a subscriber take part in the dispatching of a log; once per log.
     pub fn attach(
         self: &Arc<Self>,
@@ -141,7 +165,7 @@ impl Group {
     }
 
     /// What is counted for the group in a topic.
-    fn meter(&self, topic: &TopicName) -> Arc<GroupMeter> {
+    pub fn meter(&self, topic: &TopicName) -> Arc<GroupMeter> {
         self.meters.lock().entry(topic.clone()).or_default().clone()
     }
 

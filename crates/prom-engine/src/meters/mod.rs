@@ -22,7 +22,7 @@ use prom_store::{Counter, Gauge, Histogram};
 pub(crate) use acked::AckTally;
 pub(crate) use hand_overs::HandOvers;
 pub(crate) use in_flight::InFlight;
-pub use snapshot::{GroupMeters, MetersSnapshot, TopicMeters};
+pub use snapshot::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub(crate) use taken::count_taken;
 
 /// Of one topic.
@@ -44,4 +44,7 @@ pub(crate) struct GroupMeter {
     pub dead_lettered: Counter,
     pub polls: Histogram,
     pub handling: Histogram,
+
+    pub moves: Counter,
+    pub handovers: Histogram,
 }

@@ -4,7 +4,7 @@ use prom_store::{HistogramSnapshot, StoreMeters};
 use prom_types::{GroupName, TopicName};
 
 use super::GroupMeter;
-use crate::Bus;
+use crate::{Bus, PartitionOwners};
 
 /// What was counted since the bus started.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,17 @@ pub struct MetersSnapshot {
     pub topics: Vec<TopicMeters>,
     /// By topic, then group: those that had a subscriber in this process.
     pub groups: Vec<GroupMeters>,
+    /// By topic, then group: those whose partitions have owners.
+    pub owners: Vec<OwnerMeters>,
     pub store: StoreMeters,
+}
+
+/// Who owns what at this moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnerMeters {
+    pub topic: TopicName,
+    pub group: GroupName,
+    pub owners: PartitionOwners,
 }
 
 /// Of one topic.
@@ -53,6 +63,10 @@ pub struct GroupMeters {
     /// From when an event was stored to when a subscriber took it, by the wall clock and thus in
     /// whole milliseconds; redeliveries included.
     pub latency_ms: HistogramSnapshot,
+    /// Partitions that got an owner, or another one.
+    pub moves: u64,
+    /// How long each of them was with nobody, or being finished by the owner before.
+    pub handover_ms: HistogramSnapshot,
 }
 
 impl Bus {
@@ -81,7 +95,11 @@ impl Bus {
         let metered = core.groups.meters().into_iter();
         let mut groups: Vec<GroupMeters> = metered.map(|(topic, group, meter)| meter.snapshot(topic, group)).collect();
         groups.sort_unstable_by(|a, b| (&a.topic, &a.group).cmp(&(&b.topic, &b.group)));
-        MetersSnapshot { topics, groups, store: core.store.meters() }
+        let owned = core.groups.owners().into_iter();
+        let mut owners: Vec<OwnerMeters> =
+            owned.map(|(topic, group, owners)| OwnerMeters { topic, group, owners }).collect();
+        owners.sort_unstable_by(|a, b| (&a.topic, &a.group).cmp(&(&b.topic, &b.group)));
+        MetersSnapshot { topics, groups, owners, store: core.store.meters() }
     }
 }
 
@@ -99,6 +117,8 @@ impl GroupMeter {
             poll_ms: self.polls.snapshot(),
             handler_ms: self.handling.snapshot(),
             latency_ms: self.latency.snapshot(),
+            moves: self.moves.get(),
+            handover_ms: self.handovers.snapshot(),
         }
     }
 }

@@ -76,10 +76,14 @@ impl Queue {
     }
 
     pub fn take_all_of(&mut self, origin: &Arc<Origin>) -> Vec<Ticket> {
+        self.take_where(|delivery| Arc::ptr_eq(&delivery.origin, origin))
+    }
+
+    pub fn take_where(&mut self, is_wanted: impl Fn(&Delivery) -> bool) -> Vec<Ticket> {
         let mut taken = Vec::new();
         let bytes = &mut self.bytes;
         self.deliveries.retain(|delivery| {
-            let is_theirs = Arc::ptr_eq(&delivery.origin, origin);
+            let is_theirs = is_wanted(delivery);
             if is_theirs {
                 taken.push(delivery.ticket());
                 *bytes -= delivery.record().len();

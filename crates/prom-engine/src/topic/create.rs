@@ -2,10 +2,11 @@
 
 use hashbrown::HashMap;
 use prom_store::{Bounds, LogName};
+use prom_types::TopicName;
 
 use super::{COLLECTION, TopicSettings};
 use crate::limits::DOCUMENTS_AT_ONCE;
-use crate::{Bus, Error};
+use crate::{Bus, Error, GroupSubscription, audit};
 
 /// A topic as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +28,9 @@ impl Bus {
     /// Makes a topic, or brings one that exists to these settings.
     ///
     /// Refused is what would break what readers rely on: lowering partitions, raising them on a
-    /// compacted topic, turning compaction on where events without a key may be.
+    /// compacted topic or one that a group divides, turning compaction on where events without a key may
+    /// be. Raising partitions moves keys: events of a key from before and after may be in two of them.
+    /// It is written to the audit trail.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -50,6 +53,7 @@ impl Bus {
         let core = self.core();
         core.check_open()?;
         settings.check()?;
+        let mut audit = None;
         if let Some(before) = core.topics.get(&settings.name) {
             if before.settings == settings && before.is_stored() {
                 return Ok(());
@@ -65,11 +69,31 @@ impl Bus {
                     }
                 }
             }
+            if settings.partitions > before.settings.partitions {
+                self.check_nobody_divides(&settings.name).await?;
+                let (trail, event) = audit::partitions_raised(&before.settings, settings.partitions)?;
+                audit = Some(core.admit_own(trail, &event)?);
+            }
         }
         // In a task of its own: it comes to its end also if whoever asked does not wait for it.
         let making = core.clone();
-        let made = tokio::spawn(async move { making.topics.put(&*making.store, settings).await });
+        let made = tokio::spawn(async move { making.topics.put(&*making.store, settings, audit).await });
         made.await.unwrap_or(Err(Error::Closed))
+    }
+
+    /// Virtual partitions lie in a topic's only log; with more of them their order would be lost.
+    async fn check_nobody_divides(&self, topic: &TopicName) -> Result<(), Error> {
+        let groups = self.groups().await?;
+        let divides = |one: &GroupSubscription| {
+            one.options.partitions.is_some() && one.topics.iter().any(|pattern| pattern.matches(topic))
+        };
+        match groups.iter().flat_map(|group| &group.subscriptions).any(divides) {
+            true => Err(Error::TopicChange {
+                topic: topic.clone(),
+                reason: "a group divides it into partitions of its own; delete that group first, or make a new topic",
+            }),
+            false => Ok(()),
+        }
     }
 
     /// All topics, by name.

@@ -2,11 +2,13 @@
 
 mod committing;
 mod create;
+mod key;
 mod registry;
 mod settings;
 
 pub(crate) use committing::{Committing, Concerned};
 pub use create::{PartitionInfo, TopicInfo};
+pub(crate) use key::KeyProgram;
 pub(crate) use registry::{Topic, Topics};
 pub(crate) use settings::millis;
 pub use settings::{Compaction, Retention, TopicSettings};

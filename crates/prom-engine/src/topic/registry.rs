@@ -17,8 +17,9 @@ use prom_types::{TopicName, TopicPattern};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::{COLLECTION, TopicSettings};
+use super::{COLLECTION, KeyProgram, TopicSettings};
 use crate::Error;
+use crate::admit::Admitted;
 use crate::limits::DOCUMENTS_AT_ONCE;
 use crate::meters::TopicMeter;
 
@@ -26,6 +27,8 @@ use crate::meters::TopicMeter;
 #[derive(Debug)]
 pub(crate) struct Topic {
     pub settings: TopicSettings,
+    /// Makes keys where publishers give none.
+    pub key: Option<KeyProgram>,
     logs: Box<[LogName]>,
     /// Its document is known to be durable.
     stored: AtomicBool,
@@ -55,6 +58,8 @@ impl Topic {
         let log = |partition| LogName::new(settings.name.clone(), partition);
         Self {
             logs: (0..settings.partitions).map(log).collect(),
+            // It was compiled when the settings were checked.
+            key: settings.key.as_deref().and_then(|program| KeyProgram::compile(&settings.name, program).ok()),
             settings,
             stored: AtomicBool::new(stored),
             meter: Arc::default(),
@@ -189,9 +194,19 @@ impl Topics {
         store.commit(commit)
     }
 
-    /// Makes a topic or changes it; the caller has checked that the change is allowed.
-    pub async fn put(&self, store: &dyn Store, settings: TopicSettings) -> Result<(), Error> {
+    /// As [`Topics::commit`], where the events stand each for itself.
+    pub fn commit_each(&self, store: &dyn Store, commit: Commit, topics: &[Arc<Topic>]) -> PendingCommit {
+        match topics.iter().all(|topic| topic.is_stored()) {
+            true => store.commit_each(commit),
+            false => self.commit(store, commit, topics),
+        }
+    }
+
+    /// Makes a topic or changes it; the caller has checked that the change is allowed. An audit event
+    /// becomes durable with the change.
+    pub async fn put(&self, store: &dyn Store, settings: TopicSettings, audit: Option<Admitted>) -> Result<(), Error> {
         let mut topic = Topic::new(settings, false, self.runtime.clone());
+        let mut trailed = None;
         let (pending, topic, before) = {
             let mut known = self.known.write();
             let before = known.by_name.get(topic.name()).cloned();
@@ -202,13 +217,25 @@ impl Topics {
             let topic = Arc::new(topic);
             let mut commit = Commit::default();
             topic.write_into(&mut commit)?;
+            if let Some(Admitted { topic: trail, append, .. }) = audit {
+                // It may have been made since the event was admitted.
+                let current = known.by_name.get(trail.name()).unwrap_or(&trail);
+                if !current.is_stored() {
+                    current.write_into(&mut commit)?;
+                }
+                commit.appends.push(append);
+                trailed = Some(trail);
+            }
             known.set(topic.clone());
             (store.commit(commit), topic, before)
         };
         let result = pending.await;
         match &result {
-            Ok(_) => {
+            Ok(committed) => {
                 topic.mark_stored();
+                if let Some(trail) = trailed {
+                    trail.committed(&committed.stored);
+                }
                 self.grown.send_replace(self.known.read().history.len());
             }
             Err(_) => self.known.write().put_back(&topic, before),

@@ -6,7 +6,7 @@ use prom_store::{Document, LogOptions};
 use prom_types::{Invalid, TopicName, limits};
 use serde::{Deserialize, Serialize};
 
-use super::COLLECTION;
+use super::{COLLECTION, KeyProgram};
 use crate::Error;
 use crate::limits::TOMBSTONE_GRACE;
 
@@ -29,6 +29,9 @@ pub struct TopicSettings {
     pub name: TopicName,
     /// Events of one key stay in one partition and in order.
     pub partitions: u32,
+    /// A jq program over the event that makes its key where the publisher gives none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     #[serde(default)]
     pub retention: Retention,
     /// Keeps at least the latest event of each key; every event needs a key.
@@ -70,11 +73,18 @@ impl TopicSettings {
     }
 
     pub(crate) fn named(name: TopicName) -> Self {
-        Self { name, partitions: 1, retention: Retention::default(), compaction: None, max_attempts: None }
+        Self { name, partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
     }
 
     pub fn partitions(mut self, partitions: u32) -> Self {
         self.partitions = partitions;
+        self
+    }
+
+    /// A jq program over the event, such as `.payload.processId`, that makes its key where the publisher
+    /// gives none.
+    pub fn key(mut self, program: impl Into<String>) -> Self {
+        self.key = Some(program.into());
         self
     }
 
@@ -105,6 +115,9 @@ impl TopicSettings {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         let refuse = |option, asked: u32, reason| Err(Error::BadOption { option, asked: asked.to_string(), reason });
+        if let Some(program) = &self.key {
+            KeyProgram::compile(&self.name, program)?;
+        }
         match (self.partitions, self.max_attempts) {
             (0, _) => refuse("partitions", 0, "a topic has at least one"),
             (many, _) if many > limits::PARTITIONS => Err(Invalid::TooLarge {

@@ -47,6 +47,7 @@ fn options(rng: &mut Rng) -> DispatchOptions {
         },
         max_attempts: rng.between(1, 4) as u32,
         backoff: Backoff { first, max: first * rng.between(1, 20) as u32 },
+        lanes: None,
         limits: DispatchLimits {
             ranges_above: rng.between(1, 30) as usize,
             waiting: rng.between(1, 20) as usize,
@@ -148,7 +149,7 @@ impl Walk {
         while next < self.reference.next() && seen.len() < wish {
             let fact = self.reference.log[next as usize];
             if fact.exists && next >= self.reference.start {
-                seen.push(Seen { offset: next, key_hash: fact.key, wanted: fact.wanted });
+                seen.push(Seen { offset: next, key_hash: fact.key, lane: 0, wanted: fact.wanted });
             }
             next += 1;
         }

@@ -51,6 +51,8 @@ pub(crate) struct OptionsView {
     from: String,
     #[schema(example = "shared")]
     mode: &'static str,
+    /// Into how many it divides topics that have one partition.
+    partitions: Option<u32>,
     #[schema(example = "none")]
     order: &'static str,
     filter: Option<String>,
@@ -145,6 +147,7 @@ impl OptionsView {
         Self {
             from: options.from.to_string(),
             mode: mode_name(options.mode),
+            partitions: options.partitions,
             order: match options.order {
                 Order::None => "none",
                 Order::Key => "key",
@@ -163,5 +166,6 @@ impl OptionsView {
 pub(super) fn mode_name(mode: prom_engine::Mode) -> &'static str {
     match mode {
         prom_engine::Mode::Shared => "shared",
+        prom_engine::Mode::Partitioned => "partitioned",
     }
 }

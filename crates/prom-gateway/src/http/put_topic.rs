@@ -19,10 +19,15 @@ use super::topics::SettingsView;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TopicBody {
-    /// Never lowered, and never raised on a compacted topic. 1 unless given.
+    /// Never lowered, and never raised on a compacted topic. Raising moves keys to other partitions, and is
+    /// written to the audit trail. 1 unless given.
     #[serde(default = "one")]
     #[schema(default = 1, minimum = 1, maximum = 4096)]
     partitions: u32,
+    /// A jq program over the event that makes its key where the publisher gives none.
+    #[serde(default)]
+    #[schema(example = ".payload.processId")]
+    key: Option<String>,
     #[serde(default)]
     retention: RetentionBody,
     /// Keeps at least the latest event of each key; every event then needs a key.
@@ -97,6 +102,7 @@ pub(super) async fn put(
     let RetentionBody { age_ms, size_bytes } = body.retention;
     let settings = TopicSettings {
         partitions: body.partitions,
+        key: body.key,
         retention: Retention { age_ms, size_bytes },
         compaction,
         max_attempts: body.max_attempts,

@@ -39,6 +39,7 @@ pub(crate) struct TopicView {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SettingsView {
     partitions: u32,
+    key: Option<String>,
     retention: RetentionBody,
     compaction: Option<CompactionBody>,
     max_attempts: Option<u32>,
@@ -115,6 +116,7 @@ impl SettingsView {
     pub(super) fn new(settings: &TopicSettings) -> Self {
         Self {
             partitions: settings.partitions,
+            key: settings.key.clone(),
             retention: settings.retention.into(),
             compaction: settings.compaction.map(CompactionBody::from),
             max_attempts: settings.max_attempts,

@@ -1,6 +1,6 @@
 //! The text that Prometheus scrapes. Names and labels are a promise to whoever has a dashboard.
 
-use prom_engine::{GroupMeters, Lag, MetersSnapshot};
+use prom_engine::{GroupMeters, Lag, MetersSnapshot, OwnerMeters};
 use prom_store::HistogramSnapshot;
 use prometheus::core::Collector;
 use prometheus::process_collector::ProcessCollector;
@@ -16,6 +16,7 @@ pub(crate) fn exposition(hub: &Hub, lags: &[Lag]) -> Result<String, Error> {
     let mut families: Vec<MetricFamily> = events(&meters).collect();
     families.extend(durations(&meters));
     families.extend(hub_state(hub, &meters, lags));
+    families.extend(owners(&meters));
     families.extend(ProcessCollector::for_self().collect());
     TextEncoder::new().encode_to_string(&families)
 }
@@ -75,6 +76,53 @@ fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[Lag]) -> impl Iterator<
     ]
     .into_iter()
     .flatten()
+}
+
+/// Where partitions have owners.
+fn owners(meters: &MetersSnapshot) -> impl Iterator<Item = MetricFamily> + use<> {
+    let divided: Vec<&GroupMeters> = meters.groups.iter().filter(|group| group.moves > 0).collect();
+    let per_group = |one: &OwnerMeters| {
+        vec![("topic".to_owned(), one.topic.to_string()), ("group".to_owned(), one.group.to_string())]
+    };
+    let mut owned: Vec<(Vec<(String, String)>, u64)> = Vec::new();
+    let mut epochs: Vec<(Vec<(String, String)>, u64)> = Vec::new();
+    for one in &meters.owners {
+        for member in &one.owners.members {
+            let mut labels = per_group(one);
+            labels.push(("member".to_owned(), member.member.clone()));
+            owned.push((labels, member.partitions.len() as u64));
+        }
+        for partition in &one.owners.partitions {
+            let mut labels = per_group(one);
+            labels.push(("partition".to_owned(), partition.partition.to_string()));
+            epochs.push((labels, partition.epoch));
+        }
+    }
+    let generations = meters
+        .owners
+        .iter()
+        .map(|one| (vec![("topic", one.topic.as_str()), ("group", one.group.as_str())], one.owners.generation));
+    [
+        gauges("partition_owned", "Partitions that a member owns.", owned.iter().map(borrowed)),
+        gauges("partition_epoch", "Raised whenever a partition gets another owner.", epochs.iter().map(borrowed)),
+        gauges("group_generation", "Raised whenever members or partitions change.", generations),
+        counters(
+            "partition_moves_total",
+            "Partitions that got an owner, or another one.",
+            divided.iter().map(|group| (labels(group), group.moves)),
+        ),
+        histograms(
+            "rebalance_duration_ms",
+            "How long a partition was without an owner who takes, in milliseconds.",
+            divided.iter().map(|group| (labels(group), &group.handover_ms)),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+fn borrowed((labels, value): &(Vec<(String, String)>, u64)) -> (Vec<(&str, &str)>, u64) {
+    (labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(), *value)
 }
 
 fn labels(group: &GroupMeters) -> Vec<(&str, &str)> {

@@ -144,9 +144,16 @@ fn placed(receipt: &Receipt, given: Option<EventId>) -> Placed {
 
 /// What was not there, and of what was there whatever is not leased any more; or why nobody can tell.
 pub fn unknown_of<'r>(missing: Which, named: &[Name], results: &'r [Result<(), Error>]) -> Result<Which, &'r Error> {
-    let failed = |error: &&Error| !matches!(error, Error::NotLeased { .. });
-    if let Some(error) = results.iter().filter_map(|result| result.as_ref().err()).find(failed) {
+    let failed = |error: &&Error| !matches!(error, Error::NotLeased { .. } | Error::Revoked { .. });
+    let mut errors = results.iter().filter_map(|result| result.as_ref().err());
+    if let Some(error) = errors.clone().find(failed) {
         return Err(error);
+    }
+    // Where nothing of it counted because it came under an older epoch, the whole is refused for that.
+    if results.iter().all(Result::is_err)
+        && let Some(fenced) = errors.find(|error| matches!(error, Error::Revoked { .. }))
+    {
+        return Err(fenced);
     }
     let lost = named.iter().zip(results).filter(|(_, result)| result.is_err()).map(|(name, _)| *name);
     Ok(with(missing, lost))

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prom_engine::{Delivery, Gap, Subscription};
+use prom_engine::{Arrivals, AssignmentChange, Delivery, Gap, Subscription};
+use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::event::{EventHead, Lent};
 use prom_protocol::frame::{SubscriptionName, gap};
 use tokio::sync::oneshot;
@@ -65,9 +66,13 @@ impl Pump {
     async fn deliver(&mut self) {
         loop {
             self.outbox.room().await;
-            let (deliveries, gaps) = self.subscription.next_batch_and_gaps().await;
-            if deliveries.is_empty() && gaps.is_empty() {
+            let arrivals = self.subscription.next_arrivals().await;
+            if arrivals.is_empty() {
                 return;
+            }
+            let Arrivals { deliveries, gaps, assignments } = arrivals;
+            if !assignments.is_empty() {
+                self.outbox.put(|out| write_assignments(out, &self.name, assignments));
             }
             if !gaps.is_empty() {
                 self.outbox.put(|out| write_gaps(out, &self.name, gaps));
@@ -147,6 +152,19 @@ fn lent(delivery: &Delivery, left: Duration) -> Lent {
         attempt: delivery.attempt(),
         max_attempts: delivery.max_attempts(),
         ack_deadline_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn write_assignments(out: &mut Vec<u8>, name: &SubscriptionName, changes: Vec<AssignmentChange>) {
+    for change in changes {
+        frame(out, |out| match change {
+            AssignmentChange::Assigned { topic, partitions } => {
+                Assignment { event_topic: topic, partitions }.write_assigned(out, name);
+            }
+            AssignmentChange::Revoked { topic, partitions } => {
+                Assignment { event_topic: topic, partitions }.write_revoked(out, name);
+            }
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use prom_engine::SubscriptionControl;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::{CloseCode, ErrorCode};
 use prom_types::EpochMs;
@@ -30,7 +31,14 @@ struct State {
     authenticated: bool,
     expires_at_ms: Option<EpochMs>,
     at_work: Option<Work>,
+    /// Subscriptions whose partitions go to others when the client falls silent.
+    members: Vec<SubscriptionControl>,
+    looked: Duration,
 }
+
+/// A member that is silent is pinged this often in its time to live. At worst half of the time is over
+/// when the first ping leaves, and the other half is for the answer.
+const PINGS_PER_TTL: u32 = 4;
 
 /// Why a connection is not being read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +58,8 @@ impl Pulse {
             authenticated: false,
             expires_at_ms: None,
             at_work: None,
+            members: Vec::new(),
+            looked: now,
         };
         Self { state: Mutex::new(state), changed: Notify::new() }
     }
@@ -58,6 +68,22 @@ impl Pulse {
         let mut state = self.state.lock();
         state.heard = now;
         state.pinged = None;
+        state.members.iter().for_each(|member| member.heartbeat(now));
+    }
+
+    /// The client's life is the life of this member, if it can fall silent. It is alive now: it has just
+    /// asked for it.
+    pub fn watch_over(&self, member: &SubscriptionControl, now: Duration) {
+        if member.ttl().is_none() {
+            return;
+        }
+        let mut state = self.state.lock();
+        member.heartbeat(now);
+        member.watched(now);
+        state.members.retain(|known| !known.is_ended());
+        state.members.push(member.clone());
+        drop(state);
+        self.changed.notify_one();
     }
 
     pub fn authenticated(&self, expires_at_ms: Option<EpochMs>) {
@@ -75,6 +101,32 @@ impl Pulse {
 
     pub fn reads_again(&self) {
         self.state.lock().at_work = None;
+    }
+}
+
+impl State {
+    /// Says that somebody has looked; returns how often the client has to be pinged, and when to look
+    /// again at the latest.
+    fn look_after_members(&mut self, now: Duration, ping_interval: Duration) -> (Duration, Duration) {
+        self.members.retain(|member| !member.is_ended());
+        let shortest = self.members.iter().filter_map(SubscriptionControl::ttl).min();
+        let Some(ttl) = shortest else {
+            self.looked = now;
+            return (ping_interval, ping_interval);
+        };
+        let interval = ping_interval.min(ttl / PINGS_PER_TTL);
+        // A hub that did not look for long has not listened either: that is not the client's silence.
+        let was_away = now.saturating_sub(self.looked) > ttl / 2;
+        self.looked = now;
+        for member in &self.members {
+            if was_away || self.at_work == Some(Work::Waiting) && self.heard == now {
+                member.heartbeat(now);
+            }
+            member.watched(now);
+        }
+        let to_the_end = (self.heard + ttl).saturating_sub(now);
+        let look_in = if to_the_end.is_zero() { interval } else { interval.min(to_the_end) };
+        (interval, look_in)
     }
 }
 
@@ -123,7 +175,9 @@ fn look(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> Result<Duration, End> {
         state.heard = now;
         state.pinged = None;
     }
-    if now.saturating_sub(state.heard) >= options.ping_interval {
+    let (ping_interval, look_in) = state.look_after_members(now, options.ping_interval);
+    wait = wait.min(look_in);
+    if now.saturating_sub(state.heard) >= ping_interval {
         let unanswered = now.saturating_sub(*state.pinged.get_or_insert(now));
         let Some(left) = options.silence_limit.checked_sub(unanswered).filter(|left| !left.is_zero()) else {
             return Err(End::quiet(CloseCode::Silent));

@@ -55,7 +55,9 @@ impl Connection {
                 let naming = if self.batches { Naming::Place } else { Naming::Id };
                 let window = opts.max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
                 let inflight = Arc::new(Mutex::new(Inflight::new(naming, window)));
-                let kind = Kind::Group(InGroup { group, control: subscription.control(), inflight: inflight.clone() });
+                let control = subscription.control();
+                self.pulse.watch_over(&control, self.hub.clock.monotonic());
+                let kind = Kind::Group(InGroup { group, control, inflight: inflight.clone() });
                 let pump = deliver::Pump::new(self, name.clone(), subscription, inflight);
                 (kind, tokio::spawn(pump.run(begun)))
             }
@@ -121,7 +123,31 @@ async fn join(
     if let Some(ack_timeout_ms) = opts.ack_timeout_ms {
         subscribe = subscribe.ack_timeout(Duration::from_millis(ack_timeout_ms));
     }
-    subscribe.member_id(member).start().await.map_err(|error| problem::of_bus(&error))
+    as_member(subscribe.member_id(member), opts).start().await.map_err(|error| problem::of_bus(&error))
+}
+
+/// What matters where partitions have owners. Whoever is connected is heard, so it can fall silent.
+fn as_member<'a>(mut subscribe: prom_engine::Subscribe<'a>, opts: &SubscribeOpts) -> prom_engine::Subscribe<'a> {
+    if let Some(mode) = opts.mode {
+        subscribe = subscribe.mode(match mode {
+            Mode::Shared => prom_engine::Mode::Shared,
+            Mode::Partitioned => prom_engine::Mode::Partitioned,
+        });
+    }
+    if let Some(partitions) = opts.partitions {
+        subscribe = subscribe.partitions(partitions);
+    }
+    if let Some(meta) = &opts.meta {
+        subscribe = subscribe.meta(meta);
+    }
+    if let Some(weight) = opts.weight {
+        subscribe = subscribe.weight(weight);
+    }
+    if opts.assignments == Some(true) {
+        subscribe = subscribe.tell_assignments();
+    }
+    let ttl = opts.ttl_ms.map_or(prom_engine::limits::MEMBER_TTL, Duration::from_millis);
+    subscribe.pin(opts.pin.iter().copied()).ttl(ttl)
 }
 
 pub fn may_subscribe(policy: &Policy, patterns: &[TopicPattern], group: Option<&GroupName>) -> bool {
@@ -150,8 +176,6 @@ fn check_supported(opts: &SubscribeOpts) -> Result<(), Problem> {
         Err(Problem::new(ErrorCode::BadRequest, msg))
     };
     match opts {
-        SubscribeOpts { mode: Some(Mode::Partitioned), .. } => refuse("mode"),
-        SubscribeOpts { partitions: Some(_), .. } => refuse("partitions"),
         SubscribeOpts { normalize: Some(true), .. } => refuse("normalize"),
         _ => Ok(()),
     }
@@ -162,6 +186,8 @@ fn check_without_group(opts: &SubscribeOpts) -> Result<(), Problem> {
     let option = match opts {
         SubscribeOpts { filter: Some(_), .. } => "filter",
         SubscribeOpts { order: Some(subscribe::Order::Key), .. } => "order",
+        SubscribeOpts { mode: Some(Mode::Partitioned), .. } => "mode",
+        SubscribeOpts { partitions: Some(_), .. } => "partitions",
         _ => return Ok(()),
     };
     let msg = format!("field `opts.{option}` belongs to a group; name one, or leave it out");

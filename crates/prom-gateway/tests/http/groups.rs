@@ -34,7 +34,7 @@ async fn groups_are_shown_with_what_they_agreed_on() {
     let subscription = json!({
         "topics": ["orders.placed"],
         "options": {
-            "from": "earliest", "mode": "shared", "order": "key", "filter": null, "maxAttempts": null,
+            "from": "earliest", "mode": "shared", "partitions": null, "order": "key", "filter": null, "maxAttempts": null,
             "backoff": {"firstMs": 200, "maxMs": 30_000}, "expireAfterMs": null,
         },
     });

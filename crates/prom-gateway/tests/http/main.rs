@@ -17,6 +17,7 @@ mod lag;
 mod latest_by_key;
 mod metrics;
 mod openapi;
+mod partitions;
 mod publish;
 mod rates;
 mod replay;

@@ -14,7 +14,8 @@ async fn topics_are_listed_with_their_settings_and_partitions() {
     let list = home.get("/topics").await.json();
     let topic = &list["topics"][0];
     assert_eq!(topic["topic"], "orders.placed");
-    let settings = json!({"partitions": 2, "retention": {"age_ms": 1000}, "compaction": null, "max_attempts": 3});
+    let settings =
+        json!({"partitions": 2, "key": null, "retention": {"age_ms": 1000}, "compaction": null, "max_attempts": 3});
     assert_eq!(topic["settings"], settings);
     assert_eq!((&topic["partitions"][1]["start"], &topic["partitions"][1]["head"]), (&json!(0), &json!(1)));
     assert!(topic["partitions"][1]["bytes"].as_u64().unwrap() > 0);

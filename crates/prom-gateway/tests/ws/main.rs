@@ -11,6 +11,7 @@ mod rates;
 
 mod deliver;
 mod gap;
+mod partitioned;
 mod pause;
 mod settle;
 mod subscribe;

@@ -139,8 +139,9 @@ async fn bad_names_and_options_are_refused_with_what_is_wrong_and_leave_nothing_
         (subscribe("a", "g", json!({"ackTimeoutMs": u64::MAX})), "ack timeout"),
         (subscribe("a", "g", json!({"maxAttempts": 0})), "attempts"),
         (subscribe("a", "g", json!({"backoff": {"firstMs": 5, "maxMs": 1}})), "backoff"),
-        (subscribe("a", "g", json!({"mode": "partitioned"})), "`opts.mode`"),
-        (subscribe("a", "g", json!({"partitions": 4})), "`opts.partitions`"),
+        (subscribe("a", "g", json!({"mode": "divided"})), "`opts.mode`"),
+        (subscribe("a", "g", json!({"partitions": 4000})), "between 1 and 1024"),
+        (subscribe("a", "g", json!({"mode": "shared", "partitions": 4})), "`partitioned`"),
         (subscribe("a", "g", json!({"normalize": true})), "`opts.normalize`"),
     ];
     for (frame, says) in cases {

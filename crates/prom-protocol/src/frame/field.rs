@@ -61,6 +61,15 @@ pub fn texts(name: &str, raw: &RawValue) -> Result<Vec<String>, FrameError> {
     serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, "must be a list of strings"))
 }
 
+pub fn numbers(name: &str, raw: &RawValue) -> Result<Vec<u32>, FrameError> {
+    serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, "must be a list of whole numbers in range"))
+}
+
+/// Any JSON.
+pub fn any(name: &str, raw: &RawValue) -> Result<serde_json::Value, FrameError> {
+    serde_json::from_str(raw.get()).map_err(|error| FrameError::field(name, &format!("is wrong: {error}")))
+}
+
 /// One of a few words; the error says which there are.
 pub fn choice<T: DeserializeOwned>(name: &str, raw: &RawValue) -> Result<T, FrameError> {
     serde_json::from_str(raw.get()).map_err(|error| {

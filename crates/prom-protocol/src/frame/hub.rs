@@ -5,6 +5,7 @@ use prom_types::{Offset, Receipt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::assignment::Assignment;
 use super::auth::Welcome;
 use super::err::Problem;
 use super::event::Delivered;
@@ -25,6 +26,8 @@ pub enum HubFrame {
     },
     Events(Delivered),
     Gap(SubscriptionName, Gap),
+    Assigned(SubscriptionName, Assignment),
+    Revoked(SubscriptionName, Assignment),
     /// A frame of a newer hub; to be ignored.
     Other(String),
 }
@@ -67,14 +70,14 @@ impl HubFrame {
             };
             Ok(Some(SubscriptionName { topic, group: field::optional("group", fields.group, field::owned_text)? }))
         };
+        let required_name = || name()?.ok_or_else(|| FrameError::field("topic", "is missing"));
         Ok(match &*field::text("op", fields.op)? {
             "OK" => Self::Ok(Done { corr, text }),
             "ERR" => Self::Err { corr, problem: serde_json::from_slice(&text)?, subscription: name()? },
             "EVENT" | "EVENTS" => Self::Events(Delivered::read(&text)?),
-            "GAP" => match name()? {
-                Some(name) => Self::Gap(name, serde_json::from_slice(&text)?),
-                None => return Err(FrameError::field("topic", "is missing")),
-            },
+            "GAP" => Self::Gap(required_name()?, serde_json::from_slice(&text)?),
+            "ASSIGNED" => Self::Assigned(required_name()?, serde_json::from_slice(&text)?),
+            "REVOKED" => Self::Revoked(required_name()?, serde_json::from_slice(&text)?),
             other => Self::Other(other.to_owned()),
         })
     }

@@ -16,6 +16,7 @@ mod usual;
 mod write;
 
 pub mod ack;
+pub mod assignment;
 pub mod auth;
 pub mod err;
 pub mod event;

@@ -3,6 +3,7 @@
 
 use prom_types::{EpochMs, EventId, Offset};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::client::Fields;
@@ -59,6 +60,21 @@ pub struct SubscribeOpts {
     /// A name that people see when they ask who holds an event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member_id: Option<String>,
+    /// What people see beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+    /// Its share of the partitions in relation to other members.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// Partitions that go to it first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pin: Vec<u32>,
+    /// Milliseconds of silence after which its partitions go to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Whether ASSIGNED and REVOKED come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignments: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +147,16 @@ struct OptsFields<'a> {
     normalize: Raw<'a>,
     #[serde(borrow)]
     member_id: Raw<'a>,
+    #[serde(borrow)]
+    meta: Raw<'a>,
+    #[serde(borrow)]
+    weight: Raw<'a>,
+    #[serde(borrow)]
+    pin: Raw<'a>,
+    #[serde(borrow, alias = "ttl_ms")]
+    ttl_ms: Raw<'a>,
+    #[serde(borrow)]
+    assignments: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -179,6 +205,11 @@ impl SubscribeOpts {
             ack_timeout_ms: optional("opts.ackTimeoutMs", fields.ack_timeout_ms, field::number)?,
             normalize: optional("opts.normalize", fields.normalize, field::flag)?,
             member_id: optional("opts.memberId", fields.member_id, field::owned_text)?,
+            meta: optional("opts.meta", fields.meta, field::any)?,
+            weight: optional("opts.weight", fields.weight, field::number)?,
+            pin: optional("opts.pin", fields.pin, field::numbers)?.unwrap_or_default(),
+            ttl_ms: optional("opts.ttlMs", fields.ttl_ms, field::number)?,
+            assignments: optional("opts.assignments", fields.assignments, field::flag)?,
         })
     }
 }

@@ -57,7 +57,10 @@ fn opts() -> impl Strategy<Value = SubscribeOpts> {
     );
     let own =
         (vec(text(), 0..3), of(any::<usize>()), of(any::<usize>()), of(any::<u64>()), of(any::<bool>()), of(text()));
-    (place, group, own).prop_map(|(place, group, own)| {
+    let meta = of(text().prop_map(serde_json::Value::from));
+    let member = (meta, of(any::<u32>()), vec(any::<u32>(), 0..3), of(any::<u64>()), of(any::<bool>()));
+    (place, group, own, member).prop_map(|(place, group, own, member)| {
+        let (meta, weight, pin, ttl_ms, assignments) = member;
         let (from, ts, after_id, offset) = place;
         let (mode, order, filter, max_attempts, backoff, partitions, expire_after) = group;
         let (topics, batch_size, max_in_flight, ack_timeout_ms, normalize, member_id) = own;
@@ -79,6 +82,11 @@ fn opts() -> impl Strategy<Value = SubscribeOpts> {
             ack_timeout_ms,
             normalize,
             member_id,
+            meta,
+            weight,
+            pin,
+            ttl_ms,
+            assignments,
         }
     })
 }

@@ -1,6 +1,7 @@
 //! What the hub writes is what a client reads, frame by frame.
 
 use bytes::Bytes;
+use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::auth::Welcome;
 use prom_protocol::frame::err::{MaybeStored, Problem};
 use prom_protocol::frame::event::{EventHead, Lent};
@@ -169,11 +170,26 @@ proptest! {
             other => prop_assert!(false, "{:?}", other),
         }
     }
+
+    #[test]
+    fn assigned_and_revoked(name in name(), event_topic in topic(), partitions in vec(any::<u32>(), 0..5)) {
+        let assignment = Assignment { event_topic, partitions };
+        let (mut assigned, mut revoked) = (Vec::new(), Vec::new());
+        assignment.write_assigned(&mut assigned, &name);
+        assignment.write_revoked(&mut revoked, &name);
+        match (read(assigned), read(revoked)) {
+            (HubFrame::Assigned(of, told), HubFrame::Revoked(also_of, also_told)) => {
+                prop_assert_eq!((of, told), (name.clone(), assignment.clone()));
+                prop_assert_eq!((also_of, also_told), (name, assignment));
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
 }
 
 #[test]
 fn frames_of_a_newer_hub_are_told_apart_by_their_name() {
-    for op in ["ASSIGNED", "REVOKED", "EVENTUALLY", "EVENTS2", "ok"] {
+    for op in ["ASSIGNED2", "PROMOTED", "EVENTUALLY", "EVENTS2", "ok"] {
         let text = format!("{{\"op\":\"{op}\",\"more\":[1]}}");
         assert!(matches!(HubFrame::read(text.into()).unwrap(), HubFrame::Other(name) if name == op));
     }

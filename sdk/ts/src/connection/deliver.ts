@@ -1,9 +1,9 @@
-/** EVENT, EVENTS and GAP: into the subscription they are for; and leases that are renewed. */
+/** EVENT, EVENTS, GAP, ASSIGNED and REVOKED: into the subscription they are for; and leases that are renewed. */
 
 import { nowMs } from "../clock.js";
 import type { Lot } from "../deliver.js";
 import type { EventEnvelope } from "../event.js";
-import type { EventsFrame, GapFrame } from "../frame.js";
+import type { AssignmentFrame, EventsFrame, GapFrame } from "../frame.js";
 import { LONGEST_LEASE_MS } from "../limits.js";
 import type { Session } from "./session.js";
 
@@ -57,6 +57,14 @@ export function hearGap(session: Session, frame: GapFrame): void {
   const gap = { topic: event_topic, partition, from, to, reason };
   session.connection.teller.tell({ type: "gap", topic, group, gap });
   kept.feed.gap(gap);
+}
+
+export function hearAssignment(session: Session, frame: AssignmentFrame): void {
+  const kept = session.connection.subscriptions.get(frame.topic, frame.group);
+  if (kept === undefined || !kept.isFed) return;
+  const assignment = { topic: frame.event_topic, partitions: frame.partitions };
+  if (frame.op === "ASSIGNED") kept.feed.assigned(assignment);
+  else kept.feed.revoked(assignment);
 }
 
 /** Of what waits here and of what handlers work on, at half time. */

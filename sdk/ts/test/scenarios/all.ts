@@ -3,6 +3,7 @@
 import { scenarios as close } from "./close.js";
 import { scenarios as iterate } from "./iterate.js";
 import { scenarios as judgements } from "./judgements.js";
+import { scenarios as partitioned } from "./partitioned.js";
 import { scenarios as publish } from "./publish.js";
 import { scenarios as reconnect } from "./reconnect.js";
 import type { Scenario } from "./scenario.js";
@@ -13,6 +14,7 @@ export const suites: Readonly<Record<string, readonly Scenario[]>> = {
   judgements,
   publish,
   subscribe,
+  partitioned,
   settle,
   iterate,
   reconnect,

@@ -265,7 +265,7 @@ export const scenarios: readonly Scenario[] = [
       await refuse("a group with spaces", {});
       await refuse("g", { topics: ["NOT A TOPIC"] });
       await refuse("g", { filter: "][" });
-      await refuse("g", { mode: "partitioned" });
+      await refuse("g", { mode: "divided" });
       await client.subscribe(topic("refused"), "agreed", () => {}, { maxAttempts: 3 });
       const other = await connect();
       const otherwise = other.subscribe(topic("refused"), "agreed", () => {}, { maxAttempts: 4 });

@@ -65,6 +65,8 @@ struct Topic {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 struct Settings {
     partitions: u32,
+    #[serde(default)]
+    key: Option<String>,
     retention: Retention,
     compaction: Option<Compaction>,
     max_attempts: Option<u32>,

@@ -15,7 +15,8 @@ use crate::units::{parse_duration, parse_size};
 /// Make a topic, or change settings of one that exists; what is not named stays as it is
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Partitions can be raised, not lowered. A topic with events cannot become compacted.
+Partitions can be raised, not lowered; keys then move to other partitions, so events of a key from before and
+after may be handled at the same time. A topic with events cannot become compacted.
 
 Examples:
   prom topics set orders.placed --partitions 4 --keep-for 30d --keep-bytes 10GB
@@ -27,6 +28,9 @@ pub struct Set {
     /// Events of one key stay in one partition and in order
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
+    /// A jq program that makes the key of events without one, such as `.payload.processId`, or `none`
+    #[arg(long, value_name = "PROGRAM")]
+    key: Option<String>,
     /// How long events stay, such as 30d, or `forever`
     #[arg(long, value_name = "DURATION", value_parser = keep_for)]
     keep_for: Option<Keep<Duration>>,
@@ -72,6 +76,11 @@ impl Set {
 
     fn over(&self, mut settings: Settings) -> Settings {
         settings.partitions = self.partitions.unwrap_or(settings.partitions);
+        match self.key.as_deref() {
+            None => {}
+            Some("none") => settings.key = None,
+            Some(program) => settings.key = Some(program.to_owned()),
+        }
         match self.keep_for {
             None => {}
             Some(Keep::Everything) => settings.retention.age_ms = None,
@@ -97,7 +106,7 @@ impl Set {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { partitions: 1, retention: Retention::default(), compaction: None, max_attempts: None }
+        Self { partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
     }
 }
 

@@ -5,6 +5,7 @@ mod changes;
 mod fencing;
 mod floor;
 mod key_order;
+mod lanes;
 mod limits;
 mod redelivery;
 
@@ -53,6 +54,7 @@ impl Bench {
                 .map(|offset| Seen {
                     offset,
                     key_hash: self.keys[offset as usize],
+                    lane: 0,
                     wanted: !self.unwanted.contains(&offset),
                 })
                 .collect();

@@ -9,7 +9,7 @@ use prom_types::{NewEvent, Offset, TopicName};
 use tokio::sync::oneshot;
 
 use super::start::max_attempts;
-use super::{End, Task, fenced};
+use super::{End, LaneOrder, Task, fenced};
 use crate::Error;
 use crate::ack::Leases;
 use crate::dispatch::{LeaseId, NotLeased, Settled, Status, SubscriberId};
@@ -50,6 +50,10 @@ pub(crate) enum Request {
         made_to: u64,
         done: oneshot::Sender<()>,
     },
+    /// Who is to own a lane.
+    Lane(LaneOrder),
+    /// Under which epoch of the cursor it dispatches.
+    Epoch(oneshot::Sender<u64>),
     /// The group is being deleted.
     Delete(oneshot::Sender<()>),
 }
@@ -80,7 +84,7 @@ impl Request {
             }
             Self::Nack { offset, reply, .. } => (reply, not_leased(vec![offset])),
             Self::Reset(reset) => (Some(reset.reply), fenced(cursor)),
-            Self::Status(_) | Self::Change { .. } | Self::Delete(_) => return,
+            Self::Status(_) | Self::Change { .. } | Self::Lane(_) | Self::Epoch(_) | Self::Delete(_) => return,
         };
         if let Some(reply) = reply {
             let _nobody_waits = reply.send(Err(error));
@@ -103,7 +107,8 @@ impl Task {
                 Request::Nack { subscriber, offset, lease, reason, delay, reply } => {
                     let result = self.machine.nack(now, subscriber, offset, lease, reason, delay);
                     self.meter.nacked.add(u64::from(result == Ok(Settled::Now)));
-                    self.answer_when_durable(reply, self.told(&[(offset, result.map(drop))]));
+                    let lost = result.is_err().then_some((offset, lease));
+                    self.answer_when_durable(reply, self.lost(subscriber, lost.as_slice()));
                 }
                 Request::Modack { subscriber, leases, extend, reply } => {
                     self.modack(now, subscriber, &leases, extend, reply)
@@ -115,6 +120,10 @@ impl Task {
                 Request::Change { options, made_to, done } => {
                     self.change(&options, made_to);
                     let _nobody_waits = done.send(());
+                }
+                Request::Lane(order) => self.obey(order),
+                Request::Epoch(reply) => {
+                    let _nobody_waits = reply.send(self.epoch);
                 }
                 Request::Delete(reply) => end = Some(End::Deleted(reply)),
             }
@@ -138,15 +147,15 @@ impl Task {
     }
 
     fn ack(&mut self, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>, acks: &mut AckTally) {
-        let mut lost: Vec<Offset> = Vec::new();
+        let mut lost: Vec<(Offset, LeaseId)> = Vec::new();
         for &(offset, lease) in leases {
             match self.machine.ack(subscriber, offset, lease) {
                 Ok(Settled::Now) => acks.add(self.hand_overs.time_of(lease), &self.meter),
                 Ok(Settled::AlreadySettled) => {}
-                Err(NotLeased) => lost.push(offset),
+                Err(NotLeased) => lost.push((offset, lease)),
             }
         }
-        self.answer_when_durable(reply, self.lost(lost));
+        self.answer_when_durable(reply, self.lost(subscriber, &lost));
     }
 
     fn modack(
@@ -157,27 +166,28 @@ impl Task {
         extend: Duration,
         reply: Option<Reply>,
     ) {
-        let mut lost: Vec<Offset> = Vec::new();
+        let mut lost: Vec<(Offset, LeaseId)> = Vec::new();
         for &(offset, lease) in leases {
             if self.machine.modack(now, subscriber, offset, lease, extend).is_err() {
-                lost.push(offset);
+                lost.push((offset, lease));
             }
         }
         // A deadline is not durable: there is nothing to wait for.
         if let Some(reply) = reply {
-            let _nobody_waits = reply.send(self.lost(lost));
+            let _nobody_waits = reply.send(self.lost(subscriber, &lost));
         }
     }
 
-    fn told(&self, results: &[(Offset, Result<(), NotLeased>)]) -> Result<(), Error> {
-        let lost = results.iter().filter(|(_, result)| result.is_err());
-        self.lost(lost.map(|(offset, _)| *offset).collect())
-    }
-
-    fn lost(&self, offsets: Vec<Offset>) -> Result<(), Error> {
-        match offsets.is_empty() {
-            true => Ok(()),
-            false => Err(Error::NotLeased { topic: self.cursor.log.topic.clone(), offsets }),
+    /// The answer to whoever wants to settle what it does not hold (any more).
+    fn lost(&self, subscriber: SubscriberId, lost: &[(Offset, LeaseId)]) -> Result<(), Error> {
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let topic = self.cursor.log.topic.clone();
+        let offsets = lost.iter().map(|(offset, _)| *offset).collect();
+        match lost.iter().any(|(_, lease)| self.machine.is_fenced(subscriber, *lease)) {
+            true => Err(Error::Revoked { topic, partition: self.cursor.log.partition, offsets }),
+            false => Err(Error::NotLeased { topic, offsets }),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Reading: ahead, for what is new, and back, for what is handed out again.
 
 use prom_store::{Bounds, ReadBatch, ReadLimit, Record, StoreError};
-use prom_types::Offset;
+use prom_types::{Offset, partition_of};
 
 use super::{Pace, Task};
 use crate::dispatch::{Order, Scan, Seen};
 use crate::gap::{Gap, GapReason};
+use crate::group::Layout;
 use crate::limits::READ_BYTES;
 
 /// What became of an event that was to be read again.
@@ -56,10 +57,10 @@ impl Task {
             return Pace::Idle;
         };
         if self.records.is_full() {
-            if self.machine.status().ready > 0 {
+            if self.machine.status().ready > 0 && !self.machine.is_starving() {
                 return Pace::Idle;
             }
-            // All of it is blocked or gone: it is read again when its turn comes.
+            // All of it is blocked, gone, or of lanes that do not take: it is read again when its turn comes.
             self.records.clear();
         }
         let limit = ReadLimit { events, bytes: READ_BYTES };
@@ -84,7 +85,8 @@ impl Task {
         let mut seen = Vec::with_capacity(batch.records.len());
         for record in batch.records {
             let wanted = self.passes_filter(&record);
-            seen.push(Seen { offset: record.offset(), key_hash: self.key_hash(&record), wanted });
+            let (key_hash, lane) = (self.key_hash(&record), self.lane_of(&record));
+            seen.push(Seen { offset: record.offset(), key_hash, lane, wanted });
             if wanted {
                 self.records.push(record);
             }
@@ -107,6 +109,17 @@ impl Task {
         match self.order {
             Order::None => None,
             Order::Key => record.key().map(|key| foldhash::quality::FixedState::default().hash_one(key)),
+        }
+    }
+
+    /// By the hash of the key, else of the id, as partitions of a topic are chosen.
+    fn lane_of(&self, record: &Record) -> u32 {
+        let Some(Layout::Virtual(lanes)) = self.partitioned.as_ref().map(|partitioned| partitioned.layout()) else {
+            return 0;
+        };
+        match record.key() {
+            Some(key) => partition_of(key, lanes),
+            None => partition_of(&record.id().to_string(), lanes),
         }
     }
 

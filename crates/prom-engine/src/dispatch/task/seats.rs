@@ -99,7 +99,7 @@ impl Task {
         }
     }
 
-    fn withdraw_unseen(&mut self, outlet: &Outlet) {
+    pub(super) fn withdraw_unseen(&mut self, outlet: &Outlet) {
         for ticket in outlet.take_unseen(&self.origin) {
             self.machine.withdraw(outlet.id, ticket.offset, ticket.lease);
         }

@@ -8,13 +8,14 @@ use prom_transform::{Limits, Program};
 use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
+use super::lanes::Partitioned;
 use super::{Retry, Setup, Task};
 use crate::Error;
 use crate::bus::{Core, Phase};
 use crate::deliver::Port;
 use crate::dispatch::{DispatchLimits, DispatchOptions, Dispatcher};
 use crate::event::Origin;
-use crate::group::{GroupOptions, read_group};
+use crate::group::{GroupOptions, Layout, read_group};
 use crate::limits::MAX_ATTEMPTS;
 use crate::meters::{HandOvers, InFlight};
 
@@ -43,7 +44,10 @@ impl Task {
 
     fn build(setup: Setup, cursor: CursorState, filter: Option<Program>, options_revision: u64) -> Self {
         let max_attempts = max_attempts(&setup.core, &setup.cursor.log.topic, &setup.options);
+        let partitions = setup.core.topics.get(&setup.cursor.log.topic).map_or(1, |topic| topic.logs().len());
+        let layout = setup.options.layout(partitions);
         let dispatch = DispatchOptions {
+            lanes: layout.and_then(Layout::lane_count),
             order: setup.options.order,
             max_attempts,
             backoff: setup.options.backoff,
@@ -59,6 +63,7 @@ impl Task {
             mailbox,
             group: name.group.clone(),
             max_attempts: AtomicU32::new(max_attempts),
+            mode: options.mode,
             store: core.store.clone(),
             clock: core.clock.clone(),
             meter: meter.clone(),
@@ -67,6 +72,7 @@ impl Task {
         let mut task = Self {
             // The start is looked at afterwards, so that a gap is told like any other.
             machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed),
+            partitioned: layout.map(|layout| Partitioned::new(layout, group.desk(&name.log.topic))),
             epoch,
             order: options.order,
             filter,

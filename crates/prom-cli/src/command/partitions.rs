@@ -1,0 +1,127 @@
+//! `prom partitions`: who owns the partitions of a topic in a group.
+
+use clap::Args;
+use prom_types::{GroupName, TopicName};
+use serde::Deserialize;
+
+use super::names;
+use crate::cli::Context;
+use crate::exit::Outcome;
+use crate::output::{Align, Table};
+
+/// Show who owns the partitions of a topic
+#[derive(Debug, Args)]
+#[command(after_help = "\
+In a group of mode `shared` nobody owns a partition: every subscriber takes from all of them.
+
+Examples:
+  prom partitions orders.placed billing
+  prom partitions orders.placed billing --json")]
+pub struct Partitions {
+    /// The topic
+    #[arg(value_parser = names::topic)]
+    topic: TopicName,
+    /// The group
+    #[arg(value_parser = names::group)]
+    group: GroupName,
+}
+
+#[derive(Debug, Deserialize)]
+struct PartitionList {
+    mode: String,
+    generation: Option<u64>,
+    #[serde(rename = "virtual")]
+    is_virtual: bool,
+    members: Vec<Member>,
+    partitions: Vec<Partition>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Member {
+    member: String,
+    partitions: Vec<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Partition {
+    partition: u32,
+    owner: Option<String>,
+    moving_to: Option<String>,
+    epoch: Option<u64>,
+    lag_events: Option<u64>,
+    in_flight: u64,
+}
+
+impl Partitions {
+    pub async fn run(self, context: &Context) -> Outcome {
+        let query = [("topic", Some(self.topic.to_string())), ("group", Some(self.group.to_string()))];
+        let answer = context.hub()?.get(&["partitions"], &query).await?;
+        if context.output.is_for_machines() {
+            return context.output.line(answer.text.trim_end());
+        }
+        let list: PartitionList = answer.parse()?;
+        context.output.line(describe(&list))?;
+        context.output.table(&table(&list))
+    }
+}
+
+fn describe(list: &PartitionList) -> String {
+    let Some(generation) = list.generation else {
+        return format!("mode {}: every subscriber takes from every partition", list.mode);
+    };
+    let kind = if list.is_virtual { "virtual partitions" } else { "partitions" };
+    let idle = list.members.iter().filter(|member| member.partitions.is_empty()).map(|member| member.member.as_str());
+    let idle: Vec<&str> = idle.collect();
+    let (count, members) = (list.partitions.len(), list.members.len());
+    let mut text = format!("mode {}, {count} {kind}, {members} members, generation {generation}", list.mode);
+    if !idle.is_empty() {
+        text.push_str(&format!("; without a partition: {}", idle.join(", ")));
+    }
+    text
+}
+
+fn table(list: &PartitionList) -> Table {
+    let mut table = Table::new([
+        ("PARTITION", Align::Right),
+        ("OWNER", Align::Left),
+        ("EPOCH", Align::Right),
+        ("BEHIND", Align::Right),
+        ("IN FLIGHT", Align::Right),
+    ]);
+    for one in &list.partitions {
+        let owner = match (&one.owner, &one.moving_to) {
+            (Some(owner), Some(next)) => format!("{owner} -> {next}"),
+            (Some(owner), None) => owner.clone(),
+            (None, _) => "-".to_owned(),
+        };
+        table.row([
+            one.partition.to_string(),
+            owner,
+            shown(one.epoch),
+            shown(one.lag_events),
+            one.in_flight.to_string(),
+        ]);
+    }
+    table
+}
+
+fn shown(number: Option<u64>) -> String {
+    number.map_or_else(|| "-".to_owned(), |number| number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_that_moves_shows_both_members_and_idle_ones_are_named() {
+        let text = r#"{"mode":"partitioned","generation":3,"virtual":false,
+            "members":[{"member":"a","partitions":[0]},{"member":"b","partitions":[]}],
+            "partitions":[{"partition":0,"owner":"a","movingTo":"b","epoch":7,"lagEvents":5,"inFlight":2}]}"#;
+        let list: PartitionList = serde_json::from_str(text).unwrap();
+        let told = describe(&list);
+        assert_eq!(told, "mode partitioned, 1 partitions, 2 members, generation 3; without a partition: b");
+        assert!(!table(&list).is_empty());
+    }
+}

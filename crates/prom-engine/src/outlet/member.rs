@@ -1,0 +1,92 @@
+//! A subscriber as a member of a group whose partitions have owners: what comes and goes, and whether it
+//! is alive.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use prom_store::LogName;
+use prom_types::{Offset, TopicName};
+use tokio::sync::Notify;
+
+use super::{AssignmentChange, Outlet, TellAssignments};
+use crate::deliver::Ticket;
+use crate::event::Origin;
+
+impl Outlet {
+    /// As [`Outlet::attach`], also for a log that let go of it before.
+    pub fn attach_again(&self, log: &LogName, wake: &Arc<Notify>) {
+        let mut state = self.state.lock();
+        if !matches!(state.dispatchers.insert(log.clone(), Some(wake.clone())), Some(Some(_))) {
+            state.attached += 1;
+        }
+    }
+
+    /// The coordinator of a topic wants to hear of its end; true the first time.
+    pub fn follow(&self, topic: &TopicName, wake: &Arc<Notify>) -> bool {
+        let mut state = self.state.lock();
+        let is_new = !state.coordinators.iter().any(|(known, _)| known == topic);
+        if is_new {
+            state.coordinators.push((topic.clone(), wake.clone()));
+        }
+        is_new
+    }
+
+    /// Events of this partition come from now on.
+    pub fn assigned(&self, topic: &TopicName, partition: u32) {
+        if self.taste.assignments == TellAssignments::Yes {
+            self.state.lock().assignments.assigned(topic, partition);
+            self.arrived.notify_one();
+        }
+    }
+
+    /// No more events of this partition come: what lies in the queue of it is taken out, in the same
+    /// moment in which the subscriber is told.
+    pub fn revoked(
+        &self,
+        topic: &TopicName,
+        partition: u32,
+        origin: &Arc<Origin>,
+        is_of_it: impl Fn(Offset) -> bool,
+    ) -> Vec<Ticket> {
+        let mut state = self.state.lock();
+        let taken =
+            state.queue.take_where(|delivery| Arc::ptr_eq(&delivery.origin, origin) && is_of_it(delivery.offset()));
+        self.feed(&mut state);
+        if self.taste.assignments == TellAssignments::Yes {
+            state.assignments.revoked(topic, partition);
+            drop(state);
+            self.arrived.notify_one();
+        }
+        taken
+    }
+
+    /// Partitions that came and went since the last look.
+    pub fn take_assignments(&self) -> Vec<AssignmentChange> {
+        self.state.lock().assignments.take()
+    }
+
+    /// It was alive at this time.
+    pub fn heartbeat(&self, heard: Duration) {
+        self.heard_micros.fetch_max(micros(heard), Ordering::Relaxed);
+    }
+
+    pub fn set_watched(&self, now: Duration) {
+        self.watched_micros.fetch_max(micros(now), Ordering::Relaxed);
+    }
+
+    /// When it was last alive, for somebody who decides at `now` whether it has gone silent. Where nobody
+    /// looked since its time was over, that is not known yet, and it is given a little longer.
+    pub fn heard_by(&self, now: Duration, ttl: Duration) -> Duration {
+        let heard = Duration::from_micros(self.heard_micros.load(Ordering::Relaxed));
+        let watched = Duration::from_micros(self.watched_micros.load(Ordering::Relaxed));
+        match !watched.is_zero() && watched < heard.saturating_add(ttl) {
+            true => heard.max(now.saturating_sub(ttl) + ttl / 16),
+            false => heard,
+        }
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

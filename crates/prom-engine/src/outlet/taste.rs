@@ -1,0 +1,48 @@
+//! What a subscriber asks for, for itself.
+
+use std::time::Duration;
+
+use crate::limits::{ACK_TIMEOUT, BATCH_SIZE, MAX_IN_FLIGHT};
+
+/// Everything that belongs to the subscriber rather than to the group.
+#[derive(Debug, Clone)]
+pub(crate) struct Taste {
+    pub batch_size: usize,
+    pub max_in_flight: usize,
+    pub ack_timeout: Duration,
+    /// A name for people, and for partitions to find their owner again.
+    pub member: Option<String>,
+    /// What it says about itself: JSON text, shown to people.
+    pub meta: Option<String>,
+    /// Its share of the partitions in relation to others.
+    pub weight: u32,
+    /// Partitions that go to it first.
+    pub pins: Vec<u32>,
+    /// How long it may go unheard before its partitions go to others; `None`: it cannot fall silent.
+    pub ttl: Option<Duration>,
+    pub assignments: TellAssignments,
+}
+
+impl Default for Taste {
+    fn default() -> Self {
+        Self {
+            batch_size: BATCH_SIZE,
+            max_in_flight: MAX_IN_FLIGHT,
+            ack_timeout: ACK_TIMEOUT,
+            member: None,
+            meta: None,
+            weight: 1,
+            pins: Vec::new(),
+            ttl: None,
+            assignments: TellAssignments::No,
+        }
+    }
+}
+
+/// Whether a subscriber is told which partitions come and go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum TellAssignments {
+    #[default]
+    No,
+    Yes,
+}
