@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub const USAGE: &str = "\
-usage: prom-bench journal|core|hub|compare|growth|rest [options]
+usage: prom-bench journal|core|hub|mongo|compare|growth|rest [options]
   --dir DIR        where to put the temporary files (default: the current directory; use a real disk)
   --keep           leave the files there
   --quick          shorter measurements
@@ -13,7 +13,7 @@ usage: prom-bench journal|core|hub|compare|growth|rest [options]
   --log-gb N       core, rest: size of the log that is opened; hub: size of the export (default 1)
   --idle N         hub: idle connections (default 10000)
   --prom FILE      hub, compare, growth, rest: the binary (default: beside this one)
-  --rounds N       compare: rounds of the main shapes (default 5); growth: of each figure (default 3)
+  --rounds N       compare, mongo: rounds of the main shapes (default 5); growth: of each figure (default 3)
   --only A,B       compare: publish, consume, both, latency, fan-out, catch-up, payload, publishers, topics;
                    growth: events, topics, groups, connections
   --peers A,B      compare, rest: who takes part: prom, nats, redis, rabbitmq, or one of their settings (default: all)
@@ -25,6 +25,7 @@ pub enum Command {
     Journal,
     Core,
     Hub,
+    Mongo,
     Compare,
     Growth,
     Rest,
@@ -74,6 +75,7 @@ impl Args {
             Some("journal") => Command::Journal,
             Some("core") => Command::Core,
             Some("hub") => Command::Hub,
+            Some("mongo") => Command::Mongo,
             Some("compare") => Command::Compare,
             Some("growth") => Command::Growth,
             Some("rest") => Command::Rest,
@@ -103,7 +105,7 @@ impl Args {
             log_gb: 1.0,
             idle: 10_000,
             prom: None,
-            rounds: if command == Command::Compare { 5 } else { 3 },
+            rounds: if matches!(command, Command::Compare | Command::Mongo) { 5 } else { 3 },
             only: Vec::new(),
             peers: Vec::new(),
             max_events: 10_000_000,

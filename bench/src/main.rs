@@ -4,6 +4,7 @@
 //!   prom-bench journal   the storage design: one journal against a file per partition
 //!   prom-bench core      the bus as a library: publish, dispatch, ack, replay, open
 //!   prom-bench hub       the server: publish, consume, idle and busy connections, export
+//!   prom-bench mongo     the bus on MongoDB beside what a program would do with its driver
 //!   prom-bench compare   the server beside others (with the feature `peers`)
 //!   prom-bench growth    the server with more and more events, topics, groups and connections
 //!   prom-bench rest      the server when nothing happens, and when it starts
@@ -24,6 +25,7 @@ mod interrupt;
 mod journal;
 mod load;
 mod machine;
+mod mongo;
 mod ours;
 mod page_cache;
 #[cfg(feature = "peers")]
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Journal => journal::run(&args),
         Command::Core => core::run(&args),
         Command::Hub => hub::run(&args),
+        Command::Mongo => mongo::run(&args),
         Command::Compare => compare::run(&args),
         Command::Growth => growth::run(&args),
         Command::Rest => rest::run(&args),

@@ -5,5 +5,7 @@ mod crash;
 mod e2e;
 mod faults;
 mod hub;
+mod mongo;
+mod partitions;
 mod power_loss;
 mod rounds;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anyhow::{bail, ensure};
-use prom_engine::{Delivery, Position, Subscription, Ticket, ack_tickets};
+use prom_engine::{Arrivals, Delivery, Position, Subscription, Ticket, ack_tickets};
 use prom_protocol::frame::ack::Ack;
 use prom_protocol::frame::event::{EventHead, Lent};
 use prom_protocol::frame::{SubscriptionName, Which, ok};
@@ -75,7 +75,7 @@ impl Walk {
     /// Takes as many as share an ack and writes them.
     async fn take(&mut self, subscription: &mut Subscription, connection: &mut Connection) -> anyhow::Result<()> {
         while self.lent.len() < TOGETHER {
-            let (deliveries, gaps) = subscription.next_batch_and_gaps().await;
+            let Arrivals { deliveries, gaps, .. } = subscription.next_arrivals().await;
             ensure!(!deliveries.is_empty() && gaps.is_empty(), "the subscription ended or has gaps: {gaps:?}");
             self.write(&deliveries, connection);
             self.lent.extend(deliveries.iter().map(|delivery| (delivery.id(), delivery.ticket())));

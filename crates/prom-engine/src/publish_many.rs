@@ -116,7 +116,7 @@ impl Gathering {
         let core = self.bus.core();
         let commit = match self.commit.is_empty() {
             true => PendingCommit::known(Ok(Default::default())),
-            false => core.topics.commit(&*core.store, self.commit, &self.placed.topics),
+            false => core.topics.commit_each(&*core.store, self.commit, &self.placed.topics),
         };
         Gathered { commit: Committing::new(commit, self.placed), durability: core.store.durability() }
     }

@@ -69,6 +69,9 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
+    /// The server behind the store refuses or cannot be reached. `fix` says what to do about it.
+    #[error("{what}: {reason}; {fix}")]
+    Server { what: &'static str, reason: String, fix: &'static str },
     #[error("{log} keeps no latest event per key; turn compaction on for the topic")]
     NotCompacted { log: LogName },
     #[error("documents: {reason}")]

@@ -38,7 +38,7 @@ pub use memory::MemoryStore;
 pub use meter::{Counter, Gauge, Histogram, HistogramSnapshot, StoreMeters};
 pub use pending::{Answers, PendingCommit, Reply};
 pub use ranges::RangeSet;
-pub use record::{EncodedEvent, Encoder, Record};
+pub use record::{EncodedEvent, Encoder, Record, RecordParts};
 pub use store::Store;
 
 pub use prom_types::{Clock, SystemClock};

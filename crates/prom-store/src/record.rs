@@ -49,6 +49,20 @@ pub struct Encoder {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Record(Bytes);
 
+/// What a record is made of, for a store that keeps the parts rather than the bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordParts<'a> {
+    pub offset: Offset,
+    pub stored_ts: EpochMs,
+    pub ts: EpochMs,
+    pub id: EventId,
+    pub key: Option<&'a str>,
+    /// As [`Record::meta`] gives it.
+    pub meta: &'a [u8],
+    pub payload: &'a [u8],
+    pub exact: bool,
+}
+
 /// Why bytes are not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordFault {
@@ -136,6 +150,38 @@ impl EncodedEvent {
 
     pub fn is_empty(&self) -> bool {
         false
+    }
+}
+
+impl RecordParts<'_> {
+    /// Appends the very record that these parts were taken from.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Invalid> {
+        let at = out.len();
+        let key = self.key.unwrap_or_default();
+        let length = HEADER_BYTES + key.len() + self.meta.len() + self.payload.len();
+        let body_len = u32::try_from(length - PREFIX_BYTES).map_err(|_| too_large(length))?;
+        let key_len = u16::try_from(key.len()).map_err(|_| too_large(key.len()))?;
+        let mut flags = 0;
+        flags |= if self.key.is_some() { FLAG_KEY } else { 0 };
+        flags |= if self.payload == b"null" { FLAG_TOMBSTONE } else { 0 };
+        flags |= if self.exact { FLAG_EXACT } else { 0 };
+        out.reserve(length);
+        out.extend_from_slice(&body_len.to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&self.offset.to_le_bytes());
+        out.extend_from_slice(&self.stored_ts.to_le_bytes());
+        out.extend_from_slice(&self.ts.to_le_bytes());
+        out.extend_from_slice(self.id.as_bytes());
+        out.extend_from_slice(&[flags, 0]);
+        out.extend_from_slice(&key_len.to_le_bytes());
+        out.extend_from_slice(&(self.meta.len() as u32).to_le_bytes());
+        out.extend_from_slice(key.as_bytes());
+        out.extend_from_slice(self.meta);
+        out.extend_from_slice(self.payload);
+        let unstamped = crc32c::crc32c(&out[at + STAMP_END..]);
+        let checksum = crc32c::crc32c_append(unstamped, &out[at + PREFIX_BYTES..at + STAMP_END]);
+        out[at + 4..at + 8].copy_from_slice(&checksum.to_le_bytes());
+        Ok(())
     }
 }
 

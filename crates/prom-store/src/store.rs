@@ -18,6 +18,13 @@ use crate::{Commit, Cursors, Documents, Leases, Logs, PendingCommit, StoreError,
 pub trait Store: Logs + Cursors + Documents + Leases + Send + Sync + 'static {
     fn commit(&self, commit: Commit) -> PendingCommit;
 
+    /// A commit of appends that stand each for itself and were only handed over together. A store that pays for
+    /// making several logs durable at one moment may make each durable for itself; if one then fails, the answer
+    /// is that failure, and says that the others may be stored.
+    fn commit_each(&self, commit: Commit) -> PendingCommit {
+        self.commit(commit)
+    }
+
     fn durability(&self) -> Durability;
 
     /// What the store measured since it was opened. Cheap; also answered after it was closed.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use prom_store::record::{HEADER_BYTES, RecordFault};
-use prom_store::{EncodedEvent, LogName, Record};
+use prom_store::{EncodedEvent, LogName, Record, RecordParts};
 use prom_types::{Event, EventId, Headers, Json, NewEvent, TopicName};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -167,4 +167,33 @@ fn an_empty_key_is_a_key() {
     event.key = Some(String::new());
     let keyed = Record::parse(&encoded(&event, id, 0, 0, 0).into()).unwrap();
     assert_eq!((keyless.key(), keyed.key()), (None, Some("")));
+}
+
+#[test]
+fn a_record_is_made_again_from_its_parts() {
+    for key in [None, Some(""), Some("kunde \"ä\"")] {
+        for payload in ["null", "7", r#"{"a": 1.50}"#] {
+            let mut event = NewEvent::new(TopicName::parse("orders").unwrap(), Json::parse(payload).unwrap());
+            event.key = key.map(str::to_owned);
+            event.tags = vec!["first".to_owned()];
+            event.exact = payload == "7";
+            let mut bytes = Vec::new();
+            EncodedEvent::encode(&event, EventId::derived("a"), -5).unwrap().write_at(7, 8, &mut bytes);
+            let record = Record::parse(&bytes.into()).unwrap();
+            let payload = record.payload();
+            let parts = RecordParts {
+                offset: record.offset(),
+                stored_ts: record.stored_ts(),
+                ts: record.ts(),
+                id: record.id(),
+                key: record.key(),
+                meta: record.meta(),
+                payload: payload.as_bytes(),
+                exact: record.is_exact(),
+            };
+            let mut again = Vec::new();
+            parts.write(&mut again).unwrap();
+            assert_eq!(Record::parse(&again.into()).unwrap(), record);
+        }
+    }
 }

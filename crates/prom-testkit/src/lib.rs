@@ -8,6 +8,8 @@ pub mod faulty;
 pub mod history;
 mod hub;
 mod hub_in_process;
+#[cfg(feature = "mongo")]
+pub mod mongo;
 pub mod power_loss;
 pub mod process_example;
 mod random;

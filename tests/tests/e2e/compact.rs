@@ -40,7 +40,7 @@ async fn assert_latest(bus: &Bus, expected: &Expected, when: &str) {
 
 #[tokio::test]
 async fn the_latest_of_each_key_is_right_through_compactions_and_restarts() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let (mut random, mut expected) = (Random::seeded(7), Expected::new());
         let mut bus = home.start().await;
         let settings = TopicSettings::new("state").unwrap();

@@ -7,7 +7,7 @@ use super::home::{Home, floor, next, publish_numbers, soon, take_acked};
 
 #[tokio::test]
 async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_says_who_was_moved() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders", 0..1_000).await;
         let mut orders = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();

@@ -19,7 +19,7 @@ async fn billing(bus: &Bus, attempts: u32) -> Subscription {
 
 #[tokio::test]
 async fn attempts_survive_restarts_and_count_on_to_the_dead_letter() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let mut bus = home.start().await;
         let receipt = bus.publish("orders", json!("poison")).key("k").await.unwrap();
         bus.publish("orders", json!("fine")).await.unwrap();

@@ -83,6 +83,7 @@ async fn a_flipped_byte_in_a_sealed_segment_is_named_and_groups_go_on_behind_it(
                 soon(delivery.ack()).await.unwrap();
             }
             Item::Gap(told) => gap = Some(told),
+            Item::Assignment(change) => panic!("nobody asked for {change:?}"),
         }
     }
     let gap = gap.expect("the group is told");

@@ -8,7 +8,7 @@ use super::home::{Home, next};
 
 #[tokio::test]
 async fn options_survive_a_restart_and_still_conflict() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         let wanted = bus.subscribe("orders.*", "billing").from(Position::Earliest).order(Order::Key);
         let wanted = wanted.max_attempts(3).filter(".payload.total > 10");

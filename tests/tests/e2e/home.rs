@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use prom_store::Store;
 use prom_store_embedded::fsck::{Report, fsck};
+use prom_store_mongo::{MongoOptions, MongoStore};
 use promethean::{
-    Bus, BusOptions, Clock, Delivery, EmbeddedOptions, EmbeddedStore, EpochMs, NewEvent, Receipt, Sizes, Subscription,
-    SystemClock, TopicName, json,
+    Bus, BusOptions, Clock, Delivery, Durability, EmbeddedOptions, EmbeddedStore, EpochMs, NewEvent, Receipt, Sizes,
+    Subscription, SystemClock, TopicName, json,
 };
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 
 /// Nothing in these tests takes this long unless it hangs.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -20,11 +23,27 @@ pub struct Home {
     pub dir: TempDir,
     pub sizes: Sizes,
     pub clock: Arc<MovableClock>,
+    kind: Kind,
+}
+
+/// Where a home keeps things.
+enum Kind {
+    /// In its directory.
+    Embedded,
+    /// In a database of its own, which is known once it is started.
+    Mongo(OnceCell<String>),
 }
 
 impl Home {
     pub fn of(sizes: Sizes) -> Self {
-        Self { dir: TempDir::new().unwrap(), sizes, clock: Arc::default() }
+        Self { dir: TempDir::new().unwrap(), sizes, clock: Arc::default(), kind: Kind::Embedded }
+    }
+
+    /// One on each kind of store that lasts: the embedded one with both sizes, and MongoDB.
+    pub fn of_each_store() -> [Self; 3] {
+        let [usual, tiny] = Self::of_each_size();
+        let mongo = Self { kind: Kind::Mongo(OnceCell::new()), ..Self::of(Sizes::default()) };
+        [usual, tiny, mongo]
     }
 
     /// One with the sizes of production, one with tiny ones.
@@ -32,13 +51,20 @@ impl Home {
         [Sizes::default(), Sizes::tiny()].map(Self::of)
     }
 
+    /// What its receipts say.
+    pub fn durability(&self) -> Durability {
+        match self.kind {
+            Kind::Embedded => Durability::Fsync,
+            Kind::Mongo(_) => Durability::Majority,
+        }
+    }
+
     pub async fn start(&self) -> Bus {
         self.start_with(|_| {}).await
     }
 
     pub async fn start_with(&self, change: impl FnOnce(&mut BusOptions)) -> Bus {
-        let store = EmbeddedStore::open_with(self.dir.path(), self.options()).await.unwrap();
-        assert_eq!(store.damage(), []);
+        let store = self.open().await;
         let mut options = BusOptions {
             clock: self.clock.clone(),
             maintenance_interval: None,
@@ -48,6 +74,20 @@ impl Home {
         };
         change(&mut options);
         Bus::start(store, options).await.unwrap()
+    }
+
+    async fn open(&self) -> Arc<dyn Store> {
+        let Kind::Mongo(url) = &self.kind else {
+            let store = EmbeddedStore::open_with(self.dir.path(), self.options()).await.unwrap();
+            assert_eq!(store.damage(), []);
+            return store;
+        };
+        let server = prom_testkit::mongo::shared().await.unwrap();
+        let url = url.get_or_init(async || server.fresh_url()).await;
+        let mut options = MongoOptions { clock: self.clock.clone(), ..MongoOptions::default() };
+        // Tests compact what they have just written.
+        options.times.keep_physically = Duration::ZERO;
+        MongoStore::open(url, options).await.unwrap()
     }
 
     /// Shuts the bus down and starts another one on the same directory.
@@ -61,6 +101,9 @@ impl Home {
     pub async fn close_sound(&self, bus: Bus) {
         bus.shutdown().await.unwrap();
         drop(bus);
+        if let Kind::Mongo(_) = self.kind {
+            return;
+        }
         let report = self.fsck();
         assert!(report.is_sound(), "{report}");
         assert_eq!(report.rebuilt, [""; 0], "a clean end leaves nothing to mend");
@@ -73,6 +116,9 @@ impl Home {
     /// The segment files of all topics, in order.
     pub fn segments(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
+        if let Kind::Mongo(_) = self.kind {
+            return found;
+        }
         for log in entries(&self.dir.path().join("segments")) {
             found.extend(entries(&log).into_iter().filter(|path| path.extension().is_some_and(|end| end == "seg")));
         }

@@ -24,7 +24,7 @@ struct Seen {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_of_a_key_are_handled_in_order_by_several_subscribers_although_some_fail() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         let topic = TopicName::parse("steps").unwrap();
         let step = |number: u64| NewEvent {

@@ -6,7 +6,7 @@ use super::home::{Home, floor, publish_numbers, take_acked, until};
 
 #[tokio::test]
 async fn a_topic_made_after_a_restart_is_read_from_its_beginning() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders.placed", 0..10).await;
         // From the latest: what is there already is not read, what comes later is read whole.

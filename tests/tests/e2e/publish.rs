@@ -1,15 +1,15 @@
 //! Publishing: what a receipt promises holds after the directory was opened again.
 
-use promethean::{Durability, Error, ErrorKind, EventId, NewEvent, TopicName, json};
+use promethean::{Error, ErrorKind, EventId, NewEvent, TopicName, json};
 
 use super::home::{Home, publish_numbers, read_numbers};
 
 #[tokio::test]
 async fn what_has_a_receipt_is_there_after_a_restart_once_and_in_order() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         let receipts = publish_numbers(&bus, "numbers", 0..3_000).await;
-        assert!(receipts.iter().all(|receipt| receipt.durability == Durability::Fsync));
+        assert!(receipts.iter().all(|receipt| receipt.durability == home.durability()));
         let offsets: Vec<u64> = receipts.iter().map(|receipt| receipt.offset).collect();
         assert!(offsets.iter().copied().eq(0..3_000));
         let bus = home.restart(bus).await;
@@ -21,7 +21,7 @@ async fn what_has_a_receipt_is_there_after_a_restart_once_and_in_order() {
 
 #[tokio::test]
 async fn every_part_of_an_event_comes_back_as_it_was_given() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         let cause = EventId::derived("cause");
         let payload = json!({"text": "größer \u{1F525} \"quoted\"", "deep": [[1.5, null, {"a": true}]]});
@@ -43,7 +43,7 @@ async fn every_part_of_an_event_comes_back_as_it_was_given() {
 
 #[tokio::test]
 async fn the_same_id_again_after_a_restart_stores_nothing_and_gives_the_first_receipt() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         let receipts = publish_numbers(&bus, "numbers", 0..1_000).await;
         let exact = EventId::derived("row 7 of the outbox");

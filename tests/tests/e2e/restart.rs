@@ -13,7 +13,7 @@ async fn billing(bus: &Bus) -> Subscription {
 
 #[tokio::test]
 async fn what_was_acked_does_not_come_again() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders.placed", 0..2_000).await;
         let mut orders = billing(&bus).await;
@@ -30,7 +30,7 @@ async fn what_was_acked_does_not_come_again() {
 #[tokio::test]
 async fn acks_out_of_order_are_kept_and_only_the_rest_is_delivered_again() {
     const LEFT: [u64; 5] = [3, 7, 8, 401, 999];
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders.placed", 0..1_000).await;
         let mut orders = billing(&bus).await;

@@ -17,7 +17,7 @@ async fn publish_heavy(bus: &Bus, numbers: std::ops::Range<u64>) {
 
 #[tokio::test]
 async fn retention_by_age_drops_what_is_old_and_groups_go_on_after_a_notice() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR)).await.unwrap();
         publish_heavy(&bus, 0..1_000).await;
@@ -88,7 +88,7 @@ async fn retention_by_size_runs_by_itself_and_gives_the_disk_back() {
 
 #[tokio::test]
 async fn an_emptied_topic_goes_on_counting_after_a_restart() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR)).await.unwrap();
         publish_heavy(&bus, 0..300).await;

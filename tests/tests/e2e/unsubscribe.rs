@@ -8,7 +8,7 @@ use super::home::{Home, next, publish_numbers, take_acked};
 
 #[tokio::test]
 async fn what_a_dropped_subscription_held_goes_to_another_at_once() {
-    for home in Home::of_each_size() {
+    for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders", 0..100).await;
         // So long that only the drop can be what frees them.

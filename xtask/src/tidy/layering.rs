@@ -5,11 +5,12 @@ use crate::repository::File;
 
 /// What each library may depend on. Absences are the architecture: the engine names no store but the traits, and only
 /// the face of the library names a backend.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
     ("prom-store", &["prom-types"]),
     ("prom-store-embedded", &["prom-types", "prom-store"]),
+    ("prom-store-mongo", &["prom-types", "prom-store"]),
     ("prom-engine", &["prom-types", "prom-transform", "prom-store"]),
     ("prom-protocol", &["prom-types"]),
     ("prom-auth", &["prom-types"]),
@@ -24,6 +25,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "prom-client",
             "prom-store",
             "prom-store-embedded",
+            "prom-store-mongo",
             "prom-engine",
             "prom-gateway",
         ],

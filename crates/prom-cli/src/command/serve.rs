@@ -20,6 +20,7 @@ Examples:
   prom serve
   prom serve --listen 127.0.0.1:9000 --data /var/lib/prom
   JWT_SECRET=secret prom serve --listen 0.0.0.0:8090
+  prom serve --store mongo --mongo mongodb://127.0.0.1:27017/?replicaSet=rs0
   prom serve --store memory")]
 pub struct Serve {
     /// The configuration; `prom config default` prints one
@@ -31,7 +32,7 @@ pub struct Serve {
     /// Address and port; other machines are only served with auth configured
     #[arg(long, value_name = "ADDR", value_parser = config::parse_address)]
     listen: Option<SocketAddr>,
-    /// What keeps the events; mongo comes with a later version
+    /// What keeps the events
     #[arg(long, value_name = "KIND")]
     store: Option<StoreKind>,
     /// The MongoDB replica set, for --store mongo

@@ -1,4 +1,4 @@
-//! `[mongo]`: the database behind `kind = "mongo"`. Read and checked; the store itself comes with a later version.
+//! `[mongo]`: the database behind `kind = "mongo"`.
 
 use toml::de::DeValue;
 
@@ -6,9 +6,10 @@ use super::section::Section;
 use super::value;
 
 pub const TEXT: &str = r#"[mongo]
-# The replica set that `kind = "mongo"` will use, in a later version. MONGO_URL replaces it. Unset by default.
+# The replica set for `kind = "mongo"`; where it names no database, that is `prom`. MONGO_URL replaces it. Unset by
+# default.
 #url = "mongodb://127.0.0.1:27017/prom?replicaSet=rs0"
-# Comes before the names of all collections.
+# Comes before the names of all collections, so that several hubs' worlds fit into one database.
 #prefix = ""
 "#;
 

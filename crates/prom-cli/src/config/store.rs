@@ -4,7 +4,8 @@ use super::section::Section;
 use super::value;
 
 pub const TEXT: &str = r#"[store]
-# "embedded" keeps everything in `data` of [server]; "memory" keeps it until the hub ends.
+# "embedded" keeps everything in `data` of [server]; "mongo" in the replica set of [mongo], which several hubs share;
+# "memory" keeps it until the hub ends.
 #kind = "embedded"
 # When a publish is answered: "fsync" after the disk has it, "os" after the operating system has it (faster; a power
 # loss can take what was answered).

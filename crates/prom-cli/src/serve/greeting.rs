@@ -75,6 +75,8 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 fn data(config: &Config) -> String {
     match (config.store.kind, config.store.durability) {
         (StoreKind::Memory, _) => "in memory: gone when the hub ends".to_owned(),
+        // The address is not repeated: there may be a password in it.
+        (StoreKind::Mongo, _) => "in MongoDB, journaled by a majority".to_owned(),
         (_, Durability::Fsync) => absolute(&config.server.data),
         (_, Durability::Os) => {
             format!("{} (durability os: a power loss can take what was answered)", absolute(&config.server.data))

@@ -13,6 +13,7 @@ use prom_gateway::trace::Traces;
 use prom_gateway::{Hub, ServeError, Server, ServerOptions, Tls};
 use prom_store::{Clock, MemoryStore, Store, StoreError, SystemClock};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
+use prom_store_mongo::{MongoOptions, MongoStore};
 
 use super::greeting::Addresses;
 use super::settings;
@@ -79,9 +80,9 @@ async fn start_telemetry(config: &config::Telemetry) -> Result<Option<Arc<Teleme
 
 fn check(config: &Config) -> Outcome {
     let listen = config.server.listen;
-    if config.store.kind == StoreKind::Mongo {
-        return Err(Failure::usage("the MongoDB store comes with a later version")
-            .fix("use --store embedded, which is the default"));
+    if config.store.kind == StoreKind::Mongo && config.mongo.url.is_none() {
+        return Err(Failure::usage("--store mongo needs to know where MongoDB is")
+            .fix("add --mongo mongodb://HOST:27017/?replicaSet=NAME, or set MONGO_URL, or url in [mongo]"));
     }
     if !listen.ip().is_loopback() && config.auth.is_open() {
         return Err(Failure::usage(format!("{listen} can be reached from other machines, and no auth is configured"))
@@ -91,9 +92,18 @@ fn check(config: &Config) -> Outcome {
 }
 
 async fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure> {
-    if config.store.kind == StoreKind::Memory {
-        return Ok(Arc::new(MemoryStore::new(clock)));
+    match config.store.kind {
+        StoreKind::Memory => Ok(Arc::new(MemoryStore::new(clock))),
+        StoreKind::Embedded => open_embedded(config, clock).await,
+        StoreKind::Mongo => {
+            let options = MongoOptions { clock, prefix: config.mongo.prefix.clone(), ..MongoOptions::default() };
+            let url = config.mongo.url.as_deref().unwrap_or_default();
+            Ok(MongoStore::open(url, options).await.map_err(explain_mongo)?)
+        }
     }
+}
+
+async fn open_embedded(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure> {
     let sync = match config.store.durability {
         Durability::Fsync => Sync::Fsync,
         Durability::Os => Sync::Os,
@@ -148,6 +158,13 @@ fn explain_store(error: StoreError) -> Failure {
             Failure::no(format!("the data directory cannot be opened: {error}")).fix("choose another one with --data")
         }
         _ => Failure::no(format!("the data directory cannot be opened: {error}")),
+    }
+}
+
+fn explain_mongo(error: StoreError) -> Failure {
+    match error {
+        StoreError::Server { what, reason, fix } => Failure::no(format!("{what}: {reason}")).fix(fix),
+        error => Failure::no(format!("the MongoDB store cannot be opened: {error}")),
     }
 }
 

@@ -1,0 +1,21 @@
+//! Events as BSON that people can query, and back to the very bytes that were published.
+//!
+//! ```text
+//!   record ──▶ event   JSON text becomes BSON in one pass, which also tells whether the same text would come back
+//!   event  ──▶ record  BSON is written as text; where `raw` is there, that is the text
+//! ```
+
+mod batch;
+mod element;
+mod event;
+mod from_json;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod promises;
+mod to_json;
+mod value;
+
+pub use batch::{Batch, BatchHead, BatchPlan};
+pub use element::binary_id;
+pub use event::event_document;
+pub use value::{DocumentValue, document_value};

@@ -1,0 +1,185 @@
+//! Appending to one log: everything that waits goes into one insert behind the head.
+//!
+//! Whoever inserts at the offset after the last batch has seen everything before it, so that what it decided
+//! about duplicates holds. If another hub was first, its batch is read and everything is decided anew.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use prom_store::{Append, Commit, CommitError, Committed, Dedupe, LogOptions, Outcome, Record};
+use prom_types::EventId;
+use tokio::time::Instant;
+
+use super::insert::{Inserted, insert};
+use super::lanes::Waiting;
+use super::place::{ExactPlaces, Placer};
+use super::transaction::in_transaction;
+use crate::exact;
+use crate::latest::fill_soon;
+use crate::log::{LogState, ensure_loaded, fill_window, reload};
+use crate::shared::{Shared, commit_error};
+
+/// What is decided about the first of those that wait.
+struct Decided {
+    /// One per commit that goes now.
+    answers: Vec<Committed>,
+    records: Vec<Record>,
+}
+
+pub async fn append(shared: &Arc<Shared>, log: &Arc<LogState>, waiting: Vec<Waiting>) {
+    let mut rest: VecDeque<Waiting> = waiting.into();
+    while !rest.is_empty() {
+        round(shared, log, &mut rest).await;
+    }
+}
+
+/// Answers at least the first of `rest`.
+async fn round(shared: &Arc<Shared>, log: &Arc<LogState>, rest: &mut VecDeque<Waiting>) {
+    let deadline = Instant::now() + shared.options.times.commit;
+    loop {
+        let exact = match ready(shared, log, rest.iter().flat_map(|waiting| &waiting.commit.appends)).await {
+            Ok(exact) => exact,
+            Err(error) => return refuse(shared, rest, &error),
+        };
+        refuse_keyless(shared, log, rest);
+        let Some(first) = rest.front() else { return };
+        if goes_alone(shared, &first.commit) {
+            let Some(alone) = rest.pop_front() else { return };
+            let result = in_transaction(shared, &alone.commit).await;
+            return shared.lanes.answer(alone, result);
+        }
+        let decided = match decide(shared, log, rest, &exact) {
+            Ok(Some(decided)) => decided,
+            Ok(None) => continue,
+            Err(error) => return refuse(shared, rest, &error),
+        };
+        if decided.records.is_empty() {
+            return answer(shared, rest, decided.answers);
+        }
+        match insert(shared, log, &decided.records, deadline).await {
+            Inserted::Stored => {
+                answer(shared, rest, decided.answers);
+                return fill_soon(shared, log);
+            }
+            Inserted::OthersWereFirst => {}
+            Inserted::Failed(error) => {
+                let failed = decided.answers.len();
+                let mut gone: VecDeque<Waiting> = rest.drain(..failed).collect();
+                return refuse(shared, &mut gone, &error);
+            }
+        }
+    }
+}
+
+/// Brings the view of the log to where duplicates can be decided.
+pub async fn ready(
+    shared: &Arc<Shared>,
+    log: &Arc<LogState>,
+    appends: impl Iterator<Item = &Append> + Clone,
+) -> Result<ExactPlaces, CommitError> {
+    ensure_loaded(shared, log).await.map_err(commit_error)?;
+    if !log.lock().is_view_younger_than(shared.options.times.head_age) {
+        reload(shared, log).await.map_err(commit_error)?;
+    }
+    if appends.clone().any(|append| append.dedupe != Dedupe::Fresh) {
+        fill_window(shared, log).await.map_err(commit_error)?;
+    }
+    let exact: Vec<EventId> =
+        appends.filter(|append| append.dedupe == Dedupe::Exact).map(|append| append.event.id()).collect();
+    exact::places(shared, log, exact).await.map_err(commit_error)
+}
+
+/// As many of the waiting commits as fit into one batch. `None` if the window was lost since it was filled.
+fn decide(
+    shared: &Shared,
+    log: &LogState,
+    rest: &VecDeque<Waiting>,
+    exact: &ExactPlaces,
+) -> Result<Option<Decided>, CommitError> {
+    let known = log.lock();
+    let sizes = &shared.options.sizes;
+    if !known.can_tell_duplicates(rest.iter().flat_map(|waiting| &waiting.commit.appends)) {
+        return Ok(None);
+    }
+    let mut placer = Placer::new(&known, shared.options.clock.now_ms());
+    let mut answers = Vec::new();
+    for waiting in rest {
+        let appends = &waiting.commit.appends;
+        let is_full =
+            placer.events() + appends.len() > sizes.batch_events || placer.bytes() + waiting.bytes > sizes.batch_bytes;
+        if !answers.is_empty() && (is_full || goes_alone(shared, &waiting.commit)) {
+            break;
+        }
+        let stored = appends.iter().map(|append| placer.place(append, &known, exact)).collect();
+        answers.push(Committed { stored });
+    }
+    drop(known);
+    Ok(Some(Decided { answers, records: placer.into_records()? }))
+}
+
+/// It changes more than one document.
+fn goes_alone(shared: &Shared, commit: &Commit) -> bool {
+    let sizes = &shared.options.sizes;
+    !commit.logs.is_empty()
+        || commit.appends.len() > sizes.batch_events
+        || commit.appends.iter().map(|append| append.event.len()).sum::<usize>() > sizes.batch_bytes
+}
+
+/// Each commit for itself: one that is refused does not take others with it.
+fn refuse_keyless(shared: &Shared, log: &LogState, rest: &mut VecDeque<Waiting>) {
+    let options = log.lock().options;
+    if !options.compacted {
+        return;
+    }
+    for waiting in std::mem::take(rest) {
+        match check_keys(&waiting.commit.appends, options) {
+            Ok(()) => rest.push_back(waiting),
+            Err(error) => shared.lanes.answer(waiting, Err(error)),
+        }
+    }
+}
+
+pub fn check_keys<'a>(appends: impl IntoIterator<Item = &'a Append>, options: LogOptions) -> Result<(), CommitError> {
+    let mut appends = appends.into_iter();
+    match appends.find(|append| options.compacted && append.event.key().is_none()) {
+        Some(append) => Err(CommitError::KeyRequired { log: append.log.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn answer(shared: &Shared, rest: &mut VecDeque<Waiting>, answers: Vec<Committed>) {
+    let mut together = prom_store::Answers::default();
+    for (waiting, committed) in rest.drain(..answers.len()).zip(answers) {
+        shared.lanes.release(waiting.bytes);
+        together.put(waiting.reply, Ok(committed));
+    }
+    together.wake();
+}
+
+fn refuse(shared: &Shared, rest: &mut VecDeque<Waiting>, error: &CommitError) {
+    for waiting in rest.drain(..) {
+        shared.lanes.answer(waiting, Err(error.clone()));
+    }
+}
+
+/// Batches for records that are too many for one.
+pub fn chunks<'a>(shared: &Shared, mut records: &'a [Record]) -> Vec<&'a [Record]> {
+    let sizes = &shared.options.sizes;
+    let mut chunks = Vec::new();
+    while !records.is_empty() {
+        let mut bytes = 0;
+        let fits = records.iter().take(sizes.batch_events).take_while(|record| {
+            bytes += record.len();
+            bytes <= sizes.batch_bytes
+        });
+        let (chunk, rest) = records.split_at(fits.count().max(1));
+        chunks.push(chunk);
+        records = rest;
+    }
+    chunks
+}
+
+/// Nothing was stored, for a reason of the store's own.
+pub fn not_stored(reason: impl ToString) -> CommitError {
+    CommitError::Failed { reason: reason.to_string(), outcome: Outcome::NotStored }
+}

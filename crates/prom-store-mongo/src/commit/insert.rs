@@ -1,0 +1,261 @@
+//! One batch, one insert, one certain answer.
+//!
+//! ```text
+//!   insert at `next` ─┬─ ok ─────────── was the view young enough? ─ yes ─▶ stored
+//!                     │                                            └ no ──▶ look: in place, or withdrawn
+//!                     ├─ duplicate key ─ whose is it? ─ ours ─▶ stored     another hub's ─▶ decide anew
+//!                     └─ no answer ──── the same insert again, until there is one or time is up
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mongodb::bson::RawDocumentBuf;
+use mongodb::bson::doc;
+use mongodb::error::Error;
+use prom_store::{CommitError, Outcome, Record, StoreError};
+use tokio::time::Instant;
+
+use super::append::not_stored;
+use crate::boot_clock::boot_time;
+use crate::codec::{Batch, BatchHead, BatchPlan};
+use crate::exact;
+use crate::fault::{self, Failed};
+use crate::log::{CachedBatch, LogState};
+use crate::queries;
+use crate::shared::{Backoff, Shared, commit_error};
+
+pub enum Inserted {
+    Stored,
+    /// Their batches have been taken in; what was decided no longer holds.
+    OthersWereFirst,
+    Failed(CommitError),
+}
+
+pub async fn insert(shared: &Arc<Shared>, log: &Arc<LogState>, records: &[Record], deadline: Instant) -> Inserted {
+    let batches = new_batches(shared, log, &[records]);
+    let (plan, is_made, viewed_at) = {
+        let known = log.lock();
+        (batches[0], known.is_made, known.viewed_at)
+    };
+    let document = match plan.document() {
+        Ok(document) => document,
+        Err(_) => return Inserted::Failed(not_stored("the batch cannot be written as BSON")),
+    };
+    if !is_made && let Err(error) = crate::trim::make_log(shared, log).await {
+        return Inserted::Failed(commit_error(error));
+    }
+    let begun = Instant::now();
+    let sent_at = boot_time();
+    let answer = insert_until_answered(shared, log, &plan, &document, deadline).await;
+    if let Inserted::Stored = answer {
+        shared.sync_ms.record(begun.elapsed());
+        if boot_time().saturating_sub(viewed_at) >= shared.options.times.head_age {
+            return place_again(shared, log, &plan).await;
+        }
+        take_in(shared, log, &plan, sent_at);
+    }
+    answer
+}
+
+/// Batches behind the head, one per slice of records.
+pub fn new_batches<'a>(shared: &Shared, log: &'a LogState, slices: &[&'a [Record]]) -> Vec<BatchPlan<'a>> {
+    let mut total = log.lock().total;
+    let attempt = shared.next_attempt();
+    let plan = |records: &&'a [Record]| {
+        total += records.iter().map(|record| record.len() as u64).sum::<u64>();
+        BatchPlan {
+            log: &log.name,
+            base: records.first().map_or(0, Record::offset),
+            next: records.last().map_or(0, |last| last.offset() + 1),
+            records,
+            cleaned: &[],
+            last_ts: records.last().map_or(0, Record::stored_ts),
+            total,
+            start: 0,
+            by: shared.hub,
+            attempt,
+            at: None,
+        }
+    };
+    slices.iter().map(plan).collect()
+}
+
+/// What is durable becomes visible here.
+pub fn take_in(shared: &Shared, log: &LogState, plan: &BatchPlan<'_>, sent_at: Duration) {
+    let cached = CachedBatch { base: plan.base, next: plan.next, records: plan.records.to_vec() };
+    shared.cache.put(&log.name, cached);
+    let mut known = log.lock();
+    known.observe(&plan.head(), plan.records);
+    known.viewed_at = known.viewed_at.max(sent_at);
+    known.is_made = true;
+}
+
+async fn insert_until_answered(
+    shared: &Arc<Shared>,
+    log: &Arc<LogState>,
+    plan: &BatchPlan<'_>,
+    document: &RawDocumentBuf,
+    deadline: Instant,
+) -> Inserted {
+    let mut pause = Backoff::default();
+    let mut outcome = Outcome::NotStored;
+    loop {
+        let inserting = shared.collections.batches.insert_one(document);
+        let error = match shared.call(async { inserting.await }).await {
+            Ok(_) => return Inserted::Stored,
+            Err(error) => error,
+        };
+        match fault::of_write(&error) {
+            Failed::Duplicate => return whose(shared, log, plan, &error, deadline).await,
+            Failed::Refused => return Inserted::Failed(fault::commit_failed(&error, outcome)),
+            Failed::Unknown => outcome = Outcome::Unknown,
+            Failed::NotNow => {}
+        }
+        if Instant::now() >= deadline {
+            if outcome == Outcome::Unknown {
+                head_is_settled(shared, log);
+            }
+            return Inserted::Failed(fault::commit_failed(&error, outcome));
+        }
+        pause.wait().await;
+    }
+}
+
+/// Somebody's batch is where ours was to go.
+async fn whose(
+    shared: &Arc<Shared>,
+    log: &Arc<LogState>,
+    plan: &BatchPlan<'_>,
+    error: &Error,
+    deadline: Instant,
+) -> Inserted {
+    if fault::is_about_exact_ids(error) {
+        // Another hub's, or one that retention has taken out of sight: both are told apart by looking again.
+        return match exact::forget_trimmed(shared, log, plan.records).await {
+            Ok(()) => Inserted::OthersWereFirst,
+            Err(error) => Inserted::Failed(commit_error(error)),
+        };
+    }
+    let mut pause = Backoff::default();
+    loop {
+        match take_in_others(shared, log, plan).await {
+            Ok(Some(Whose::Ours)) => return Inserted::Stored,
+            Ok(Some(Whose::Another)) => return Inserted::OthersWereFirst,
+            // Not yet with a majority, or the servers are in disorder.
+            Ok(None) | Err(_) if Instant::now() < deadline => pause.wait().await,
+            Ok(None) => return Inserted::Failed(unknown("another batch is in its place and no majority has it yet")),
+            Err(error) => return Inserted::Failed(unknown(error)),
+        }
+    }
+}
+
+enum Whose {
+    Ours,
+    Another,
+}
+
+/// Reads what lies at and behind our place.
+async fn take_in_others(shared: &Shared, log: &LogState, plan: &BatchPlan<'_>) -> Result<Option<Whose>, StoreError> {
+    let viewed_at = boot_time();
+    let batches = crate::read::fetch(shared, &log.name, plan.base, shared.options.sizes.read_batches).await?;
+    let Some(first) = batches.first() else {
+        return Ok(None);
+    };
+    if (first.head.by, first.head.attempt) == (plan.by, plan.attempt) {
+        return Ok(Some(Whose::Ours));
+    }
+    let is_end = (batches.len() as i64) < shared.options.sizes.read_batches;
+    for batch in batches {
+        take_in_read(shared, log, batch);
+    }
+    if is_end {
+        log.lock().viewed_at = viewed_at;
+    }
+    Ok(Some(Whose::Another))
+}
+
+/// A batch that a majority has.
+pub fn take_in_read(shared: &Shared, log: &LogState, batch: Batch) {
+    let seen = log.lock().observe(&batch.head, &batch.records);
+    if seen != crate::log::Seen::Before || shared.cache.get(&log.name, batch.head.base).is_none() {
+        let Batch { head, records, .. } = batch;
+        shared.cache.put(&log.name, CachedBatch { base: head.base, next: head.next, records });
+    }
+}
+
+/// The answer came so late that others may have merged or removed what lay before: the batch stands only if it
+/// continues the one before it.
+async fn place_again(shared: &Arc<Shared>, log: &Arc<LogState>, plan: &BatchPlan<'_>) -> Inserted {
+    match is_in_place(shared, plan).await {
+        Ok(true) => {
+            take_in(shared, log, plan, boot_time());
+            Inserted::Stored
+        }
+        Ok(false) => match withdraw(shared, plan).await {
+            Ok(()) => match crate::log::reload(shared, log).await {
+                Ok(()) => Inserted::OthersWereFirst,
+                Err(error) => Inserted::Failed(commit_error(error)),
+            },
+            Err(error) => Inserted::Failed(unknown(error)),
+        },
+        Err(error) => Inserted::Failed(unknown(error)),
+    }
+}
+
+async fn is_in_place(shared: &Shared, plan: &BatchPlan<'_>) -> Result<bool, StoreError> {
+    let before = shared
+        .read(|| {
+            let query = queries::heads_before(plan.log, plan.base);
+            let find = shared.collections.batches.find_one(query.filter).sort(query.sort).projection(query.projection);
+            async { find.await }
+        })
+        .await?;
+    let document = crate::trim::read_log(shared, plan.log).await?.unwrap_or_default();
+    let before = before.as_deref().and_then(|document| BatchHead::read(document).ok());
+    let end = before.map_or(0, |before| before.next).max(document.next);
+    Ok(end == plan.base)
+}
+
+async fn withdraw(shared: &Shared, plan: &BatchPlan<'_>) -> Result<(), StoreError> {
+    let own = || queries::own_batch(plan.log, plan.base, plan.by, plan.attempt);
+    shared.read(|| async { shared.collections.batches.delete_one(own()).await }).await?;
+    Ok(())
+}
+
+/// After an answer that said "unknown": readers are told if the batch turns up after all. Our own batches are
+/// not in the stream, so it is looked for until the server has answered once and a while has passed.
+pub fn head_is_settled(shared: &Arc<Shared>, log: &Arc<LogState>) {
+    let (shared, log) = (shared.clone(), log.clone());
+    shared.clone().runtime.spawn(async move {
+        let mut closing = shared.closing.subscribe();
+        let until = Instant::now() + 2 * shared.options.times.commit;
+        loop {
+            let looked = crate::log::reload(&shared, &log).await;
+            if looked.is_ok() && Instant::now() > until {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_secs(2)) => {}
+                _ = closing.wait_for(|closing| *closing) => return,
+            }
+        }
+    });
+}
+
+fn unknown(reason: impl ToString) -> CommitError {
+    CommitError::Failed { reason: reason.to_string(), outcome: Outcome::Unknown }
+}
+
+/// Forgets exact ids of a batch: their events are out of sight.
+pub async fn pull_exact(
+    shared: &Shared,
+    log: &LogState,
+    base: u64,
+    ids: Vec<mongodb::bson::Binary>,
+) -> Result<(), StoreError> {
+    let key = || doc! { "_id": queries::batch_key(&log.name, base) };
+    let change = || doc! { "$pullAll": { "exact": ids.clone() } };
+    shared.read(|| async { shared.collections.batches.update_one(key(), change()).await }).await?;
+    Ok(())
+}

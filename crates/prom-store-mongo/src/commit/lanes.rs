@@ -1,0 +1,180 @@
+//! Lanes: what touches the same log, cursor or document goes one after the other, in the order of the calls;
+//! different lanes go at once. A lane is a task only while it has something to do.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use prom_store::{Commit, CommitError, Committed, CursorName, LogName, Reply};
+use tokio::sync::{Notify, Semaphore};
+
+use super::{append, transaction};
+use crate::shared::Shared;
+use crate::{cursor, document};
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LaneKey {
+    Log(LogName),
+    Cursor(CursorName),
+    Document(String, String),
+}
+
+/// A commit that nobody has begun with.
+pub struct Waiting {
+    pub commit: Commit,
+    pub reply: Reply,
+    pub bytes: usize,
+}
+
+/// A commit that several lanes stand still for.
+struct Crossing {
+    waiting: Mutex<Option<Waiting>>,
+    missing: AtomicUsize,
+    /// Closed when it is over.
+    over: Semaphore,
+}
+
+enum Item {
+    Own(Waiting),
+    Crossing(Arc<Crossing>),
+}
+
+/// What a lane does next.
+enum Turn {
+    Own(Vec<Waiting>),
+    Crossing(Arc<Crossing>),
+    Over,
+}
+
+#[derive(Default)]
+pub struct Lanes {
+    queues: Mutex<HashMap<LaneKey, VecDeque<Item>>>,
+    waiting_bytes: AtomicUsize,
+    /// Told whenever a lane ends.
+    ended: Notify,
+}
+
+impl Lanes {
+    /// Whether there is room for so many more bytes; counts them if so.
+    pub fn admit(&self, bytes: usize, most: usize) -> bool {
+        let before = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        // A commit larger than the bound goes alone.
+        if before != 0 && before + bytes > most {
+            self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    /// Answers, and frees the room.
+    pub fn answer(&self, waiting: Waiting, result: Result<Committed, CommitError>) {
+        self.release(waiting.bytes);
+        waiting.reply.send(result);
+    }
+
+    pub fn release(&self, bytes: usize) {
+        self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Ready when nothing is under way any more.
+    pub async fn drained(&self) {
+        loop {
+            let ended = self.ended.notified();
+            tokio::pin!(ended);
+            ended.as_mut().enable();
+            if self.queues.lock().is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    fn next_turn(&self, key: &LaneKey, most_commits: usize) -> Turn {
+        let mut queues = self.queues.lock();
+        let Some(queue) = queues.get_mut(key) else {
+            return Turn::Over;
+        };
+        let mut own = Vec::new();
+        while own.len() < most_commits {
+            match queue.pop_front() {
+                Some(Item::Own(waiting)) => own.push(waiting),
+                Some(Item::Crossing(crossing)) if own.is_empty() => return Turn::Crossing(crossing),
+                Some(crossing) => {
+                    queue.push_front(crossing);
+                    break;
+                }
+                None => break,
+            }
+        }
+        if own.is_empty() {
+            queues.remove(key);
+            return Turn::Over;
+        }
+        Turn::Own(own)
+    }
+}
+
+/// Puts a commit into all of its lanes at one moment, so that two commits meet in the same order everywhere.
+pub fn enqueue(shared: &Arc<Shared>, mut keys: Vec<LaneKey>, waiting: Waiting) {
+    let mut queues = shared.lanes.queues.lock();
+    let single = if keys.len() == 1 { keys.pop() } else { None };
+    if let Some(key) = single {
+        push(shared, &mut queues, key, Item::Own(waiting));
+        return;
+    }
+    let crossing = Arc::new(Crossing {
+        waiting: Mutex::new(Some(waiting)),
+        missing: AtomicUsize::new(keys.len()),
+        over: Semaphore::new(0),
+    });
+    for key in keys {
+        push(shared, &mut queues, key, Item::Crossing(crossing.clone()));
+    }
+}
+
+fn push(shared: &Arc<Shared>, queues: &mut HashMap<LaneKey, VecDeque<Item>>, key: LaneKey, item: Item) {
+    match queues.get_mut(&key) {
+        Some(queue) => queue.push_back(item),
+        None => {
+            queues.insert(key.clone(), VecDeque::from([item]));
+            shared.runtime.spawn(run(shared.clone(), key));
+        }
+    }
+}
+
+async fn run(shared: Arc<Shared>, key: LaneKey) {
+    let most_commits = shared.options.sizes.batch_events;
+    loop {
+        match shared.lanes.next_turn(&key, most_commits) {
+            Turn::Own(waiting) => own_turn(&shared, &key, waiting).await,
+            Turn::Crossing(crossing) => cross(&shared, &crossing).await,
+            Turn::Over => break,
+        }
+    }
+    shared.lanes.ended.notify_waiters();
+}
+
+async fn own_turn(shared: &Arc<Shared>, key: &LaneKey, waiting: Vec<Waiting>) {
+    match key {
+        LaneKey::Log(log) => append::append(shared, &shared.log(log), waiting).await,
+        LaneKey::Cursor(cursor) => cursor::change(shared, cursor, waiting).await,
+        LaneKey::Document(..) => document::write(shared, waiting).await,
+    }
+}
+
+/// The last lane to arrive does the work, the others wait for it.
+async fn cross(shared: &Arc<Shared>, crossing: &Crossing) {
+    if crossing.missing.fetch_sub(1, Ordering::AcqRel) > 1 {
+        // An error says that it is over.
+        drop(crossing.over.acquire().await);
+        return;
+    }
+    let waiting = crossing.waiting.lock().take();
+    if let Some(waiting) = waiting {
+        let result = transaction::in_transaction(shared, &waiting.commit).await;
+        shared.lanes.answer(waiting, result);
+    }
+    crossing.over.close();
+}

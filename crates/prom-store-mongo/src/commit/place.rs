@@ -1,0 +1,86 @@
+//! Placing events behind the head: offset, time, or that they are duplicates. Changes nothing outside itself.
+
+use bytes::Bytes;
+use hashbrown::HashMap;
+use prom_store::{Append, CommitError, Dedupe, Outcome, Record, Stored};
+use prom_types::{EpochMs, EventId, Offset};
+
+use crate::log::{Known, Place};
+
+/// Exact ids that were found in the database.
+pub type ExactPlaces = HashMap<EventId, Place>;
+
+/// The end of a log, with what was placed since counted in.
+pub struct Placer {
+    next: Offset,
+    stored_ts: EpochMs,
+    ids: HashMap<EventId, Place>,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Placer {
+    pub fn new(known: &Known, now: EpochMs) -> Self {
+        Self {
+            next: known.bounds.next,
+            stored_ts: known.last_stored_ts.max(now),
+            ids: HashMap::new(),
+            bytes: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    pub fn events(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn place(&mut self, append: &Append, known: &Known, exact: &ExactPlaces) -> Stored {
+        let id = append.event.id();
+        match self.earlier(&id, append.dedupe, known, exact) {
+            Some(place) => Stored { duplicate: true, ..stored(place) },
+            None => self.add(append),
+        }
+    }
+
+    fn earlier(&self, id: &EventId, dedupe: Dedupe, known: &Known, exact: &ExactPlaces) -> Option<Place> {
+        if dedupe == Dedupe::Fresh {
+            return None;
+        }
+        let in_window = || known.window.as_ref()?.place_within(id, self.stored_ts);
+        let found = self.ids.get(id).copied().or_else(in_window);
+        match dedupe {
+            Dedupe::Exact => found.or_else(|| exact.get(id).copied()),
+            _ => found,
+        }
+    }
+
+    fn add(&mut self, append: &Append) -> Stored {
+        let place = Place { offset: self.next, stored_ts: self.stored_ts };
+        append.event.write_at(place.offset, place.stored_ts, &mut self.bytes);
+        self.ends.push(self.bytes.len());
+        self.ids.insert(append.event.id(), place);
+        self.next += 1;
+        stored(place)
+    }
+
+    /// The new records, sharing one piece of memory.
+    pub fn into_records(self) -> Result<Vec<Record>, CommitError> {
+        let bytes = Bytes::from(self.bytes);
+        let mut at = 0;
+        let cut = self.ends.into_iter().map(|end| {
+            let record = Record::trusted(&bytes.slice(at..end));
+            at = end;
+            record
+        });
+        cut.collect::<Result<_, _>>()
+            .map_err(|fault| CommitError::Failed { reason: fault.to_string(), outcome: Outcome::NotStored })
+    }
+}
+
+fn stored(place: Place) -> Stored {
+    Stored { offset: place.offset, stored_ts: place.stored_ts, duplicate: false }
+}

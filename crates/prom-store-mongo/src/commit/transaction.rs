@@ -1,0 +1,243 @@
+//! A commit that touches several documents: one transaction, tried again for as long as trying is right.
+//!
+//! The lanes of everything it touches stand still meanwhile, so that on this hub nobody is in its way. The
+//! server ends a transaction after a minute; so the heads it goes by are never too old when it commits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mongodb::ClientSession;
+use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
+use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
+use mongodb::options::ReadConcern;
+use prom_store::{Append, Commit, CommitError, Committed, LogName, LogOptions, Outcome, Record, Stored};
+use tokio::time::Instant;
+
+use super::append::{check_keys, chunks, not_stored, ready};
+use super::insert::{head_is_settled, new_batches, take_in};
+use super::place::Placer;
+use crate::boot_clock::boot_time;
+use crate::exact;
+use crate::fault::{self, Failed};
+use crate::latest::fill_soon;
+use crate::log::{LogState, reload};
+use crate::shared::{Backoff, Shared, commit_error};
+use crate::{cursor, document, queries};
+
+/// Statements in one command.
+const STATEMENTS: usize = 1000;
+
+/// What goes into one log.
+struct Part {
+    log: Arc<LogState>,
+    records: Vec<Record>,
+}
+
+/// Why one try did not end in a commit.
+enum Stop {
+    /// Look at everything again and try again.
+    Again(Error),
+    Never(CommitError),
+}
+
+/// The same inside the transaction.
+pub enum Trouble {
+    Driver(Error),
+    Refused(CommitError),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Driver(error)
+    }
+}
+
+pub async fn in_transaction(shared: &Arc<Shared>, commit: &Commit) -> Result<Committed, CommitError> {
+    let deadline = Instant::now() + shared.options.times.commit;
+    let mut pause = Backoff::default();
+    loop {
+        let Some((parts, stored)) = decide(shared, commit).await? else {
+            continue;
+        };
+        match attempt(shared, commit, &parts, deadline).await {
+            Ok(()) => {
+                settle_options(shared, commit);
+                return Ok(Committed { stored: stored.into_iter().collect() });
+            }
+            Err(Stop::Never(error)) => return Err(error),
+            Err(Stop::Again(error)) if Instant::now() >= deadline => {
+                return Err(fault::commit_failed(&error, Outcome::NotStored));
+            }
+            Err(Stop::Again(error)) => {
+                pause.wait().await;
+                look_again(shared, &parts, &error).await?;
+            }
+        }
+    }
+}
+
+/// Where each event goes. `None` if a window was lost since it was filled.
+async fn decide(shared: &Arc<Shared>, commit: &Commit) -> Result<Option<(Vec<Part>, Vec<Stored>)>, CommitError> {
+    let mut by_log: BTreeMap<&LogName, Vec<usize>> = BTreeMap::new();
+    for (index, append) in commit.appends.iter().enumerate() {
+        by_log.entry(&append.log).or_default().push(index);
+    }
+    let mut stored = vec![Stored { offset: 0, stored_ts: 0, duplicate: false }; commit.appends.len()];
+    let mut parts = Vec::new();
+    let now = shared.options.clock.now_ms();
+    for (name, indexes) in by_log {
+        let log = shared.log(name);
+        let appends = indexes.iter().map(|&index| &commit.appends[index]);
+        let exact = ready(shared, &log, appends.clone()).await?;
+        let known = log.lock();
+        if !known.can_tell_duplicates(appends.clone()) {
+            return Ok(None);
+        }
+        check_keys(appends, options_of(commit, name).unwrap_or(known.options))?;
+        let mut placer = Placer::new(&known, now);
+        for &index in &indexes {
+            let append: &Append = &commit.appends[index];
+            stored[index] = placer.place(append, &known, &exact);
+        }
+        drop(known);
+        parts.push(Part { log, records: placer.into_records()? });
+    }
+    parts.retain(|part| !part.records.is_empty());
+    Ok(Some((parts, stored)))
+}
+
+fn options_of(commit: &Commit, log: &LogName) -> Option<LogOptions> {
+    commit.logs.iter().rev().find(|(name, _)| name == log).map(|(_, options)| *options)
+}
+
+async fn attempt(shared: &Arc<Shared>, commit: &Commit, parts: &[Part], deadline: Instant) -> Result<(), Stop> {
+    let started = async {
+        let mut session = shared.client.start_session().await?;
+        session.start_transaction().read_concern(ReadConcern::snapshot()).await?;
+        Ok(session)
+    };
+    let mut session = shared.call(started).await.map_err(Stop::Again)?;
+    let begun = Instant::now();
+    let sent_at = boot_time();
+    let slices: Vec<_> = parts.iter().map(|part| chunks(shared, &part.records)).collect();
+    let batches: Vec<_> =
+        parts.iter().zip(&slices).map(|(part, slices)| new_batches(shared, &part.log, slices)).collect();
+    let mut documents = Vec::new();
+    for plan in batches.iter().flatten() {
+        let document = plan.document();
+        documents.push(document.map_err(|_| Stop::Never(not_stored("a batch cannot be written as BSON")))?);
+    }
+    let work = async { Ok(write(shared, &mut session, commit, parts, &documents).await) };
+    let written = match Shared::within(shared.options.times.commit, work).await {
+        Ok(written) => written,
+        Err(error) => Err(Trouble::Driver(error)),
+    };
+    if let Err(trouble) = written {
+        // What was not committed ends by itself; this only ends it sooner.
+        drop(shared.call(async { session.abort_transaction().await }).await);
+        return Err(match trouble {
+            Trouble::Refused(error) => Stop::Never(error),
+            Trouble::Driver(error) if fault::of_write(&error) == Failed::Refused => {
+                Stop::Never(fault::commit_failed(&error, Outcome::NotStored))
+            }
+            Trouble::Driver(error) => Stop::Again(error),
+        });
+    }
+    if let Err(stop) = make_durable(shared, &mut session, deadline).await {
+        if let Stop::Never(CommitError::Failed { outcome: Outcome::Unknown, .. }) = &stop {
+            parts.iter().for_each(|part| head_is_settled(shared, &part.log));
+        }
+        return Err(stop);
+    }
+    shared.sync_ms.record(begun.elapsed());
+    for (part, plans) in parts.iter().zip(&batches) {
+        plans.iter().for_each(|plan| take_in(shared, &part.log, plan, sent_at));
+        fill_soon(shared, &part.log);
+    }
+    Ok(())
+}
+
+async fn make_durable(shared: &Shared, session: &mut ClientSession, deadline: Instant) -> Result<(), Stop> {
+    let mut pause = Backoff::default();
+    loop {
+        let committing = async { session.commit_transaction().await };
+        let error = match shared.call(committing).await {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        if error.contains_label(TRANSIENT_TRANSACTION_ERROR) {
+            return Err(Stop::Again(error));
+        }
+        let is_unknown =
+            error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) || fault::of_write(&error) == Failed::Unknown;
+        if !is_unknown || Instant::now() >= deadline {
+            let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotStored };
+            return Err(Stop::Never(fault::commit_failed(&error, outcome)));
+        }
+        pause.wait().await;
+    }
+}
+
+/// Everything the commit writes. What refuses it comes first.
+async fn write(
+    shared: &Shared,
+    session: &mut ClientSession,
+    commit: &Commit,
+    parts: &[Part],
+    documents: &[RawDocumentBuf],
+) -> Result<(), Trouble> {
+    document::write_within(shared, session, &commit.documents).await?;
+    cursor::change_within(shared, session, &commit.cursors).await?;
+    let made = log_statements(commit, parts);
+    for statements in made.chunks(STATEMENTS) {
+        let command = doc! { "update": shared.collections.logs.name(), "updates": statements };
+        shared.collections.database.run_command(command).session(&mut *session).await?;
+    }
+    if !documents.is_empty() {
+        shared.collections.batches.insert_many(documents).session(&mut *session).await?;
+    }
+    Ok(())
+}
+
+/// Logs that are made or told about themselves.
+fn log_statements(commit: &Commit, parts: &[Part]) -> Vec<Bson> {
+    let mut changes: BTreeMap<&LogName, Document> = BTreeMap::new();
+    for part in parts.iter().filter(|part| !part.log.lock().is_made) {
+        changes.insert(&part.log.name, doc! {});
+    }
+    for (name, options) in &commit.logs {
+        changes.insert(name, doc! { "compacted": options.compacted, "latest_upto": 0i64 });
+    }
+    let statement = |(name, set): (&LogName, Document)| {
+        let mut update = doc! { "$setOnInsert": crate::trim::new_log(&set) };
+        if !set.is_empty() {
+            update.insert("$set", set);
+        }
+        Bson::from(doc! { "q": { "_id": queries::log_key(name) }, "u": update, "upsert": true })
+    };
+    changes.into_iter().map(statement).collect()
+}
+
+fn settle_options(shared: &Arc<Shared>, commit: &Commit) {
+    for (name, options) in &commit.logs {
+        let log = shared.log(name);
+        let mut known = log.lock();
+        known.set_options(*options);
+        known.latest_upto = 0;
+        known.is_made = true;
+        drop(known);
+        fill_soon(shared, &log);
+    }
+}
+
+/// Another hub may have been first.
+async fn look_again(shared: &Arc<Shared>, parts: &[Part], error: &Error) -> Result<(), CommitError> {
+    for part in parts {
+        if fault::is_about_exact_ids(error) {
+            exact::forget_trimmed(shared, &part.log, &part.records).await.map_err(commit_error)?;
+        } else {
+            reload(shared, &part.log).await.map_err(commit_error)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Compaction: batches that are old enough are rewritten without the events that later ones replaced.
+//!
+//! A batch keeps its place and its end, also when nothing is left in it: the chain stays whole, and merging
+//! makes few of many.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use mongodb::bson::doc;
+use prom_store::{CompactReport, LogName, Record, StoreError};
+use prom_types::{EpochMs, Offset};
+
+use crate::codec::{Batch, BatchPlan};
+use crate::fault::unreadable;
+use crate::latest::{self, Latest};
+use crate::log::ensure_loaded;
+use crate::queries;
+use crate::read::fetch;
+use crate::remove::Ages;
+use crate::shared::Shared;
+
+/// The newest batches, which compaction leaves alone.
+pub const ACTIVE_BATCHES: usize = 16;
+
+struct Pass<'a> {
+    shared: &'a Arc<Shared>,
+    name: &'a LogName,
+    start: Offset,
+    /// Batches that begin before this may be touched.
+    before: Offset,
+    ages: Ages,
+    grace_ms: EpochMs,
+    now: EpochMs,
+    report: CompactReport,
+}
+
+pub async fn compact(shared: &Arc<Shared>, name: &LogName, grace: Duration) -> Result<CompactReport, StoreError> {
+    shared.check_open()?;
+    let log = shared.log(name);
+    ensure_loaded(shared, &log).await?;
+    if !log.lock().options.compacted {
+        return Err(StoreError::NotCompacted { log: name.clone() });
+    }
+    latest::fill(shared, &log).await?;
+    let mut pass = Pass {
+        shared,
+        name,
+        start: log.bounds().start,
+        before: active_from(shared, name).await?,
+        ages: Ages::now(shared).await?,
+        grace_ms: EpochMs::try_from(grace.as_millis()).unwrap_or(EpochMs::MAX),
+        now: shared.options.clock.now_ms(),
+        report: CompactReport::default(),
+    };
+    let start = pass.start;
+    let mut from = crate::trim::head_before(shared, name, start + 1).await?.map_or(0, |head| head.base);
+    while let Some(batch) = fetch(shared, name, from, 1).await?.into_iter().next() {
+        from = batch.head.next;
+        pass.look_at(batch).await?;
+    }
+    let report = pass.report;
+    if report.events_after < report.events_before {
+        shared.cache.forget(name);
+        let gone = (report.bytes_before - report.bytes_after) as i64;
+        let update = || doc! { "$inc": { "removed": gone } };
+        let filter = || queries::log(name).filter;
+        shared.read(|| async { shared.collections.logs.update_one(filter(), update()).await }).await?;
+        log.lock().removed += gone.unsigned_abs();
+    }
+    Ok(report)
+}
+
+/// Where the newest batches begin.
+async fn active_from(shared: &Shared, name: &LogName) -> Result<Offset, StoreError> {
+    let bases = shared
+        .read(async || {
+            let query = queries::head(name);
+            let find = shared.collections.batches.find(query.filter).sort(query.sort).projection(query.projection);
+            let mut cursor = find.limit(ACTIVE_BATCHES as i64).await?;
+            let mut bases = Vec::new();
+            while cursor.advance().await? {
+                bases.extend(Batch::base_of(cursor.current()));
+            }
+            Ok(bases)
+        })
+        .await?;
+    Ok(bases.last().copied().unwrap_or(0))
+}
+
+impl Pass<'_> {
+    async fn look_at(&mut self, batch: Batch) -> Result<(), StoreError> {
+        let start = self.start;
+        let retained = |record: &&Record| record.offset() >= start;
+        let count = |records: &[Record]| records.iter().filter(retained).count() as u64;
+        let bytes = |records: &[Record]| records.iter().filter(retained).map(|record| record.len() as u64).sum::<u64>();
+        self.report.events_before += count(&batch.records);
+        self.report.bytes_before += bytes(&batch.records);
+        let kept = match batch.head.base < self.before && self.ages.is_old(&batch.head) {
+            true => self.clean(&batch).await?,
+            false => None,
+        };
+        let records = kept.as_deref().unwrap_or(&batch.records);
+        self.report.events_after += count(records);
+        self.report.bytes_after += bytes(records);
+        Ok(())
+    }
+
+    /// The records that stay, if some do not.
+    async fn clean(&self, batch: &Batch) -> Result<Option<Vec<Record>>, StoreError> {
+        let mut keys: Vec<&str> = batch.records.iter().filter_map(Record::key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let latest = latest::filled(self.shared, self.name, &keys).await?;
+        let mut cleaned: HashMap<Offset, EpochMs> = batch.cleaned.iter().copied().collect();
+        let known = cleaned.len();
+        let mut kept = Vec::with_capacity(batch.records.len());
+        let mut gone_keys = Vec::new();
+        for record in &batch.records {
+            match self.judge(record, &latest, &cleaned) {
+                Verdict::Keep => {}
+                Verdict::KeepForGrace => {
+                    cleaned.entry(record.offset()).or_insert(self.now);
+                }
+                Verdict::Replaced => continue,
+                Verdict::TombstoneOver => {
+                    gone_keys.extend(record.key().map(|key| (key, record.offset())));
+                    continue;
+                }
+            }
+            kept.push(record.clone());
+        }
+        if kept.len() == batch.records.len() && cleaned.len() == known {
+            return Ok(None);
+        }
+        self.rewrite(batch, &kept, cleaned).await?;
+        for (key, offset) in gone_keys {
+            latest::forget(self.shared, self.name, key, offset).await?;
+        }
+        Ok(Some(kept))
+    }
+
+    fn judge(&self, record: &Record, latest: &HashMap<String, Latest>, cleaned: &HashMap<Offset, EpochMs>) -> Verdict {
+        let Some(key) = record.key() else {
+            // From before compaction was turned on: nothing can replace it.
+            return Verdict::Keep;
+        };
+        if latest.get(key).is_none_or(|latest| latest.offset != record.offset()) {
+            return Verdict::Replaced;
+        }
+        if !record.is_tombstone() {
+            return Verdict::Keep;
+        }
+        match cleaned.get(&record.offset()) {
+            Some(cleaned_at) if self.now - cleaned_at > self.grace_ms => Verdict::TombstoneOver,
+            _ => Verdict::KeepForGrace,
+        }
+    }
+
+    /// Puts the batch back as it is to be, if it is still as it was read.
+    async fn rewrite(
+        &self,
+        batch: &Batch,
+        kept: &[Record],
+        cleaned: HashMap<Offset, EpochMs>,
+    ) -> Result<(), StoreError> {
+        let head = &batch.head;
+        let mut cleaned: Vec<_> = cleaned.into_iter().collect();
+        cleaned.sort_unstable();
+        let plan = BatchPlan {
+            log: self.name,
+            base: head.base,
+            next: head.next,
+            records: kept,
+            cleaned: &cleaned,
+            last_ts: head.last_ts,
+            total: head.total,
+            start: self.start,
+            by: head.by,
+            attempt: head.attempt,
+            at: Some(head.at),
+        };
+        let document = plan.document().map_err(|_| unreadable(format!("a batch of {}", self.name)))?;
+        let filter = || {
+            let mut filter = queries::own_batch(self.name, head.base, head.by, head.attempt);
+            filter.insert("next", head.next as i64);
+            filter.insert("count", head.count as i32);
+            filter
+        };
+        let batches = &self.shared.collections.batches;
+        self.shared.read(|| async { batches.replace_one(filter(), &document).await }).await?;
+        Ok(())
+    }
+}
+
+enum Verdict {
+    Keep,
+    /// A tombstone that is the last word on its key, and has to be seen by readers for a while.
+    KeepForGrace,
+    Replaced,
+    TombstoneOver,
+}

@@ -1,0 +1,379 @@
+//! Cursors: one document each, changed by compare-and-set, fenced by their epoch.
+//!
+//! ```text
+//!   { _id: "topic::partition::group", topic, partition, group, epoch, version, floor,
+//!     above: [[from, to]…], failures: [{ offset, attempts, returns, reason }…], deleted_at? }
+//! ```
+//!
+//! `version` grows with every write: whoever writes goes by the one it read. A deleted cursor leaves its epoch
+//! behind for some days, so that a holder of old cannot settle in one that was made anew.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use mongodb::ClientSession;
+use mongodb::bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
+use mongodb::options::ReturnDocument;
+use parking_lot::Mutex;
+use prom_store::{
+    CommitError, Committed, CursorChange, CursorName, CursorState, Failures, LogName, Outcome, StoreError,
+};
+use prom_types::{GroupName, Offset, TopicName};
+use tokio::time::Instant;
+
+use crate::commit::{Trouble, Waiting};
+use crate::fault::{self, Failed, unreadable};
+use crate::log::ensure_loaded;
+use crate::queries;
+use crate::shared::{Backoff, Shared, commit_error};
+
+/// For so long a deleted cursor fences those who held it.
+pub const FENCED_AFTER_DELETION: Duration = Duration::from_secs(7 * 24 * 3600);
+/// States kept so that a settlement needs no reading.
+const CACHED: usize = 100_000;
+
+/// A cursor as it lies in the database.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StoredCursor {
+    state: CursorState,
+    /// 0: there is no document.
+    version: i64,
+    is_deleted: bool,
+}
+
+/// The cursors that this store changed last.
+#[derive(Default)]
+pub struct CursorCache(Mutex<HashMap<CursorName, StoredCursor>>);
+
+impl CursorCache {
+    fn get(&self, name: &CursorName) -> Option<StoredCursor> {
+        self.0.lock().get(name).cloned()
+    }
+
+    fn put(&self, name: &CursorName, stored: StoredCursor) {
+        let mut cached = self.0.lock();
+        if cached.len() >= CACHED {
+            cached.clear();
+        }
+        cached.insert(name.clone(), stored);
+    }
+
+    fn forget(&self, name: &CursorName) {
+        self.0.lock().remove(name);
+    }
+}
+
+impl StoredCursor {
+    fn exists(&self) -> bool {
+        self.version > 0 && !self.is_deleted
+    }
+
+    /// Makes a change, or says why not.
+    fn apply(&mut self, name: &CursorName, change: &CursorChange) -> Result<(), CommitError> {
+        match change {
+            CursorChange::Create { .. } if self.exists() => {}
+            CursorChange::Create { floor } => self.begin(self.state.epoch, *floor),
+            CursorChange::Reset { floor } if self.exists() => self.begin(self.state.epoch + 1, *floor),
+            CursorChange::Reset { floor } => self.begin(self.state.epoch, *floor),
+            CursorChange::Delete if self.exists() => {
+                self.begin(self.state.epoch + 1, 0);
+                self.is_deleted = true;
+            }
+            CursorChange::Delete => {}
+            CursorChange::Settle { epoch, .. } if !self.exists() || *epoch != self.state.epoch => {
+                return Err(CommitError::Fenced { cursor: name.clone(), given: *epoch, current: self.state.epoch });
+            }
+            CursorChange::Settle { settled, failures, .. } => self.state.apply(settled, failures),
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, epoch: u64, floor: Offset) {
+        self.state = CursorState { epoch, ..CursorState::at(floor) };
+        self.is_deleted = false;
+        // Something is there from now on.
+        self.version = self.version.max(1);
+    }
+
+    fn document(&self, name: &CursorName) -> Document {
+        let above: Vec<Bson> =
+            self.state.above.iter().map(|range| vec![range.start as i64, range.end as i64].into()).collect();
+        let failure = |(&offset, failures): (&Offset, &Failures)| {
+            let (attempts, returns) = (i64::from(failures.attempts), i64::from(failures.returns));
+            doc! { "offset": offset as i64, "attempts": attempts, "returns": returns, "reason": &failures.reason }
+        };
+        let failures: Vec<Document> = self.state.failures.iter().map(failure).collect();
+        let mut document = doc! {
+            "_id": name.to_string(),
+            "topic": name.log.topic.as_str(),
+            "partition": name.log.partition as i32,
+            "group": name.group.as_str(),
+            "epoch": self.state.epoch as i64,
+            "version": self.version,
+            "floor": self.state.floor as i64,
+            "above": above,
+            "failures": failures,
+        };
+        if self.is_deleted {
+            document.insert("deleted_at", DateTime::now());
+        }
+        document
+    }
+
+    fn read(document: &RawDocument) -> Option<Self> {
+        let mut state = CursorState::at(document.get_i64("floor").ok()? as Offset);
+        state.epoch = whole(document.get("epoch").ok()??)? as u64;
+        for range in document.get_array("above").ok()?.into_iter() {
+            let mut ends = range.ok()?.as_array()?.into_iter();
+            let mut end = || whole(ends.next()?.ok()?);
+            state.above.insert(end()? as Offset..end()? as Offset);
+        }
+        for failure in document.get_array("failures").ok()?.into_iter() {
+            let failure = failure.ok()?.as_document()?;
+            let count = |name| whole(failure.get(name).ok()??).and_then(|count| u32::try_from(count).ok());
+            let reason = failure.get("reason").ok()?.and_then(|reason| reason.as_str()).map(str::to_owned);
+            let failures = Failures { attempts: count("attempts")?, returns: count("returns")?, reason };
+            state.failures.insert(whole(failure.get("offset").ok()??)? as Offset, failures);
+        }
+        let version = whole(document.get("version").ok()??)?;
+        Some(Self { state, version, is_deleted: document.get("deleted_at").ok()?.is_some() })
+    }
+}
+
+fn whole(value: RawBsonRef<'_>) -> Option<i64> {
+    match value {
+        RawBsonRef::Int64(value) => Some(value),
+        RawBsonRef::Int32(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+fn read_or_none(name: &CursorName, document: Option<RawDocumentBuf>) -> Result<StoredCursor, StoreError> {
+    match document {
+        Some(document) => StoredCursor::read(&document).ok_or_else(|| unreadable(format!("cursor {name}"))),
+        None => Ok(StoredCursor::default()),
+    }
+}
+
+/// One turn of a cursor's lane: all that waits becomes one write.
+pub async fn change(shared: &Shared, name: &CursorName, waiting: Vec<Waiting>) {
+    let deadline = Instant::now() + shared.options.times.commit;
+    let mut pause = Backoff::default();
+    let mut outcome = Outcome::NotStored;
+    let failure = loop {
+        let before = match current(shared, name).await {
+            Ok(before) => before,
+            Err(error) => break commit_error(error),
+        };
+        let (after, answers) = apply_each(&before, name, &waiting);
+        if after == before {
+            return answer(shared, waiting, answers);
+        }
+        match replace(shared, name, &before, after).await {
+            Ok(Replaced::Done) => return answer(shared, waiting, answers),
+            Ok(Replaced::ByAnother) => {}
+            Err(error) => {
+                let failed = fault::of_write(&error);
+                if failed == Failed::Unknown {
+                    outcome = Outcome::Unknown;
+                }
+                if failed == Failed::Refused || Instant::now() >= deadline {
+                    break fault::commit_failed(&error, outcome);
+                }
+                pause.wait().await;
+            }
+        }
+        shared.cursors.forget(name);
+    };
+    waiting.into_iter().for_each(|waiting| shared.lanes.answer(waiting, Err(failure.clone())));
+}
+
+type Answers = Vec<Result<Committed, CommitError>>;
+
+/// Each commit whole or not at all.
+fn apply_each(before: &StoredCursor, name: &CursorName, waiting: &[Waiting]) -> (StoredCursor, Answers) {
+    let mut after = before.clone();
+    let mut answers = Answers::new();
+    for waiting in waiting {
+        let mut tried = after.clone();
+        let applied = waiting.commit.cursors.iter().try_for_each(|(_, change)| tried.apply(name, change));
+        if applied.is_ok() {
+            after = tried;
+        }
+        answers.push(applied.map(|()| Committed::default()));
+    }
+    (after, answers)
+}
+
+fn answer(shared: &Shared, waiting: Vec<Waiting>, answers: Answers) {
+    for (waiting, answer) in waiting.into_iter().zip(answers) {
+        shared.lanes.answer(waiting, answer);
+    }
+}
+
+async fn current(shared: &Shared, name: &CursorName) -> Result<StoredCursor, StoreError> {
+    match shared.cursors.get(name) {
+        Some(cached) => Ok(cached),
+        None => stored(shared, name).await,
+    }
+}
+
+async fn stored(shared: &Shared, name: &CursorName) -> Result<StoredCursor, StoreError> {
+    let id = name.to_string();
+    let found =
+        shared.read(|| async { shared.collections.cursors.find_one(queries::cursor(&id).filter).await }).await?;
+    read_or_none(name, found)
+}
+
+enum Replaced {
+    Done,
+    /// Read it again.
+    ByAnother,
+}
+
+async fn replace(
+    shared: &Shared,
+    name: &CursorName,
+    before: &StoredCursor,
+    mut after: StoredCursor,
+) -> Result<Replaced, mongodb::error::Error> {
+    after.version = before.version + 1;
+    let document = RawDocumentBuf::try_from(&after.document(name))?;
+    let cursors = &shared.collections.cursors;
+    let begun = Instant::now();
+    let is_done = match before.version {
+        0 => match shared.call(async { cursors.insert_one(&document).await }).await {
+            Ok(_) => true,
+            Err(error) if fault::of_write(&error) == Failed::Duplicate => false,
+            Err(error) => return Err(error),
+        },
+        version => {
+            let filter = doc! { "_id": name.to_string(), "version": version };
+            let replaced = shared.call(async { cursors.replace_one(filter, &document).await }).await?;
+            replaced.matched_count == 1
+        }
+    };
+    if !is_done {
+        return Ok(Replaced::ByAnother);
+    }
+    shared.sync_ms.record(begun.elapsed());
+    shared.cursors.put(name, after);
+    Ok(Replaced::Done)
+}
+
+/// The changes of a commit inside its transaction.
+pub async fn change_within(
+    shared: &Shared,
+    session: &mut ClientSession,
+    changes: &[(CursorName, CursorChange)],
+) -> Result<(), Trouble> {
+    let mut states: HashMap<&CursorName, StoredCursor> = HashMap::new();
+    for (name, change) in changes {
+        if !states.contains_key(name) {
+            shared.cursors.forget(name);
+            let query = queries::cursor(&name.to_string());
+            let found = shared.collections.cursors.find_one(query.filter).session(&mut *session).await?;
+            let stored = read_or_none(name, found).map_err(|error| Trouble::Refused(commit_error(error)))?;
+            states.insert(name, stored);
+        }
+        if let Some(state) = states.get_mut(name) {
+            state.apply(name, change).map_err(Trouble::Refused)?;
+        }
+    }
+    for (name, mut state) in states {
+        // A cursor that was never there was deleted: nothing to write.
+        if state.version == 0 {
+            continue;
+        }
+        state.version += 1;
+        let document = RawDocumentBuf::try_from(&state.document(name)).map_err(mongodb::error::Error::from)?;
+        let filter = doc! { "_id": name.to_string() };
+        shared.collections.cursors.replace_one(filter, &document).upsert(true).session(&mut *session).await?;
+    }
+    Ok(())
+}
+
+pub async fn take_cursor(
+    shared: &Arc<Shared>,
+    name: &CursorName,
+    floor_if_new: Offset,
+) -> Result<CursorState, StoreError> {
+    shared.check_open()?;
+    // Whoever takes a cursor reads the log next.
+    ensure_loaded(shared, &shared.log(&name.log)).await?;
+    let id = name.to_string();
+    let update = take_over(name, floor_if_new);
+    let taken = shared
+        .read(|| async {
+            let take = shared.collections.cursors.find_one_and_update(doc! { "_id": &id }, update.clone());
+            let taken = take.upsert(true).return_document(ReturnDocument::After).await;
+            match taken {
+                // Two made it at once: the second takes it from the first.
+                Err(error) if fault::of_write(&error) == Failed::Duplicate => Err(fault::timed_out()),
+                taken => taken,
+            }
+        })
+        .await?;
+    let stored = read_or_none(name, taken)?;
+    shared.cursors.put(name, stored.clone());
+    Ok(stored.state)
+}
+
+/// Raises the epoch and keeps the rest, or begins at the floor; in one step of the server's.
+fn take_over(name: &CursorName, floor_if_new: Offset) -> Vec<Document> {
+    let is_there = doc! { "$and": [
+        { "$ne": [{ "$type": "$version" }, "missing"] },
+        { "$eq": [{ "$type": "$deleted_at" }, "missing"] },
+    ] };
+    let kept_or = |field: &str, new: Bson| doc! { "$cond": [is_there.clone(), field, { "$literal": new }] };
+    let one_more = |field: &str| doc! { "$add": [{ "$ifNull": [field, 0i64] }, 1i64] };
+    let set = doc! {
+        "topic": name.log.topic.as_str(),
+        "partition": name.log.partition as i32,
+        "group": name.group.as_str(),
+        "epoch": one_more("$epoch"),
+        "version": one_more("$version"),
+        "floor": kept_or("$floor", (floor_if_new as i64).into()),
+        "above": kept_or("$above", Bson::Array(Vec::new())),
+        "failures": kept_or("$failures", Bson::Array(Vec::new())),
+    };
+    vec![doc! { "$set": set }, doc! { "$unset": "deleted_at" }]
+}
+
+pub async fn cursor(shared: &Shared, name: &CursorName) -> Result<Option<CursorState>, StoreError> {
+    shared.check_open()?;
+    let stored = stored(shared, name).await?;
+    Ok(stored.exists().then_some(stored.state))
+}
+
+pub async fn cursors(shared: &Shared, topic: Option<&TopicName>) -> Result<Vec<(CursorName, CursorState)>, StoreError> {
+    shared.check_open()?;
+    let documents = shared
+        .read(async || {
+            let query = queries::cursors(topic);
+            let mut cursor = shared.collections.cursors.find(query.filter).sort(query.sort).await?;
+            let mut documents = Vec::new();
+            while cursor.advance().await? {
+                documents.push(cursor.current().to_owned());
+            }
+            Ok(documents)
+        })
+        .await?;
+    let mut found = Vec::new();
+    for document in documents {
+        let named = named(&document).zip(StoredCursor::read(&document));
+        let (name, stored) = named.ok_or_else(|| unreadable(format!("cursor {:?}", document.get("_id"))))?;
+        if stored.exists() {
+            found.push((name, stored.state));
+        }
+    }
+    Ok(found)
+}
+
+fn named(document: &RawDocument) -> Option<CursorName> {
+    let topic = TopicName::parse(document.get_str("topic").ok()?).ok()?;
+    let group = GroupName::parse(document.get_str("group").ok()?).ok()?;
+    let partition = u32::try_from(document.get_i32("partition").ok()?).ok()?;
+    Some(CursorName::new(LogName::new(topic, partition), group))
+}

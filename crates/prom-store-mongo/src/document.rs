@@ -1,0 +1,177 @@
+//! Documents: one MongoDB document each, in a collection of their name.
+//!
+//! ```text
+//!   { _id: key, revision, value }   or, where the value is not JSON that comes back the same,
+//!   { _id: key, revision, bytes }
+//! ```
+
+use mongodb::bson::{Document as Bson, RawDocument, RawDocumentBuf, doc};
+use mongodb::error::Error;
+use mongodb::{ClientSession, Collection};
+use prom_store::{CommitError, Committed, Document, DocumentWrite, Expect, Outcome, StoreError};
+use std::sync::Arc;
+use tokio::time::Instant;
+
+use crate::codec::{DocumentValue, document_value};
+use crate::commit::{Trouble, Waiting, in_transaction};
+use crate::fault::{self, Failed, unreadable};
+use crate::queries;
+use crate::shared::{Backoff, Shared, commit_error};
+
+/// One turn of a document's lane.
+pub async fn write(shared: &Arc<Shared>, waiting: Vec<Waiting>) {
+    for waiting in waiting {
+        let result = match waiting.commit.documents.as_slice() {
+            [write] => write_one(shared, write).await,
+            _ => in_transaction(shared, &waiting.commit).await.map(|_| ()),
+        };
+        shared.lanes.answer(waiting, result.map(|()| Committed::default()));
+    }
+}
+
+/// One conditional write. Tried again only while it is certain that nothing was written.
+async fn write_one(shared: &Shared, write: &DocumentWrite) -> Result<(), CommitError> {
+    let deadline = Instant::now() + shared.options.times.commit;
+    let collection = shared.collections.documents(&write.collection);
+    let mut pause = Backoff::default();
+    loop {
+        let begun = Instant::now();
+        let error = match shared.call(conditionally(&collection, write)).await {
+            Ok(true) => {
+                shared.sync_ms.record(begun.elapsed());
+                return Ok(());
+            }
+            Ok(false) => return Err(conflict(shared, write).await),
+            Err(error) => error,
+        };
+        match fault::of_write(&error) {
+            Failed::Duplicate if write.expect == Expect::Anything => {}
+            Failed::Duplicate => return Err(conflict(shared, write).await),
+            Failed::NotNow if Instant::now() < deadline => pause.wait().await,
+            Failed::Unknown => return Err(fault::commit_failed(&error, Outcome::Unknown)),
+            Failed::NotNow | Failed::Refused => return Err(fault::commit_failed(&error, Outcome::NotStored)),
+        }
+    }
+}
+
+/// Whether the document was as expected, and is now as written.
+async fn conditionally(collection: &Collection<RawDocumentBuf>, write: &DocumentWrite) -> Result<bool, Error> {
+    let key = doc! { "_id": &write.key };
+    let expected = match write.expect {
+        Expect::Revision(revision) if revision > 0 => doc! { "_id": &write.key, "revision": revision as i64 },
+        _ => key,
+    };
+    match (&write.value, write.expect) {
+        (Some(value), Expect::Absent | Expect::Revision(0)) => {
+            let mut document = doc! { "_id": &write.key, "revision": 1i64 };
+            document.extend(fields(value).0);
+            collection.insert_one(RawDocumentBuf::try_from(&document)?).await?;
+            Ok(true)
+        }
+        (Some(value), expect) => {
+            let upsert = expect == Expect::Anything;
+            let updated = collection.update_one(expected, change(value)).upsert(upsert).await?;
+            Ok(upsert || updated.matched_count == 1)
+        }
+        (None, Expect::Anything) => collection.delete_one(expected).await.map(|_| true),
+        (None, Expect::Absent | Expect::Revision(0)) => Ok(collection.find_one(expected).await?.is_none()),
+        (None, Expect::Revision(_)) => Ok(collection.delete_one(expected).await?.deleted_count == 1),
+    }
+}
+
+/// What to set and what to take away.
+fn fields(value: &[u8]) -> (Bson, Bson) {
+    match document_value(value) {
+        DocumentValue::Json(value) => (doc! { "value": value }, doc! { "bytes": "" }),
+        DocumentValue::Bytes(bytes) => (doc! { "bytes": bytes }, doc! { "value": "" }),
+    }
+}
+
+fn change(value: &[u8]) -> Bson {
+    let (set, unset) = fields(value);
+    doc! { "$set": set, "$unset": unset, "$inc": { "revision": 1i64 } }
+}
+
+async fn conflict(shared: &Shared, write: &DocumentWrite) -> CommitError {
+    match document(shared, &write.collection, &write.key).await {
+        Ok(found) => refused(write, found.map_or(0, |found| found.revision)),
+        Err(error) => commit_error(error),
+    }
+}
+
+fn refused(write: &DocumentWrite, current: u64) -> CommitError {
+    CommitError::Conflict { collection: write.collection.clone(), key: write.key.clone(), current }
+}
+
+/// The writes of a commit inside its transaction, in their order.
+pub async fn write_within(
+    shared: &Shared,
+    session: &mut ClientSession,
+    writes: &[DocumentWrite],
+) -> Result<(), Trouble> {
+    for write in writes {
+        let collection = shared.collections.documents(&write.collection);
+        let key = || doc! { "_id": &write.key };
+        if write.expect != Expect::Anything {
+            let found = collection.find_one(key()).session(&mut *session).await?;
+            let revision = found.as_deref().and_then(revision).unwrap_or(0);
+            if !write.expect.holds(revision) {
+                return Err(Trouble::Refused(refused(write, revision)));
+            }
+        }
+        match &write.value {
+            Some(value) => {
+                collection.update_one(key(), change(value)).upsert(true).session(&mut *session).await?;
+            }
+            None => {
+                collection.delete_one(key()).session(&mut *session).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub async fn document(shared: &Shared, collection: &str, key: &str) -> Result<Option<Document>, StoreError> {
+    shared.check_open()?;
+    let from = shared.collections.documents(collection);
+    let found = shared.read(|| async { from.find_one(queries::document(key).filter).await }).await?;
+    found.as_deref().map(|found| read(collection, found)).transpose()
+}
+
+pub async fn documents(
+    shared: &Shared,
+    collection: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Document>, StoreError> {
+    shared.check_open()?;
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    let from = shared.collections.documents(collection);
+    let found = shared
+        .read(async || {
+            let query = queries::documents(after);
+            let most = i64::try_from(limit).unwrap_or(i64::MAX);
+            let mut cursor = from.find(query.filter).sort(query.sort).limit(most).await?;
+            let mut found = Vec::new();
+            while cursor.advance().await? {
+                found.push(cursor.current().to_owned());
+            }
+            Ok(found)
+        })
+        .await?;
+    found.iter().map(|found| read(collection, found)).collect()
+}
+
+fn read(collection: &str, found: &RawDocument) -> Result<Document, StoreError> {
+    let key = found.get_str("_id").ok().map(str::to_owned);
+    let parts = key.zip(revision(found)).zip(DocumentValue::read(found).ok());
+    let ((key, revision), value) =
+        parts.ok_or_else(|| unreadable(format!("{:?} in {collection}", found.get("_id"))))?;
+    Ok(Document { key, value, revision })
+}
+
+fn revision(found: &RawDocument) -> Option<u64> {
+    u64::try_from(found.get_i64("revision").ok()?).ok()
+}

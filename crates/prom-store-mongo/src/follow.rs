@@ -1,0 +1,152 @@
+//! Following what others write: one change stream per store.
+//!
+//! It wakes readers and brings the batches along, so that dispatchers near the head ask the database nothing.
+//! Batches of this hub are not in it: it knows them. A stream that breaks goes on where it stopped; if that
+//! place is gone, the head of every log in use is read again before it goes on.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use mongodb::bson::{Document, RawDocumentBuf, doc};
+use mongodb::change_stream::ChangeStream;
+use mongodb::change_stream::event::ResumeToken;
+use mongodb::error::Error;
+use mongodb::options::FullDocumentType;
+use prom_store::{LogName, LogOptions};
+use prom_types::TopicName;
+
+use crate::codec::{Batch, BatchHead};
+use crate::commit::take_in_read;
+use crate::fault;
+use crate::latest::fill_soon;
+use crate::log::reload;
+use crate::shared::{Backoff, Shared};
+
+/// The server answers an idle stream after so long; nothing else happens meanwhile.
+const AWAIT: std::time::Duration = std::time::Duration::from_secs(10);
+
+pub type Stream = ChangeStream<RawDocumentBuf>;
+
+pub async fn open(shared: &Shared, after: Option<ResumeToken>) -> Result<Stream, Error> {
+    let watch = shared.collections.database.watch().pipeline(pipeline(shared)).max_await_time(AWAIT);
+    let watch = watch.full_document(FullDocumentType::UpdateLookup).resume_after(after);
+    Ok(watch.await?.with_type())
+}
+
+/// Batches of others, and what changed about logs.
+fn pipeline(shared: &Shared) -> Vec<Document> {
+    let batches = doc! {
+        "ns.coll": shared.collections.batches.name(),
+        "operationType": "insert",
+        "fullDocument.by": { "$ne": shared.hub },
+    };
+    let updated = |field: &str| doc! { format!("updateDescription.updatedFields.{field}"): { "$exists": true } };
+    let is_new = doc! { "operationType": "insert" };
+    let logs = doc! {
+        "ns.coll": shared.collections.logs.name(),
+        "$or": [updated("start"), updated("compacted"), is_new],
+    };
+    vec![doc! { "$match": { "$or": [batches, logs] } }]
+}
+
+/// Runs until the store closes.
+pub async fn run(shared: Arc<Shared>, mut stream: Stream) {
+    let mut closing = shared.closing.subscribe();
+    let mut pause = Backoff::default();
+    loop {
+        let next = tokio::select! {
+            next = stream.next() => next,
+            _ = closing.wait_for(|closing| *closing) => return,
+        };
+        let error = match next {
+            Some(Ok(change)) => {
+                take_in(&shared, &change);
+                pause = Backoff::default();
+                continue;
+            }
+            Some(Err(error)) => Some(error),
+            None => None,
+        };
+        let token = match &error {
+            Some(error) if !fault::is_stream_lost(error) => stream.resume_token(),
+            _ => None,
+        };
+        let said = error.as_ref().map_or_else(|| "it ended".to_owned(), fault::reason);
+        tracing::warn!(reason = %said, "the change stream broke; it is opened again");
+        let reopening = reopen(&shared, token, &mut pause);
+        stream = tokio::select! {
+            stream = reopening => stream,
+            _ = closing.wait_for(|closing| *closing) => return,
+        };
+    }
+}
+
+/// Tries for as long as it takes.
+async fn reopen(shared: &Arc<Shared>, mut token: Option<ResumeToken>, pause: &mut Backoff) -> Stream {
+    loop {
+        pause.wait().await;
+        match open(shared, token.clone()).await {
+            Ok(stream) if token.is_some() => return stream,
+            Ok(stream) => {
+                // From here on nothing is missed; what came before is read.
+                if read_heads(shared).await {
+                    return stream;
+                }
+            }
+            Err(error) if fault::is_stream_lost(&error) => token = None,
+            Err(error) => tracing::debug!(reason = %fault::reason(&error), "the change stream cannot be opened yet"),
+        }
+    }
+}
+
+async fn read_heads(shared: &Arc<Shared>) -> bool {
+    for log in shared.known_logs() {
+        if let Err(error) = reload(shared, &log).await {
+            tracing::warn!(log = %log.name, %error, "the log's head cannot be read");
+            return false;
+        }
+    }
+    true
+}
+
+fn take_in(shared: &Arc<Shared>, change: &RawDocumentBuf) {
+    let Some((log, of_batches)) = log_of(shared, change) else {
+        return;
+    };
+    let Some(log) = shared.known_log(&log) else {
+        return;
+    };
+    let Ok(document) = change.get_document("fullDocument") else {
+        return;
+    };
+    if !of_batches {
+        let document = Document::try_from(document).unwrap_or_default();
+        let now = crate::trim::LogDocument::read(&document);
+        let mut known = log.lock();
+        known.start_at(now.start, now.removed);
+        known.set_options(LogOptions { compacted: now.compacted });
+        known.is_made = true;
+        return;
+    }
+    // Nobody here has looked at it yet: its end is enough.
+    if !log.is_loaded() {
+        if let Ok(head) = BatchHead::read(document) {
+            log.lock().observe(&head, &[]);
+        }
+        return;
+    }
+    match Batch::read(document) {
+        Ok(batch) => take_in_read(shared, &log, batch),
+        Err(_) => tracing::error!(log = %log.name, "a batch in the change stream is not as the store writes it"),
+    }
+    fill_soon(shared, &log);
+}
+
+/// Which log it is about, and whether it is one of its batches.
+fn log_of(shared: &Shared, change: &RawDocumentBuf) -> Option<(LogName, bool)> {
+    let collection = change.get_document("ns").ok()?.get_str("coll").ok()?;
+    let key = change.get_document("documentKey").ok()?.get_document("_id").ok()?;
+    let topic = TopicName::parse(key.get_str("topic").ok()?).ok()?;
+    let partition = u32::try_from(key.get_i32("partition").ok()?).ok()?;
+    Some((LogName::new(topic, partition), collection == shared.collections.batches.name()))
+}

@@ -1,0 +1,204 @@
+//! The latest event of each key of a compacted log.
+//!
+//! ```text
+//!   { _id: { topic, partition, key }, offset, tombstone, event }
+//! ```
+//!
+//! Filled behind the appends: `latest_upto` of the log says how far. A look-up takes what is filled and lays the
+//! rest of the log over it, so that it is never behind.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use prom_store::{LogName, ReadLimit, Record, StoreError};
+use prom_types::Offset;
+
+use crate::codec::{Batch, event_document};
+use crate::fault::unreadable;
+use crate::log::{LogState, ensure_loaded};
+use crate::queries;
+use crate::read::read;
+use crate::shared::Shared;
+
+/// Statements in one command.
+const STATEMENTS: usize = 500;
+/// One pass of filling reads so much; a look-up meanwhile lays that much over at most.
+const FILL: ReadLimit = ReadLimit { events: 2000, bytes: 4 << 20 };
+
+/// The latest event of a key, as it is stored.
+pub struct Latest {
+    pub offset: Offset,
+    pub is_tombstone: bool,
+    pub record: Record,
+}
+
+pub async fn latest_by_key(
+    shared: &Arc<Shared>,
+    name: &LogName,
+    keys: &[&str],
+) -> Result<Vec<Option<Record>>, StoreError> {
+    shared.check_open()?;
+    let log = shared.log(name);
+    ensure_loaded(shared, &log).await?;
+    let (is_compacted, upto) = {
+        let known = log.lock();
+        (known.options.compacted, known.latest_upto)
+    };
+    if !is_compacted {
+        return Err(StoreError::NotCompacted { log: name.clone() });
+    }
+    let mut found = filled(shared, name, keys).await?;
+    lay_over(shared, name, upto, &mut found, keys).await?;
+    let start = log.bounds().start;
+    let pick = |key: &&str| {
+        let latest = found.get(*key).filter(|latest| latest.offset >= start && !latest.is_tombstone)?;
+        Some(latest.record.clone())
+    };
+    Ok(keys.iter().map(pick).collect())
+}
+
+/// What `latest` says about these keys.
+pub async fn filled(shared: &Shared, name: &LogName, keys: &[&str]) -> Result<HashMap<String, Latest>, StoreError> {
+    let mut found = HashMap::new();
+    for keys in keys.chunks(STATEMENTS) {
+        let documents = shared
+            .read(async || {
+                let mut cursor = shared.collections.latest.find(queries::latest(name, keys).filter).await?;
+                let mut documents = Vec::new();
+                while cursor.advance().await? {
+                    documents.push(cursor.current().to_owned());
+                }
+                Ok(documents)
+            })
+            .await?;
+        for document in documents {
+            let (key, latest) =
+                read_latest(&document).ok_or_else(|| unreadable(format!("a latest event of {name}")))?;
+            found.insert(key, latest);
+        }
+    }
+    Ok(found)
+}
+
+fn read_latest(document: &RawDocument) -> Option<(String, Latest)> {
+    let key = document.get_document("_id").ok()?.get_str("key").ok()?.to_owned();
+    let offset = document.get_i64("offset").ok()? as Offset;
+    let event = document.get_document("event").ok()?;
+    let record = Batch::read_single(event)?;
+    Some((key, Latest { offset, is_tombstone: record.is_tombstone(), record }))
+}
+
+async fn lay_over(
+    shared: &Arc<Shared>,
+    name: &LogName,
+    upto: Offset,
+    found: &mut HashMap<String, Latest>,
+    keys: &[&str],
+) -> Result<(), StoreError> {
+    let mut from = upto;
+    loop {
+        let batch = read(shared, name, from, FILL).await?;
+        for record in batch.records {
+            let Some(key) = record.key().filter(|key| keys.contains(key)) else { continue };
+            let latest =
+                Latest { offset: record.offset(), is_tombstone: record.is_tombstone(), record: record.clone() };
+            found.insert(key.to_owned(), latest);
+        }
+        if batch.next >= batch.bounds.next {
+            return Ok(());
+        }
+        from = batch.next;
+    }
+}
+
+/// Fills in the background, one task per log at a time.
+pub fn fill_soon(shared: &Arc<Shared>, log: &Arc<LogState>) {
+    {
+        let mut known = log.lock();
+        if !known.options.compacted || known.filling_latest || known.latest_upto >= known.bounds.next {
+            return;
+        }
+        known.filling_latest = true;
+    }
+    let (shared, log) = (shared.clone(), log.clone());
+    shared.clone().runtime.spawn(async move {
+        let filled = fill(&shared, &log).await;
+        log.lock().filling_latest = false;
+        match filled {
+            Ok(()) => {}
+            Err(StoreError::Closed) => {}
+            // Look-ups go on by laying the rest over; the next append tries again.
+            Err(error) => tracing::warn!(log = %log.name, %error, "the latest events could not be filled in"),
+        }
+    });
+}
+
+/// Brings `latest` up to the head.
+pub async fn fill(shared: &Arc<Shared>, log: &Arc<LogState>) -> Result<(), StoreError> {
+    loop {
+        let (from, next) = {
+            let known = log.lock();
+            (known.latest_upto.max(known.bounds.start), known.bounds.next)
+        };
+        if from >= next || shared.is_closed() {
+            return Ok(());
+        }
+        let batch = read(shared, &log.name, from, FILL).await?;
+        put(shared, &log.name, &batch.records).await?;
+        let upto = doc! { "$max": { "latest_upto": batch.next as i64 } };
+        shared
+            .read(|| async { shared.collections.logs.update_one(queries::log(&log.name).filter, upto.clone()).await })
+            .await?;
+        let mut known = log.lock();
+        known.latest_upto = known.latest_upto.max(batch.next);
+    }
+}
+
+/// Only newer events win, so that filling twice, and by two hubs, changes nothing.
+async fn put(shared: &Shared, name: &LogName, records: &[Record]) -> Result<(), StoreError> {
+    let mut newest: HashMap<&str, &Record> = HashMap::new();
+    for record in records {
+        if let Some(key) = record.key() {
+            newest.insert(key, record);
+        }
+    }
+    let statements: Vec<Bson> = newest.into_iter().map(|(key, record)| statement(name, key, record)).collect();
+    for statements in statements.chunks(STATEMENTS) {
+        shared
+            .read(|| async {
+                let command = doc! {
+                    "update": shared.collections.latest.name(),
+                    "updates": statements,
+                    "ordered": false,
+                    "writeConcern": { "w": "majority", "j": true },
+                };
+                shared.collections.database.run_command(command).await
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+/// Replaces an older entry, makes one where there is none, leaves a newer one alone.
+fn statement(name: &LogName, key: &str, record: &Record) -> Bson {
+    let event = RawDocumentBuf::from_bytes(event_document(record)).ok();
+    let event = event.and_then(|event| Document::try_from(&event).ok()).unwrap_or_default();
+    let offset = record.offset() as i64;
+    let is_newer = doc! { "$lt": [{ "$ifNull": ["$offset", -1i64] }, offset] };
+    let or_as_it_is = |value: Bson, now: &str| doc! { "$cond": [is_newer.clone(), { "$literal": value }, now] };
+    let set = doc! {
+        "event": or_as_it_is(event.into(), "$event"),
+        "tombstone": or_as_it_is(record.is_tombstone().into(), "$tombstone"),
+    };
+    let offset = doc! { "offset": or_as_it_is(offset.into(), "$offset") };
+    let update = vec![doc! { "$set": set }, doc! { "$set": offset }];
+    doc! { "q": { "_id": queries::latest_key(name, key) }, "u": update, "upsert": true }.into()
+}
+
+/// Forgets a key of which nothing is left.
+pub async fn forget(shared: &Shared, name: &LogName, key: &str, offset: Offset) -> Result<(), StoreError> {
+    let filter = || doc! { "_id": queries::latest_key(name, key), "offset": offset as i64 };
+    shared.read(|| async { shared.collections.latest.delete_one(filter()).await }).await?;
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! Opening: the servers are reached and are what is needed, collections and indexes are there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mongodb::bson::{Bson, Document, doc};
+use mongodb::error::Error;
+use mongodb::event::sdam::SdamEvent;
+use mongodb::options::{
+    Acknowledgment, ClientOptions, IndexOptions, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern,
+};
+use mongodb::{Client, IndexModel, ServerType};
+use prom_store::StoreError;
+use tokio::time::Instant;
+
+use crate::cursor::FENCED_AFTER_DELETION;
+use crate::fault::{self, explain};
+use crate::names::{BATCHES, CURSORS, Collections, EVENTS, LATEST, LEASES, LOGS};
+use crate::options::MongoOptions;
+use crate::shared::{Backoff, Shared, Topology};
+
+/// Where the connection string names no database.
+const DATABASE: &str = "prom";
+/// MongoDB 6.0.
+const OLDEST_WIRE_VERSION: i32 = 17;
+/// A primary is found within this, or the call is tried again.
+const SELECTION_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub const EXACT_INDEX: &str = "exact_ids";
+pub const TIME_INDEX: &str = "by_time";
+
+/// Connects and sets up.
+pub async fn open(url: &str, options: MongoOptions) -> Result<Shared, StoreError> {
+    let topology = Arc::new(Topology::default());
+    let mut client = ClientOptions::parse(url).await.map_err(|error| explain(&error))?;
+    configure(&mut client, topology.clone());
+    let database = client.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
+    let client = Client::with_options(client).map_err(|error| explain(&error))?;
+    let collections = Collections::new(client.database(&database), &options.prefix);
+    let hello = reach(&collections, options.open_timeout).await?;
+    check_server(&collections, &hello).await?;
+    set_up(&collections).await.map_err(|error| explain(&error))?;
+    Ok(Shared::new(client, collections, options, topology))
+}
+
+/// What the store promises is not left to the connection string.
+fn configure(options: &mut ClientOptions, topology: Arc<Topology>) {
+    let mut write_concern = WriteConcern::default();
+    write_concern.w = Some(Acknowledgment::Majority);
+    write_concern.journal = Some(true);
+    options.write_concern = Some(write_concern);
+    options.read_concern = Some(ReadConcern::majority());
+    options.selection_criteria = Some(SelectionCriteria::ReadPreference(ReadPreference::Primary));
+    options.retry_writes = Some(true);
+    options.retry_reads = Some(true);
+    options.app_name.get_or_insert_with(|| "prom".to_owned());
+    options.server_selection_timeout.get_or_insert(SELECTION_TIMEOUT);
+    let handler = mongodb::event::EventHandler::callback(move |event| {
+        if let SdamEvent::TopologyDescriptionChanged(changed) = event {
+            let takes_writes =
+                |kind| matches!(kind, ServerType::RsPrimary | ServerType::Mongos | ServerType::LoadBalancer);
+            let is_fine = changed.new_description.servers().values().any(|server| takes_writes(server.server_type()));
+            let trouble = (!is_fine).then(|| "MongoDB has no primary that can be reached".to_owned());
+            topology.set(trouble);
+        }
+    });
+    options.sdam_event_handler = Some(handler);
+}
+
+/// Asks until a server answers or time is up. What trying again does not change is said at once.
+async fn reach(collections: &Collections, timeout: Duration) -> Result<Document, StoreError> {
+    let deadline = Instant::now() + timeout;
+    let mut pause = Backoff::default();
+    loop {
+        // A server that stands alone is nobody's primary: any that answers will do to learn that.
+        let nearest = SelectionCriteria::ReadPreference(ReadPreference::Nearest { options: None });
+        let hello = collections.database.run_command(doc! { "hello": 1 }).selection_criteria(nearest);
+        let asked = tokio::time::timeout_at(deadline.max(Instant::now() + SELECTION_TIMEOUT), async { hello.await });
+        let error = match asked.await {
+            Ok(Ok(hello)) => return Ok(hello),
+            Ok(Err(error)) => error,
+            Err(_) => fault::timed_out(),
+        };
+        if !fault::is_passing(&error) || Instant::now() >= deadline {
+            return Err(explain(&error));
+        }
+        tracing::warn!(reason = %fault::reason(&error), "MongoDB cannot be reached yet; trying again");
+        pause.wait().await;
+    }
+}
+
+async fn check_server(collections: &Collections, hello: &Document) -> Result<(), StoreError> {
+    let wire_version = hello.get_i32("maxWireVersion").unwrap_or(0);
+    if wire_version < OLDEST_WIRE_VERSION {
+        let info = collections.database.run_command(doc! { "buildInfo": 1 }).await.unwrap_or_default();
+        return Err(StoreError::Server {
+            what: "this MongoDB is too old",
+            reason: format!("it is version {}", info.get_str("version").unwrap_or("unknown")),
+            fix: "use 6.0 or later",
+        });
+    }
+    let is_set = hello.contains_key("setName") || hello.get_str("msg").is_ok_and(|kind| kind == "isdbgrid");
+    match is_set {
+        true => Ok(()),
+        false => Err(StoreError::Server {
+            what: "this MongoDB server stands alone",
+            reason: "it belongs to no replica set, which change streams and transactions need".to_owned(),
+            fix: "start it with --replSet and run rs.initiate() once; a set of one member will do",
+        }),
+    }
+}
+
+/// Makes what is missing. Two hubs that start at once do not disturb each other.
+async fn set_up(collections: &Collections) -> Result<(), Error> {
+    let there = collections.database.list_collection_names().await?;
+    for own in [BATCHES, LOGS, LATEST, CURSORS, LEASES] {
+        let name = collections.name(own);
+        if !there.contains(&name) {
+            unless_there(collections.database.create_collection(name).await)?;
+        }
+    }
+    collections.batches.create_indexes(batch_indexes()).await?;
+    let expiry = IndexOptions::builder().expire_after(FENCED_AFTER_DELETION).build();
+    collections
+        .cursors
+        .create_index(IndexModel::builder().keys(doc! { "deleted_at": 1 }).options(expiry).build())
+        .await?;
+    let view = collections.name(EVENTS);
+    if !there.contains(&view) {
+        let create = collections.database.create_collection(view).view_on(collections.name(BATCHES));
+        unless_there(create.pipeline(view_pipeline()).await)?;
+    }
+    Ok(())
+}
+
+fn unless_there(made: Result<(), Error>) -> Result<(), Error> {
+    match made {
+        Err(error) if !fault::is_namespace_exists(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn batch_indexes() -> [IndexModel; 2] {
+    let by_time = IndexOptions::builder().name(TIME_INDEX.to_owned()).build();
+    let exact = IndexOptions::builder()
+        .name(EXACT_INDEX.to_owned())
+        .unique(true)
+        .partial_filter_expression(doc! { "exact": { "$exists": true } })
+        .build();
+    [
+        IndexModel::builder()
+            .keys(doc! { "topic": 1, "partition": 1, "last_ts": 1, "next": 1 })
+            .options(by_time)
+            .build(),
+        IndexModel::builder().keys(doc! { "topic": 1, "partition": 1, "exact": 1 }).options(exact).build(),
+    ]
+}
+
+/// One document per event, with the names of the event. Questions about topic, partition and `last_ts` reach the
+/// index: the time of the last event of the batch that an event is in.
+fn view_pipeline() -> Vec<Document> {
+    let or = |own: &str, usual: Bson| doc! { "$ifNull": [own, usual] };
+    let by_place = doc! { "$add": ["$_id.base", "$index"] };
+    vec![
+        doc! { "$unwind": { "path": "$events", "includeArrayIndex": "index" } },
+        doc! { "$project": {
+            "_id": "$events.id",
+            "id": "$events.id",
+            "sid": "$events.sid",
+            "ts": "$events.ts",
+            "stored_ts": or("$events.stored_ts", "$stored_ts".into()),
+            "topic": 1,
+            "key": "$events.key",
+            "partition": 1,
+            "last_ts": 1,
+            "offset": or("$events.offset", by_place.into()),
+            "headers": "$events.headers",
+            "payload": "$events.payload",
+            "caused_by": "$events.caused_by",
+            "tags": "$events.tags",
+            "raw": "$events.raw",
+        } },
+    ]
+}

@@ -1,0 +1,162 @@
+//! Every question that the store asks, in one place: the code runs them, and a test has each explained.
+//!
+//! Promise: each is answered by walking an index within bounds.
+
+use mongodb::bson::oid::ObjectId;
+use mongodb::bson::{Document, doc};
+use prom_store::LogName;
+use prom_types::{EpochMs, EventId, Offset, TopicName};
+
+use crate::codec::binary_id;
+
+/// A filter with the order in which the answers come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    pub filter: Document,
+    pub sort: Document,
+    /// Empty: everything.
+    pub projection: Document,
+}
+
+impl Query {
+    fn new(filter: Document, sort: Document) -> Self {
+        Self { filter, sort, projection: doc! {} }
+    }
+
+    fn showing(mut self, projection: Document) -> Self {
+        self.projection = projection;
+        self
+    }
+}
+
+pub fn batch_key(log: &LogName, base: Offset) -> Document {
+    doc! { "topic": log.topic.as_str(), "partition": log.partition as i32, "base": base as i64 }
+}
+
+pub fn log_key(log: &LogName) -> Document {
+    doc! { "topic": log.topic.as_str(), "partition": log.partition as i32 }
+}
+
+pub fn latest_key(log: &LogName, key: &str) -> Document {
+    doc! { "topic": log.topic.as_str(), "partition": log.partition as i32, "key": key }
+}
+
+fn between(log: &LogName, from: Offset, before: Offset) -> Document {
+    doc! { "_id": { "$gte": batch_key(log, from), "$lt": batch_key(log, before) } }
+}
+
+const END: Offset = i64::MAX as Offset;
+
+/// Batches that begin at or after `from`, in order.
+pub fn batches_from(log: &LogName, from: Offset) -> Query {
+    Query::new(between(log, from, END), doc! { "_id": 1 })
+}
+
+/// Batches that begin before `before`, the last first.
+pub fn batches_before(log: &LogName, before: Offset) -> Query {
+    Query::new(between(log, 0, before), doc! { "_id": -1 })
+}
+
+/// The same without their events.
+pub fn heads_before(log: &LogName, before: Offset) -> Query {
+    batches_before(log, before).showing(doc! { "events": 0, "exact": 0 })
+}
+
+pub fn heads_from(log: &LogName, from: Offset) -> Query {
+    batches_from(log, from).showing(doc! { "events": 0, "exact": 0 })
+}
+
+/// The newest batch.
+pub fn head(log: &LogName) -> Query {
+    heads_before(log, END)
+}
+
+/// The ids of batches that begin before `before`, the last first.
+pub fn ids_before(log: &LogName, before: Offset) -> Query {
+    batches_before(log, before).showing(id_projection())
+}
+
+/// The batches that hold these ids as exact ones.
+pub fn exact_ids(log: &LogName, ids: &[EventId]) -> Query {
+    let ids: Vec<_> = ids.iter().copied().map(binary_id).collect();
+    let filter = doc! {
+        "topic": log.topic.as_str(),
+        "partition": log.partition as i32,
+        "exact": { "$exists": true, "$in": ids },
+    };
+    Query::new(filter, doc! {}).showing(id_projection())
+}
+
+fn id_projection() -> Document {
+    doc! { "stored_ts": 1, "last_ts": 1, "next": 1, "events.id": 1, "events.offset": 1, "events.stored_ts": 1 }
+}
+
+/// The first batch whose last event was stored at or after this.
+pub fn stored_at(log: &LogName, stored_ts: EpochMs) -> Query {
+    let filter = doc! {
+        "topic": log.topic.as_str(),
+        "partition": log.partition as i32,
+        "last_ts": { "$gte": stored_ts },
+    };
+    let sort = doc! { "topic": 1, "partition": 1, "last_ts": 1, "next": 1 };
+    Query::new(filter, sort).showing(doc! { "events": 0, "exact": 0 })
+}
+
+/// Batches between two offsets that hold this id, the newest first. Walks the index of that part of the log and
+/// looks into each batch.
+pub fn with_id(log: &LogName, id: EventId, from: Offset, before: Offset) -> Query {
+    let mut filter = between(log, from, before);
+    filter.insert("events.id", binary_id(id));
+    Query::new(filter, doc! { "_id": -1 }).showing(id_projection())
+}
+
+pub fn log(log: &LogName) -> Query {
+    Query::new(doc! { "_id": log_key(log) }, doc! {})
+}
+
+pub fn all_logs() -> Query {
+    Query::new(doc! {}, doc! { "_id": 1 })
+}
+
+pub fn latest(log: &LogName, keys: &[&str]) -> Query {
+    let keys: Vec<_> = keys.iter().map(|key| latest_key(log, key)).collect();
+    Query::new(doc! { "_id": { "$in": keys } }, doc! {})
+}
+
+/// What retention left behind among the latest events.
+pub fn latest_before(log: &LogName, start: Offset) -> Query {
+    let after = doc! { "topic": log.topic.as_str(), "partition": log.partition as i32 + 1, "key": "" };
+    let filter = doc! { "_id": { "$gte": latest_key(log, ""), "$lt": after }, "offset": { "$lt": start as i64 } };
+    Query::new(filter, doc! { "_id": 1 })
+}
+
+pub fn cursor(id: &str) -> Query {
+    Query::new(doc! { "_id": id }, doc! {})
+}
+
+/// The cursors of a topic, or all.
+pub fn cursors(topic: Option<&TopicName>) -> Query {
+    let filter = match topic {
+        // A topic has no colon in its name, and `;` is what comes after a colon.
+        Some(topic) => doc! { "_id": { "$gte": format!("{topic}::"), "$lt": format!("{topic}:;") } },
+        None => doc! { "_id": { "$gte": "" } },
+    };
+    Query::new(filter, doc! { "_id": 1 })
+}
+
+pub fn document(key: &str) -> Query {
+    Query::new(doc! { "_id": key }, doc! {})
+}
+
+pub fn documents(after: Option<&str>) -> Query {
+    let filter = match after {
+        Some(after) => doc! { "_id": { "$gt": after } },
+        None => doc! { "_id": { "$gte": "" } },
+    };
+    Query::new(filter, doc! { "_id": 1 })
+}
+
+/// A batch of ours that turned out to be in the wrong place.
+pub fn own_batch(log: &LogName, base: Offset, by: ObjectId, attempt: i64) -> Document {
+    doc! { "_id": batch_key(log, base), "by": by, "attempt": attempt }
+}

@@ -1,0 +1,135 @@
+//! Reading a log: from memory where it is there, else whole batches from the database.
+//!
+//! Batches form a chain: each begins where the one before it ends. A gap means that a merge changed the chain
+//! between two answers of the server; it is read again, never skipped.
+
+use std::sync::Arc;
+
+use mongodb::bson::RawDocumentBuf;
+use prom_store::{LogName, ReadBatch, ReadLimit, StoreError};
+use prom_types::Offset;
+
+use crate::codec::Batch;
+use crate::commit::take_in_read;
+use crate::fault::unreadable;
+use crate::log::{CachedBatch, LogState, ensure_loaded, reload};
+use crate::queries::{self, Query};
+use crate::shared::{Backoff, Shared};
+
+/// A chain that does not close after so many looks is damage.
+const LOOKS: usize = 12;
+
+pub async fn read(
+    shared: &Arc<Shared>,
+    name: &LogName,
+    from: Offset,
+    limit: ReadLimit,
+) -> Result<ReadBatch, StoreError> {
+    shared.check_open()?;
+    let log = shared.log(name);
+    ensure_loaded(shared, &log).await?;
+    let mut pause = Backoff::default();
+    for _ in 0..LOOKS {
+        let bounds = log.bounds();
+        let from = from.max(bounds.start);
+        if from >= bounds.next {
+            return Ok(ReadBatch { next: bounds.next, bounds, ..ReadBatch::default() });
+        }
+        let found = gather(shared, &log, from, limit);
+        if found.next > from {
+            return Ok(found);
+        }
+        if !load_from(shared, &log, from).await? {
+            pause.wait().await;
+            reload(shared, &log).await?;
+        }
+    }
+    Err(unreadable(format!("{name} has no batch with offset {from}, and ends only at {}", log.bounds().next)))
+}
+
+/// What memory holds from `from` on without a gap.
+fn gather(shared: &Shared, log: &LogState, from: Offset, limit: ReadLimit) -> ReadBatch {
+    let bounds = log.bounds();
+    let mut found = ReadBatch { next: from, bounds, ..ReadBatch::default() };
+    let mut bytes = 0;
+    while let Some(batch) = shared.cache.get(&log.name, found.next) {
+        let first = batch.records.partition_point(|record| record.offset() < found.next);
+        for record in &batch.records[first..] {
+            bytes += record.len();
+            let full = found.records.len() >= limit.events || bytes > limit.bytes;
+            if full && !found.records.is_empty() {
+                found.next = record.offset();
+                return found;
+            }
+            found.records.push(record.clone());
+        }
+        found.next = batch.next;
+    }
+    // Seen in the meantime: the bounds are those of what is returned.
+    found.bounds.next = found.bounds.next.max(found.next);
+    found
+}
+
+/// Brings the batch that holds `from`, and some after it, into memory. `false`: the chain has to be looked at again.
+async fn load_from(shared: &Shared, log: &LogState, from: Offset) -> Result<bool, StoreError> {
+    let mut batches = fetch(shared, &log.name, from, shared.options.sizes.read_batches).await?;
+    if batches.first().is_none_or(|first| first.head.base != from) {
+        let before = fetch_by(shared, queries::batches_before(&log.name, from), 1).await?;
+        match before.into_iter().next() {
+            Some(holder) if holder.head.next > from => {
+                let chain = holder.head.next;
+                batches.retain(|batch| batch.head.base >= chain);
+                batches.insert(0, holder);
+            }
+            _ => return Ok(false),
+        }
+    }
+    let mut expected = batches.first().map_or(from, |first| first.head.base);
+    for batch in batches {
+        if batch.head.base != expected {
+            break;
+        }
+        expected = batch.head.next;
+        match batch.head.base >= log.bounds().next {
+            true => take_in_read(shared, log, batch),
+            false => {
+                let Batch { head, records, .. } = batch;
+                shared.cache.put(&log.name, CachedBatch { base: head.base, next: head.next, records });
+            }
+        }
+    }
+    Ok(expected > from)
+}
+
+/// Batches that begin at or after `from`.
+pub async fn fetch(shared: &Shared, log: &LogName, from: Offset, most: i64) -> Result<Vec<Batch>, StoreError> {
+    fetch_by(shared, queries::batches_from(log, from), most).await
+}
+
+async fn fetch_by(shared: &Shared, query: Query, most: i64) -> Result<Vec<Batch>, StoreError> {
+    let documents: Vec<RawDocumentBuf> = shared
+        .read(async || {
+            let batches = &shared.collections.batches;
+            let find = batches.find(query.filter.clone()).sort(query.sort.clone()).limit(most);
+            let mut cursor = find.batch_size(u32::try_from(most).unwrap_or(1)).await?;
+            let mut documents = Vec::new();
+            let mut bytes = 0;
+            while cursor.advance().await? {
+                let document = cursor.current();
+                bytes += document.as_bytes().len();
+                documents.push(document.to_owned());
+                // Large batches come one at a time.
+                if bytes > shared.options.sizes.batch_bytes {
+                    break;
+                }
+            }
+            Ok(documents)
+        })
+        .await?;
+    let read = |document: RawDocumentBuf| Batch::read(&document).map_err(|_| unreadable(key_text(&document)));
+    documents.into_iter().map(read).collect()
+}
+
+fn key_text(document: &RawDocumentBuf) -> String {
+    format!("the batch {:?}", document.get("_id"))
+}

@@ -1,0 +1,158 @@
+//! What all parts of an open store share.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use mongodb::Client;
+use mongodb::bson::oid::ObjectId;
+use mongodb::error::Error;
+use parking_lot::Mutex;
+use prom_store::{CommitError, Histogram, LogName, StoreError};
+use tokio::sync::watch;
+
+use crate::commit::Lanes;
+use crate::cursor::CursorCache;
+use crate::fault;
+use crate::log::{Cache, LogState};
+use crate::names::Collections;
+use crate::options::MongoOptions;
+
+pub struct Shared {
+    pub client: Client,
+    pub collections: Collections,
+    pub options: MongoOptions,
+    /// Marks every batch that this store writes.
+    pub hub: ObjectId,
+    pub lanes: Lanes,
+    pub cache: Cache,
+    pub cursors: CursorCache,
+    pub topology: Arc<Topology>,
+    pub sync_ms: Histogram,
+    pub closing: watch::Sender<bool>,
+    pub runtime: tokio::runtime::Handle,
+    attempts: AtomicI64,
+    logs: Mutex<HashMap<LogName, Arc<LogState>>>,
+}
+
+/// Why writes cannot work now, as the driver sees the servers.
+#[derive(Default)]
+pub struct Topology(Mutex<Option<String>>);
+
+impl Topology {
+    pub fn set(&self, trouble: Option<String>) {
+        *self.0.lock() = trouble;
+    }
+
+    pub fn trouble(&self) -> Option<String> {
+        self.0.lock().clone()
+    }
+}
+
+impl Shared {
+    pub fn new(client: Client, collections: Collections, options: MongoOptions, topology: Arc<Topology>) -> Self {
+        Self {
+            client,
+            collections,
+            hub: ObjectId::new(),
+            lanes: Lanes::default(),
+            cache: Cache::new(options.sizes.cache),
+            cursors: CursorCache::default(),
+            topology,
+            sync_ms: Histogram::default(),
+            closing: watch::Sender::new(false),
+            runtime: tokio::runtime::Handle::current(),
+            attempts: AtomicI64::new(0),
+            logs: Mutex::default(),
+            options,
+        }
+    }
+
+    /// What is known about a log. Makes nothing in the database.
+    pub fn log(&self, name: &LogName) -> Arc<LogState> {
+        let mut logs = self.logs.lock();
+        logs.entry_ref(name).or_insert_with(|| Arc::new(LogState::new(name.clone()))).clone()
+    }
+
+    /// A log that somebody here has used.
+    pub fn known_log(&self, name: &LogName) -> Option<Arc<LogState>> {
+        self.logs.lock().get(name).cloned()
+    }
+
+    pub fn known_logs(&self) -> Vec<Arc<LogState>> {
+        self.logs.lock().values().cloned().collect()
+    }
+
+    pub fn next_attempt(&self) -> i64 {
+        self.attempts.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn is_closed(&self) -> bool {
+        *self.closing.borrow()
+    }
+
+    pub fn check_open(&self) -> Result<(), StoreError> {
+        match self.is_closed() {
+            true => Err(StoreError::Closed),
+            false => Ok(()),
+        }
+    }
+
+    /// A call to the server that takes no longer than it may.
+    pub async fn call<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        Self::within(self.options.times.call, work).await
+    }
+
+    /// A call that takes no longer than this.
+    pub async fn within<T>(most: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        match tokio::time::timeout(most, work).await {
+            Ok(answer) => answer,
+            Err(_) => Err(fault::timed_out()),
+        }
+    }
+
+    /// The same for a read, which is tried again while the servers are in disorder.
+    pub async fn read<T, W>(&self, mut work: impl FnMut() -> W) -> Result<T, StoreError>
+    where
+        W: Future<Output = Result<T, Error>>,
+    {
+        let mut pause = Backoff::default();
+        let deadline = tokio::time::Instant::now() + self.options.times.commit;
+        loop {
+            match self.call(work()).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) if fault::is_passing(&error) && tokio::time::Instant::now() < deadline => {
+                    pause.wait().await;
+                }
+                Err(error) => return Err(fault::explain(&error)),
+            }
+        }
+    }
+}
+
+/// Waits longer from one failure to the next, up to a second.
+pub struct Backoff(Duration);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self(Duration::from_millis(2))
+    }
+}
+
+impl Backoff {
+    pub async fn wait(&mut self) {
+        tokio::time::sleep(self.0).await;
+        self.0 = (self.0 * 2).min(Duration::from_secs(1));
+    }
+}
+
+/// A refusal inside work that otherwise fails with the store's errors.
+pub fn commit_error(error: StoreError) -> CommitError {
+    match error {
+        StoreError::Commit(error) => error,
+        StoreError::Closed => CommitError::Closed,
+        other => CommitError::Failed { reason: other.to_string(), outcome: prom_store::Outcome::NotStored },
+    }
+}

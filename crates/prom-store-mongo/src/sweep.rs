@@ -1,0 +1,102 @@
+//! The store's own upkeep, one hub at a time: what retention put out of sight is removed, small batches are
+//! merged, windows of logs that rest are forgotten.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mongodb::bson::{Document, doc};
+use prom_store::{LogName, StoreError};
+use prom_types::TopicName;
+
+use crate::log::is_within;
+use crate::merge::merge;
+use crate::remove::{Ages, remove};
+use crate::shared::Shared;
+use crate::trim::LogDocument;
+use crate::{lease, queries};
+
+const LEASE: &str = "store.sweep";
+
+/// Runs until the store closes.
+pub async fn run(shared: Arc<Shared>) {
+    let mut closing = shared.closing.subscribe();
+    let every = shared.options.times.sweep;
+    let holder = shared.hub.to_hex();
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            _ = closing.wait_for(|closing| *closing) => return,
+        }
+        forget_resting_windows(&shared);
+        let turn = lease::acquire(&shared, LEASE, &holder, every + Duration::from_secs(60)).await;
+        let swept = match turn {
+            Ok(Some(_)) => sweep(&shared).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match swept {
+            Ok(()) | Err(StoreError::Closed) => {}
+            Err(error) => tracing::warn!(%error, "old batches could not be tidied up; it is tried again"),
+        }
+    }
+}
+
+/// One round over all logs. One that fails keeps no other from being tidied up.
+pub async fn sweep(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    let ages = Ages::now(shared).await?;
+    for (name, log) in log_documents(shared).await? {
+        shared.check_open()?;
+        if let Err(error) = tidy_up(shared, &name, &log, ages).await {
+            tracing::warn!(log = %name, %error, "old batches of this log could not be tidied up");
+        }
+    }
+    Ok(())
+}
+
+async fn tidy_up(shared: &Arc<Shared>, name: &LogName, log: &LogDocument, ages: Ages) -> Result<(), StoreError> {
+    let first = remove(shared, name, log, ages).await?;
+    let from = log.merged_upto.max(first);
+    let upto = merge(shared, name, from, log.start, ages).await?;
+    if upto > log.merged_upto {
+        let update = || doc! { "$max": { "merged_upto": upto as i64 } };
+        let filter = || queries::log(name).filter;
+        shared.read(|| async { shared.collections.logs.update_one(filter(), update()).await }).await?;
+    }
+    Ok(())
+}
+
+/// All logs that were ever made.
+pub async fn log_documents(shared: &Shared) -> Result<Vec<(LogName, LogDocument)>, StoreError> {
+    let documents: Vec<Document> = shared
+        .read(async || {
+            let query = queries::all_logs();
+            let mut cursor = shared.collections.logs.find(query.filter).sort(query.sort).hint(by_id()).await?;
+            let mut documents = Vec::new();
+            while cursor.advance().await? {
+                documents.push(cursor.deserialize_current()?);
+            }
+            Ok(documents)
+        })
+        .await?;
+    Ok(documents.iter().filter_map(|document| Some((log_name(document)?, LogDocument::read(document)))).collect())
+}
+
+fn by_id() -> mongodb::options::Hint {
+    mongodb::options::Hint::Keys(doc! { "_id": 1 })
+}
+
+pub fn log_name(document: &Document) -> Option<LogName> {
+    let key = document.get_document("_id").ok()?;
+    let topic = TopicName::parse(key.get_str("topic").ok()?).ok()?;
+    Some(LogName::new(topic, u32::try_from(key.get_i32("partition").ok()?).ok()?))
+}
+
+fn forget_resting_windows(shared: &Shared) {
+    let now = shared.options.clock.now_ms();
+    for log in shared.known_logs() {
+        let mut known = log.lock();
+        if !is_within(known.last_stored_ts, now) {
+            known.window = None;
+        }
+    }
+}

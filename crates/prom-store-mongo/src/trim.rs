@@ -1,0 +1,130 @@
+//! Trimming: the start moves at once, in the log's own document; the batches go later, when they are old enough.
+//!
+//! ```text
+//!   logs: { _id: { topic, partition }, start, next, last_stored_ts, total, removed, compacted, latest_upto, merged_upto }
+//! ```
+//!
+//! `next`, `last_stored_ts` and `total` say how far batches have been removed, so that a log of which nothing is
+//! left goes on where it ended.
+
+use std::sync::Arc;
+
+use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
+use mongodb::options::ReturnDocument;
+use prom_store::{Bounds, LogName, StoreError};
+use prom_types::{EpochMs, Offset};
+
+use crate::codec::BatchHead;
+use crate::log::{LogState, ensure_loaded};
+use crate::queries;
+use crate::shared::Shared;
+
+/// A log's own document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogDocument {
+    pub start: Offset,
+    pub next: Offset,
+    pub last_stored_ts: EpochMs,
+    pub total: u64,
+    pub removed: u64,
+    pub compacted: bool,
+    pub latest_upto: Offset,
+    pub merged_upto: Offset,
+}
+
+impl LogDocument {
+    pub fn read(document: &Document) -> Self {
+        let whole = |name: &str| match document.get(name) {
+            Some(Bson::Int64(value)) => *value,
+            Some(Bson::Int32(value)) => i64::from(*value),
+            _ => 0,
+        };
+        Self {
+            start: whole("start") as Offset,
+            next: whole("next") as Offset,
+            last_stored_ts: whole("last_stored_ts"),
+            total: whole("total") as u64,
+            removed: whole("removed") as u64,
+            compacted: document.get_bool("compacted").unwrap_or(false),
+            latest_upto: whole("latest_upto") as Offset,
+            merged_upto: whole("merged_upto") as Offset,
+        }
+    }
+}
+
+/// What a new log's document begins with, but for what is set anyway.
+pub fn new_log(set: &Document) -> Document {
+    let mut document = doc! {
+        "start": 0i64,
+        "next": 0i64,
+        "last_stored_ts": 0i64,
+        "total": 0i64,
+        "removed": 0i64,
+        "compacted": false,
+        "latest_upto": 0i64,
+        "merged_upto": 0i64,
+    };
+    set.keys().for_each(|name| drop(document.remove(name)));
+    document
+}
+
+/// Makes the log's document where there is none, so that it is listed.
+pub async fn make_log(shared: &Shared, log: &LogState) -> Result<(), StoreError> {
+    shared
+        .read(|| async {
+            let update = doc! { "$setOnInsert": new_log(&doc! {}) };
+            shared.collections.logs.update_one(queries::log(&log.name).filter, update).upsert(true).await
+        })
+        .await?;
+    log.lock().is_made = true;
+    Ok(())
+}
+
+pub async fn read_log(shared: &Shared, log: &LogName) -> Result<Option<LogDocument>, StoreError> {
+    let found = shared.read(|| async { shared.collections.logs.find_one(queries::log(log).filter).await }).await?;
+    Ok(found.as_ref().map(LogDocument::read))
+}
+
+pub async fn trim(shared: &Arc<Shared>, name: &LogName, before: Offset) -> Result<Bounds, StoreError> {
+    shared.check_open()?;
+    let log = shared.log(name);
+    ensure_loaded(shared, &log).await?;
+    let (bounds, is_made) = {
+        let known = log.lock();
+        (known.bounds, known.is_made)
+    };
+    let start = before.clamp(bounds.start, bounds.next);
+    if !is_made || start == bounds.start {
+        return Ok(bounds);
+    }
+    let removed = bytes_before(shared, name, start).await?;
+    let update = doc! { "$max": { "start": start as i64, "removed": removed as i64 } };
+    let after = shared
+        .read(|| async {
+            let logs = &shared.collections.logs;
+            let filter = queries::log(name).filter;
+            logs.find_one_and_update(filter, update.clone()).return_document(ReturnDocument::After).await
+        })
+        .await?;
+    let after = after.as_ref().map(LogDocument::read).unwrap_or_default();
+    let mut known = log.lock();
+    known.start_at(after.start, after.removed);
+    Ok(known.bounds)
+}
+
+/// Bytes of the log that lie before an offset, as finely as batches tell.
+async fn bytes_before(shared: &Shared, log: &LogName, offset: Offset) -> Result<u64, StoreError> {
+    let head = head_before(shared, log, offset).await?;
+    Ok(head.map_or(0, |head| if head.next <= offset { head.total } else { head.total_before() }))
+}
+
+/// The batch that begins last before `before`.
+pub async fn head_before(shared: &Shared, log: &LogName, before: Offset) -> Result<Option<BatchHead>, StoreError> {
+    let found: Option<RawDocumentBuf> = shared
+        .read(|| async {
+            let query = queries::heads_before(log, before);
+            shared.collections.batches.find_one(query.filter).sort(query.sort).projection(query.projection).await
+        })
+        .await?;
+    Ok(found.as_deref().and_then(|document| BatchHead::read(document).ok()))
+}

@@ -1,0 +1,229 @@
+//! A replica set of one's own, of one or three members.
+
+use std::time::Duration;
+
+use mongodb::Client;
+use mongodb::bson::{Document, doc};
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use super::certificates::Certificates;
+use super::member::Member;
+use crate::tools::ToolError;
+
+pub(super) const SET_NAME: &str = "prom";
+/// Starting a member takes about a second; a busy machine gets more.
+const READY_DEADLINE: Duration = Duration::from_secs(90);
+const LOOK_EVERY: Duration = Duration::from_millis(30);
+
+/// Who may use the servers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Access {
+    #[default]
+    Open,
+    /// Only this user, who may do everything, and whom it makes.
+    Password { user: String, password: String },
+}
+
+/// How a set is started.
+#[derive(Debug, Clone)]
+pub struct SetOptions {
+    pub members: usize,
+    pub access: Access,
+    /// Servers that take only encrypted connections.
+    pub certificates: Option<Certificates>,
+}
+
+/// Ends with everything it started when dropped.
+pub struct ReplicaSet {
+    pub members: Vec<Member>,
+    options: SetOptions,
+    _folder: TempDir,
+}
+
+impl Default for SetOptions {
+    fn default() -> Self {
+        Self { members: 1, access: Access::Open, certificates: None }
+    }
+}
+
+impl ReplicaSet {
+    /// So many members, open to everybody on this machine.
+    pub async fn start(members: usize) -> Result<Self, ToolError> {
+        Self::start_with(SetOptions { members, ..SetOptions::default() }).await
+    }
+
+    pub async fn start_with(options: SetOptions) -> Result<Self, ToolError> {
+        let folder = TempDir::new()?;
+        let mut arguments = vec!["--replSet".to_owned(), SET_NAME.to_owned()];
+        if options.access != Access::Open {
+            arguments.extend(["--auth".to_owned(), "--keyFile".to_owned(), key_file(&folder)?]);
+        }
+        if let Some(certificates) = &options.certificates {
+            arguments.extend(tls_arguments(certificates));
+        }
+        let mut members = Vec::new();
+        for index in 0..options.members {
+            let own = folder.path().join(format!("member-{index}"));
+            std::fs::create_dir_all(&own)?;
+            members.push(Member::start(&own, &arguments)?);
+        }
+        let set = Self { members, options, _folder: folder };
+        let hosts: Vec<String> = set.members.iter().map(Member::address).collect();
+        initiate(&set.direct_url(0), &hosts).await?;
+        set.make_user().await?;
+        Ok(set)
+    }
+
+    /// A server without a replica set, which the store refuses.
+    pub async fn standalone() -> Result<(Member, TempDir, String), ToolError> {
+        let folder = TempDir::new()?;
+        let member = Member::start(folder.path(), &[])?;
+        let url = format!("mongodb://{}/prom", member.address());
+        ask(&url, doc! { "ping": 1 }).await?;
+        Ok((member, folder, url))
+    }
+
+    /// Where clients connect to, with what they need to be let in.
+    pub fn url(&self, database: &str) -> String {
+        let hosts: Vec<_> = self.members.iter().map(Member::address).collect();
+        format!(
+            "mongodb://{}{}/{database}?replicaSet={SET_NAME}{}",
+            self.user_part(),
+            hosts.join(","),
+            self.options_part()
+        )
+    }
+
+    /// The member that takes writes now.
+    pub async fn primary(&self) -> Result<usize, ToolError> {
+        let begin = Instant::now();
+        loop {
+            for index in (0..self.members.len()).filter(|&index| self.members[index].is_running()) {
+                let answer = ask_once(&self.direct_url(index), doc! { "hello": 1 }).await;
+                if answer.is_ok_and(|hello| hello.get_bool("isWritablePrimary").unwrap_or(false)) {
+                    return Ok(index);
+                }
+            }
+            if begin.elapsed() > READY_DEADLINE {
+                return Err(ToolError::Failed("the set has no primary".to_owned()));
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn direct_url(&self, index: usize) -> String {
+        let host = self.members[index].address();
+        format!("mongodb://{}{host}/?directConnection=true{}", self.user_part(), self.options_part())
+    }
+
+    fn user_part(&self) -> String {
+        match &self.options.access {
+            Access::Open => String::new(),
+            Access::Password { user, password } => format!("{user}:{password}@"),
+        }
+    }
+
+    fn options_part(&self) -> String {
+        let mut options = String::new();
+        if self.options.access != Access::Open {
+            options.push_str("&authSource=admin");
+        }
+        if let Some(certificates) = &self.options.certificates {
+            options.push_str(&format!("&tls=true&tlsCAFile={}", certificates.authority.display()));
+        }
+        options
+    }
+
+    async fn make_user(&self) -> Result<(), ToolError> {
+        let Access::Password { user, password } = &self.options.access else {
+            return Ok(());
+        };
+        let make = doc! { "createUser": user, "pwd": password, "roles": ["root"] };
+        let begin = Instant::now();
+        loop {
+            // Only the primary takes it, and who that is may have changed just now.
+            for index in 0..self.members.len() {
+                match ask_once(&without_user(&self.direct_url(index)), make.clone()).await {
+                    Ok(_) => return Ok(()),
+                    Err(error) if begin.elapsed() > READY_DEADLINE => return Err(failed(error)),
+                    Err(_) => sleep(LOOK_EVERY).await,
+                }
+            }
+        }
+    }
+}
+
+/// Makes a set of the servers and waits until one of them takes writes.
+pub(super) async fn initiate(url: &str, hosts: &[String]) -> Result<(), ToolError> {
+    // Before there is a user only this machine is let in, without one.
+    let open = without_user(url);
+    let members: Vec<_> = (0i32..).zip(hosts).map(|(index, host)| doc! { "_id": index, "host": host }).collect();
+    // Elections within a second or two, so that tests of failures do not wait for ten.
+    let settings = doc! { "electionTimeoutMillis": 1500, "heartbeatIntervalMillis": 300 };
+    let plan = doc! { "_id": SET_NAME, "members": members, "settings": settings };
+    ask(&open, doc! { "ping": 1 }).await?;
+    let begin = Instant::now();
+    while let Err(error) = ask_once(&open, doc! { "replSetInitiate": plan.clone() }).await {
+        // The other members may not have opened their ports yet.
+        if begin.elapsed() > READY_DEADLINE {
+            return Err(failed(error));
+        }
+        sleep(LOOK_EVERY).await;
+    }
+    let has_primary = |hello: Document| hello.contains_key("primary");
+    while !ask_once(&open, doc! { "hello": 1 }).await.is_ok_and(has_primary) {
+        if begin.elapsed() > READY_DEADLINE {
+            return Err(ToolError::Failed("the set chose no primary".to_owned()));
+        }
+        sleep(LOOK_EVERY).await;
+    }
+    Ok(())
+}
+
+fn without_user(url: &str) -> String {
+    match url.split_once('@') {
+        Some((_, rest)) => format!("mongodb://{}", rest.replace("&authSource=admin", "")),
+        None => url.to_owned(),
+    }
+}
+
+/// Asks until the server answers.
+async fn ask(url: &str, command: Document) -> Result<Document, ToolError> {
+    let begin = Instant::now();
+    loop {
+        match ask_once(url, command.clone()).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) if begin.elapsed() > READY_DEADLINE => return Err(failed(error)),
+            Err(_) => sleep(LOOK_EVERY).await,
+        }
+    }
+}
+
+pub(super) async fn ask_once(url: &str, command: Document) -> mongodb::error::Result<Document> {
+    let mut options = mongodb::options::ClientOptions::parse(url).await?;
+    options.server_selection_timeout = Some(Duration::from_millis(500));
+    let client = Client::with_options(options)?;
+    client.database("admin").run_command(command).await
+}
+
+fn tls_arguments(certificates: &Certificates) -> Vec<String> {
+    let (server, authority) = (certificates.server.display().to_string(), certificates.authority.display().to_string());
+    let flags = ["--tlsMode", "requireTLS", "--tlsAllowConnectionsWithoutCertificates", "--tlsCertificateKeyFile"];
+    let mut arguments: Vec<String> = flags.map(str::to_owned).into();
+    arguments.extend([server, "--tlsCAFile".to_owned(), authority]);
+    arguments
+}
+
+/// Members of a set with passwords know each other by it.
+fn key_file(folder: &TempDir) -> Result<String, ToolError> {
+    use std::os::unix::fs::PermissionsExt;
+    let file = folder.path().join("key");
+    std::fs::write(&file, "a2V5IG9mIGEgc2V0IHRoYXQgbGl2ZXMgZm9yIG9uZSB0ZXN0")?;
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?;
+    Ok(file.display().to_string())
+}
+
+fn failed(error: mongodb::error::Error) -> ToolError {
+    ToolError::Failed(error.to_string())
+}
