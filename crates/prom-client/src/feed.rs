@@ -47,7 +47,7 @@ pub(crate) struct Received {
     pub max_attempts: u32,
     pub deadline: Instant,
     renew_at: Instant,
-    came_at: Instant,
+    pub came_at: Instant,
 }
 
 /// What a handler works on.
@@ -258,15 +258,17 @@ impl Feed {
         (due, next)
     }
 
-    /// The hub says that this lease has ended.
+    /// The hub says that this lease has ended. A later one on the same event stays.
     pub fn forget(&self, lease: &Lease) {
         let mut state = self.state.lock();
         state.drop_where(|received| {
-            received.event.offset() == lease.offset
+            received.came_at == lease.came_at
+                && received.event.offset() == lease.offset
                 && received.event.partition() == lease.partition
                 && received.event.topic() == &lease.topic
         });
-        state.held.retain(|_, held| !(held.lease.offset == lease.offset && held.lease.id == lease.id));
+        let is_it = |held: &Lease| (held.came_at, held.offset, held.id) == (lease.came_at, lease.offset, lease.id);
+        state.held.retain(|_, held| !is_it(&held.lease));
     }
 
     /// Handlers that have not finished.
@@ -377,5 +379,34 @@ impl State {
             }
             !goes
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::subscription::lease_of;
+
+    fn received(now: Instant) -> Received {
+        let text = r#"{"id":"01890000-0000-7000-8000-000000000001","ts":1,"stored_ts":1,"topic":"orders","partition":0,"offset":7,"payload":1}"#;
+        let event = StoredEvent::read(Bytes::from_static(text.as_bytes()), &mut None).unwrap();
+        Received::new(event, Some(Lent { attempt: 1, max_attempts: 5, ack_deadline_ms: 30_000 }), 1, now)
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_ended_takes_no_later_one_of_the_same_event_with_it() {
+        let name = SubscriptionName { topic: "orders".to_owned(), group: Some("stock".to_owned()) };
+        let kind = Kind::Group { max_in_flight: 10, ack_timeout: Duration::from_secs(30) };
+        let feed = Arc::new(Feed::new(1, name, kind, Listener::default()));
+        let (first, again) = (Instant::now(), Instant::now() + Duration::from_millis(1));
+        let ended = lease_of(&feed, &received(first));
+        feed.push([received(first), received(again)]);
+        feed.forget(&ended);
+        let left = feed.take_many(10);
+        assert_eq!(left.iter().map(|one| one.came_at).collect::<Vec<_>>(), [again]);
     }
 }

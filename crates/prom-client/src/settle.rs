@@ -9,6 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use prom_types::{EventId, Offset, TopicName};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::Error;
 use crate::core::Core;
@@ -25,6 +26,8 @@ pub(crate) struct Lease {
     pub partition: u32,
     pub offset: Offset,
     pub id: EventId,
+    /// The same event may come again under a new lease; this tells them apart.
+    pub came_at: Instant,
 }
 
 /// One verdict on one event, or on several of one log.

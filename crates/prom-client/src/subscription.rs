@@ -198,5 +198,6 @@ pub(crate) fn lease_of(feed: &Arc<Feed>, received: &Received) -> Lease {
         partition: received.event.partition(),
         offset: received.event.offset(),
         id: received.event.id(),
+        came_at: received.came_at,
     }
 }

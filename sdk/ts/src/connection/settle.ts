@@ -94,9 +94,9 @@ export function settled(session: Session, frame: SettledFrame, unknown: readonly
     return unknown.some(([from, to]) => from <= offset && offset <= to);
   };
   if (unknown.length > 0 && frame.verb === "MODACK") {
-    const { topic, partition } = frame;
-    const isOfLog = ({ event }: Delivery) => event.topic === topic && event.partition === partition;
-    frame.feed.forget((delivery) => isOfLog(delivery) && isUnknown(delivery));
+    // By identity: the same event may have come again under a new lease.
+    const renewed = new Set(frame.waiters.map(({ delivery }) => delivery));
+    frame.feed.forget((delivery) => renewed.has(delivery) && isUnknown(delivery));
   }
   for (const { delivery, waiter } of frame.waiters) {
     if (waiter === undefined) continue;
