@@ -50,7 +50,8 @@ pub struct Sizes {
     pub ids_in_memory: usize,
     /// Segment files kept open.
     pub open_files: usize,
-    /// Written segments from which on a checkpoint syncs the whole file system instead of each of them.
+    /// Written segments from which on a checkpoint syncs the whole file system instead of each of them. That waits
+    /// for what others write there as well, so it has to be worth it.
     pub sync_whole_from: usize,
 }
 
@@ -68,7 +69,7 @@ impl Default for Sizes {
             cache: 32 << 20,
             ids_in_memory: 1_500_000,
             open_files: 512,
-            sync_whole_from: 64,
+            sync_whole_from: 256,
         }
     }
 }

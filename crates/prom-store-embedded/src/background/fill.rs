@@ -46,17 +46,14 @@ impl BackgroundThread {
             self.cached.push_back((log.clone(), chunk.len_bytes()));
             self.cached_bytes += chunk.len_bytes();
         }
-        // The log may have been trimmed while its events were on their way into the segment.
+        // The log may have been trimmed while its events were on their way into segments.
         if seal_early || log.state.lock().is_active_emptied() {
             self.seal_active(log)?;
-            let mut state = log.state.lock();
-            let start = state.bounds.start;
-            let gone = state.trim(start);
-            drop(state);
-            if !gone.is_empty() {
-                self.shared.applied.lock().dropped.extend(gone);
-                self.shared.background.request(|work| work.checkpoint = true);
-            }
+        }
+        let emptied = log.state.lock().take_emptied();
+        if !emptied.is_empty() {
+            self.shared.applied.lock().dropped.extend(emptied);
+            self.shared.background.request(|work| work.checkpoint = true);
         }
         Ok(())
     }

@@ -91,7 +91,14 @@ impl LogState {
         let start = self.bounds.start;
         self.tail.drop_before(start);
         self.seal_early |= self.is_active_emptied();
+        self.take_emptied()
+    }
+
+    /// Sealed segments that hold nothing any more.
+    pub(crate) fn take_emptied(&mut self) -> Vec<Arc<Segment>> {
+        let start = self.bounds.start;
         let gone = self.segments.iter().take_while(|segment| segment.is_sealed() && segment.end() <= start).count();
+        self.dirty |= gone > 0;
         self.segments.drain(..gone).collect()
     }
 
