@@ -3,6 +3,7 @@
 //! A small shell stands between: it ends the server when its own input closes, which happens however the test
 //! ends.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::program::mongod;
+use crate::Random;
 use crate::tools::ToolError;
 
 /// Says the server's process id, waits for the end of its input, ends the server and waits until it has gone.
@@ -137,6 +139,12 @@ pub(super) fn server_arguments(port: u16, data: &Path) -> Vec<String> {
     arguments
 }
 
+/// Below the range from which the system gives ports to connections: one of those could take it before the server
+/// does.
 pub(super) fn free_port() -> Result<u16, ToolError> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+    const PORTS: std::ops::Range<u16> = 15_000..30_000;
+    let mut random = Random::seeded(RandomState::new().hash_one(std::process::id()));
+    let mut tried = (0..100).map(|_| PORTS.start + random.index(PORTS.len()) as u16);
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    tried.find(free).ok_or_else(|| ToolError::Failed("no free port was found".to_owned()))
 }
