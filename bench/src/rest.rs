@@ -53,7 +53,8 @@ async fn idle_percent(processes: &[i32], look: Duration) -> anyhow::Result<f64> 
     let time = || processes.iter().map(|one| proc::processor_time(*one)).sum::<anyhow::Result<Duration>>();
     let before = time()?;
     tokio::time::sleep(look).await;
-    Ok((time()? - before).as_secs_f64() / look.as_secs_f64() * 100.0)
+    // A thread that ended took its time along.
+    Ok(time()?.saturating_sub(before).as_secs_f64() / look.as_secs_f64() * 100.0)
 }
 
 fn percent(name: impl Into<String>, value: f64, goal: figure::Goal) -> Figure {
