@@ -26,7 +26,7 @@ use crate::commit::{Trouble, Waiting};
 use crate::fault::{self, Failed, unreadable};
 use crate::log::ensure_loaded;
 use crate::queries;
-use crate::shared::{Backoff, Shared, commit_error};
+use crate::shared::{Backoff, Shared, all, commit_error};
 
 /// For so long a deleted cursor fences those who held it.
 pub const FENCED_AFTER_DELETION: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -352,12 +352,7 @@ pub async fn cursors(shared: &Shared, topic: Option<&TopicName>) -> Result<Vec<(
     let documents = shared
         .read(async || {
             let query = queries::cursors(topic);
-            let mut cursor = shared.collections.cursors.find(query.filter).sort(query.sort).await?;
-            let mut documents = Vec::new();
-            while cursor.advance().await? {
-                documents.push(cursor.current().to_owned());
-            }
-            Ok(documents)
+            all(shared.collections.cursors.find(query.filter).sort(query.sort).await?).await
         })
         .await?;
     let mut found = Vec::new();

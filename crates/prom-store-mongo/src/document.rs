@@ -16,7 +16,7 @@ use crate::codec::{DocumentValue, document_value};
 use crate::commit::{Trouble, Waiting, in_transaction};
 use crate::fault::{self, Failed, unreadable};
 use crate::queries;
-use crate::shared::{Backoff, Shared, commit_error};
+use crate::shared::{Backoff, Shared, all, commit_error};
 
 /// One turn of a document's lane.
 pub async fn write(shared: &Arc<Shared>, waiting: Vec<Waiting>) {
@@ -153,12 +153,7 @@ pub async fn documents(
         .read(async || {
             let query = queries::documents(after);
             let most = i64::try_from(limit).unwrap_or(i64::MAX);
-            let mut cursor = from.find(query.filter).sort(query.sort).limit(most).await?;
-            let mut found = Vec::new();
-            while cursor.advance().await? {
-                found.push(cursor.current().to_owned());
-            }
-            Ok(found)
+            all(from.find(query.filter).sort(query.sort).limit(most).await?).await
         })
         .await?;
     found.iter().map(|found| read(collection, found)).collect()

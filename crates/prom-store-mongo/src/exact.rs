@@ -9,7 +9,7 @@ use crate::commit::pull_exact;
 use crate::fault::unreadable;
 use crate::log::{LogState, Place};
 use crate::queries;
-use crate::shared::Shared;
+use crate::shared::{Shared, all};
 
 /// Where those of the ids are that are retained.
 pub async fn places(shared: &Shared, log: &LogState, ids: Vec<EventId>) -> Result<ExactPlaces, StoreError> {
@@ -41,12 +41,7 @@ async fn find(shared: &Shared, log: &LogState, ids: &[EventId]) -> Result<Vec<(E
         .read(async || {
             let query = queries::exact_ids(&log.name, ids);
             let find = shared.collections.batches.find(query.filter).projection(query.projection);
-            let mut cursor = find.await?;
-            let mut documents = Vec::new();
-            while cursor.advance().await? {
-                documents.push(cursor.current().to_owned());
-            }
-            Ok(documents)
+            all(find.await?).await
         })
         .await?;
     let mut found = Vec::new();

@@ -19,7 +19,7 @@ use crate::fault::unreadable;
 use crate::log::{LogState, ensure_loaded};
 use crate::queries;
 use crate::read::read;
-use crate::shared::Shared;
+use crate::shared::{Shared, all};
 
 /// Statements in one command.
 const STATEMENTS: usize = 500;
@@ -63,14 +63,7 @@ pub async fn filled(shared: &Shared, name: &LogName, keys: &[&str]) -> Result<Ha
     let mut found = HashMap::new();
     for keys in keys.chunks(STATEMENTS) {
         let documents = shared
-            .read(async || {
-                let mut cursor = shared.collections.latest.find(queries::latest(name, keys).filter).await?;
-                let mut documents = Vec::new();
-                while cursor.advance().await? {
-                    documents.push(cursor.current().to_owned());
-                }
-                Ok(documents)
-            })
+            .read(async || all(shared.collections.latest.find(queries::latest(name, keys).filter).await?).await)
             .await?;
         for document in documents {
             let (key, latest) =

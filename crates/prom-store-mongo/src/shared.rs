@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use mongodb::Client;
+use mongodb::bson::RawDocumentBuf;
 use mongodb::bson::oid::ObjectId;
 use mongodb::error::Error;
+use mongodb::{Client, Cursor};
 use parking_lot::Mutex;
 use prom_store::{CommitError, Histogram, LogName, StoreError};
 use tokio::sync::watch;
@@ -155,4 +156,13 @@ pub fn commit_error(error: StoreError) -> CommitError {
         StoreError::Closed => CommitError::Closed,
         other => CommitError::Failed { reason: other.to_string(), outcome: prom_store::Outcome::NotStored },
     }
+}
+
+/// Everything that a query found; for those that are bounded by what they ask for.
+pub async fn all(mut found: Cursor<RawDocumentBuf>) -> Result<Vec<RawDocumentBuf>, Error> {
+    let mut documents = Vec::new();
+    while found.advance().await? {
+        documents.push(found.current().to_owned());
+    }
+    Ok(documents)
 }

@@ -376,7 +376,8 @@ fn write_member(name: &'static str, value: &impl serde::Serialize, out: &mut Byt
     Ok(())
 }
 
-fn write_json_string(text: &str, out: &mut Vec<u8>) {
+/// `text` as a JSON string.
+pub fn write_json_string(text: &str, out: &mut Vec<u8>) {
     let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     if text.bytes().all(plain) {
         out.push(b'"');

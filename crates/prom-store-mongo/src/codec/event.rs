@@ -11,12 +11,13 @@
 //! ```
 
 use mongodb::bson::{RawBsonRef, RawDocument};
+use prom_store::record::write_json_string;
 use prom_store::{Record, RecordParts};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::element::{self, number};
 use super::from_json::{Fit, append_members, append_value};
-use super::to_json::{NotJson, write_string, write_value};
+use super::to_json::{NotJson, write_value};
 
 /// What an event takes over from its batch.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +98,7 @@ pub fn read_event(
             "stored_ts" => place.stored_ts = whole(value)?,
             "cleaned_at" => cleaned_at = Some(whole(value)?),
             name @ ("sid" | "headers" | "caused_by" | "tags") => {
-                write_string(name, &mut scratch.meta);
+                write_json_string(name, &mut scratch.meta);
                 scratch.meta.push(b':');
                 write_value(value, &mut scratch.meta)?;
                 scratch.meta.push(b',');

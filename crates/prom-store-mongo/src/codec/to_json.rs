@@ -1,6 +1,7 @@
 //! BSON to JSON text, in the one spelling that `from_json` calls the same.
 
 use mongodb::bson::{RawArray, RawBsonRef, RawDocument};
+use prom_store::record::write_json_string;
 
 /// The BSON is not of the kinds that JSON knows: nobody but a person's tool writes that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ impl From<mongodb::bson::error::Error> for NotJson {
 
 pub fn write_value(value: RawBsonRef<'_>, out: &mut Vec<u8>) -> Result<(), NotJson> {
     match value {
-        RawBsonRef::String(text) => write_string(text, out),
+        RawBsonRef::String(text) => write_json_string(text, out),
         RawBsonRef::Document(document) => write_document(document, out)?,
         RawBsonRef::Array(array) => write_array(array, out)?,
         RawBsonRef::Int32(number) => write_whole(number.into(), out),
@@ -35,7 +36,7 @@ fn write_document(document: &RawDocument, out: &mut Vec<u8>) -> Result<(), NotJs
         if index > 0 {
             out.push(b',');
         }
-        write_string(name.as_str(), out);
+        write_json_string(name.as_str(), out);
         out.push(b':');
         write_value(value, out)?;
     }
@@ -53,18 +54,6 @@ fn write_array(array: &RawArray, out: &mut Vec<u8>) -> Result<(), NotJson> {
     }
     out.push(b']');
     Ok(())
-}
-
-pub fn write_string(text: &str, out: &mut Vec<u8>) {
-    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if text.bytes().all(plain) {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    } else if serde_json::to_writer(&mut *out, text).is_err() {
-        // Writing a string into memory has no way to fail.
-        out.extend_from_slice(b"null");
-    }
 }
 
 fn write_whole(number: i64, out: &mut Vec<u8>) {

@@ -15,7 +15,7 @@ use crate::boot_clock::boot_time;
 use crate::codec::{Batch, BatchHead};
 use crate::fault::unreadable;
 use crate::queries;
-use crate::shared::Shared;
+use crate::shared::{Shared, all};
 use crate::trim::LogDocument;
 
 /// Batches whose ids are read at once.
@@ -144,10 +144,5 @@ async fn recent_ids(shared: &Shared, log: &LogState, mut before: Offset, now: i6
 async fn ids_page(shared: &Shared, log: &LogState, before: Offset) -> Result<Vec<RawDocumentBuf>, Error> {
     let query = queries::ids_before(&log.name, before);
     let find = shared.collections.batches.find(query.filter).sort(query.sort).projection(query.projection);
-    let mut cursor = find.limit(PAGE_BATCHES).await?;
-    let mut page = Vec::new();
-    while cursor.advance().await? {
-        page.push(cursor.current().to_owned());
-    }
-    Ok(page)
+    all(find.limit(PAGE_BATCHES).await?).await
 }
