@@ -10,10 +10,11 @@ use prom_types::{IdMaker, TopicName};
 use tokio::sync::watch;
 
 use crate::group::Groups;
+use crate::ownership::{HubOptions, Ownership};
 use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
 use crate::topic::{Retention, TopicSettings, Topics};
-use crate::{Error, limits, maintain};
+use crate::{Error, limits, maintain, ownership};
 
 /// A durable event bus over a store. Cloning costs a reference count.
 ///
@@ -53,6 +54,8 @@ pub struct BusOptions {
     pub maintenance_interval: Option<Duration>,
     /// How long a shutdown waits for handlers.
     pub drain_timeout: Duration,
+    /// Where others work on the same store at the same time: each group is then dispatched by one of them.
+    pub hub: Option<HubOptions>,
 }
 
 /// Whether publishing may make a topic.
@@ -71,6 +74,7 @@ impl Default for BusOptions {
             new_topics: NewTopics::Create { partitions: 1, retention: Retention::default() },
             maintenance_interval: Some(limits::MAINTENANCE_INTERVAL),
             drain_timeout: limits::DRAIN_TIMEOUT,
+            hub: None,
         }
     }
 }
@@ -88,6 +92,8 @@ pub(crate) struct Core {
     pub topics: Topics,
     pub groups: Groups,
     pub followers: Followers,
+    /// `None` where the store belongs to this bus alone.
+    pub ownership: Option<Ownership>,
     pub options: BusOptions,
     pub maintenance: Mutex<Option<tokio::task::JoinHandle<()>>>,
     pub shutdown: Shutdown,
@@ -110,9 +116,19 @@ impl Bus {
     /// Starts a bus on an open store.
     pub async fn start(store: Arc<dyn Store>, options: BusOptions) -> Result<Self, Error> {
         let topics = Topics::load(&*store).await?;
+        let ids = IdMaker::new();
+        let ownership = match options.hub.clone() {
+            Some(hub) => {
+                let id = ids.make(options.clock.now_ms()).to_string();
+                let now = options.clock.monotonic();
+                Some(Ownership::start(&*store, hub, id, now).await?)
+            }
+            None => None,
+        };
         let core = Arc::new(Core {
             clock: options.clock.clone(),
-            ids: IdMaker::new(),
+            ids,
+            ownership,
             topics,
             groups: Groups::default(),
             followers: Followers::default(),
@@ -127,6 +143,9 @@ impl Bus {
         // Counted here: what is made before the task first runs has to be followed too.
         let (_, topics_seen) = core.topics.since(usize::MAX);
         tokio::spawn(crate::subscribe::follow_new_topics(core.clone(), topics_seen));
+        if core.ownership.is_some() {
+            tokio::spawn(ownership::run(core.clone()));
+        }
         if let Some(interval) = core.options.maintenance_interval {
             *core.maintenance.lock() = Some(tokio::spawn(maintain::run(core.clone(), interval)));
         }

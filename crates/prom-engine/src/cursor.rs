@@ -62,6 +62,7 @@ impl Bus {
         self.core().check_open()?;
         let log = self.log(topic, partition)?;
         let reading = self.reading(topic, group).await?;
+        self.core().own(&reading.group).await?;
         let floors = position.resolve(&**self.store(), std::slice::from_ref(&log)).await?;
         let floor = floors.first().copied().unwrap_or_default();
         let cursor = CursorName::new(log, reading.group.clone());

@@ -61,6 +61,12 @@ pub enum Error {
     /// Another process dispatches this group now. Subscribe again.
     #[error("the cursor of {group} in {topic}/{partition} was taken over; subscribe again")]
     Fenced { group: GroupName, topic: TopicName, partition: u32 },
+    /// Ask there, or subscribe through a hub that relays.
+    #[error("group {group} is served by the hub at {url}")]
+    ServedElsewhere { group: GroupName, url: String },
+    /// This process was silent for too long, and another may serve the group now. Subscribe again.
+    #[error("group {group} was given up to other hubs; subscribe again")]
+    LostGroup { group: GroupName },
     /// `stored` says whether the events may be there all the same; publishing again with the same
     /// ids is safe.
     #[error("publishing failed: {reason} ({stored})")]
@@ -128,9 +134,12 @@ impl Error {
             | Self::UnknownGroup { .. }
             | Self::NotOfTheGroup { .. }
             | Self::UnknownEvent { .. } => ErrorKind::NotFound,
-            Self::NotLeased { .. } | Self::Fenced { .. } | Self::Revoked { .. } | Self::MemberExpired { .. } => {
-                ErrorKind::Fenced
-            }
+            Self::NotLeased { .. }
+            | Self::Fenced { .. }
+            | Self::Revoked { .. }
+            | Self::MemberExpired { .. }
+            | Self::ServedElsewhere { .. }
+            | Self::LostGroup { .. } => ErrorKind::Fenced,
             Self::PublishFailed { .. }
             | Self::AckFailed { .. }
             | Self::Contended { .. }
@@ -142,6 +151,11 @@ impl Error {
         }
     }
 
+    /// Another hub has or may have what this was about: it can be had again, here or there.
+    pub fn is_takeover(&self) -> bool {
+        matches!(self, Self::Fenced { .. } | Self::LostGroup { .. } | Self::ServedElsewhere { .. })
+    }
+
     /// The same failure, for another of those whom it concerns.
     pub(crate) fn again(&self) -> Self {
         match self {
@@ -150,6 +164,7 @@ impl Error {
             Self::Fenced { group, topic, partition } => {
                 Self::Fenced { group: group.clone(), topic: topic.clone(), partition: *partition }
             }
+            Self::LostGroup { group } => Self::LostGroup { group: group.clone() },
             Self::NotLeased { topic, offsets } => Self::NotLeased { topic: topic.clone(), offsets: offsets.clone() },
             Self::Revoked { topic, partition, offsets } => {
                 Self::Revoked { topic: topic.clone(), partition: *partition, offsets: offsets.clone() }

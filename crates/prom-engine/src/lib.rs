@@ -19,6 +19,7 @@ mod publish_many;
 mod topic;
 
 mod group;
+mod ownership;
 mod position;
 mod run;
 mod subscribe;
@@ -64,6 +65,7 @@ pub use group::{
 pub use lag::{Lag, PartitionLag};
 pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
+pub use ownership::{HubOptions, Owner};
 pub use outlet::{Arrivals, AssignmentChange};
 pub use position::Position;
 pub use publish::{Publish, Publishing};

@@ -61,6 +61,12 @@ pub const LARGEST_WEIGHT: u32 = 1000;
 pub const MEMBER_ID_BYTES: usize = 256;
 pub const MEMBER_META_BYTES: usize = 4096;
 
+/// A hub that was silent for so long is taken over by others, unless it says otherwise.
+pub const HUB_TTL: Duration = Duration::from_secs(10);
+/// Shorter ones would take an election of the database for an end; longer ones hold up every group.
+pub const SHORTEST_HUB_TTL: Duration = Duration::from_secs(1);
+pub const LONGEST_HUB_TTL: Duration = Duration::from_secs(10 * 60);
+
 /// Of a group, unless it or the topic says otherwise.
 pub const MAX_ATTEMPTS: u32 = 5;
 

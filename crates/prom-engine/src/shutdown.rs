@@ -56,5 +56,8 @@ async fn shut_down(core: Arc<Core>) -> Result<(), StoreError> {
         maintenance.abort();
         let _aborted = maintenance.await;
     }
+    if let Some(ownership) = &core.ownership {
+        ownership.leave(&*core.store).await;
+    }
     core.store.close().await
 }

@@ -229,6 +229,7 @@ impl Subscribe<'_> {
             Program::compile(filter, Limits::default())?;
         }
         check_division(core, &topics, self.asked.partitions)?;
+        core.own(&name).await?;
         let options = Arc::new(core.join_group(&name, &topics, &self.asked).await?);
         if options.mode == Mode::Shared {
             // Only owners have something to lose by falling silent.

@@ -36,6 +36,7 @@ impl Bus {
     /// Explains what a group is waiting for, partition by partition.
     pub async fn why(&self, topic: &str, group: &str) -> Result<Why, Error> {
         let reading = self.reading(topic, group).await?;
+        self.core().not_elsewhere(&reading.group).await?;
         let running = self.core().groups.get(&reading.group);
         let owners = match reading.options.mode {
             Mode::Partitioned => running.desk(reading.topic.name()).owners(),
@@ -57,6 +58,7 @@ impl Bus {
     /// subscribed here.
     pub async fn partition_owners(&self, topic: &str, group: &str) -> Result<Option<PartitionOwners>, Error> {
         let reading = self.reading(topic, group).await?;
+        self.core().not_elsewhere(&reading.group).await?;
         Ok(match reading.options.mode {
             Mode::Partitioned => self.core().groups.get(&reading.group).desk(reading.topic.name()).owners(),
             Mode::Shared => None,

@@ -16,7 +16,11 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::NotOfTheGroup { .. }
         | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
         Error::NotLeased { .. } => ErrorCode::UnknownId,
-        Error::Fenced { .. } | Error::Revoked { .. } | Error::MemberExpired { .. } => ErrorCode::Fenced,
+        Error::Fenced { .. }
+        | Error::Revoked { .. }
+        | Error::MemberExpired { .. }
+        | Error::ServedElsewhere { .. }
+        | Error::LostGroup { .. } => ErrorCode::Fenced,
         Error::PublishFailed { .. } => ErrorCode::PublishFailed,
         Error::AckFailed { .. } => ErrorCode::AckFailed,
         Error::Contended { .. } | Error::Closed => ErrorCode::Overloaded,

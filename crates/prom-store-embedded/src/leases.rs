@@ -40,6 +40,12 @@ impl LeaseTable {
         Some(lease)
     }
 
+    pub(crate) fn held(&self, clock: &dyn Clock, name: &str) -> Option<Lease> {
+        let held = self.held.lock();
+        let current = held.get(name).filter(|current| current.until > clock.monotonic())?;
+        Some(current.lease.clone())
+    }
+
     pub(crate) fn release(&self, lease: &Lease) {
         // The entry stays, ended: its fence is what the next holder's must exceed.
         if let Some(current) = self.held.lock().get_mut(&lease.name).filter(|current| current.lease == *lease) {

@@ -316,6 +316,11 @@ impl Leases for EmbeddedStore {
         Ok(self.leases.acquire(&*self.shared.options.clock, name, holder, ttl))
     }
 
+    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError> {
+        self.check_open()?;
+        Ok(self.leases.held(&*self.shared.options.clock, name))
+    }
+
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
         self.check_open()?;
         self.leases.release(lease);

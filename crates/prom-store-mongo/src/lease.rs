@@ -53,6 +53,18 @@ fn now(shared: &Shared) -> Bson {
     }
 }
 
+/// By its name, which is the key; the server's clock says whether it still holds.
+pub async fn held(shared: &Shared, name: &str) -> Result<Option<Lease>, StoreError> {
+    shared.check_open()?;
+    let filter = || doc! { "_id": name, "$expr": { "$gt": ["$until", now(shared)] } };
+    let found = shared.read(|| async { shared.collections.leases.find_one(filter()).await }).await?;
+    Ok(found.map(|found| Lease {
+        name: name.to_owned(),
+        holder: found.get_str("holder").unwrap_or_default().to_owned(),
+        fence: found.get_i64("fence").unwrap_or(0).unsigned_abs(),
+    }))
+}
+
 pub async fn release(shared: &Shared, lease: &Lease) -> Result<(), StoreError> {
     shared.check_open()?;
     let filter = || doc! { "_id": &lease.name, "holder": &lease.holder, "fence": lease.fence as i64 };

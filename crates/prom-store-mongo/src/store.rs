@@ -184,6 +184,10 @@ impl Leases for MongoStore {
         lease::acquire(&self.shared, name, holder, ttl).await
     }
 
+    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError> {
+        lease::held(&self.shared, name).await
+    }
+
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
         lease::release(&self.shared, lease).await
     }

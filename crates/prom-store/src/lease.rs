@@ -21,6 +21,9 @@ pub trait Leases: Send + Sync {
     /// The lease, new or extended, or `None` while another holder has it.
     async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError>;
 
+    /// The lease as somebody holds it now; `None` when nobody does.
+    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError>;
+
     /// Gives it back if it is still ours.
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError>;
 }

@@ -3,7 +3,7 @@
 //!
 //! The document is written first, by compare-and-set; then the dispatchers of this process are told.
 //! One that starts meanwhile reads the document after it can be told, so it misses nothing.
-//! Dispatchers of other processes take the change over when they next start.
+//! Among several hubs that is the group's owner; the others send whoever asks there.
 
 use std::time::Duration;
 
@@ -75,6 +75,7 @@ impl Bus {
         let name = GroupName::parse(group)?;
         let pattern = TopicPattern::parse(topic_or_pattern)?;
         change.check(&name)?;
+        core.not_elsewhere(&name).await?;
         for _ in 0..CONTENTION_TRIES {
             let Some((mut document, revision)) = read_group(&**self.store(), &name).await? else {
                 return Err(Error::UnknownGroup { group: name });

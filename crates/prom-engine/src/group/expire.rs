@@ -44,7 +44,13 @@ async fn expire_one(core: &Core, document: &Document) -> Result<Option<GroupName
         return Ok(None);
     };
     let name = GroupName::parse(&document.key)?;
-    if core.is_subscribed(&name) {
+    let is_used = match core.not_elsewhere(&name).await {
+        Ok(()) => core.is_subscribed(&name),
+        // Hubs keep only what is in use.
+        Err(Error::ServedElsewhere { .. }) => true,
+        Err(error) => return Err(error),
+    };
+    if is_used {
         core.touch(&name, group, document.revision).await?;
         return Ok(None);
     }

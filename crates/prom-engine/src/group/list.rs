@@ -50,7 +50,10 @@ impl Bus {
     pub async fn delete_group(&self, group: &str) -> Result<(), Error> {
         let name = GroupName::parse(group)?;
         match read_group(&**self.store(), &name).await? {
-            Some(_) => self.core().delete_group(&name, Expect::Anything).await,
+            Some(_) => {
+                self.core().not_elsewhere(&name).await?;
+                self.core().delete_group(&name, Expect::Anything).await
+            }
             None => Err(Error::UnknownGroup { group: name }),
         }
     }

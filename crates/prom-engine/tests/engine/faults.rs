@@ -31,6 +31,8 @@ pub struct Faults {
     /// So many events come in as soon as somebody looks something up.
     pub appends_at_find: usize,
     pub fail_close: bool,
+    /// The hub with this id cannot say that it lives.
+    pub silenced: Option<String>,
     pub closes: usize,
     /// Commits wait here, if there is such a place, until [`Stubborn::go_on`].
     held: Option<Vec<(Commit, Reply)>>,
@@ -217,7 +219,15 @@ impl Documents for Stubborn {
 #[async_trait]
 impl Leases for Stubborn {
     async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+        match self.faults.lock().silenced.as_deref() {
+            Some(silenced) if silenced == holder => return Err(hiccup()),
+            _ => {}
+        }
         self.inner.acquire_lease(name, holder, ttl).await
+    }
+
+    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError> {
+        self.inner.held_lease(name).await
     }
 
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {

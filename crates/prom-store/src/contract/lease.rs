@@ -58,6 +58,21 @@ pub async fn giving_back_an_earlier_lease_leaves_the_later_one(harness: &dyn Har
     Ok(())
 }
 
+pub async fn whoever_asks_is_told_who_holds_a_lease(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    let held = async || scene.store.held_lease("retention").await;
+    assert_eq!(held().await?, None, "it was never taken");
+    let first = scene.store.acquire_lease("retention", "hub-1", TTL).await?.ok_or("nobody has it")?;
+    assert_eq!(held().await?.as_ref(), Some(&first));
+    scene.clock().advance(TTL + Duration::from_secs(1));
+    assert_eq!(held().await?, None, "it ended");
+    let second = scene.store.acquire_lease("retention", "hub-2", TTL).await?.ok_or("it ended")?;
+    assert_eq!(held().await?.as_ref(), Some(&second));
+    scene.store.release_lease(&second).await?;
+    assert_eq!(held().await?, None, "it was given back");
+    Ok(())
+}
+
 pub async fn turning_the_wall_clock_back_keeps_no_lease_alive(harness: &dyn Harness) -> Verdict {
     let scene = Scene::open(harness).await?;
     scene.store.acquire_lease("retention", "hub-1", TTL).await?.ok_or("nobody has it")?;

@@ -101,6 +101,7 @@ macro_rules! contract_tests {
                 a_lease_has_one_holder_until_it_ends
                 a_holder_extends_its_lease_under_the_same_fence
                 a_lease_given_back_is_free_at_once
+                whoever_asks_is_told_who_holds_a_lease
                 giving_back_an_earlier_lease_leaves_the_later_one
                 turning_the_wall_clock_back_keeps_no_lease_alive
             }

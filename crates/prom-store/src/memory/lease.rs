@@ -37,6 +37,11 @@ impl LeaseTable {
         Some(Lease { name: name.to_owned(), holder: holder.to_owned(), fence: held.fence })
     }
 
+    fn held(&self, name: &str, now: Duration) -> Option<Lease> {
+        let held = self.0.get(name).filter(|held| now < held.until)?;
+        Some(Lease { name: name.to_owned(), holder: held.holder.clone(), fence: held.fence })
+    }
+
     fn release(&mut self, lease: &Lease) {
         if let Some(held) = self.0.get_mut(&lease.name)
             && held.holder == lease.holder
@@ -52,6 +57,10 @@ impl Leases for MemoryStore {
     async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
         let now = self.clock.monotonic();
         Ok(self.open_state()?.leases.acquire(name, holder, now, now.saturating_add(ttl)))
+    }
+
+    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError> {
+        Ok(self.open_state()?.leases.held(name, self.clock.monotonic()))
     }
 
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {

@@ -1,0 +1,44 @@
+//! Who owns a group, as it is stored.
+
+use prom_store::{DocumentWrite, Expect, Store};
+use prom_types::GroupName;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Where owners are kept, one document per group.
+const COLLECTION: &str = "owners";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OwnerDocument {
+    pub hub: String,
+    pub url: String,
+    /// How many times the group has changed hands.
+    pub generation: u64,
+}
+
+/// The owner as it was read, with the revision for writing it back.
+pub(super) async fn read(store: &dyn Store, group: &GroupName) -> Result<Option<(OwnerDocument, u64)>, Error> {
+    let Some(document) = store.document(COLLECTION, group).await? else {
+        return Ok(None);
+    };
+    match serde_json::from_slice(&document.value) {
+        Ok(owner) => Ok(Some((owner, document.revision))),
+        Err(error) => Err(unreadable(group, &error)),
+    }
+}
+
+impl OwnerDocument {
+    pub fn write(&self, group: &GroupName, expect: Expect) -> Result<DocumentWrite, Error> {
+        let value = serde_json::to_vec(self).map_err(|error| unreadable(group, &error))?;
+        Ok(DocumentWrite::put(COLLECTION, group, value).expecting(expect))
+    }
+}
+
+pub(super) fn delete(group: &GroupName, revision: u64) -> DocumentWrite {
+    DocumentWrite::delete(COLLECTION, group).expecting(Expect::Revision(revision))
+}
+
+fn unreadable(group: &GroupName, error: &serde_json::Error) -> Error {
+    Error::Document { collection: COLLECTION, key: group.to_string(), reason: error.to_string() }
+}

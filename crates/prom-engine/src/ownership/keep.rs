@@ -1,0 +1,130 @@
+//! Staying alive among the hubs: renewing in time, giving up what could not be kept, and letting go of
+//! groups that nobody uses here any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hashbrown::HashSet;
+use prom_store::{Commit, CommitError, Lease};
+use prom_types::GroupName;
+use tokio::time::{sleep, timeout};
+
+use super::{Ownership, document, take_lease};
+use crate::Error;
+use crate::bus::{Core, Phase};
+
+/// Renewals in a time to live: one may be lost, and one may be late.
+const RENEWALS_PER_TTL: u32 = 3;
+
+/// Runs until the bus stops.
+pub(crate) async fn run(core: Arc<Core>) {
+    let Some(ownership) = &core.ownership else {
+        return;
+    };
+    let every = ownership.options.ttl / RENEWALS_PER_TTL;
+    let mut phase = core.watch_phase();
+    loop {
+        tokio::select! {
+            () = sleep(ownership.until_renewal(core.clock.monotonic(), every)) => {}
+            _ = phase.changed() => {}
+        }
+        // A shutdown is kept alive too: its handlers still finish.
+        if *phase.borrow_and_update() == Phase::Stopped {
+            return;
+        }
+        ownership.renew(&core, every).await;
+        ownership.let_go_of_unused(&core).await;
+    }
+}
+
+impl Ownership {
+    fn until_renewal(&self, now: Duration, every: Duration) -> Duration {
+        let renewed = self.state.lock().renewed;
+        let wait = (renewed + every).saturating_sub(now).max(every / 10);
+        match (renewed + self.options.ttl).saturating_sub(now) {
+            // Nothing is left to keep.
+            Duration::ZERO => wait,
+            left => wait.min(left),
+        }
+    }
+
+    /// One attempt, which ends at the latest when the time of this hub does.
+    async fn renew(&self, core: &Core, every: Duration) {
+        let (lease, renewed) = {
+            let state = self.state.lock();
+            (state.lease.clone(), state.renewed)
+        };
+        let sent = core.clock.monotonic();
+        let left = (renewed + self.options.ttl).saturating_sub(sent);
+        if left.is_zero() {
+            return self.begin_anew(core, every).await;
+        }
+        match timeout(left, take_lease(&*core.store, &lease.holder, self.options.ttl)).await {
+            Ok(Ok(extended)) if extended.fence == lease.fence => self.state.lock().renewed = sent,
+            // It had ended already, by the store's clock.
+            Ok(Ok(_)) | Err(_) => self.begin_anew(core, every).await,
+            Ok(Err(error)) => tracing::warn!(%error, "this hub could not say that it lives; it tries again"),
+        }
+    }
+
+    /// Everything is given up; then this hub joins again, as a new one.
+    async fn begin_anew(&self, core: &Core, every: Duration) {
+        let lost: HashSet<GroupName> = self.state.lock().owned.drain().map(|(group, _)| group).collect();
+        if !lost.is_empty() {
+            tracing::warn!(groups = lost.len(), "this hub was silent for too long; others may serve its groups now");
+        }
+        for live in core.followers.all().iter().filter(|live| lost.contains(&live.group.name)) {
+            live.outlet.fail(Error::LostGroup { group: live.group.name.clone() });
+        }
+        let (id, sent) = (core.ids.make(core.clock.now_ms()).to_string(), core.clock.monotonic());
+        match timeout(every, take_lease(&*core.store, &id, self.options.ttl)).await {
+            Ok(Ok(lease)) => self.join_as(lease, sent),
+            Ok(Err(error)) => tracing::warn!(%error, "this hub cannot join the others; it tries again"),
+            Err(_) => tracing::warn!("this hub cannot join the others: the store does not answer; it tries again"),
+        }
+    }
+
+    fn join_as(&self, lease: Lease, sent: Duration) {
+        let mut state = self.state.lock();
+        state.lease = lease;
+        state.renewed = sent;
+        state.owned.clear();
+    }
+
+    /// A group that nobody used here since the last look is free for the hub that next needs it.
+    async fn let_go_of_unused(&self, core: &Core) {
+        let used: HashSet<GroupName> = core
+            .followers
+            .all()
+            .iter()
+            .filter(|live| !live.outlet.is_ended())
+            .map(|live| live.group.name.clone())
+            .collect();
+        for (group, revision) in self.mark_unused(&used, core.clock.monotonic()) {
+            match core.store.commit(Commit::document(document::delete(&group, revision))).await {
+                Ok(_) | Err(CommitError::Conflict { .. }) => drop(self.state.lock().owned.remove(&group)),
+                Err(error) => {
+                    tracing::warn!(%group, %error, "the group stays with this hub; it tries again");
+                    self.state.lock().owned.entry(group).and_modify(|tenure| tenure.leaving = false);
+                }
+            }
+        }
+    }
+
+    /// Those that were unused for a whole time to live.
+    fn mark_unused(&self, used: &HashSet<GroupName>, now: Duration) -> Vec<(GroupName, u64)> {
+        let ttl = self.options.ttl;
+        let mut leaving = Vec::new();
+        for (group, tenure) in &mut self.state.lock().owned {
+            if used.contains(group) {
+                tenure.unused_since = None;
+                continue;
+            }
+            if now.saturating_sub(*tenure.unused_since.get_or_insert(now)) >= ttl {
+                tenure.leaving = true;
+                leaving.push((group.clone(), tenure.revision));
+            }
+        }
+        leaving
+    }
+}

@@ -1,0 +1,101 @@
+//! Several hubs on one store: which of them dispatches a group.
+//!
+//! ```text
+//!   lease  hub/<id>        ─ renewed three times per TTL by the store's clock: the hub lives
+//!   owners/<group> = hub   ─ changed by compare-and-set: that hub dispatches the group
+//! ```
+//!
+//! A group belongs to the first hub that somebody subscribes at, until that hub is done with it or falls
+//! silent; then to whoever asks next. A hub that did not renew in time gives up everything it owned,
+//! before another can take it, and goes on under a new id.
+//!
+//! Promises: this only decides who should dispatch. What keeps two from settling the same is the epoch in
+//! each cursor, which the next owner raises. One renewal for a hub, however many groups it owns; none of
+//! this exists where a bus has its store to itself.
+
+mod document;
+mod keep;
+mod place;
+
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use prom_store::{Lease, Store};
+use prom_types::GroupName;
+
+use crate::Error;
+use crate::limits::{LONGEST_HUB_TTL, SHORTEST_HUB_TTL};
+
+pub(crate) use keep::run;
+pub use place::Owner;
+
+/// One of several hubs on one store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubOptions {
+    /// Where the other hubs reach this one.
+    pub url: String,
+    /// Silent for so long, its groups go to others.
+    pub ttl: Duration,
+}
+
+/// What this hub is among the others.
+pub(crate) struct Ownership {
+    pub options: HubOptions,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Names this hub; another one after every silence.
+    lease: Lease,
+    /// When the last renewal that succeeded was sent, on the monotonic clock.
+    renewed: Duration,
+    owned: HashMap<GroupName, Tenure>,
+}
+
+/// A group that this hub dispatches.
+#[derive(Debug, Clone, Copy)]
+struct Tenure {
+    /// Of the owner's document.
+    revision: u64,
+    /// Nobody subscribed since then.
+    unused_since: Option<Duration>,
+    /// It is being given up: whoever wants it waits a moment.
+    leaving: bool,
+}
+
+impl Ownership {
+    /// Joins the hubs on this store.
+    pub async fn start(store: &dyn Store, options: HubOptions, id: String, now: Duration) -> Result<Self, Error> {
+        if !(SHORTEST_HUB_TTL..=LONGEST_HUB_TTL).contains(&options.ttl) {
+            let asked = format!("{:?}", options.ttl);
+            let reason = "it is between 1 s and 10 min";
+            return Err(Error::BadOption { option: "hub_ttl", asked, reason });
+        }
+        let lease = take_lease(store, &id, options.ttl).await?;
+        let state = State { lease, renewed: now, owned: HashMap::new() };
+        Ok(Self { options, state: Mutex::new(state) })
+    }
+
+    /// The others take this hub for living, and nobody can have taken its groups.
+    fn is_live(&self, now: Duration) -> bool {
+        now < self.state.lock().renewed + self.options.ttl
+    }
+
+    /// Lets the others take over at once.
+    pub async fn leave(&self, store: &dyn Store) {
+        let lease = self.state.lock().lease.clone();
+        if let Err(error) = store.release_lease(&lease).await {
+            tracing::warn!(%error, "other hubs take over only when the time of this one is over");
+        }
+    }
+}
+
+fn lease_of(hub: &str) -> String {
+    format!("hub/{hub}")
+}
+
+async fn take_lease(store: &dyn Store, hub: &str, ttl: Duration) -> Result<Lease, Error> {
+    let taken = store.acquire_lease(&lease_of(hub), hub, ttl).await?;
+    taken.ok_or_else(|| Error::Contended { what: format!("the name of hub {hub}") })
+}
