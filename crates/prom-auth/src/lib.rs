@@ -19,6 +19,6 @@ pub use action::{Action, Actions};
 pub use authenticator::Authenticator;
 pub use error::{AuthError, PolicyError};
 pub use identity::Identity;
-pub use mint::{TokenRequest, mint};
+pub use mint::{TokenRequest, fresh_secret, mint};
 pub use options::{AuthOptions, JwksOptions};
 pub use policy::{Effect, GroupMatch, Policy, Rule};

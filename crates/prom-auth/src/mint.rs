@@ -56,6 +56,12 @@ struct MintedPolicy<'r> {
     rules: &'r [Rule],
 }
 
+/// A secret that nobody can guess, as text.
+pub fn fresh_secret() -> String {
+    // Each has 122 random bits.
+    format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
+}
+
 /// Signs a token that a hub with this secret accepts. Rights that a hub would refuse are refused here.
 pub fn mint(request: &TokenRequest, secret: &str) -> Result<String, AuthError> {
     crate::token::use_our_cryptography();

@@ -57,6 +57,7 @@ mod room;
 mod slots;
 mod token;
 mod url;
+pub mod wire;
 
 pub use assignment::AssignmentChange;
 pub use batch::Batch;

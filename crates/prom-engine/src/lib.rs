@@ -65,8 +65,8 @@ pub use group::{
 pub use lag::{Lag, PartitionLag};
 pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
-pub use ownership::{HubOptions, Owner};
 pub use outlet::{Arrivals, AssignmentChange};
+pub use ownership::{HubOptions, Owner};
 pub use position::Position;
 pub use publish::{Publish, Publishing};
 pub use publish_many::{Gathered, Gathering};

@@ -9,6 +9,7 @@ use prom_store::Clock;
 use tokio::sync::watch;
 
 use crate::GatewayOptions;
+use crate::peers::Peers;
 use crate::rates::Rates;
 use crate::trace::Traces;
 
@@ -22,6 +23,8 @@ pub struct Hub {
     pub clock: Arc<dyn Clock>,
     /// Who is told about traced events, if anybody.
     pub traces: Option<Arc<dyn Traces>>,
+    /// The other hubs on the same store, where there may be some.
+    pub peers: Option<Peers>,
     /// Sockets that are open, WebSocket and HTTP alike.
     pub(crate) sockets: AtomicUsize,
     pub(crate) websockets: AtomicUsize,
@@ -30,19 +33,27 @@ pub struct Hub {
     next_connection: AtomicU64,
 }
 
+/// Whom a hub works with.
+#[derive(Default)]
+pub struct Company {
+    pub traces: Option<Arc<dyn Traces>>,
+    pub peers: Option<Peers>,
+}
+
 impl Hub {
     pub fn new(bus: Bus, auth: Authenticator, clock: Arc<dyn Clock>, options: GatewayOptions) -> Arc<Self> {
-        Self::traced(bus, auth, clock, options, None)
+        Self::in_company(bus, auth, clock, options, Company::default())
     }
 
-    /// As [`Hub::new`], with a tracer.
-    pub fn traced(
+    /// As [`Hub::new`], with others it works with.
+    pub fn in_company(
         bus: Bus,
         auth: Authenticator,
         clock: Arc<dyn Clock>,
         options: GatewayOptions,
-        traces: Option<Arc<dyn Traces>>,
+        company: Company,
     ) -> Arc<Self> {
+        let Company { traces, peers } = company;
         Arc::new(Self {
             rates: Rates::new(options.rates),
             bus,
@@ -50,6 +61,7 @@ impl Hub {
             options,
             clock,
             traces,
+            peers,
             sockets: AtomicUsize::new(0),
             websockets: AtomicUsize::new(0),
             stopping: watch::Sender::new(false),

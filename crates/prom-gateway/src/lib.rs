@@ -10,6 +10,7 @@
 
 mod hub;
 mod options;
+mod peers;
 mod problem;
 pub mod rates;
 mod server;
@@ -19,7 +20,8 @@ pub mod http;
 mod metrics;
 mod ws;
 
-pub use hub::Hub;
+pub use hub::{Company, Hub};
 pub use options::{Cors, GatewayOptions};
+pub use peers::{JoinError, Peers};
 pub use rates::{Rate, RateOptions};
 pub use server::{ServeError, Server, ServerOptions, Tls};

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -38,6 +39,12 @@ pub struct Serve {
     /// The MongoDB replica set, for --store mongo
     #[arg(long, value_name = "URL", value_parser = config::parse_mongo_url)]
     mongo: Option<String>,
+    /// Where the other hubs on that replica set reach this one; --listen unless said
+    #[arg(long, value_name = "URL", value_parser = config::parse_web_address)]
+    hub_url: Option<String>,
+    /// How long this hub may be silent before others serve its groups; 10s unless said
+    #[arg(long, value_name = "TIME", value_parser = config::parse_hub_ttl)]
+    hub_ttl: Option<Duration>,
     /// What to say on standard error: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL", value_parser = config::parse_level)]
     log: Option<String>,
@@ -50,6 +57,8 @@ impl Serve {
             data: self.data,
             store: self.store,
             mongo_url: self.mongo,
+            hub_url: self.hub_url,
+            hub_ttl: self.hub_ttl,
             log_level: self.log,
         };
         let loaded = load(self.config.as_deref(), |name| std::env::var(name).ok(), overrides)?;

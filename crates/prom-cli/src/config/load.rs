@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::problem::{Problem, Problems};
 use super::{Config, StoreKind, environment, file};
@@ -16,6 +17,8 @@ pub struct Overrides {
     pub data: Option<PathBuf>,
     pub store: Option<StoreKind>,
     pub mongo_url: Option<String>,
+    pub hub_url: Option<String>,
+    pub hub_ttl: Option<Duration>,
     pub log_level: Option<String>,
 }
 
@@ -64,11 +67,13 @@ pub fn read_file(config: &mut Config, path: &Path) -> Result<(), Problems> {
 
 impl Overrides {
     fn apply(self, config: &mut Config) {
-        let Self { listen, data, store, mongo_url, log_level } = self;
+        let Self { listen, data, store, mongo_url, hub_url, hub_ttl, log_level } = self;
         config.server.listen = listen.unwrap_or(config.server.listen);
         config.server.data = data.unwrap_or_else(|| std::mem::take(&mut config.server.data));
         config.store.kind = store.unwrap_or(config.store.kind);
         config.mongo.url = mongo_url.or_else(|| config.mongo.url.take());
+        config.mongo.hub_url = hub_url.or_else(|| config.mongo.hub_url.take());
+        config.mongo.hub_ttl = hub_ttl.unwrap_or(config.mongo.hub_ttl);
         config.log.level = log_level.unwrap_or_else(|| std::mem::take(&mut config.log.level));
     }
 }

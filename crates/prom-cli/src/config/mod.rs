@@ -32,14 +32,14 @@ pub use default::default_text;
 pub use limits::{Limits, RateLimit};
 pub use load::{Loaded, Overrides, USUAL_FILE, load, read_file};
 pub use log::{Log, LogFormat, parse_level};
-pub use mongo::{Mongo, parse_url as parse_mongo_url};
+pub use mongo::{Mongo, parse_hub_ttl, parse_url as parse_mongo_url};
 pub use problem::Problems;
 pub use server::Server;
 pub use store::{Durability, Store, StoreKind};
 pub use telemetry::Telemetry;
 pub use topic::{Compaction, Topic};
 pub use topics::{Retention, Topics};
-pub use value::parse_address;
+pub use value::{parse_address, parse_web_address};
 
 /// Everything that can be set, with its default where nothing was.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,9 +1,14 @@
 //! `[mongo]`: the database behind `kind = "mongo"`.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use prom_engine::limits::{LONGEST_HUB_TTL, SHORTEST_HUB_TTL};
 use toml::de::DeValue;
 
 use super::section::Section;
 use super::value;
+use crate::units;
 
 pub const TEXT: &str = r#"[mongo]
 # The replica set for `kind = "mongo"`; where it names no database, that is `prom`. MONGO_URL replaces it. Unset by
@@ -11,18 +16,54 @@ pub const TEXT: &str = r#"[mongo]
 #url = "mongodb://127.0.0.1:27017/prom?replicaSet=rs0"
 # Comes before the names of all collections, so that several hubs' worlds fit into one database.
 #prefix = ""
+# Where the other hubs on this database reach this one. Unset: the address in `listen`, which has to be one that they
+# can reach.
+#hub_url = "http://hub-1.internal:8090"
+# A hub that does not answer for so long is taken over by the others; between 1s and 10m.
+#hub_ttl = "10s"
+# PEM certificates to trust, besides those of the system, where the other hubs speak TLS. Unset by default.
+#hub_ca = "ca.pem"
 "#;
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mongo {
     pub url: Option<String>,
     pub prefix: String,
+    pub hub_url: Option<String>,
+    pub hub_ttl: Duration,
+    pub hub_ca: Option<PathBuf>,
+}
+
+impl Default for Mongo {
+    fn default() -> Self {
+        let hub_ttl = prom_engine::limits::HUB_TTL;
+        Self { url: None, prefix: String::new(), hub_url: None, hub_ttl, hub_ca: None }
+    }
 }
 
 impl Mongo {
     pub fn read(&mut self, section: &mut Section<'_>) {
         section.set_some("url", &mut self.url, url);
         section.set("prefix", &mut self.prefix, value::any_text);
+        section.set_some("hub_url", &mut self.hub_url, value::web_address);
+        section.set("hub_ttl", &mut self.hub_ttl, hub_ttl);
+        section.set_some("hub_ca", &mut self.hub_ca, value::path);
+    }
+}
+
+fn hub_ttl(value: &DeValue<'_>) -> Result<Duration, String> {
+    value::duration(value).and_then(check_hub_ttl)
+}
+
+/// As a flag says it.
+pub fn parse_hub_ttl(text: &str) -> Result<Duration, String> {
+    units::parse_duration(text).and_then(check_hub_ttl)
+}
+
+fn check_hub_ttl(ttl: Duration) -> Result<Duration, String> {
+    match (SHORTEST_HUB_TTL..=LONGEST_HUB_TTL).contains(&ttl) {
+        true => Ok(ttl),
+        false => Err("a hub's time is between 1s and 10m".to_owned()),
     }
 }
 

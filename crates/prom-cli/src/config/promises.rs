@@ -221,7 +221,7 @@ fn the_environment_wins_over_the_file_and_flags_win_over_both() {
         data: Some("from-flag".into()),
         store: Some(StoreKind::Memory),
         log_level: Some("debug".into()),
-        mongo_url: None,
+        ..Overrides::default()
     };
     let from_flags = load(Some(&file), environment, flags).unwrap().config;
     assert_eq!(from_flags.server.listen.port(), 4);

@@ -8,9 +8,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use prom_auth::{AuthError, Authenticator};
-use prom_engine::{Bus, BusOptions};
+use prom_engine::{Bus, BusOptions, HubOptions};
 use prom_gateway::trace::Traces;
-use prom_gateway::{Hub, ServeError, Server, ServerOptions, Tls};
+use prom_gateway::{Company, Hub, Peers, ServeError, Server, ServerOptions, Tls};
 use prom_store::{Clock, MemoryStore, Store, StoreError, SystemClock};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
 use prom_store_mongo::{MongoOptions, MongoStore};
@@ -36,8 +36,12 @@ pub async fn start(config: &Config) -> Result<Running, Failure> {
     let telemetry = start_telemetry(&config.telemetry).await?;
     let store = open_store(config, clock.clone()).await?;
     let bus = start_bus(config, store, clock.clone()).await?;
+    let peers = match hub_url(config) {
+        Some(url) => Some(join_others(config, &bus, &url, clock.clone()).await?),
+        None => None,
+    };
     let traces = telemetry.clone().map(|telemetry| telemetry as Arc<dyn Traces>);
-    let hub = Hub::traced(bus.clone(), auth, clock, settings::gateway(config), traces);
+    let hub = Hub::in_company(bus.clone(), auth, clock, settings::gateway(config), Company { traces, peers });
     let server = match Server::start(hub, server_options(config)).await {
         Ok(server) => server,
         Err(error) => {
@@ -84,11 +88,36 @@ fn check(config: &Config) -> Outcome {
         return Err(Failure::usage("--store mongo needs to know where MongoDB is")
             .fix("add --mongo mongodb://HOST:27017/?replicaSet=NAME, or set MONGO_URL, or url in [mongo]"));
     }
+    let is_anywhere = listen.ip().is_unspecified() || listen.port() == 0;
+    if config.store.kind == StoreKind::Mongo && config.mongo.hub_url.is_none() && is_anywhere {
+        return Err(Failure::usage(format!("other hubs on the same database cannot reach this one at {listen}"))
+            .fix("say where they can: --hub-url http://THIS-HOST:8090, or hub_url in [mongo]"));
+    }
     if !listen.ip().is_loopback() && config.auth.is_open() {
         return Err(Failure::usage(format!("{listen} can be reached from other machines, and no auth is configured"))
             .fix("set jwt_secret, jwks_url or static_token in [auth] (or JWT_SECRET), or listen on 127.0.0.1"));
     }
     Ok(())
+}
+
+/// Where other hubs reach this one; `None` where there are no others.
+fn hub_url(config: &Config) -> Option<String> {
+    let scheme = if config.server.tls.is_some() { "https" } else { "http" };
+    let listens_at = || format!("{scheme}://{}", config.server.listen);
+    match config.store.kind {
+        StoreKind::Mongo => Some(config.mongo.hub_url.clone().unwrap_or_else(listens_at)),
+        StoreKind::Memory | StoreKind::Embedded => None,
+    }
+}
+
+async fn join_others(config: &Config, bus: &Bus, url: &str, clock: Arc<dyn Clock>) -> Result<Peers, Failure> {
+    match Peers::join(&**bus.store(), clock, url, config.mongo.hub_ca.as_deref()).await {
+        Ok(peers) => Ok(peers),
+        Err(error) => {
+            drop(bus.shutdown().await);
+            Err(Failure::no(format!("the other hubs cannot be joined: {error}")))
+        }
+    }
 }
 
 async fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure> {
@@ -121,6 +150,7 @@ async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>
         clock,
         new_topics: settings::new_topics(&config.topics),
         drain_timeout: config.server.drain,
+        hub: hub_url(config).map(|url| HubOptions { url, ttl: config.mongo.hub_ttl }),
         ..BusOptions::default()
     };
     let failed = |error: prom_engine::Error| Failure::no(format!("the bus cannot be started: {error}"));

@@ -9,8 +9,9 @@
 mod backoff;
 mod dial;
 mod random;
-mod socket;
+pub(crate) mod socket;
 pub(crate) mod tls;
+pub(crate) mod upgrade;
 
 mod pacer;
 mod queue;

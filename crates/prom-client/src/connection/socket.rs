@@ -19,9 +19,9 @@ use crate::limits::{HUB_FRAME_BYTES, READ_BYTES};
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-pub(super) type BoxedStream = Box<dyn Stream>;
+pub(crate) type BoxedStream = Box<dyn Stream>;
 
-pub(super) struct Socket {
+pub(crate) struct Socket {
     stream: BoxedStream,
     incoming: BytesMut,
     decoder: Decoder,
@@ -36,7 +36,7 @@ pub(super) struct Socket {
 
 /// What has moved.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Wrote,
     Read,
     /// The other side has stopped sending.
@@ -111,7 +111,12 @@ impl Socket {
         poll_fn(|context| self.poll_step(context)).await
     }
 
-    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Step>> {
+    /// Writes some of what waits, and reads nothing; never ready where nothing waits.
+    pub async fn write(&mut self) -> io::Result<()> {
+        poll_fn(|context| self.poll_write(context)).await
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.written < self.outgoing.len() {
             match Pin::new(&mut *self.stream).poll_write(context, &self.outgoing[self.written..])? {
                 Poll::Ready(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -122,12 +127,19 @@ impl Socket {
                         self.written = 0;
                         self.needs_flush = true;
                     }
-                    return Poll::Ready(Ok(Step::Wrote));
+                    return Poll::Ready(Ok(()));
                 }
                 Poll::Pending => {}
             }
         } else if self.needs_flush && Pin::new(&mut *self.stream).poll_flush(context)?.is_ready() {
             self.needs_flush = false;
+        }
+        Poll::Pending
+    }
+
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Step>> {
+        if self.poll_write(context)?.is_ready() {
+            return Poll::Ready(Ok(Step::Wrote));
         }
         // A long message is read into one piece of memory, without being moved while it grows.
         let missing = self.decoder.missing(&self.incoming);

@@ -12,6 +12,7 @@ use prom_types::{GroupName, TopicName, TopicPattern};
 use super::api::Api;
 use super::problem::{Code, Problem};
 use crate::Hub;
+use crate::peers::RELAY_HEADER;
 use crate::rates::{Bucket, RetryAfter};
 
 /// The bucket of the connection that a request came over. The server puts it into the request's
@@ -36,7 +37,11 @@ impl FromRequestParts<Arc<Api>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
         let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let identity = api.hub.auth.authenticate(header.and_then(bearer)).await?;
+        let token = header.and_then(bearer);
+        let identity = match &api.hub.peers {
+            Some(peers) if parts.headers.contains_key(RELAY_HEADER) => peers.authenticate(token).await?,
+            _ => api.hub.auth.authenticate(token).await?,
+        };
         Ok(Self { identity, connection: parts.extensions.get::<ConnectionRate>().cloned() })
     }
 }

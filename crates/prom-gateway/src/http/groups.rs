@@ -103,6 +103,8 @@ pub(super) async fn get(
     for pattern in info.subscriptions.iter().flat_map(|subscription| &subscription.topics) {
         caller.may_all(Action::Ops, pattern, &group)?;
     }
+    // Who subscribes is known where it is served.
+    super::forward::check_here(&api.hub.bus, &group).await?;
     Ok(Json(GroupView::new(info)))
 }
 

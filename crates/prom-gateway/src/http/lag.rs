@@ -80,6 +80,7 @@ pub(super) async fn get(
     let bus = &api.hub.bus;
     if let (Some(topic), Some(group)) = (&topic, &group) {
         caller.may_in_group(Action::Ops, topic, group)?;
+        super::forward::check_here(bus, group).await?;
         return Ok(Json(LagAnswer::One(bus.lag(topic, group).await?.into())));
     }
     if let Some(topic) = &topic {

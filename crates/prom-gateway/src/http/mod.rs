@@ -17,6 +17,7 @@ mod body;
 mod cloud_events;
 mod extract;
 mod flag;
+mod forward;
 mod position;
 mod schema;
 
@@ -62,11 +63,13 @@ use crate::Hub;
 pub fn router(hub: Arc<Hub>) -> Router {
     let cors = cors::layer(&hub.options.cors);
     let (router, _) = routes().split_for_parts();
+    let api = Api::new(hub);
     let router = router
         .route("/", get(home::get))
         .fallback(|uri: Uri| async move { Problem::no_such_path(uri.path()) })
         .method_not_allowed_fallback(|method: Method| async move { Problem::wrong_method(&method) })
-        .with_state(Api::new(hub));
+        .layer(axum::middleware::from_fn_with_state(api.clone(), forward::to_owner))
+        .with_state(api);
     match cors {
         Some(layer) => router.layer(layer),
         None => router,

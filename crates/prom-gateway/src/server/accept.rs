@@ -25,6 +25,7 @@ use tower::ServiceExt;
 
 use super::{Serves, Stream, guard, upgrade};
 use crate::http::{ConnectionRate, Problem};
+use crate::peers::RELAY_HEADER;
 use crate::{Hub, ws};
 
 /// Before accepting again after the system refused: it is out of file descriptors, most likely.
@@ -139,7 +140,8 @@ impl Door {
                 let reason = "WebSockets are served on another port of this hub";
                 Problem::new(ErrorCode::BadRequest, reason).into_response()
             }
-            (false, Serves::WebSocket) => {
+            // Other hubs know this address only.
+            (false, Serves::WebSocket) if !request.headers().contains_key(RELAY_HEADER) => {
                 let reason = "only WebSockets are served here; HTTP has a port of its own (OPS_PORT)";
                 Problem::new(ErrorCode::BadRequest, reason).with_status(StatusCode::UPGRADE_REQUIRED).into_response()
             }

@@ -188,6 +188,7 @@ pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply:
             let results = receipts.iter().zip(given).map(|(receipt, given)| Ok(placed(receipt, given)));
             frame(out, |out| frames::write_results(out, corr, durability, results));
         }
+        Reply::Raw(text) => frame(out, |out| out.extend_from_slice(&text)),
         Reply::Unknown(which) => frame(out, |out| frames::write_unknown(out, corr, &which)),
         Reply::Err(problem) => frame(out, |out| problem.write(out, corr)),
     }

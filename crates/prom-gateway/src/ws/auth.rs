@@ -1,15 +1,15 @@
 //! AUTH: who the connection speaks for. The first frame, and again whenever the client has a new token.
 
 use prom_auth::Identity;
-use prom_protocol::frame::auth::{Auth, BATCH, Welcome};
+use prom_protocol::frame::auth::{Auth, BATCH, RELAY, Welcome};
 use prom_protocol::frame::err::Problem;
 use prom_protocol::{Corr, ErrorCode};
 
 use super::burst::{Reply, Waiting};
-use super::connection::Connection;
+use super::connection::{Connection, Speaker};
 use super::outbox::frame;
 use super::subscribe::{forbidden, may_subscribe};
-use crate::problem;
+use crate::{Hub, problem};
 
 /// Whether the token was one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,14 +29,18 @@ impl Connection {
     }
 
     async fn authenticate(&mut self, auth: &Auth<'_>) -> Result<Welcome, Problem> {
-        let token = auth.token.as_deref();
-        let identity = self.hub.auth.authenticate(token).await.map_err(|error| problem::of_auth(&error))?;
+        let (identity, speaker) = judge(&self.hub, auth).await?;
         if let Some(before) = &self.identity
             && before.subject != identity.subject
         {
             let msg = "this connection speaks for another subject; connect anew for a new one";
             return Err(Problem::new(ErrorCode::Forbidden, msg));
         }
+        if self.identity.is_some() && speaker != self.speaker {
+            let msg = "hubs and clients do not share a connection; connect anew";
+            return Err(Problem::new(ErrorCode::Forbidden, msg));
+        }
+        self.speaker = speaker;
         if self.identity.is_none() {
             // What was agreed on at first holds: subscriptions depend on it.
             self.batches = auth.features.iter().any(|feature| feature == BATCH);
@@ -70,4 +74,15 @@ impl Connection {
             allowed
         });
     }
+}
+
+/// A hub that speaks for its client has a token of another kind.
+async fn judge(hub: &Hub, auth: &Auth<'_>) -> Result<(Identity, Speaker), Problem> {
+    let token = auth.token.as_deref();
+    let is_relay = auth.features.iter().any(|feature| feature == RELAY);
+    let (identity, speaker) = match &hub.peers {
+        Some(peers) if is_relay => (peers.authenticate(token).await, Speaker::Hub),
+        _ => (hub.auth.authenticate(token).await, Speaker::Client),
+    };
+    identity.map(|identity| (identity, speaker)).map_err(|error| problem::of_auth(&error))
 }

@@ -2,6 +2,7 @@
 //!
 //! Publishes share one commit and acks one message per dispatcher; each frame keeps its place.
 
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use prom_engine::{Gathered, Gathering, Ticket};
 use prom_protocol::Corr;
@@ -81,6 +82,8 @@ pub enum Reply {
         given: Vec<Option<EventId>>,
         durability: Durability,
     },
+    /// As another hub wrote it.
+    Raw(Bytes),
     /// Done, all but these.
     Unknown(Which),
     Err(Problem),

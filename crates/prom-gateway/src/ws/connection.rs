@@ -18,6 +18,7 @@ use super::burst::{Burst, MOST, Reply, Sent, Waiting};
 use super::liveness::{self, Pulse, Work};
 use super::outbox::{Outbox, frame};
 use super::read::Input;
+use super::relay::Links;
 use super::subscription::Subscribed;
 use super::topics::Topics;
 use super::{answer, write};
@@ -45,8 +46,20 @@ pub struct Connection {
     pub topics: Topics,
     pub bucket: Option<Bucket>,
     pub pulse: Arc<Pulse>,
+    /// To hubs that serve groups which this one does not.
+    pub links: Arc<Links>,
+    /// Whom it belongs to.
+    pub speaker: Speaker,
     bursts: mpsc::Sender<Box<Sent>>,
     strikes: u32,
+}
+
+/// Who speaks over a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    Client,
+    /// For one of its clients, whose rights and rates it has looked at.
+    Hub,
 }
 
 /// How a connection ends.
@@ -128,6 +141,8 @@ impl Connection {
             topics: Topics::default(),
             bucket: hub.rates.connection(hub.clock.monotonic()),
             strikes: 0,
+            links: Arc::default(),
+            speaker: Speaker::Client,
             hub,
             outbox,
             pulse,
@@ -202,6 +217,10 @@ impl Connection {
         }
         if self.identity.is_some() {
             self.strikes = 0;
+        }
+        if let Some(link) = self.way_of(&frame) {
+            Box::pin(self.relay(corr, text, &frame, link)).await;
+            return Ok(());
         }
         match frame {
             ClientFrame::Publish(frame) => self.publish(corr, frame),

@@ -7,17 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prom_engine::{Arrivals, AssignmentChange, Delivery, Gap, Subscription};
+use prom_engine::{Arrivals, AssignmentChange, Delivery, Error, Gap, Subscription};
 use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::event::{EventHead, Lent};
 use prom_protocol::frame::{SubscriptionName, gap};
-use tokio::sync::oneshot;
 
-use super::connection::Connection;
 use super::inflight::Inflight;
 use super::outbox::{Outbox, frame};
+use crate::Hub;
 use crate::trace::{DeliverSpan, TraceParent};
-use crate::{Hub, problem};
 
 /// A frame of many is closed when it has this many bytes: clients have limits too.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -28,45 +26,39 @@ pub struct Pump {
     name: SubscriptionName,
     head: EventHead,
     batches: bool,
-    subscription: Subscription,
     inflight: Arc<Mutex<Inflight>>,
 }
 
 impl Pump {
     pub fn new(
-        connection: &Connection,
-        name: SubscriptionName,
-        subscription: Subscription,
+        hub: &Arc<Hub>,
+        outbox: &Arc<Outbox>,
+        name: &SubscriptionName,
+        batches: bool,
         inflight: Arc<Mutex<Inflight>>,
     ) -> Self {
         Self {
-            hub: connection.hub.clone(),
-            outbox: connection.outbox.clone(),
-            head: EventHead::new(&name),
-            batches: connection.batches,
-            name,
-            subscription,
+            hub: hub.clone(),
+            outbox: outbox.clone(),
+            head: EventHead::new(name),
+            batches,
+            name: name.clone(),
             inflight,
         }
     }
 
-    /// Delivers until the subscription ends.
-    pub async fn run(mut self, begun: oneshot::Receiver<()>) {
-        // Dropped without a word: the connection is gone.
-        if begun.await.is_ok() {
-            self.deliver().await;
-        }
-        if let Some(failure) = self.subscription.failure() {
-            let problem = problem::of_bus(&failure);
-            self.outbox.put(|out| frame(out, |out| problem.write_for(out, &self.name)));
-        }
-        self.subscription.unsubscribe().await;
+    /// Delivers until the subscription ends; returns why, where it ended by itself.
+    pub async fn run(self, mut subscription: Subscription) -> Option<Error> {
+        self.deliver(&mut subscription).await;
+        let failure = subscription.failure();
+        subscription.unsubscribe().await;
+        failure
     }
 
-    async fn deliver(&mut self) {
+    async fn deliver(&self, subscription: &mut Subscription) {
         loop {
             self.outbox.room().await;
-            let arrivals = self.subscription.next_arrivals().await;
+            let arrivals = subscription.next_arrivals().await;
             if arrivals.is_empty() {
                 return;
             }

@@ -22,6 +22,40 @@ pub struct Pulse {
     changed: Notify,
 }
 
+/// Somebody behind a connection who is taken for gone when its client is silent for too long.
+pub trait Living: Send + Sync {
+    fn ttl(&self) -> Duration;
+
+    /// The client was alive at this time of the monotonic clock.
+    fn heartbeat(&self, now: Duration);
+
+    /// Somebody has looked whether it is.
+    fn watched(&self, now: Duration);
+
+    fn is_ended(&self) -> bool;
+}
+
+/// A member of a group at this hub.
+struct Member(SubscriptionControl, Duration);
+
+impl Living for Member {
+    fn ttl(&self) -> Duration {
+        self.1
+    }
+
+    fn heartbeat(&self, now: Duration) {
+        self.0.heartbeat(now);
+    }
+
+    fn watched(&self, now: Duration) {
+        self.0.watched(now);
+    }
+
+    fn is_ended(&self) -> bool {
+        self.0.is_ended()
+    }
+}
+
 /// Times are on the monotonic clock.
 struct State {
     heard: Duration,
@@ -32,7 +66,7 @@ struct State {
     expires_at_ms: Option<EpochMs>,
     at_work: Option<Work>,
     /// Subscriptions whose partitions go to others when the client falls silent.
-    members: Vec<SubscriptionControl>,
+    members: Vec<Box<dyn Living>>,
     looked: Duration,
 }
 
@@ -74,14 +108,18 @@ impl Pulse {
     /// The client's life is the life of this member, if it can fall silent. It is alive now: it has just
     /// asked for it.
     pub fn watch_over(&self, member: &SubscriptionControl, now: Duration) {
-        if member.ttl().is_none() {
-            return;
+        if let Some(ttl) = member.ttl() {
+            self.watch(Box::new(Member(member.clone(), ttl)), now);
         }
+    }
+
+    /// As [`Pulse::watch_over`], for one who may be elsewhere.
+    pub fn watch(&self, member: Box<dyn Living>, now: Duration) {
         let mut state = self.state.lock();
         member.heartbeat(now);
         member.watched(now);
         state.members.retain(|known| !known.is_ended());
-        state.members.push(member.clone());
+        state.members.push(member);
         drop(state);
         self.changed.notify_one();
     }
@@ -109,7 +147,7 @@ impl State {
     /// again at the latest.
     fn look_after_members(&mut self, now: Duration, ping_interval: Duration) -> (Duration, Duration) {
         self.members.retain(|member| !member.is_ended());
-        let shortest = self.members.iter().filter_map(SubscriptionControl::ttl).min();
+        let shortest = self.members.iter().map(|member| member.ttl()).min();
         let Some(ttl) = shortest else {
             self.looked = now;
             return (ping_interval, ping_interval);

@@ -10,7 +10,7 @@ use super::subscription::Kind;
 impl Connection {
     pub(super) fn pause(&mut self, corr: Option<Corr>, name: &SubscriptionName) {
         let reply = self.subscribed(name).map(|subscribed| match &subscribed.kind {
-            Kind::Group(group) => group.control.pause(),
+            Kind::Group(group) => group.seat.pause(),
             Kind::Tail(paused) => drop(paused.send_replace(true)),
         });
         self.done(corr, reply);
@@ -18,7 +18,7 @@ impl Connection {
 
     pub(super) fn resume(&mut self, corr: Option<Corr>, name: &SubscriptionName) {
         let reply = self.subscribed(name).map(|subscribed| match &subscribed.kind {
-            Kind::Group(group) => group.control.resume(),
+            Kind::Group(group) => group.seat.resume(),
             Kind::Tail(paused) => drop(paused.send_replace(false)),
         });
         self.done(corr, reply);

@@ -1,9 +1,7 @@
 //! SUBSCRIBE: rights, options, and a task that delivers.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use prom_auth::{Action, Policy};
 use prom_engine::{Order, Position};
 use prom_protocol::frame::err::Problem;
@@ -13,10 +11,11 @@ use prom_types::{GroupName, TopicPattern};
 use tokio::sync::{oneshot, watch};
 
 use super::burst::{Reply, Waiting};
-use super::connection::Connection;
-use super::inflight::{Inflight, Naming};
+use super::connection::{Connection, Speaker};
+use super::liveness::Work;
+use super::member::{JoinError, Member};
 use super::subscription::{InGroup, Kind, Subscribed};
-use super::{deliver, tail};
+use super::tail;
 use crate::{Hub, problem};
 
 impl Connection {
@@ -43,23 +42,21 @@ impl Connection {
         }
         let patterns = parse_patterns(&name.topic, &opts.topics)?;
         // A new group is a durable thing: making many is limited as publishing is.
-        self.take_rates(&[])?;
+        if self.speaker == Speaker::Client {
+            self.take_rates(&[])?;
+        }
         let group = name.group.as_deref().map(GroupName::parse).transpose().map_err(invalid)?;
         self.check_rights(&patterns, group.as_ref())?;
         check_supported(&opts)?;
         let (begin, begun) = oneshot::channel();
         let (kind, task) = match group {
             Some(group) => {
-                let member = opts.member_id.clone().unwrap_or_else(|| self.name.clone());
-                let subscription = join(&self.hub, &name.topic, &group, &opts, member).await?;
-                let naming = if self.batches { Naming::Place } else { Naming::Id };
-                let window = opts.max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
-                let inflight = Arc::new(Mutex::new(Inflight::new(naming, window)));
-                let control = subscription.control();
-                self.pulse.watch_over(&control, self.hub.clock.monotonic());
-                let kind = Kind::Group(InGroup { group, control, inflight: inflight.clone() });
-                let pump = deliver::Pump::new(self, name.clone(), subscription, inflight);
-                (kind, tokio::spawn(pump.run(begun)))
+                let member = Member::new(self, name.clone(), group.clone(), opts);
+                self.pulse.works(Work::Waiting);
+                let placed = member.settle_in().await;
+                self.pulse.reads_again();
+                let kind = Kind::Group(InGroup { group, seat: member.seat.clone() });
+                (kind, tokio::spawn(member.run(placed?, begun)))
             }
             None => {
                 check_without_group(&opts)?;
@@ -85,15 +82,14 @@ impl Connection {
 }
 
 /// Joins the group, with whatever the subscriber asks for.
-async fn join(
+pub async fn join(
     hub: &Hub,
     topic: &str,
     group: &GroupName,
     opts: &SubscribeOpts,
-    member: String,
-) -> Result<prom_engine::Subscription, Problem> {
+) -> Result<prom_engine::Subscription, JoinError> {
     let mut subscribe = hub.bus.subscribe(topic, group).topics(opts.topics.clone());
-    if let Some(position) = position(opts)? {
+    if let Some(position) = position(opts).map_err(JoinError::Problem)? {
         subscribe = subscribe.from(position);
     }
     if let Some(order) = opts.order {
@@ -123,7 +119,10 @@ async fn join(
     if let Some(ack_timeout_ms) = opts.ack_timeout_ms {
         subscribe = subscribe.ack_timeout(Duration::from_millis(ack_timeout_ms));
     }
-    as_member(subscribe.member_id(member), opts).start().await.map_err(|error| problem::of_bus(&error))
+    if let Some(member) = &opts.member_id {
+        subscribe = subscribe.member_id(member);
+    }
+    as_member(subscribe, opts).start().await.map_err(JoinError::Bus)
 }
 
 /// What matters where partitions have owners. Whoever is connected is heard, so it can fall silent.

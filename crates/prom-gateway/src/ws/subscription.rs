@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use prom_engine::SubscriptionControl;
 use prom_protocol::ErrorCode;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::{SubscriptionName, Which};
@@ -13,6 +11,8 @@ use tokio::task::JoinHandle;
 
 use super::connection::Connection;
 use super::inflight::{Found, Inflight};
+use super::relay::Link;
+use super::seat::Seat;
 
 pub struct Subscribed {
     /// Everything it subscribes to.
@@ -31,15 +31,14 @@ pub enum Kind {
 #[derive(Clone)]
 pub struct InGroup {
     pub group: GroupName,
-    pub control: SubscriptionControl,
-    pub inflight: Arc<Mutex<Inflight>>,
+    pub seat: Arc<Seat>,
 }
 
 impl Subscribed {
     /// Nothing more comes, and leases go back.
     pub fn end(&self) {
         match &self.kind {
-            Kind::Group(group) => group.control.end(),
+            Kind::Group(group) => group.seat.end(),
             Kind::Tail(_) => self.task.abort(),
         }
     }
@@ -70,7 +69,10 @@ impl Connection {
         let mut subscribed = false;
         for (_, in_group) in self.of_group(topic, group) {
             subscribed = true;
-            let found = get(&mut in_group.inflight.lock(), &all.missing);
+            let Some(local) = in_group.seat.here() else {
+                continue;
+            };
+            let found = get(&mut local.inflight.lock(), &all.missing);
             all.tickets.extend(found.tickets);
             all.names.extend(found.names);
             all.missing = found.missing;
@@ -82,6 +84,12 @@ impl Connection {
             true => Ok(all),
             false => Err(not_subscribed(topic, Some(group))),
         }
+    }
+
+    /// The way to the hub that serves the group, where that is another one.
+    pub(super) fn link_of(&self, topic: &str, group: &str) -> Option<Arc<Link>> {
+        self.hub.peers.as_ref()?;
+        self.of_group(topic, group).find_map(|(_, in_group)| in_group.seat.there())
     }
 
     /// The subscriptions of a group that a topic may belong to, the one of that name first.

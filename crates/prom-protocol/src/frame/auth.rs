@@ -11,6 +11,9 @@ use super::{Corr, FrameError, field};
 /// Many events and many acks in one frame.
 pub const BATCH: &str = "batch";
 
+/// Spoken between hubs: the token is a hub's own, and what follows was said by a client of it.
+pub const RELAY: &str = "relay";
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct Auth<'a> {
     pub token: Option<Cow<'a, str>>,

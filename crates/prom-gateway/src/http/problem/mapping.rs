@@ -15,11 +15,14 @@ use crate::rates::RetryAfter;
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let told = problem::of_bus(&error);
-        let code = match error {
+        let code = match &error {
             Error::Store(StoreError::NotCompacted { .. }) => Code::BadRequest,
             _ => told.code,
         };
         let mut problem = Self::new(code, told.msg);
+        if let Error::ServedElsewhere { url, .. } = error {
+            problem.0.served_at = Some(url);
+        }
         problem.0.stored = told.stored.map(|stored| match stored {
             MaybeStored::No => "no",
             MaybeStored::Unknown => "unknown",

@@ -13,6 +13,8 @@ pub(crate) use prom_protocol::ErrorCode as Code;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::forward::ServedAt;
+
 /// A refusal on its way out. One pointer wide, as it travels through every `Result` of this API.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -48,6 +50,9 @@ pub(crate) struct Document {
     /// Whether a failed publish may be there all the same: `no` or `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stored: Option<&'static str>,
+    /// The hub that would answer.
+    #[serde(skip)]
+    served_at: Option<String>,
 }
 
 /// Details quote what came from outside; however long that was, a problem stays small.
@@ -77,6 +82,7 @@ impl Problem {
             field: None,
             retry_after_ms: None,
             stored: None,
+            served_at: None,
         }))
     }
 
@@ -133,6 +139,10 @@ impl IntoResponse for Problem {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(millis) = self.0.retry_after_ms {
             headers.insert(RETRY_AFTER, HeaderValue::from(millis.div_ceil(1000)));
+        }
+        if let Some(url) = self.0.served_at {
+            response.extensions_mut().insert(ServedAt(url));
+            return response;
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

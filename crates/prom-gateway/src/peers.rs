@@ -1,0 +1,143 @@
+//! The other hubs on the same store: how they know each other, and how one reaches another.
+//!
+//! They share a secret that lies in the store, made by the first of them: whoever can read it can read
+//! every event there too. With it a hub signs short-lived tokens of its own, which are good for nothing
+//! but speaking to a hub for a client whose rights were checked already.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use prom_auth::{AuthError, AuthOptions, Authenticator, Identity, Policy, TokenRequest, fresh_secret, mint};
+use prom_client::wire::{Dialer, Wire};
+use prom_protocol::frame::auth::{Auth, BATCH, RELAY};
+use prom_store::{Clock, Commit, CommitError, DocumentWrite, Expect, Store, StoreError};
+
+const COLLECTION: &str = "hubs";
+const SECRET: &str = "secret";
+const AUDIENCE: &str = "prom.hub";
+const SUBJECT: &str = "prom.hub";
+/// Renewed at half of it on connections that stay.
+pub(crate) const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// A hub that does not answer for so long is asked for later.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What a hub needs to speak to others.
+pub struct Peers {
+    secret: String,
+    judge: Authenticator,
+    dialer: Dialer,
+    /// As people see this hub.
+    pub(crate) name: String,
+}
+
+/// Why a hub cannot join the others.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    #[error("the secret that hubs share cannot be read: {0}")]
+    Store(#[from] StoreError),
+    #[error("the secret that hubs share cannot be used: {0}")]
+    Secret(#[from] AuthError),
+    /// Look at the address and the certificates.
+    #[error(transparent)]
+    Reach(#[from] prom_client::Error),
+}
+
+impl Peers {
+    /// Joins the hubs on this store. `url` is where the others reach this one.
+    pub async fn join(
+        store: &dyn Store,
+        clock: Arc<dyn Clock>,
+        url: &str,
+        extra_ca: Option<&Path>,
+    ) -> Result<Self, JoinError> {
+        prom_client::wire::check_url(url)?;
+        let secret = shared_secret(store).await?;
+        let options = AuthOptions {
+            jwt_secret: Some(secret.clone()),
+            audience: Some(AUDIENCE.to_owned()),
+            ..AuthOptions::default()
+        };
+        let name = url.split("://").nth(1).unwrap_or(url).trim_end_matches('/').to_owned();
+        Ok(Self { judge: Authenticator::with_clock(options, clock)?, dialer: Dialer::new(extra_ca)?, secret, name })
+    }
+
+    /// Whether a token is a hub's. Rights are checked where the client is.
+    pub(crate) async fn authenticate(&self, token: Option<&str>) -> Result<Identity, AuthError> {
+        let identity = self.judge.authenticate(token).await?;
+        Ok(Identity { policy: Arc::new(Policy::open()), ..identity })
+    }
+
+    fn token(&self) -> Result<String, AuthError> {
+        let request = TokenRequest {
+            subject: SUBJECT.to_owned(),
+            scopes: Vec::new(),
+            audience: Some(AUDIENCE.to_owned()),
+            lifetime: TOKEN_LIFETIME,
+            now: SystemTime::now(),
+            ..TokenRequest::default()
+        };
+        mint(&request, &self.secret)
+    }
+
+    /// The frame with which this hub speaks to another, with a fresh token.
+    pub(crate) fn auth_frame(&self, batches: Batches) -> Result<Vec<u8>, AuthError> {
+        let mut features = vec![RELAY.to_owned()];
+        if batches == Batches::Yes {
+            features.push(BATCH.to_owned());
+        }
+        let mut text = Vec::new();
+        Auth { token: Some(self.token()?.into()), features }.write(&mut text, None);
+        Ok(text)
+    }
+
+    pub(crate) async fn dial(&self, url: &str) -> Result<Wire, prom_client::Error> {
+        let late = |_| prom_client::Error::Unreachable { url: url.to_owned(), reason: "no answer".to_owned() };
+        tokio::time::timeout(DIAL_TIMEOUT, self.dialer.dial(url)).await.map_err(late)?
+    }
+
+    /// Asks another hub what a client asked this one.
+    pub(crate) async fn ask(
+        &self,
+        url: &str,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<http::Response<Bytes>, String> {
+        let token = self.token().map_err(|error| error.to_string())?;
+        let token = format!("Bearer {token}").parse().map_err(|_| "the token is no header".to_owned())?;
+        request.headers_mut().insert(http::header::AUTHORIZATION, token);
+        request.headers_mut().insert(RELAY_HEADER, http::HeaderValue::from_static("1"));
+        let asked = tokio::time::timeout(REQUEST_TIMEOUT, self.dialer.request(url, request)).await;
+        asked.map_err(|_| format!("{url} did not answer"))?.map_err(|error| error.to_string())
+    }
+}
+
+/// Says that the token of a request is a hub's.
+pub(crate) const RELAY_HEADER: &str = "x-prom-relay";
+
+/// Whether a client reads frames of many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Batches {
+    Yes,
+    No,
+}
+
+/// The one that is there, or a fresh one that becomes it.
+async fn shared_secret(store: &dyn Store) -> Result<String, StoreError> {
+    loop {
+        if let Some(document) = store.document(COLLECTION, SECRET).await? {
+            return Ok(String::from_utf8_lossy(&document.value).trim_matches('"').to_owned());
+        }
+        // A JSON text, as all documents are.
+        let fresh = format!("\"{}\"", fresh_secret());
+        let write = DocumentWrite::put(COLLECTION, SECRET, fresh.into_bytes()).expecting(Expect::Absent);
+        match store.commit(Commit::document(write)).await {
+            // Another hub was first: its secret is the one.
+            Ok(_) | Err(CommitError::Conflict { .. }) => {}
+            Err(error) => return Err(StoreError::Commit(error)),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The task of one subscription in a group: it keeps it served, by this hub or through the group's owner,
+//! until the client or the group is done with it.
+//!
+//! ```text
+//!             ┌──▶ here:  the bus lends, the pump writes ────────┐
+//!   place ────┤                                                  ├─ taken over ─▶ place again
+//!             └──▶ there: the owner lends, the link passes on ───┘
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use prom_engine::{Error, ErrorKind, Subscription};
+use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::subscribe::{Subscribe, SubscribeOpts};
+use prom_protocol::frame::{SubscriptionName, pause, unsubscribe};
+use prom_protocol::{CloseCode, ErrorCode};
+use prom_types::GroupName;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+use super::connection::{Connection, Speaker};
+use super::deliver::Pump;
+use super::inflight::{Inflight, Naming};
+use super::liveness::Pulse;
+use super::outbox::{Outbox, frame};
+use super::relay::{Link, Links, Relayed, Subscribing};
+use super::seat::{Local, Place, Seat};
+use super::subscribe::join;
+use crate::peers::{Batches, Peers};
+use crate::{Hub, problem};
+
+/// Between two looks for the hub that serves a group: doubling.
+const FIRST_RETRY: Duration = Duration::from_millis(20);
+const LONGEST_RETRY: Duration = Duration::from_millis(500);
+/// A client that subscribes while its group has no owner waits so much longer than the owner's time.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub struct Member {
+    hub: Arc<Hub>,
+    outbox: Arc<Outbox>,
+    pulse: Arc<Pulse>,
+    links: Arc<Links>,
+    speaker: Speaker,
+    batches: bool,
+    name: SubscriptionName,
+    group: GroupName,
+    opts: SubscribeOpts,
+    pub seat: Arc<Seat>,
+}
+
+/// Where a subscription has been placed.
+pub enum Placed {
+    Here(Subscription),
+    There(Arc<Link>, Subscribing),
+}
+
+/// Why it could not be.
+enum NotPlaced {
+    /// Looking again may help: the owner changes, or cannot be reached.
+    Later(Problem),
+    Never(Problem),
+}
+
+/// How its time at one place ended.
+enum Left {
+    Over,
+    TakenOver,
+}
+
+impl Member {
+    pub fn new(connection: &Connection, name: SubscriptionName, group: GroupName, mut opts: SubscribeOpts) -> Self {
+        opts.member_id.get_or_insert_with(|| match &connection.hub.peers {
+            // Connections of several hubs have the same names.
+            Some(peers) => format!("{}@{}", connection.name, peers.name),
+            None => connection.name.clone(),
+        });
+        Self {
+            hub: connection.hub.clone(),
+            outbox: connection.outbox.clone(),
+            pulse: connection.pulse.clone(),
+            links: connection.links.clone(),
+            speaker: connection.speaker,
+            batches: connection.batches,
+            name,
+            group,
+            opts,
+            seat: Seat::new(),
+        }
+    }
+
+    /// The first place, for which the client waits; not for longer than it takes to follow a dead owner.
+    pub async fn settle_in(&self) -> Result<Placed, Problem> {
+        let limit = Instant::now() + self.hub.bus.hub_ttl().unwrap_or_default() + GRACE;
+        let mut wait = FIRST_RETRY;
+        loop {
+            match self.place().await {
+                Ok(placed) => return Ok(placed),
+                Err(NotPlaced::Never(problem)) => return Err(problem),
+                Err(NotPlaced::Later(problem)) if Instant::now() >= limit => return Err(problem),
+                Err(NotPlaced::Later(_)) => sleep(wait).await,
+            }
+            wait = (wait * 2).min(LONGEST_RETRY);
+        }
+    }
+
+    /// Serves until it is over. The first events come after `begun`.
+    pub async fn run(self, first: Placed, begun: oneshot::Receiver<()>) {
+        let mut placed = Some(first);
+        // Dropped without a word: the connection is gone.
+        let mut may_begin = begun.await.is_ok();
+        while let Some(place) = placed.take() {
+            let left = match place {
+                Placed::Here(subscription) => self.serve_here(subscription, may_begin).await,
+                Placed::There(link, subscribing) => self.serve_there(link, subscribing, may_begin).await,
+            };
+            match left {
+                Left::Over => {}
+                Left::TakenOver if self.speaker == Speaker::Hub => {
+                    // The hub at the other end looks for the new owner by itself.
+                    self.outbox.close(CloseCode::GoingAway.code(), "the group is served by another hub");
+                }
+                Left::TakenOver => {
+                    self.seat.take(Place::Moving);
+                    placed = self.place_again().await;
+                    may_begin = true;
+                }
+            }
+        }
+    }
+
+    async fn serve_here(&self, subscription: Subscription, may_begin: bool) -> Left {
+        let Some(Local { inflight, .. }) = self.seat.here() else {
+            subscription.unsubscribe().await;
+            return Left::Over;
+        };
+        let pump = Pump::new(&self.hub, &self.outbox, &self.name, self.batches, inflight);
+        if !may_begin {
+            subscription.unsubscribe().await;
+            return Left::Over;
+        }
+        match pump.run(subscription).await {
+            Some(failure) if failure.is_takeover() && !self.seat.is_ended() => Left::TakenOver,
+            Some(failure) => {
+                self.tell(&problem::of_bus(&failure));
+                Left::Over
+            }
+            None => Left::Over,
+        }
+    }
+
+    async fn serve_there(&self, link: Arc<Link>, subscribing: Subscribing, may_begin: bool) -> Left {
+        let Subscribing { begin, ended } = subscribing;
+        if !may_begin {
+            return Left::Over;
+        }
+        let _link_is_lost = begin.send(());
+        tokio::select! {
+            ended = ended => match ended {
+                Ok(()) => Left::Over,
+                Err(_) => Left::TakenOver,
+            },
+            () = self.seat.ended() => {
+                let unsubscribed = link.forward(text(|out| unsubscribe::write(out, None, &self.name))).await;
+                // Lost on the way, the leases go back all the same.
+                drop(unsubscribed.await);
+                Left::Over
+            }
+        }
+    }
+
+    /// Looks until there is a place, or nobody wants one any more.
+    async fn place_again(&self) -> Option<Placed> {
+        let mut wait = FIRST_RETRY;
+        loop {
+            tokio::select! {
+                () = sleep(wait) => {}
+                () = self.seat.ended() => return None,
+            }
+            match self.place().await {
+                Ok(placed) => return Some(placed),
+                Err(NotPlaced::Never(problem)) => {
+                    self.tell(&problem);
+                    return None;
+                }
+                Err(NotPlaced::Later(problem)) => {
+                    tracing::debug!(group = %self.group, why = problem.msg, "no place yet for a subscription");
+                    wait = (wait * 2).min(LONGEST_RETRY);
+                }
+            }
+        }
+    }
+
+    async fn place(&self) -> Result<Placed, NotPlaced> {
+        match join(&self.hub, &self.name.topic, &self.group, &self.opts).await {
+            Ok(subscription) => Ok(self.placed_here(subscription)),
+            Err(JoinError::Problem(problem)) => Err(NotPlaced::Never(problem)),
+            Err(JoinError::Bus(Error::ServedElsewhere { url, group })) => match (&self.hub.peers, self.speaker) {
+                (Some(peers), Speaker::Client) => self.place_there(peers, &url).await,
+                _ => Err(NotPlaced::Never(problem::of_bus(&Error::ServedElsewhere { url, group }))),
+            },
+            Err(JoinError::Bus(error)) => {
+                // A hub looks again by itself, and not only here.
+                let waits = self.hub.peers.is_some() && self.speaker == Speaker::Client && is_passing(&error);
+                let problem = problem::of_bus(&error);
+                Err(if waits { NotPlaced::Later(problem) } else { NotPlaced::Never(problem) })
+            }
+        }
+    }
+
+    fn placed_here(&self, subscription: Subscription) -> Placed {
+        let naming = if self.batches { Naming::Place } else { Naming::Id };
+        let window = self.opts.max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
+        let inflight = Arc::new(Mutex::new(Inflight::new(naming, window)));
+        let control = subscription.control();
+        self.pulse.watch_over(&control, self.hub.clock.monotonic());
+        self.seat.take(Place::Here(Local { control, inflight }));
+        Placed::Here(subscription)
+    }
+
+    async fn place_there(&self, peers: &Peers, url: &str) -> Result<Placed, NotPlaced> {
+        let batches = if self.batches { Batches::Yes } else { Batches::No };
+        let link = self.links.get(&self.hub, peers, &self.outbox, batches, (&self.group, url)).await;
+        let link = link.map_err(|why| NotPlaced::Later(unreachable(url, &why)))?;
+        let wish = Subscribe { name: self.name.clone(), opts: self.opts.clone() };
+        let answer = link.subscribe(self.name.clone(), text(|out| wish.write(out, None))).await;
+        match answer {
+            Some(Ok(subscribing)) => {
+                if self.seat.take(Place::There(link.clone())) {
+                    // Its answer is of no interest: it comes before anything that could be lent.
+                    drop(link.forward(text(|out| pause::write_pause(out, None, &self.name))).await);
+                }
+                // The owner knows whether the group's members can fall silent; those of others never do.
+                let ttl = self.opts.ttl_ms.map_or(prom_engine::limits::MEMBER_TTL, Duration::from_millis);
+                let member = Relayed::new(link.clone(), self.seat.clone(), ttl);
+                self.pulse.watch(Box::new(member), self.hub.clock.monotonic());
+                Ok(Placed::There(link, subscribing))
+            }
+            Some(Err(problem)) => Err(match problem.code {
+                ErrorCode::Fenced | ErrorCode::Overloaded => NotPlaced::Later(problem),
+                _ => NotPlaced::Never(problem),
+            }),
+            None => Err(NotPlaced::Later(unreachable(url, "the connection broke"))),
+        }
+    }
+
+    fn tell(&self, problem: &Problem) {
+        self.outbox.put(|out| frame(out, |out| problem.write_for(out, &self.name)));
+    }
+}
+
+/// Why a subscription did not begin at the bus.
+pub enum JoinError {
+    /// It was refused before the bus was asked.
+    Problem(Problem),
+    Bus(Error),
+}
+
+/// Whether it may be otherwise in a moment.
+fn is_passing(error: &Error) -> bool {
+    error.is_takeover() || error.kind() == ErrorKind::Store
+}
+
+fn unreachable(url: &str, why: &str) -> Problem {
+    Problem::new(ErrorCode::Overloaded, format!("the hub at {url} serves this group and cannot be reached: {why}"))
+}
+
+fn text(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut out = Vec::new();
+    write(&mut out);
+    out.into()
+}

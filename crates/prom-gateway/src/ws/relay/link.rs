@@ -1,0 +1,131 @@
+//! A link as its connection sees it: frames go in, answers come out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use prom_protocol::frame::SubscriptionName;
+use prom_protocol::frame::err::Problem;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::ws::burst::Reply;
+use crate::ws::liveness::Living;
+use crate::ws::seat::Seat;
+
+/// Frames that wait to be sent, beyond which the client is not read from.
+pub const QUEUE: usize = 64;
+/// How often in its time to live a member is said to be alive.
+const BEATS_PER_TTL: u32 = 4;
+
+pub struct Link {
+    commands: mpsc::Sender<Command>,
+    pulse: Arc<LinkPulse>,
+}
+
+/// What the owner has to hear about members that must not fall silent.
+#[derive(Default)]
+pub(super) struct LinkPulse {
+    members: AtomicUsize,
+    told_ms: AtomicU64,
+    pub beat: Notify,
+}
+
+impl LinkPulse {
+    /// Whether the owner may hear of this link only when the client was heard.
+    pub fn carries_members(&self) -> bool {
+        self.members.load(Ordering::Relaxed) > 0
+    }
+}
+
+pub(super) enum Command {
+    /// As the client wrote it.
+    Frame {
+        text: Bytes,
+        reply: oneshot::Sender<Reply>,
+    },
+    Subscribe {
+        name: SubscriptionName,
+        text: Bytes,
+        started: oneshot::Sender<Result<Subscribing, Problem>>,
+    },
+}
+
+/// A subscription that the owner has taken.
+pub struct Subscribing {
+    /// Events are passed on when this is used or dropped: the client has its OK then.
+    pub begin: oneshot::Sender<()>,
+    /// Used when the owner ended it and the client was told; dropped when the link is lost.
+    pub ended: oneshot::Receiver<()>,
+}
+
+impl Link {
+    pub(super) fn new(pulse: Arc<LinkPulse>) -> (Self, mpsc::Receiver<Command>) {
+        let (commands, queue) = mpsc::channel(QUEUE);
+        (Self { commands, pulse }, queue)
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.commands.is_closed()
+    }
+
+    /// Sends a frame on; the answer comes later, or never where the link is lost.
+    pub async fn forward(&self, text: Bytes) -> oneshot::Receiver<Reply> {
+        let (reply, answer) = oneshot::channel();
+        // Lost: then the answer's sender is gone with it.
+        drop(self.commands.send(Command::Frame { text, reply }).await);
+        answer
+    }
+
+    /// `None` when the link is lost.
+    pub async fn subscribe(&self, name: SubscriptionName, text: Bytes) -> Option<Result<Subscribing, Problem>> {
+        let (started, answer) = oneshot::channel();
+        self.commands.send(Command::Subscribe { name, text, started }).await.ok()?;
+        answer.await.ok()
+    }
+}
+
+/// A member behind a link that is taken for gone when it is silent for too long.
+pub struct Relayed {
+    link: Arc<Link>,
+    seat: Arc<Seat>,
+    ttl: Duration,
+}
+
+impl Relayed {
+    pub fn new(link: Arc<Link>, seat: Arc<Seat>, ttl: Duration) -> Self {
+        link.pulse.members.fetch_add(1, Ordering::Relaxed);
+        Self { link, seat, ttl }
+    }
+}
+
+impl Drop for Relayed {
+    fn drop(&mut self) {
+        self.link.pulse.members.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Living for Relayed {
+    fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    fn heartbeat(&self, now: Duration) {
+        let (now_ms, pulse) = (millis(now), &self.link.pulse);
+        let since_ms = now_ms.saturating_sub(pulse.told_ms.load(Ordering::Relaxed));
+        if since_ms >= millis(self.ttl / BEATS_PER_TTL) {
+            pulse.told_ms.store(now_ms, Ordering::Relaxed);
+            pulse.beat.notify_one();
+        }
+    }
+
+    fn watched(&self, _now: Duration) {}
+
+    fn is_ended(&self) -> bool {
+        self.link.is_lost() || self.seat.is_ended()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,117 @@
+//! Where one subscription of a group is served from moment to moment: by this hub, through another one,
+//! or nowhere while it moves.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use prom_engine::SubscriptionControl;
+use tokio::sync::watch;
+
+use super::inflight::Inflight;
+use super::relay::Link;
+
+/// Shared by the connection, whose frames go to that place, and the task that keeps the subscription in one.
+pub struct Seat {
+    state: Mutex<State>,
+    /// True once the subscription is over.
+    ended: watch::Sender<bool>,
+}
+
+struct State {
+    place: Place,
+    /// Holds wherever it is served next.
+    paused: bool,
+}
+
+#[derive(Clone)]
+pub enum Place {
+    Here(Local),
+    There(Arc<Link>),
+    /// Nothing is lent meanwhile.
+    Moving,
+}
+
+/// A subscription at the bus of this hub.
+#[derive(Clone)]
+pub struct Local {
+    pub control: SubscriptionControl,
+    pub inflight: Arc<Mutex<Inflight>>,
+}
+
+impl Seat {
+    pub fn new() -> Arc<Self> {
+        let state = State { place: Place::Moving, paused: false };
+        Arc::new(Self { state: Mutex::new(state), ended: watch::Sender::new(false) })
+    }
+
+    /// Served there from now on. Returns whether it is paused.
+    pub fn take(&self, place: Place) -> bool {
+        let mut state = self.state.lock();
+        state.place = place;
+        if *self.ended.borrow() {
+            state.place.end();
+        }
+        if state.paused
+            && let Place::Here(local) = &state.place
+        {
+            local.control.pause();
+        }
+        state.paused
+    }
+
+    pub fn here(&self) -> Option<Local> {
+        match &self.state.lock().place {
+            Place::Here(local) => Some(local.clone()),
+            Place::There(_) | Place::Moving => None,
+        }
+    }
+
+    pub fn there(&self) -> Option<Arc<Link>> {
+        match &self.state.lock().place {
+            Place::There(link) => Some(link.clone()),
+            Place::Here(_) | Place::Moving => None,
+        }
+    }
+
+    pub fn pause(&self) {
+        let mut state = self.state.lock();
+        state.paused = true;
+        if let Place::Here(local) = &state.place {
+            local.control.pause();
+        }
+    }
+
+    pub fn resume(&self) {
+        let mut state = self.state.lock();
+        state.paused = false;
+        if let Place::Here(local) = &state.place {
+            local.control.resume();
+        }
+    }
+
+    /// Nothing more comes, and leases go back.
+    pub fn end(&self) {
+        let state = self.state.lock();
+        self.ended.send_replace(true);
+        state.place.end();
+    }
+
+    pub fn is_ended(&self) -> bool {
+        *self.ended.borrow()
+    }
+
+    /// Ready when it is over.
+    pub async fn ended(&self) {
+        let mut ended = self.ended.subscribe();
+        // The sender lives as long as the seat.
+        drop(ended.wait_for(|ended| *ended).await);
+    }
+}
+
+impl Place {
+    fn end(&self) {
+        if let Self::Here(local) = self {
+            local.control.end();
+        }
+    }
+}
