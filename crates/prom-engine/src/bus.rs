@@ -109,7 +109,7 @@ pub(crate) enum Phase {
 impl Bus {
     /// Starts a bus on an open store.
     pub async fn start(store: Arc<dyn Store>, options: BusOptions) -> Result<Self, Error> {
-        let topics = Topics::load(&*store).await?;
+        let (topics, news) = Topics::load(&*store).await?;
         let core = Arc::new(Core {
             clock: options.clock.clone(),
             ids: IdMaker::new(),
@@ -127,6 +127,9 @@ impl Bus {
         // Counted here: what is made before the task first runs has to be followed too.
         let (_, topics_seen) = core.topics.since(usize::MAX);
         tokio::spawn(crate::subscribe::follow_new_topics(core.clone(), topics_seen));
+        if let Some(news) = news {
+            tokio::spawn(crate::topic::follow_others(core.clone(), news));
+        }
         if let Some(interval) = core.options.maintenance_interval {
             *core.maintenance.lock() = Some(tokio::spawn(maintain::run(core.clone(), interval)));
         }
