@@ -17,9 +17,12 @@ pub(crate) enum Place {
     Known(Arc<Topic>),
     /// Not there yet; may be made with these settings.
     New(TopicSettings),
+    /// Not known here, and never made by publishing; another process may have made it.
+    Missing(TopicSettings),
 }
 
 /// An event that may be stored.
+#[derive(Clone)]
 pub(crate) struct Admitted {
     pub topic: Arc<Topic>,
     pub append: Append,
@@ -34,7 +37,7 @@ impl Place {
     fn settings(&self) -> &TopicSettings {
         match self {
             Self::Known(topic) => &topic.settings,
-            Self::New(settings) => settings,
+            Self::New(settings) | Self::Missing(settings) => settings,
         }
     }
 }
@@ -49,7 +52,7 @@ impl Core {
         let topic = TopicName::parse(name)?;
         match self.options.new_topics {
             NewTopics::Create { .. } => Ok(Place::New(self.settings_of_new(topic))),
-            NewTopics::Refuse => Err(Error::UnknownTopic { topic }),
+            NewTopics::Refuse => Ok(Place::Missing(TopicSettings::named(topic))),
         }
     }
 
@@ -65,10 +68,19 @@ impl Core {
             let topic = settings.name.clone();
             return Err(Error::KeyRequired { topic });
         }
+        if let Place::Missing(settings) = place {
+            return Err(Error::UnknownTopic { topic: settings.name.clone() });
+        }
         match event.partition {
             Some(chosen) if chosen >= settings.partitions => Err(no_such_partition(settings, chosen)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether an event is refused only because its topic is not known here, though others may have made it.
+    pub fn may_be_elsewhere(&self, place: &Place, refusal: &Error) -> bool {
+        let depends = matches!(refusal, Error::UnknownTopic { .. } | Error::Invalid(Invalid::Partition { .. }));
+        depends && !matches!(place, Place::Known(_)) && self.topics.others_write()
     }
 
     /// Admits an event that passed [`Core::check`].
@@ -76,6 +88,7 @@ impl Core {
         let topic = match place {
             Place::Known(topic) => topic,
             Place::New(settings) => self.topics.get_or_propose(settings),
+            Place::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
         };
         self.encode(topic, event, encoder)
     }

@@ -115,7 +115,7 @@ pub(crate) enum Phase {
 impl Bus {
     /// Starts a bus on an open store.
     pub async fn start(store: Arc<dyn Store>, options: BusOptions) -> Result<Self, Error> {
-        let topics = Topics::load(&*store).await?;
+        let (topics, news) = Topics::load(&*store).await?;
         let ids = IdMaker::new();
         let ownership = match options.hub.clone() {
             Some(hub) => {
@@ -145,6 +145,9 @@ impl Bus {
         tokio::spawn(crate::subscribe::follow_new_topics(core.clone(), topics_seen));
         if core.ownership.is_some() {
             tokio::spawn(ownership::run(core.clone()));
+        }
+        if let Some(news) = news {
+            tokio::spawn(crate::topic::follow_others(core.clone(), news));
         }
         if let Some(interval) = core.options.maintenance_interval {
             *core.maintenance.lock() = Some(tokio::spawn(maintain::run(core.clone(), interval)));

@@ -60,7 +60,7 @@ impl Bus {
         position: Position,
     ) -> Result<Offset, Error> {
         self.core().check_open()?;
-        let log = self.log(topic, partition)?;
+        let log = self.log(topic, partition).await?;
         let reading = self.reading(topic, group).await?;
         self.core().own(&reading.group).await?;
         let floors = position.resolve(&**self.store(), std::slice::from_ref(&log)).await?;
@@ -94,7 +94,7 @@ impl Bus {
         let Some((document, _)) = read_group(&**self.store(), &group).await? else {
             return Err(Error::UnknownGroup { group });
         };
-        let topic = self.core().topics.require(topic)?;
+        let topic = self.core().topics.require(&**self.store(), topic).await?;
         let agreed = document.subscriptions.into_iter().find(|agreed| agreed.matches(topic.name()));
         match agreed {
             Some(agreed) => Ok(Reading { group, topic, options: Arc::new(agreed.options) }),

@@ -9,12 +9,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use prom_store::{Commit, Encoder};
+use prom_store::{Commit, Encoder, Stored};
 use prom_types::{Durability, EpochMs, EventId, Json, NewEvent, Receipt};
 
-use crate::admit::{Place, check_batch};
+use crate::admit::{Admitted, Place, check_batch};
+use crate::bus::Core;
 use crate::publish_many::Gathered;
-use crate::topic::{Committing, Topic};
+use crate::topic::{Again, Committing, Concerned, Topic, try_again};
 use crate::{Bus, Error};
 
 thread_local! {
@@ -36,7 +37,14 @@ pub struct Publishing(State);
 
 enum State {
     Refused(Option<Error>),
-    Pending { commit: Committing<Arc<Topic>>, id: EventId, partition: u32, durability: Durability },
+    Pending { commit: Committing<PlacedOne>, durability: Durability },
+}
+
+/// The only event of a commit.
+struct PlacedOne {
+    topic: Arc<Topic>,
+    id: EventId,
+    partition: u32,
 }
 
 impl Bus {
@@ -105,19 +113,22 @@ impl Bus {
     fn send(&self, place: Place, event: &NewEvent) -> Publishing {
         let core = self.core();
         let checked = core.check(&place, event);
+        if let Err(refusal) = &checked
+            && core.may_be_elsewhere(&place, refusal)
+        {
+            let commit = Committing::after_a_look(&event.topic, again(core.clone(), event.clone()));
+            return Publishing(State::Pending { commit, durability: core.store.durability() });
+        }
         let admit = |encoder: &RefCell<Encoder>| core.admit(place, event, &mut encoder.borrow_mut());
         let admitted = match checked.and_then(|()| ENCODER.with(admit)) {
             Ok(admitted) => admitted,
             Err(error) => return Publishing::refused(error),
         };
-        let partition = admitted.append.log.partition;
-        let mut commit = Commit::default();
-        commit.appends.push(admitted.append);
-        let commit = core.topics.commit(&*core.store, commit, std::slice::from_ref(&admitted.topic));
+        let (commit, placed) = place_one(admitted);
+        let again = (!placed.topic.is_stored()).then(|| again(core.clone(), event.clone()));
+        let commit = core.topics.commit(&*core.store, commit, placed.topics());
         Publishing(State::Pending {
-            commit: Committing::new(commit, admitted.topic),
-            id: admitted.id,
-            partition,
+            commit: Committing::new(commit, placed, again),
             durability: core.store.durability(),
         })
     }
@@ -131,14 +142,51 @@ impl Bus {
         let mut checked = Vec::with_capacity(events.len());
         for event in events {
             let place = core.place_for_publish(&event.topic)?;
-            core.check(&place, event)?;
-            checked.push(place);
+            match core.check(&place, event) {
+                Ok(()) => checked.push(place),
+                Err(refusal) if core.may_be_elsewhere(&place, &refusal) => {
+                    return Ok(self.look_first(events, &event.topic));
+                }
+                Err(refusal) => return Err(refusal),
+            }
         }
         let mut batch = self.gather();
         for (place, event) in checked.into_iter().zip(events) {
             batch.admit(place, event)?;
         }
-        Ok(batch.send())
+        Ok(batch.send_whole())
+    }
+}
+
+fn place_one(admitted: Admitted) -> (Commit, PlacedOne) {
+    let placed = PlacedOne { topic: admitted.topic, id: admitted.id, partition: admitted.append.log.partition };
+    let mut commit = Commit::default();
+    commit.appends.push(admitted.append);
+    (commit, placed)
+}
+
+/// Publishes the event anew, by what its topic turned out to be.
+fn again(core: Arc<Core>, event: NewEvent) -> Again<PlacedOne> {
+    Box::new(move |refusal| {
+        let runtime = core.topics.runtime().clone();
+        runtime.spawn(async move {
+            let admit = || {
+                let place = core.place_for_publish(&event.topic)?;
+                core.check(&place, &event)?;
+                core.admit(place, &event, &mut Encoder::default()).map(place_one)
+            };
+            try_again(&core, refusal, admit).await
+        })
+    })
+}
+
+impl Concerned for PlacedOne {
+    fn hear(&self, stored: &[Stored]) {
+        self.topic.committed(stored);
+    }
+
+    fn topics(&self) -> &[Arc<Topic>] {
+        std::slice::from_ref(&self.topic)
     }
 }
 
@@ -231,15 +279,15 @@ impl Future for Publishing {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Closed))),
-            State::Pending { commit, id, partition, durability } => {
-                let (_, committed) = match ready!(Pin::new(commit).poll(context)) {
+            State::Pending { commit, durability } => {
+                let (placed, committed) = match ready!(Pin::new(commit).poll(context)) {
                     Ok(answer) => answer,
-                    Err(error) => return Poll::Ready(Err(Error::publish(error))),
+                    Err(error) => return Poll::Ready(Err(error)),
                 };
                 Poll::Ready(match committed.stored.first() {
                     Some(stored) => Ok(Receipt {
-                        id: *id,
-                        partition: *partition,
+                        id: placed.id,
+                        partition: placed.partition,
                         offset: stored.offset,
                         stored_ts: stored.stored_ts,
                         durability: *durability,

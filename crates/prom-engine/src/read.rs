@@ -34,7 +34,7 @@ impl Bus {
     /// # }
     /// ```
     pub async fn read(&self, topic: &str, partition: u32, from: Offset, limit: usize) -> Result<Page, Error> {
-        let log = self.log(topic, partition)?;
+        let log = self.log(topic, partition).await?;
         let limit = ReadLimit { events: limit, ..ReadLimit::default() };
         let batch = self.core().store.read(&log, from, limit).await?;
         let origin = Origin::plain(log);
@@ -50,7 +50,7 @@ impl Bus {
     /// The latest event of each key of a compacted topic, in the order of `keys`; `None` where there
     /// is none or it was deleted. Scans nothing.
     pub async fn latest_by_key(&self, topic: &str, keys: &[&str]) -> Result<Vec<Option<StoredEvent>>, Error> {
-        let topic = self.core().topics.require(topic)?;
+        let topic = self.core().topics.require(&**self.store(), topic).await?;
         let mut found = vec![None; keys.len()];
         for log in topic.logs() {
             let here = |key: &str| partition_of(key, topic.settings.partitions) == log.partition;
@@ -68,8 +68,8 @@ impl Bus {
         Ok(found)
     }
 
-    pub(crate) fn log(&self, topic: &str, partition: u32) -> Result<LogName, Error> {
-        let topic = self.core().topics.require(topic)?;
+    pub(crate) async fn log(&self, topic: &str, partition: u32) -> Result<LogName, Error> {
+        let topic = self.core().topics.require(&**self.store(), topic).await?;
         let none = || Invalid::Partition { partition, partitions: topic.settings.partitions };
         Ok(topic.log(partition).cloned().ok_or_else(none)?)
     }

@@ -34,7 +34,7 @@ impl Bus {
         group: &GroupName,
         ranges: &[(Offset, Offset)],
     ) -> Result<Vec<(Offset, Offset)>, Error> {
-        let log = self.log(topic, partition)?;
+        let log = self.log(topic, partition).await?;
         let cursor = self.store().cursor(&CursorName::new(log, group.clone())).await?.unwrap_or_default();
         let mut open = Vec::new();
         for &(from, to) in ranges {

@@ -228,6 +228,7 @@ impl Subscribe<'_> {
         if let Some(filter) = &self.asked.filter {
             Program::compile(filter, Limits::default())?;
         }
+        core.topics.find_named(&*core.store, &topics).await?;
         check_division(core, &topics, self.asked.partitions)?;
         core.own(&name).await?;
         let options = Arc::new(core.join_group(&name, &topics, &self.asked).await?);

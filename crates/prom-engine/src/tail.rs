@@ -106,6 +106,7 @@ impl TailOptions<'_> {
             topics_seen: 0,
             phase: core.watch_phase(),
         };
+        core.topics.find_named(&*core.store, &tail.patterns).await?;
         let (topics, seen) = core.topics.since(0);
         tail.topics_seen = seen;
         let matching = topics.iter().filter(|topic| tail.matches(topic));

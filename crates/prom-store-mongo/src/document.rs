@@ -8,7 +8,7 @@
 use mongodb::bson::{Document as Bson, RawDocument, RawDocumentBuf, doc};
 use mongodb::error::Error;
 use mongodb::{ClientSession, Collection};
-use prom_store::{CommitError, Committed, Document, DocumentWrite, Expect, Outcome, StoreError};
+use prom_store::{CommitError, Committed, Document, DocumentWrite, Expect, Outcome, Standing, StoreError};
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -46,6 +46,11 @@ async fn write_one(shared: &Shared, write: &DocumentWrite) -> Result<(), CommitE
         };
         match fault::of_write(&error) {
             Failed::Duplicate if write.expect == Expect::Anything => {}
+            Failed::Duplicate if write.expect == Expect::AbsentOrSame => match standing(shared, write).await? {
+                // It was deleted since.
+                Standing { revision: 0, .. } => {}
+                there => return write.onto(&there).map(drop),
+            },
             Failed::Duplicate => return Err(conflict(shared, write).await),
             Failed::NotNow if Instant::now() < deadline => pause.wait().await,
             Failed::Unknown => return Err(fault::commit_failed(&error, Outcome::Unknown)),
@@ -62,7 +67,7 @@ async fn conditionally(collection: &Collection<RawDocumentBuf>, write: &Document
         _ => key,
     };
     match (&write.value, write.expect) {
-        (Some(value), Expect::Absent | Expect::Revision(0)) => {
+        (Some(value), Expect::Absent | Expect::AbsentOrSame | Expect::Revision(0)) => {
             let mut document = doc! { "_id": &write.key, "revision": 1i64 };
             document.extend(fields(value).0);
             collection.insert_one(RawDocumentBuf::try_from(&document)?).await?;
@@ -74,7 +79,9 @@ async fn conditionally(collection: &Collection<RawDocumentBuf>, write: &Document
             Ok(upsert || updated.matched_count == 1)
         }
         (None, Expect::Anything) => collection.delete_one(expected).await.map(|_| true),
-        (None, Expect::Absent | Expect::Revision(0)) => Ok(collection.find_one(expected).await?.is_none()),
+        (None, Expect::Absent | Expect::AbsentOrSame | Expect::Revision(0)) => {
+            Ok(collection.find_one(expected).await?.is_none())
+        }
         (None, Expect::Revision(_)) => Ok(collection.delete_one(expected).await?.deleted_count == 1),
     }
 }
@@ -93,14 +100,14 @@ fn change(value: &[u8]) -> Bson {
 }
 
 async fn conflict(shared: &Shared, write: &DocumentWrite) -> CommitError {
-    match document(shared, &write.collection, &write.key).await {
-        Ok(found) => refused(write, found.map_or(0, |found| found.revision)),
-        Err(error) => commit_error(error),
+    match standing(shared, write).await {
+        Ok(there) => write.conflict(there.revision),
+        Err(error) => error,
     }
 }
 
-fn refused(write: &DocumentWrite, current: u64) -> CommitError {
-    CommitError::Conflict { collection: write.collection.clone(), key: write.key.clone(), current }
+async fn standing(shared: &Shared, write: &DocumentWrite) -> Result<Standing, CommitError> {
+    document(shared, &write.collection, &write.key).await.map(Standing::from).map_err(commit_error)
 }
 
 /// The writes of a commit inside its transaction, in their order.
@@ -114,9 +121,10 @@ pub async fn write_within(
         let key = || doc! { "_id": &write.key };
         if write.expect != Expect::Anything {
             let found = collection.find_one(key()).session(&mut *session).await?;
-            let revision = found.as_deref().and_then(revision).unwrap_or(0);
-            if !write.expect.holds(revision) {
-                return Err(Trouble::Refused(refused(write, revision)));
+            let found = found.as_deref().map(|found| read(&write.collection, found)).transpose();
+            let there = found.map_err(|error| Trouble::Refused(commit_error(error)))?.into();
+            if write.onto(&there).map_err(Trouble::Refused)?.is_none() {
+                continue;
             }
         }
         match &write.value {

@@ -1,8 +1,9 @@
 //! Following what others write: one change stream per store.
 //!
 //! It wakes readers and brings the batches along, so that dispatchers near the head ask the database nothing.
-//! Batches of this hub are not in it: it knows them. A stream that breaks goes on where it stopped; if that
-//! place is gone, the head of every log in use is read again before it goes on.
+//! Batches of this hub are not in it: it knows them. Documents of the collections that hubs tell each other of are
+//! named to whoever listens. A stream that breaks goes on where it stopped; if that place is gone, the head of every
+//! log in use is read again before it goes on, and listeners are told to look at all documents.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
 use mongodb::error::Error;
 use mongodb::options::FullDocumentType;
-use prom_store::{LogName, LogOptions};
+use prom_store::{DocumentNews, LogName, LogOptions};
 use prom_types::TopicName;
 
 use crate::codec::{Batch, BatchHead};
@@ -33,7 +34,7 @@ pub async fn open(shared: &Shared, after: Option<ResumeToken>) -> Result<Stream,
     Ok(watch.await?.with_type())
 }
 
-/// Batches of others, and what changed about logs.
+/// Batches of others, what changed about logs, and documents that were written.
 fn pipeline(shared: &Shared) -> Vec<Document> {
     let batches = doc! {
         "ns.coll": shared.collections.batches.name(),
@@ -46,7 +47,13 @@ fn pipeline(shared: &Shared) -> Vec<Document> {
         "ns.coll": shared.collections.logs.name(),
         "$or": [updated("start"), updated("compacted"), is_new],
     };
-    vec![doc! { "$match": { "$or": [batches, logs] } }]
+    let told = shared.options.told_documents.iter();
+    let told: Vec<String> = told.map(|collection| shared.collections.documents_name(collection)).collect();
+    let documents = doc! {
+        "ns.coll": { "$in": told },
+        "operationType": { "$in": ["insert", "update", "replace", "delete"] },
+    };
+    vec![doc! { "$match": { "$or": [batches, logs, documents] } }]
 }
 
 /// Runs until the store closes.
@@ -90,6 +97,7 @@ async fn reopen(shared: &Arc<Shared>, mut token: Option<ResumeToken>, pause: &mu
             Ok(stream) => {
                 // From here on nothing is missed; what came before is read.
                 if read_heads(shared).await {
+                    shared.listeners.tell_all();
                     return stream;
                 }
             }
@@ -111,6 +119,7 @@ async fn read_heads(shared: &Arc<Shared>) -> bool {
 
 fn take_in(shared: &Arc<Shared>, change: &RawDocumentBuf) {
     let Some((log, of_batches)) = log_of(shared, change) else {
+        tell_of_document(shared, change);
         return;
     };
     let Some(log) = shared.known_log(&log) else {
@@ -142,6 +151,20 @@ fn take_in(shared: &Arc<Shared>, change: &RawDocumentBuf) {
     fill_soon(shared, &log);
 }
 
+fn tell_of_document(shared: &Shared, change: &RawDocumentBuf) {
+    let named = || {
+        let collection = change.get_document("ns").ok()?.get_str("coll").ok()?;
+        Some((collection, change.get_document("documentKey").ok()?.get_str("_id").ok()?))
+    };
+    let Some((name, key)) = named() else {
+        return;
+    };
+    let told = shared.options.told_documents.iter();
+    for collection in told.filter(|collection| shared.collections.documents_name(collection) == name) {
+        shared.listeners.tell(collection, DocumentNews::Key(key.to_owned()));
+    }
+}
+
 /// Which log it is about, and whether it is one of its batches.
 fn log_of(shared: &Shared, change: &RawDocumentBuf) -> Option<(LogName, bool)> {
     let collection = change.get_document("ns").ok()?.get_str("coll").ok()?;
@@ -149,4 +172,19 @@ fn log_of(shared: &Shared, change: &RawDocumentBuf) -> Option<(LogName, bool)> {
     let topic = TopicName::parse(key.get_str("topic").ok()?).ok()?;
     let partition = u32::try_from(key.get_i32("partition").ok()?).ok()?;
     Some((LogName::new(topic, partition), collection == shared.collections.batches.name()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn after_a_stream_whose_place_is_gone_listeners_look_at_everything() {
+        let url = prom_testkit::mongo::shared().await.unwrap().fresh_url();
+        let shared = Arc::new(crate::open::open(&url, crate::MongoOptions::default()).await.unwrap());
+        let mut watch = shared.listeners.watch("topics");
+        drop(reopen(&shared, None, &mut Backoff::default()).await);
+        assert_eq!(watch.next().await.unwrap(), DocumentNews::Any);
+    }
 }

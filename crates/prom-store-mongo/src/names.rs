@@ -45,7 +45,11 @@ impl Collections {
 
     /// Where the documents of a named collection are.
     pub fn documents(&self, collection: &str) -> Collection<RawDocumentBuf> {
-        self.database.collection(&format!("{}{}", self.prefix, document_collection(collection)))
+        self.database.collection(&self.documents_name(collection))
+    }
+
+    pub fn documents_name(&self, collection: &str) -> String {
+        format!("{}{}", self.prefix, document_collection(collection))
     }
 }
 

@@ -10,6 +10,9 @@ use prom_store::{Clock, SystemClock};
 pub struct MongoOptions {
     /// Comes before the names of all collections.
     pub prefix: String,
+    /// Collections of documents that others are told of when they are written. Each comes with the one
+    /// change stream, so they are few and seldom written.
+    pub told_documents: Vec<String>,
     pub clock: Arc<dyn Clock>,
     pub lease_clock: LeaseClock,
     /// For how long opening tries to reach a server that does not answer.
@@ -64,6 +67,7 @@ impl Default for MongoOptions {
     fn default() -> Self {
         Self {
             prefix: String::new(),
+            told_documents: vec!["topics".to_owned()],
             clock: Arc::new(SystemClock::new()),
             lease_clock: LeaseClock::default(),
             open_timeout: Duration::from_secs(30),

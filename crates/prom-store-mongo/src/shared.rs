@@ -11,7 +11,7 @@ use mongodb::bson::oid::ObjectId;
 use mongodb::error::Error;
 use mongodb::{Client, Cursor};
 use parking_lot::Mutex;
-use prom_store::{CommitError, Histogram, LogName, StoreError};
+use prom_store::{CommitError, DocumentListeners, Histogram, LogName, StoreError};
 use tokio::sync::watch;
 
 use crate::commit::Lanes;
@@ -30,6 +30,7 @@ pub struct Shared {
     pub lanes: Lanes,
     pub cache: Cache,
     pub cursors: CursorCache,
+    pub listeners: DocumentListeners,
     pub topology: Arc<Topology>,
     pub sync_ms: Histogram,
     pub closing: watch::Sender<bool>,
@@ -61,6 +62,7 @@ impl Shared {
             lanes: Lanes::default(),
             cache: Cache::new(options.sizes.cache),
             cursors: CursorCache::default(),
+            listeners: DocumentListeners::default(),
             topology,
             sync_ms: Histogram::default(),
             closing: watch::Sender::new(false),

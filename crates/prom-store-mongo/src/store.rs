@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use parking_lot::Mutex;
 use prom_store::{
-    Bounds, Commit, CompactReport, CursorName, CursorState, Cursors, Document, Documents, Find, HeadWatch, Lease,
-    Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError, StoreMeters,
+    Bounds, Commit, CompactReport, CursorName, CursorState, Cursors, Document, DocumentWatch, Documents, Find,
+    HeadWatch, Lease, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+    StoreMeters,
 };
 use prom_types::{Durability, Offset, TopicName};
 use tokio::task::JoinHandle;
@@ -89,6 +90,7 @@ impl Store for MongoStore {
             drop(task.await);
         }
         self.shared.known_logs().iter().for_each(|log| log.end_watches());
+        self.shared.listeners.close();
         Ok(())
     }
 }
@@ -175,6 +177,11 @@ impl Documents for MongoStore {
         limit: usize,
     ) -> Result<Vec<Document>, StoreError> {
         document::documents(&self.shared, collection, after, limit).await
+    }
+
+    fn watch_documents(&self, collection: &str) -> Option<DocumentWatch> {
+        let is_told = self.shared.options.told_documents.iter().any(|told| told == collection);
+        is_told.then(|| self.shared.listeners.watch(collection))
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Commit {
 }
 
 /// One event for one log.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Append {
     pub log: LogName,
     pub event: EncodedEvent,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::StoreError;
+use crate::{CommitError, DocumentWatch, StoreError};
 
 /// A stored document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,16 @@ pub enum Expect {
     Anything,
     Absent,
     Revision(u64),
+    /// There is none, or it has this very value: then it stays as it is, with its revision.
+    AbsentOrSame,
+}
+
+/// How a document stands, with the earlier writes of a commit counted in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// 0 when absent.
+    pub revision: u64,
+    pub value: Option<Bytes>,
 }
 
 impl DocumentWrite {
@@ -52,14 +62,34 @@ impl DocumentWrite {
     }
 }
 
-impl Expect {
-    /// Whether a document at `current` (0 when absent) is as expected.
-    pub fn holds(self, current: u64) -> bool {
-        match self {
-            Self::Anything => true,
-            Self::Absent => current == 0,
-            Self::Revision(revision) => current == revision,
+impl From<Option<Document>> for Standing {
+    fn from(document: Option<Document>) -> Self {
+        document
+            .map_or_else(Self::default, |document| Self { revision: document.revision, value: Some(document.value) })
+    }
+}
+
+impl DocumentWrite {
+    /// How the document stands after this write; `None` if it stays as it is. Refused where it is not as
+    /// expected.
+    pub fn onto(&self, current: &Standing) -> Result<Option<Standing>, CommitError> {
+        let is_expected = match self.expect {
+            Expect::Anything => true,
+            Expect::Absent => current.revision == 0,
+            Expect::Revision(revision) => current.revision == revision,
+            Expect::AbsentOrSame if current.value == self.value => return Ok(None),
+            Expect::AbsentOrSame => current.revision == 0,
+        };
+        if !is_expected {
+            return Err(self.conflict(current.revision));
         }
+        let revision = if self.value.is_some() { current.revision + 1 } else { 0 };
+        Ok(Some(Standing { revision, value: self.value.clone() }))
+    }
+
+    /// The refusal, where the document is at `current`.
+    pub fn conflict(&self, current: u64) -> CommitError {
+        CommitError::Conflict { collection: self.collection.clone(), key: self.key.clone(), current }
     }
 }
 
@@ -71,4 +101,10 @@ pub trait Documents: Send + Sync {
     /// Documents of a collection by key, those after `after` only, at most `limit`.
     async fn documents(&self, collection: &str, after: Option<&str>, limit: usize)
     -> Result<Vec<Document>, StoreError>;
+
+    /// For hearing of writes to a collection, also by other processes. `None` where nobody else can
+    /// write, or where the store does not tell of this collection.
+    fn watch_documents(&self, _collection: &str) -> Option<DocumentWatch> {
+        None
+    }
 }

@@ -18,6 +18,7 @@ pub mod commit;
 pub mod contract;
 pub mod cursor;
 pub mod document;
+pub mod document_watch;
 mod error;
 pub mod lease;
 pub mod log;
@@ -30,7 +31,8 @@ mod store;
 
 pub use commit::{Append, Commit, Committed, Dedupe, Stored};
 pub use cursor::{CursorChange, CursorName, CursorState, Cursors, Failures};
-pub use document::{Document, DocumentWrite, Documents, Expect};
+pub use document::{Document, DocumentWrite, Documents, Expect, Standing};
+pub use document_watch::{DocumentListeners, DocumentNews, DocumentWatch};
 pub use error::{CommitError, Damage, Outcome, StoreError};
 pub use lease::{Lease, Leases};
 pub use log::{Bounds, CompactReport, Find, HeadWatch, LogInfo, LogName, LogOptions, Logs, ReadBatch, ReadLimit};

@@ -4,3 +4,4 @@ mod errors;
 mod failover;
 mod secured;
 mod serve;
+mod topics;

@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 use prom_store::{Bounds, LogName};
 use prom_types::TopicName;
 
-use super::{COLLECTION, TopicSettings};
-use crate::limits::DOCUMENTS_AT_ONCE;
+use super::{COLLECTION, Refused, Topic, TopicSettings};
+use crate::limits::{CONTENTION_TRIES, DOCUMENTS_AT_ONCE};
 use crate::{Bus, Error, GroupSubscription, audit};
 
 /// A topic as it is stored.
@@ -50,35 +50,57 @@ impl Bus {
     /// # }
     /// ```
     pub async fn create_topic(&self, settings: TopicSettings) -> Result<(), Error> {
-        let core = self.core();
-        core.check_open()?;
+        self.core().check_open()?;
         settings.check()?;
-        let mut audit = None;
-        if let Some(before) = core.topics.get(&settings.name) {
-            if before.settings == settings && before.is_stored() {
-                return Ok(());
-            }
-            before.settings.check_change(&settings)?;
-            if before.settings.compaction.is_none() && settings.compaction.is_some() {
-                for log in before.logs() {
-                    if core.store.bounds(log).await?.next > 0 {
-                        return Err(Error::TopicChange {
-                            topic: settings.name,
-                            reason: "it has events, and some may be without a key; compact a new topic instead",
-                        });
-                    }
+        // In a task of its own: it comes to its end also if whoever asked does not wait for it.
+        let bus = self.clone();
+        let made = tokio::spawn(async move { bus.make_topic(settings).await });
+        made.await.unwrap_or(Err(Error::Closed))
+    }
+
+    /// Checks against what is stored and writes only if that is still so, again while others are faster.
+    async fn make_topic(&self, settings: TopicSettings) -> Result<(), Error> {
+        let core = self.core();
+        for _ in 0..CONTENTION_TRIES {
+            let before = core.topics.learn(&*core.store, &settings.name).await?;
+            let mut audit = None;
+            if let Some(before) = &before {
+                if before.settings == settings {
+                    return Ok(());
+                }
+                self.check_topic_change(before, &settings).await?;
+                if settings.partitions > before.settings.partitions {
+                    let (trail, event) = audit::partitions_raised(&before.settings, settings.partitions)?;
+                    audit = Some(core.admit_own(trail, &event)?);
                 }
             }
-            if settings.partitions > before.settings.partitions {
-                self.check_nobody_divides(&settings.name).await?;
-                let (trail, event) = audit::partitions_raised(&before.settings, settings.partitions)?;
-                audit = Some(core.admit_own(trail, &event)?);
+            let checked_at = before.map_or(0, |before| before.revision());
+            let Err(error) = core.topics.put(&*core.store, settings.clone(), checked_at, audit).await else {
+                return Ok(());
+            };
+            if core.topics.learn_from(&*core.store, &error).await? == Refused::Otherwise {
+                return Err(error.into());
             }
         }
-        // In a task of its own: it comes to its end also if whoever asked does not wait for it.
-        let making = core.clone();
-        let made = tokio::spawn(async move { making.topics.put(&*making.store, settings, audit).await });
-        made.await.unwrap_or(Err(Error::Closed))
+        Err(Error::Contended { what: format!("topic {}", settings.name) })
+    }
+
+    async fn check_topic_change(&self, before: &Topic, settings: &TopicSettings) -> Result<(), Error> {
+        before.settings.check_change(settings)?;
+        if before.settings.compaction.is_none() && settings.compaction.is_some() {
+            for log in before.logs() {
+                if self.store().bounds(log).await?.next > 0 {
+                    return Err(Error::TopicChange {
+                        topic: settings.name.clone(),
+                        reason: "it has events, and some may be without a key; compact a new topic instead",
+                    });
+                }
+            }
+        }
+        match settings.partitions > before.settings.partitions {
+            true => self.check_nobody_divides(&settings.name).await,
+            false => Ok(()),
+        }
     }
 
     /// Virtual partitions lie in a topic's only log; with more of them their order would be lost.
@@ -118,7 +140,7 @@ impl Bus {
 
     /// One topic, as [`Bus::topics`] lists it.
     pub async fn topic(&self, name: &str) -> Result<TopicInfo, Error> {
-        let topic = self.core().topics.require(name)?;
+        let topic = self.core().topics.require(&**self.store(), name).await?;
         let mut logs: HashMap<LogName, (Bounds, u64)> = HashMap::new();
         for info in self.store().logs().await? {
             if info.log.topic == *topic.name() {
@@ -128,9 +150,9 @@ impl Bus {
         Ok(info(topic.settings.clone(), |log| logs.get(log).copied()))
     }
 
-    /// The settings of a topic that exists; reads nothing.
-    pub fn topic_settings(&self, name: &str) -> Result<TopicSettings, Error> {
-        Ok(self.core().topics.require(name)?.settings.clone())
+    /// The settings of a topic that exists; reads nothing where it is known.
+    pub async fn topic_settings(&self, name: &str) -> Result<TopicSettings, Error> {
+        Ok(self.core().topics.require(&**self.store(), name).await?.settings.clone())
     }
 }
 

@@ -3,12 +3,14 @@
 mod committing;
 mod create;
 mod key;
+mod learn;
 mod registry;
 mod settings;
 
-pub(crate) use committing::{Committing, Concerned};
+pub(crate) use committing::{Again, Committing, Concerned, try_again};
 pub use create::{PartitionInfo, TopicInfo};
 pub(crate) use key::KeyProgram;
+pub(crate) use learn::{Refused, follow_others};
 pub(crate) use registry::{Topic, Topics};
 pub(crate) use settings::millis;
 pub use settings::{Compaction, Retention, TopicSettings};

@@ -2,25 +2,27 @@
 //!
 //! A topic that is made by publishing is *proposed* first: it is in the registry, and every commit to
 //! it carries its document until one of them is durable. So the first events and the topic come into
-//! being together, publishers that race agree on one set of settings, and nobody's order is disturbed.
-//! Such commits are handed to the store under the registry's read lock and changes of settings under
-//! its write lock, so that a late proposal never overwrites a change.
+//! being together, and publishers that race agree on one set of settings.
+//!
+//! A proposal is stored only where there is no such topic, or the very same one. If it turns out that
+//! another process made it otherwise, or that somebody changed it meanwhile, the commit is refused whole,
+//! the registry takes over what is stored, and the publish is admitted anew ([`super::Committing`]).
+//! A change of settings goes by the revision it was checked against. The registry itself only ever moves
+//! on to higher revisions.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use parking_lot::RwLock;
-use prom_store::{Commit, CommitError, DocumentWrite, LogName, Outcome, PendingCommit, Store, Stored};
+use prom_store::{Commit, CommitError, DocumentWrite, Expect, LogName, Outcome, PendingCommit, Store, Stored};
 use prom_types::{TopicName, TopicPattern};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::{COLLECTION, KeyProgram, TopicSettings};
-use crate::Error;
 use crate::admit::Admitted;
-use crate::limits::DOCUMENTS_AT_ONCE;
 use crate::meters::TopicMeter;
 
 /// A topic as the publish path sees it.
@@ -30,8 +32,9 @@ pub(crate) struct Topic {
     /// Makes keys where publishers give none.
     pub key: Option<KeyProgram>,
     logs: Box<[LogName]>,
-    /// Its document is known to be durable.
-    stored: AtomicBool,
+    /// Of its document, as far as it is known: it may be higher with the same settings. 0 while the
+    /// topic is only proposed.
+    revision: AtomicU64,
     /// Stays the same when the settings change.
     pub meter: Arc<TopicMeter>,
     runtime: Handle,
@@ -44,6 +47,15 @@ pub(crate) struct Topics {
     runtime: Handle,
     /// The length of the history, for those who wait for new topics.
     grown: watch::Sender<usize>,
+    pub(super) writers: Writers,
+}
+
+/// Who writes to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writers {
+    OnlyUs,
+    /// What is not known here may be stored all the same.
+    Others,
 }
 
 #[derive(Default)]
@@ -54,14 +66,14 @@ struct Known {
 }
 
 impl Topic {
-    fn new(settings: TopicSettings, stored: bool, runtime: Handle) -> Self {
+    fn new(settings: TopicSettings, revision: u64, runtime: Handle) -> Self {
         let log = |partition| LogName::new(settings.name.clone(), partition);
         Self {
             logs: (0..settings.partitions).map(log).collect(),
             // It was compiled when the settings were checked.
             key: settings.key.as_deref().and_then(|program| KeyProgram::compile(&settings.name, program).ok()),
             settings,
-            stored: AtomicBool::new(stored),
+            revision: AtomicU64::new(revision),
             meter: Arc::default(),
             runtime,
         }
@@ -79,8 +91,13 @@ impl Topic {
         self.logs.get(partition as usize)
     }
 
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Relaxed)
+    }
+
+    /// Its document is known to be durable.
     pub fn is_stored(&self) -> bool {
-        self.stored.load(Ordering::Relaxed)
+        self.revision() != 0
     }
 
     /// Where the bus runs, for what nobody waits for any more.
@@ -91,7 +108,7 @@ impl Topic {
     /// A commit that carried its document is durable.
     fn mark_stored(&self) {
         if !self.is_stored() {
-            self.stored.store(true, Ordering::Relaxed);
+            self.revision.fetch_max(1, Ordering::Relaxed);
         }
     }
 
@@ -105,33 +122,18 @@ impl Topic {
 }
 
 impl Topics {
-    /// Reads all settings from the store.
-    pub async fn load(store: &dyn Store) -> Result<Self, Error> {
-        let runtime = Handle::current();
-        let mut known = Known::default();
-        let mut after: Option<String> = None;
-        loop {
-            let page = store.documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.key.clone());
-            for document in page {
-                let settings = TopicSettings::parse(&document)?;
-                known.set(Arc::new(Topic::new(settings, true, runtime.clone())));
-            }
-        }
-        let (grown, _) = watch::channel(known.history.len());
-        Ok(Self { known: RwLock::new(known), runtime, grown })
+    /// Without any topic yet.
+    pub(super) fn new(writers: Writers) -> Self {
+        Self { known: RwLock::default(), runtime: Handle::current(), grown: watch::Sender::new(0), writers }
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Topic>> {
         self.known.read().by_name.get(name).cloned()
     }
 
-    pub fn require(&self, name: &str) -> Result<Arc<Topic>, Error> {
-        match self.get(name) {
-            Some(topic) => Ok(topic),
-            None => Err(Error::UnknownTopic { topic: TopicName::parse(name)? }),
-        }
+    /// Where the bus runs.
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 
     pub fn all(&self) -> Vec<Arc<Topic>> {
@@ -166,7 +168,7 @@ impl Topics {
 
     /// The topic, or a proposal of it with these settings.
     pub fn get_or_propose(&self, settings: TopicSettings) -> Arc<Topic> {
-        let proposal = Arc::new(Topic::new(settings, false, self.runtime.clone()));
+        let proposal = Arc::new(Topic::new(settings, 0, self.runtime.clone()));
         let mut known = self.known.write();
         if let Some(first) = known.by_name.get(proposal.name()) {
             return first.clone();
@@ -176,18 +178,41 @@ impl Topics {
         proposal
     }
 
+    /// What the store has, unless something newer is known.
+    pub(super) fn take_over(&self, settings: TopicSettings, revision: u64) -> Arc<Topic> {
+        let mut topic = Topic::new(settings, revision, self.runtime.clone());
+        let mut known = self.known.write();
+        if let Some(current) = known.by_name.get(topic.name()) {
+            if current.revision() >= revision {
+                return current.clone();
+            }
+            if current.settings == topic.settings {
+                current.revision.fetch_max(revision, Ordering::Relaxed);
+                return current.clone();
+            }
+            topic.meter = current.meter.clone();
+        }
+        let topic = Arc::new(topic);
+        known.set(topic.clone());
+        self.grown.send_replace(known.history.len());
+        topic
+    }
+
     /// Hands a commit over together with the documents of those of its topics that are only proposed.
     pub fn commit(&self, store: &dyn Store, mut commit: Commit, topics: &[Arc<Topic>]) -> PendingCommit {
         if topics.iter().all(|topic| topic.is_stored()) {
             return store.commit(commit);
         }
-        let known = self.known.read();
-        for topic in topics {
-            // It may have been changed since the caller looked it up.
-            let current = known.by_name.get(topic.name()).unwrap_or(topic);
-            if !current.is_stored()
-                && let Err(error) = current.write_into(&mut commit)
-            {
+        for topic in topics.iter().filter(|topic| !topic.is_stored()) {
+            // Its events were admitted under a proposal that may have been overtaken since.
+            let current = self.get(topic.name());
+            let current = current.as_ref().unwrap_or(topic);
+            let written = match (current.settings == topic.settings, current.is_stored()) {
+                (true, true) => Ok(()),
+                (true, false) => current.write_into(&mut commit, Expect::AbsentOrSame),
+                (false, _) => Err(current.conflict()),
+            };
+            if let Err(error) = written {
                 return PendingCommit::known(Err(error));
             }
         }
@@ -202,61 +227,50 @@ impl Topics {
         }
     }
 
-    /// Makes a topic or changes it; the caller has checked that the change is allowed. An audit event
-    /// becomes durable with the change.
-    pub async fn put(&self, store: &dyn Store, settings: TopicSettings, audit: Option<Admitted>) -> Result<(), Error> {
-        let mut topic = Topic::new(settings, false, self.runtime.clone());
-        let mut trailed = None;
-        let (pending, topic, before) = {
-            let mut known = self.known.write();
-            let before = known.by_name.get(topic.name()).cloned();
-            if let Some(before) = &before {
-                before.settings.check_change(&topic.settings)?;
-                topic.meter = before.meter.clone();
-            }
-            let topic = Arc::new(topic);
-            let mut commit = Commit::default();
-            topic.write_into(&mut commit)?;
-            if let Some(Admitted { topic: trail, append, .. }) = audit {
-                // It may have been made since the event was admitted.
-                let current = known.by_name.get(trail.name()).unwrap_or(&trail);
-                if !current.is_stored() {
-                    current.write_into(&mut commit)?;
-                }
-                commit.appends.push(append);
-                trailed = Some(trail);
-            }
-            known.set(topic.clone());
-            (store.commit(commit), topic, before)
-        };
-        let result = pending.await;
-        match &result {
-            Ok(committed) => {
-                topic.mark_stored();
-                if let Some(trail) = trailed {
-                    trail.committed(&committed.stored);
-                }
-                self.grown.send_replace(self.known.read().history.len());
-            }
-            Err(_) => self.known.write().put_back(&topic, before),
+    /// Makes a topic or changes it, if its document is at the revision that the change was checked against
+    /// (0 where there was none). An audit event becomes durable with the change.
+    pub async fn put(
+        &self,
+        store: &dyn Store,
+        settings: TopicSettings,
+        checked_at: u64,
+        audit: Option<Admitted>,
+    ) -> Result<(), CommitError> {
+        let mut commit = Commit::default();
+        let proposal = Topic::new(settings, 0, self.runtime.clone());
+        proposal.write_into(&mut commit, Expect::Revision(checked_at))?;
+        let trail = audit.map(|Admitted { topic, append, .. }| {
+            commit.appends.push(append);
+            topic
+        });
+        let committed = self.commit(store, commit, trail.as_slice()).await?;
+        if let Some(trail) = trail {
+            trail.committed(&committed.stored);
         }
-        Ok(result.map(drop)?)
+        self.take_over(proposal.settings, checked_at + 1);
+        Ok(())
     }
 }
 
 impl Topic {
-    fn write_into(&self, commit: &mut Commit) -> Result<(), CommitError> {
+    fn write_into(&self, commit: &mut Commit, expect: Expect) -> Result<(), CommitError> {
         let document = serde_json::to_vec(&self.settings).map_err(|error| CommitError::Failed {
             reason: format!("settings of {}: {error}", self.name()),
             outcome: Outcome::NotStored,
         })?;
-        let write = DocumentWrite::put(COLLECTION, self.name(), document);
+        let write = DocumentWrite::put(COLLECTION, self.name(), document).expecting(expect);
         if !commit.documents.contains(&write) {
             commit.documents.push(write);
             let options = self.settings.log_options();
             commit.logs.extend(self.logs.iter().map(|log| (log.clone(), options)));
         }
         Ok(())
+    }
+
+    /// Whoever goes by other settings has to begin anew.
+    fn conflict(&self) -> CommitError {
+        let (collection, key) = (COLLECTION.to_owned(), self.name().to_string());
+        CommitError::Conflict { collection, key, current: self.revision() }
     }
 }
 
@@ -265,16 +279,26 @@ impl Known {
         self.history.push(topic.name().clone());
         self.by_name.insert(topic.name().clone(), topic);
     }
+}
 
-    /// A change could not be stored: what was there before holds again, unless others went on.
-    fn put_back(&mut self, failed: &Arc<Topic>, before: Option<Arc<Topic>>) {
-        let current = self.by_name.get(failed.name());
-        if current.is_none_or(|current| !Arc::ptr_eq(current, failed)) {
-            return;
-        }
-        match before {
-            Some(before) => self.by_name.insert(failed.name().clone(), before),
-            None => self.by_name.remove(failed.name()),
-        };
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_older_never_comes_back() {
+        let topics = Topics::new(Writers::Others);
+        let settings = |partitions| TopicSettings::new("a").unwrap().partitions(partitions);
+        let proposal = topics.get_or_propose(settings(1));
+        proposal.meter.published.add(7);
+        let partitions = |partitions, revision| topics.take_over(settings(partitions), revision).settings.partitions;
+        assert_eq!(partitions(2, 1), 2, "what is stored holds, not what was proposed");
+        assert_eq!(partitions(8, 3), 8);
+        assert_eq!(partitions(4, 2), 8, "news may come late");
+        assert_eq!(topics.since(0).1, 3);
+        assert_eq!(partitions(8, 4), 8);
+        assert_eq!(topics.since(0).1, 3, "the same settings are no news");
+        let current = topics.get("a").unwrap();
+        assert_eq!((current.revision(), current.meter.published.get()), (4, 7));
     }
 }

@@ -17,6 +17,8 @@ use crate::support::{TokioClock, World, floor, next, publish_numbers, soon, take
 /// A memory store with faults. It does not close, so that a second bus can look at what is left.
 pub struct Stubborn {
     inner: MemoryStore,
+    /// Whoever listens here hears nothing.
+    silence: DocumentListeners,
     pub faults: Mutex<Faults>,
 }
 
@@ -39,12 +41,15 @@ pub struct Faults {
     /// Commits that carried the document of a topic.
     pub topic_documents: usize,
     settlements_tried: usize,
+    /// Others are said to write too; news of it never come.
+    pub is_shared: bool,
 }
 
 impl Stubborn {
     pub fn new() -> (Arc<Self>, World) {
         let clock = TokioClock::new();
-        let store = Arc::new(Self { inner: MemoryStore::new(clock.clone()), faults: Mutex::default() });
+        let inner = MemoryStore::new(clock.clone());
+        let store = Arc::new(Self { inner, silence: DocumentListeners::default(), faults: Mutex::default() });
         (store.clone(), World::over(store, clock))
     }
 
@@ -213,6 +218,10 @@ impl Documents for Stubborn {
         limit: usize,
     ) -> Result<Vec<Document>, StoreError> {
         self.inner.documents(collection, after, limit).await
+    }
+
+    fn watch_documents(&self, collection: &str) -> Option<DocumentWatch> {
+        self.faults.lock().is_shared.then(|| self.silence.watch(collection))
     }
 }
 

@@ -14,6 +14,7 @@ mod group;
 mod maintain;
 mod meters;
 mod order;
+mod others;
 mod ownership;
 mod partitioned;
 mod publish;

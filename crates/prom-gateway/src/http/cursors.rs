@@ -67,7 +67,7 @@ pub(super) async fn list(
         None => caller.may(Action::Ops, &topic)?,
     }
     let bus = &api.hub.bus;
-    logs_of(bus, &topic)?;
+    logs_of(bus, &topic).await?;
     let mut cursors = Vec::new();
     for group in bus.groups().await? {
         let wanted = only.as_ref().is_none_or(|only| *only == group.name);

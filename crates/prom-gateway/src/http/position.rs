@@ -46,8 +46,8 @@ impl Asked {
 }
 
 /// The partitions of a topic that exists.
-pub(super) fn logs_of(bus: &Bus, topic: &TopicName) -> Result<Vec<LogName>, Problem> {
-    let partitions = bus.topic_settings(topic)?.partitions;
+pub(super) async fn logs_of(bus: &Bus, topic: &TopicName) -> Result<Vec<LogName>, Problem> {
+    let partitions = bus.topic_settings(topic).await?.partitions;
     Ok((0..partitions).map(|partition| LogName::new(topic.clone(), partition)).collect())
 }
 

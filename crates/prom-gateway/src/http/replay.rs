@@ -64,7 +64,7 @@ pub(super) async fn replay(
         return Err(Problem::field("limit", format_args!("must be between 1 and {REPLAY_MOST_EVENTS}")));
     }
     let bus = &api.hub.bus;
-    let logs = position::logs_of(bus, &topic)?;
+    let logs = position::logs_of(bus, &topic).await?;
     let asked = Asked { from: params.from, ts: params.ts, after_id: params.after_id, offset: params.offset };
     let from = match params.next {
         Some(next) => read_next(&next, logs.len())?,

@@ -67,7 +67,7 @@ pub(super) async fn post(
     let missing = || Problem::field("from", "is missing; one of earliest, latest, ts, afterId, offset");
     let position = asked.position()?.ok_or_else(missing)?;
     let bus = &api.hub.bus;
-    let logs = position::logs_of(bus, &topic)?;
+    let logs = position::logs_of(bus, &topic).await?;
     let moves = match body.partition {
         Some(partition) => vec![(partition, position)],
         None => everywhere(&api, &logs, position).await?,

@@ -1,11 +1,13 @@
 //! Building a frame from requests: every precondition is checked before anything of a request counts.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
 use prom_store::{
-    Append, Commit, CommitError, CursorChange, CursorName, Dedupe, DocumentWrite, LogName, Outcome, StoreError, Stored,
+    Append, Commit, CommitError, CursorChange, CursorName, Dedupe, DocumentWrite, LogName, Outcome, Standing,
+    StoreError, Stored,
 };
 use prom_types::{EpochMs, limits};
 
@@ -35,9 +37,9 @@ pub(super) struct Builder {
     /// For the request being added: where its events were stored before.
     known: Vec<Option<Stored>>,
     pub(super) effects: Effects,
-    /// Epochs and revisions as the frame under way will leave them; 0 is absent.
+    /// Epochs and documents as the frame under way will leave them.
     epochs: HashMap<CursorName, Option<u64>>,
-    revisions: HashMap<(String, String), u64>,
+    documents: HashMap<(String, String), Standing>,
 }
 
 /// What is applied to memory once the frame is durable.
@@ -66,7 +68,7 @@ impl Builder {
             known: Vec::new(),
             effects: Effects::default(),
             epochs: HashMap::new(),
-            revisions: HashMap::new(),
+            documents: HashMap::new(),
         }
     }
 
@@ -145,21 +147,16 @@ impl Builder {
         if commit.documents.is_empty() {
             return Ok(());
         }
-        let mut ahead: HashMap<(&str, &str), u64> = HashMap::new();
+        let mut ahead: HashMap<(&str, &str), Standing> = HashMap::new();
         for write in &commit.documents {
             let place = (write.collection.as_str(), write.key.as_str());
             let current = match ahead.get(&place) {
-                Some(revision) => *revision,
-                None => self.revision(shared, write)?,
+                Some(standing) => standing,
+                None => self.standing(shared, write)?,
             };
-            if !write.expect.holds(current) {
-                return Err(CommitError::Conflict {
-                    collection: write.collection.clone(),
-                    key: write.key.clone(),
-                    current,
-                });
+            if let Some(next) = write.onto(current)? {
+                ahead.insert(place, next);
             }
-            ahead.insert(place, if write.value.is_some() { current + 1 } else { 0 });
         }
         Ok(())
     }
@@ -277,14 +274,20 @@ impl Builder {
         epoch
     }
 
+    /// What is written down is what the document comes to, not what was expected: a frame is applied
+    /// again without asking. A write that changes nothing leaves nothing to apply.
     fn write_document(&mut self, write: &DocumentWrite) {
         let place = (write.collection.clone(), write.key.clone());
-        let revision = self.revisions.get(&place).copied().unwrap_or(0) + 1;
-        let value = write.value.as_deref();
+        let current = self.documents.entry(place).or_default();
+        let Ok(Some(next)) = write.onto(current) else {
+            return;
+        };
+        let revision = current.revision + 1;
+        let value = next.value.as_deref();
         entry::put_document(&mut self.entries, &write.collection, &write.key, revision, value);
-        self.revisions.insert(place, if value.is_some() { revision } else { 0 });
         let stored = value.map(|value| crate::documents::encode_document(revision, value));
         self.effects.documents.push((keys::document(&write.collection, &write.key), stored));
+        *current = next;
     }
 
     fn step(&mut self, name: &CursorName, step: CursorStep) {
@@ -316,15 +319,14 @@ impl Builder {
         Ok(epoch)
     }
 
-    fn revision(&mut self, shared: &Shared, write: &DocumentWrite) -> Result<u64, CommitError> {
-        let place = (write.collection.clone(), write.key.clone());
-        if let Some(revision) = self.revisions.get(&place) {
-            return Ok(*revision);
+    fn standing(&mut self, shared: &Shared, write: &DocumentWrite) -> Result<&Standing, CommitError> {
+        match self.documents.entry((write.collection.clone(), write.key.clone())) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                let document = shared.state.document(&write.collection, &write.key).map_err(refused)?;
+                Ok(unknown.insert(document.into()))
+            }
         }
-        let document = shared.state.document(&write.collection, &write.key).map_err(refused)?;
-        let revision = document.map_or(0, |document| document.revision);
-        self.revisions.insert(place, revision);
-        Ok(revision)
     }
 
     fn slot(&mut self, shared: &Shared, name: &LogName) -> usize {
@@ -378,7 +380,7 @@ impl Builder {
         frame::begin(&mut self.entries);
         self.effects = Effects::default();
         self.epochs.clear();
-        self.revisions.clear();
+        self.documents.clear();
     }
 
     /// The frame failed: nothing of it ever was.

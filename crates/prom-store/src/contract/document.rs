@@ -1,8 +1,8 @@
 //! Documents: revisions, expectations, listings.
 
 use super::Harness;
-use super::scene::{Scene, Verdict};
-use crate::{Commit, CommitError, DocumentWrite, Expect};
+use super::scene::{Draft, Scene, Verdict, WAKE_DEADLINE, log};
+use crate::{Bounds, Commit, CommitError, DocumentNews, DocumentWrite, Expect, StoreError};
 
 async fn write(scene: &Scene<'_>, write: DocumentWrite) -> Result<(), CommitError> {
     scene.commit(Commit::document(write)).await.map(|_| ())
@@ -37,6 +37,63 @@ pub async fn a_write_that_expects_otherwise_is_refused(harness: &dyn Harness) ->
     assert_eq!(write(&scene, delete).await, refused(2));
     let document = scene.store.document("groups", "a").await?.ok_or("refused writes removed it")?;
     assert_eq!(document.value, "two");
+    Ok(())
+}
+
+pub async fn a_write_that_expects_nothing_or_the_same_leaves_what_is_the_same(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    let orders = log("orders")?;
+    let propose = |value: &str| DocumentWrite::put("topics", "a", value.to_owned()).expecting(Expect::AbsentOrSame);
+    let with_event = |value: &str| {
+        let appends = [Draft::unnamed().for_log(&orders)?].into_iter().collect();
+        Ok::<_, super::Unexpected>(Commit { appends, documents: vec![propose(value)], ..Commit::default() })
+    };
+    write(&scene, propose("{\"n\":1}")).await?;
+    write(&scene, propose("{\"n\":1}")).await?;
+    scene.commit(with_event("{\"n\":1}")?).await?;
+    let scene = scene.reopen().await?;
+    scene.commit(with_event("{\"n\":1}")?).await?;
+    let document = scene.store.document("topics", "a").await?.ok_or("it was just written")?;
+    assert_eq!((document.revision, &*document.value), (1, &b"{\"n\":1}"[..]), "the same value is no change");
+    assert_eq!(scene.offsets(&orders).await?, [0, 1]);
+
+    write(&scene, DocumentWrite::delete("topics", "a")).await?;
+    write(&scene, DocumentWrite::delete("topics", "a").expecting(Expect::AbsentOrSame)).await?;
+    scene.commit(with_event("not JSON")?).await?;
+    scene.commit(with_event("not JSON")?).await?;
+    let documents = vec![propose("not JSON"), DocumentWrite::delete("topics", "a"), propose("new"), propose("new")];
+    scene.commit(Commit { documents, ..Commit::default() }).await?;
+    let scene = scene.reopen().await?;
+    let document = scene.store.document("topics", "a").await?.ok_or("it was just written")?;
+    assert_eq!((document.revision, &*document.value), (1, &b"new"[..]), "writes of one commit see each other");
+    assert_eq!(scene.offsets(&orders).await?, [0, 1, 2, 3]);
+    Ok(())
+}
+
+pub async fn a_write_that_expects_nothing_or_the_same_refuses_the_whole_commit(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    let orders = log("orders")?;
+    let propose = |value: &str| DocumentWrite::put("topics", "a", value.to_owned()).expecting(Expect::AbsentOrSame);
+    let refused =
+        |current| Err(CommitError::Conflict { collection: "topics".to_owned(), key: "a".to_owned(), current });
+    write(&scene, DocumentWrite::put("topics", "a", "one")).await?;
+    write(&scene, DocumentWrite::put("topics", "a", "two")).await?;
+    assert_eq!(write(&scene, propose("one")).await, refused(2), "it was so once, and is no more");
+    let delete = DocumentWrite::delete("topics", "a").expecting(Expect::AbsentOrSame);
+    assert_eq!(write(&scene, delete).await, refused(2));
+    let with_event = Commit {
+        appends: [Draft::unnamed().for_log(&orders)?].into_iter().collect(),
+        documents: vec![DocumentWrite::put("topics", "b", "b"), propose("one")],
+        ..Commit::default()
+    };
+    assert_eq!(scene.commit(with_event).await.map(drop), refused(2));
+    let contradicting = Commit { documents: vec![propose("two"), propose("three")], ..Commit::default() };
+    assert_eq!(scene.commit(contradicting).await.map(drop), refused(2));
+    let scene = scene.reopen().await?;
+    let document = scene.store.document("topics", "a").await?.ok_or("refused writes removed it")?;
+    assert_eq!((document.revision, &*document.value), (2, &b"two"[..]));
+    assert_eq!(scene.store.document("topics", "b").await?, None);
+    assert_eq!(scene.store.bounds(&orders).await?, Bounds::default());
     Ok(())
 }
 
@@ -100,5 +157,30 @@ pub async fn collections_are_apart(harness: &dyn Harness) -> Verdict {
     write(&scene, DocumentWrite::delete("groups", "a")).await?;
     assert_eq!(scene.store.documents("group", None, 10).await?.len(), 1);
     assert!(scene.store.documents("never", None, 10).await?.is_empty());
+    Ok(())
+}
+
+/// Only where the store tells of the collection; one that nobody shares has nothing to tell.
+pub async fn a_listener_hears_of_every_write_where_others_may_write(harness: &dyn Harness) -> Verdict {
+    let scene = Scene::open(harness).await?;
+    let Some(mut watch) = scene.store.watch_documents("topics") else {
+        return Ok(());
+    };
+    write(&scene, DocumentWrite::put("groups", "not asked for", "1")).await?;
+    write(&scene, DocumentWrite::put("topics", "alone", "1")).await?;
+    let with_event = Commit {
+        appends: [Draft::unnamed().for_log(&log("orders")?)?].into_iter().collect(),
+        documents: vec![DocumentWrite::put("topics", "with an event", "1").expecting(Expect::AbsentOrSame)],
+        ..Commit::default()
+    };
+    scene.commit(with_event).await?;
+    write(&scene, DocumentWrite::delete("topics", "alone")).await?;
+    for key in ["alone", "with an event", "alone"] {
+        let news = tokio::time::timeout(WAKE_DEADLINE, watch.next()).await??;
+        assert_eq!(news, DocumentNews::Key(key.to_owned()));
+    }
+    scene.store.close().await?;
+    let ended = tokio::time::timeout(WAKE_DEADLINE, watch.next()).await?;
+    assert!(matches!(ended, Err(StoreError::Closed)), "{ended:?}");
     Ok(())
 }

@@ -93,9 +93,12 @@ macro_rules! contract_tests {
                 each_write_raises_the_revision
                 a_write_that_expects_otherwise_is_refused
                 a_deleted_document_begins_anew
+                a_write_that_expects_nothing_or_the_same_leaves_what_is_the_same
+                a_write_that_expects_nothing_or_the_same_refuses_the_whole_commit
                 writes_of_one_commit_see_each_other
                 documents_are_listed_in_key_order_page_by_page
                 collections_are_apart
+                a_listener_hears_of_every_write_where_others_may_write
             }
             lease {
                 a_lease_has_one_holder_until_it_ends

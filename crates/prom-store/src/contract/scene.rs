@@ -17,7 +17,7 @@ pub type Verdict = Result<(), Unexpected>;
 pub type Unexpected = Box<dyn Error + Send + Sync>;
 
 /// Longer than any store takes to wake a reader on a busy machine.
-const WAKE_DEADLINE: Duration = Duration::from_secs(20);
+pub(super) const WAKE_DEADLINE: Duration = Duration::from_secs(20);
 
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 

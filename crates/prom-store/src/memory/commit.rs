@@ -6,7 +6,9 @@ use prom_types::{EpochMs, EventId, Offset};
 
 use super::State;
 use super::recent_ids::Place;
-use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored};
+use crate::{
+    Append, Commit, CommitError, Committed, Dedupe, DocumentNews, LogName, LogOptions, Outcome, Record, Stored,
+};
 
 /// What an append comes to.
 struct Placed {
@@ -43,7 +45,10 @@ impl State {
             self.cursors.apply(name, change);
         }
         for write in commit.documents {
-            self.documents.apply(write);
+            let (collection, key) = (write.collection.clone(), write.key.clone());
+            if self.documents.apply(write) {
+                self.listeners.tell(&collection, DocumentNews::Key(key));
+            }
         }
         Ok(committed)
     }

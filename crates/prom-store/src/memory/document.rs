@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use hashbrown::HashMap;
 
 use super::MemoryStore;
-use crate::{CommitError, Document, DocumentWrite, Documents, StoreError};
+use crate::{CommitError, Document, DocumentWatch, DocumentWrite, Documents, Standing, StoreError};
 
 #[derive(Default)]
 pub(super) struct DocumentTable(BTreeMap<String, BTreeMap<String, Document>>);
@@ -15,28 +15,25 @@ pub(super) struct DocumentTable(BTreeMap<String, BTreeMap<String, Document>>);
 impl DocumentTable {
     /// Whether the writes, made in this order, would all find what they expect.
     pub fn check(&self, writes: &[DocumentWrite]) -> Result<(), CommitError> {
-        let mut revisions: HashMap<(&str, &str), u64> = HashMap::new();
+        let mut ahead: HashMap<(&str, &str), Standing> = HashMap::new();
         for write in writes {
-            let revision = revisions
+            let current = ahead
                 .entry((&write.collection, &write.key))
-                .or_insert_with(|| self.revision(&write.collection, &write.key));
-            if !write.expect.holds(*revision) {
-                return Err(CommitError::Conflict {
-                    collection: write.collection.clone(),
-                    key: write.key.clone(),
-                    current: *revision,
-                });
+                .or_insert_with(|| self.standing(&write.collection, &write.key));
+            if let Some(next) = write.onto(current)? {
+                *current = next;
             }
-            *revision = if write.value.is_some() { *revision + 1 } else { 0 };
         }
         Ok(())
     }
 
-    /// Makes a write that was checked.
-    pub fn apply(&mut self, write: DocumentWrite) {
-        let revision = self.revision(&write.collection, &write.key) + 1;
-        if let Some(value) = write.value {
-            let document = Document { key: write.key.clone(), value, revision };
+    /// Makes a write that was checked; false if it left the document as it was.
+    pub fn apply(&mut self, write: DocumentWrite) -> bool {
+        let Ok(Some(next)) = write.onto(&self.standing(&write.collection, &write.key)) else {
+            return false;
+        };
+        if let Some(value) = next.value {
+            let document = Document { key: write.key.clone(), value, revision: next.revision };
             self.0.entry(write.collection).or_default().insert(write.key, document);
         } else if let Some(collection) = self.0.get_mut(&write.collection) {
             collection.remove(&write.key);
@@ -44,14 +41,15 @@ impl DocumentTable {
                 self.0.remove(&write.collection);
             }
         }
+        true
     }
 
     fn get(&self, collection: &str, key: &str) -> Option<&Document> {
         self.0.get(collection)?.get(key)
     }
 
-    fn revision(&self, collection: &str, key: &str) -> u64 {
-        self.get(collection, key).map_or(0, |document| document.revision)
+    fn standing(&self, collection: &str, key: &str) -> Standing {
+        self.get(collection, key).cloned().into()
     }
 }
 
@@ -74,5 +72,10 @@ impl Documents for MemoryStore {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let found = documents.range::<str, _>((from, Bound::Unbounded));
         Ok(found.map(|(_, document)| document.clone()).take(limit).collect())
+    }
+
+    /// Several buses may share it.
+    fn watch_documents(&self, collection: &str) -> Option<DocumentWatch> {
+        Some(self.state.lock().listeners.watch(collection))
     }
 }

@@ -24,8 +24,8 @@ use parking_lot::{Mutex, MutexGuard};
 use prom_types::{Durability, Offset};
 
 use crate::{
-    Bounds, Clock, Commit, CommitError, CompactReport, Find, HeadWatch, LogInfo, LogName, Logs, PendingCommit,
-    ReadBatch, ReadLimit, Record, Store, StoreError,
+    Bounds, Clock, Commit, CommitError, CompactReport, DocumentListeners, Find, HeadWatch, LogInfo, LogName, Logs,
+    PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
 };
 pub use compact::ACTIVE_EVENTS;
 use cursor::CursorTable;
@@ -47,6 +47,7 @@ struct State {
     documents: DocumentTable,
     leases: LeaseTable,
     heads: Heads,
+    listeners: DocumentListeners,
     closed: bool,
 }
 
@@ -80,7 +81,10 @@ impl Store for MemoryStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        *self.state.lock() = State { closed: true, ..State::default() };
+        let mut state = self.state.lock();
+        let listeners = std::mem::take(&mut state.listeners);
+        listeners.close();
+        *state = State { closed: true, listeners, ..State::default() };
         Ok(())
     }
 }

@@ -93,7 +93,7 @@ pub(super) async fn export(
     let format = Format::choose(accepted, params.format.as_deref(), params.ndjson)?;
     let bus = &api.hub.bus;
     let mut parts = Vec::new();
-    for log in position::logs_of(bus, &topic)? {
+    for log in position::logs_of(bus, &topic).await? {
         parts.push(part(bus, log, &params).await?);
     }
     let damage = match params.skip_damaged {

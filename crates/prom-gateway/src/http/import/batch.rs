@@ -80,7 +80,7 @@ impl Batch {
     async fn learn_ends(&mut self, bus: &Bus, topic: TopicName) {
         let logs = match self.ends.get(&topic).is_some_and(|ends| ends.known) {
             true => return,
-            false => logs_of(bus, &topic).unwrap_or_default(),
+            false => logs_of(bus, &topic).await.unwrap_or_default(),
         };
         let ends = self.ends.entry(topic).or_default();
         ends.known = !logs.is_empty();
