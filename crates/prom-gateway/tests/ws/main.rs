@@ -13,6 +13,7 @@ mod deliver;
 mod gap;
 mod partitioned;
 mod pause;
+mod relay;
 mod settle;
 mod subscribe;
 

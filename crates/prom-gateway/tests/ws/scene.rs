@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use prom_auth::{AuthOptions, Authenticator, TokenRequest, mint};
-use prom_engine::{Bus, BusOptions};
-use prom_gateway::{GatewayOptions, Hub, Server, ServerOptions};
+use prom_engine::{Bus, BusOptions, HubOptions};
+use prom_gateway::{Company, GatewayOptions, Hub, Peers, Server, ServerOptions};
 use prom_store::{MemoryStore, Store, SystemClock};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -49,6 +49,22 @@ impl Scene {
         let bus = Bus::start(store, bus).await.unwrap();
         let hub = Hub::new(bus.clone(), Authenticator::new(auth).unwrap(), clock, options);
         let server = Server::start(hub, loopback()).await.unwrap();
+        Self { bus, server }
+    }
+
+    /// One of several hubs on a store.
+    pub async fn among_others(store: &Arc<MemoryStore>, auth: AuthOptions, hub_ttl: Duration) -> Self {
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let url = format!("http://{address}");
+        let hub = Some(HubOptions { url: url.clone(), ttl: hub_ttl });
+        let options = BusOptions { hub, ..BusOptions::default() };
+        let clock = options.clock.clone();
+        let bus = Bus::start(store.clone(), options).await.unwrap();
+        let peers = Peers::join(&**store, clock.clone(), &url, None).await.unwrap();
+        let company = Company { peers: Some(peers), ..Company::default() };
+        let auth = Authenticator::new(auth).unwrap();
+        let hub = Hub::in_company(bus.clone(), auth, clock, GatewayOptions::default(), company);
+        let server = Server::start(hub, ServerOptions { listen: address, ..loopback() }).await.unwrap();
         Self { bus, server }
     }
 
