@@ -22,8 +22,6 @@ const AUDIENCE: &str = "prom.hub";
 const SUBJECT: &str = "prom.hub";
 /// Renewed at half of it on connections that stay.
 pub(crate) const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// A hub that does not answer for so long is asked for later.
-const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a hub needs to speak to others.
@@ -96,8 +94,7 @@ impl Peers {
     }
 
     pub(crate) async fn dial(&self, url: &str) -> Result<Wire, prom_client::Error> {
-        let late = |_| prom_client::Error::Unreachable { url: url.to_owned(), reason: "no answer".to_owned() };
-        tokio::time::timeout(DIAL_TIMEOUT, self.dialer.dial(url)).await.map_err(late)?
+        self.dialer.dial(url).await
     }
 
     /// Asks another hub what a client asked this one.

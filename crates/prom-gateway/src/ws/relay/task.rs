@@ -23,9 +23,8 @@ use crate::ws::outbox::{Outbox, frame};
 const UNANSWERED: usize = 4096;
 /// Bytes that wait to leave, beyond which no more are added.
 const WAITING_BYTES: usize = 256 * 1024;
-/// How long the owner may take to let this hub in.
-const AUTH_TIMEOUT: Duration = Duration::from_secs(5);
-/// The owner is asked whether it is there this often in its time to live.
+/// The owner is asked whether it is there this often in its time to live, and has as long to let this hub in: one that
+/// is stopped still takes connections.
 const PINGS_PER_TTL: u32 = 3;
 
 struct Task {
@@ -64,10 +63,14 @@ pub async fn open(
     batches: Batches,
     url: &str,
 ) -> Result<Arc<Link>, String> {
-    let mut wire = peers.dial(url).await.map_err(|error| error.to_string())?;
+    let patience = hub.bus.hub_ttl().unwrap_or(prom_engine::limits::HUB_TTL);
     let auth = peers.auth_frame(batches).map_err(|error| error.to_string())?;
-    let welcome = timeout(AUTH_TIMEOUT, authenticate(&mut wire, &auth)).await;
-    welcome.map_err(|_| format!("{url} did not answer AUTH"))??;
+    let dialled = timeout(patience / PINGS_PER_TTL, async {
+        let mut wire = peers.dial(url).await.map_err(|error| error.to_string())?;
+        authenticate(&mut wire, &auth).await?;
+        Ok::<_, String>(wire)
+    });
+    let wire = dialled.await.map_err(|_| "it does not answer".to_owned())??;
     let pulse = Arc::new(LinkPulse::default());
     let (link, commands) = Link::new(pulse.clone());
     let task = Task {
@@ -81,7 +84,7 @@ pub async fn open(
         gate: None,
         held: None,
         waits_since: None,
-        patience: hub.bus.hub_ttl().unwrap_or(prom_engine::limits::HUB_TTL),
+        patience,
         renew_token_at: Instant::now() + TOKEN_LIFETIME / 2,
         hub: hub.clone(),
     };
