@@ -10,6 +10,31 @@ fn event(topic: &str, number: u32) -> NewEvent {
     NewEvent::new(TopicName::parse(topic).unwrap(), json!(number))
 }
 
+#[tokio::test(start_paused = true)]
+async fn events_that_come_one_by_one_go_to_each_subscriber_in_turn() {
+    let bus = bus().await;
+    bus.publish("numbers", json!(0)).await.unwrap();
+    let mut subscribers = Vec::new();
+    for _ in 0..3 {
+        subscribers.push(bus.subscribe("numbers", "g").start().await.unwrap());
+    }
+    let mut got = [0; 3];
+    for number in 1..=30 {
+        bus.publish("numbers", json!(number)).await.unwrap();
+        let taken = until_taken(&mut subscribers).await;
+        got[taken] += 1;
+    }
+    assert_eq!(got, [10, 10, 10]);
+}
+
+/// Whoever gets the next event, acked.
+async fn until_taken(subscribers: &mut [prom_engine::Subscription]) -> usize {
+    let waiting = subscribers.iter_mut().map(|subscriber| Box::pin(subscriber.next()));
+    let (delivery, taken, _) = soon(futures::future::select_all(waiting)).await;
+    soon(delivery.unwrap().ack()).await.unwrap();
+    taken
+}
+
 #[tokio::test]
 async fn one_refused_publish_does_not_hold_up_the_others() {
     let bus = bus().await;

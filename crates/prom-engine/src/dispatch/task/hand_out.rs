@@ -15,6 +15,13 @@ use crate::outlet::Outlet;
 /// Rounds before requests and deadlines are looked at again.
 const ROUNDS: usize = 8;
 
+/// What a subscriber got of what it had room for.
+enum Served {
+    Nothing,
+    Some,
+    AsMuchAsAsked,
+}
+
 impl Task {
     /// Looks ahead and serves everybody in turn, for some rounds. `Busy` if more may be found at once.
     pub(super) async fn hand_out(&mut self) -> Pace {
@@ -31,47 +38,54 @@ impl Task {
         Pace::Busy
     }
 
-    /// One batch for everybody who has room.
+    /// One batch for everybody who has room, beginning behind the one who got something last: where events
+    /// come one by one, each goes to another.
     async fn serve_all(&mut self) -> Pace {
         let mut pace = Pace::Idle;
-        for _ in 0..self.seats.len() {
-            self.turn = (self.turn + 1) % self.seats.len();
-            let outlet = self.seats[self.turn].outlet.clone();
-            if self.serve(&outlet).await == Pace::Busy {
-                pace = Pace::Busy;
+        let (begin, seats) = (self.turn, self.seats.len());
+        for next in (1..=seats).map(|step| (begin + step) % seats) {
+            let outlet = self.seats[next].outlet.clone();
+            match self.serve(&outlet).await {
+                Served::Nothing => {}
+                Served::Some => self.turn = next,
+                Served::AsMuchAsAsked => {
+                    self.turn = next;
+                    pace = Pace::Busy;
+                }
             }
         }
         pace
     }
 
     /// Leases one batch to a subscriber and hands it over.
-    async fn serve(&mut self, outlet: &Arc<Outlet>) -> Pace {
+    async fn serve(&mut self, outlet: &Arc<Outlet>) -> Served {
         let now = self.now();
         if outlet.is_paused() || self.reads.must_wait() {
             // Others of this subscriber's dispatchers must not wait for this one.
             outlet.give_back(&self.wake, 0);
-            return Pace::Idle;
+            return Served::Nothing;
         }
         let granted = outlet.reserve(&self.wake, outlet.taste.batch_size);
         if granted == 0 {
-            return Pace::Idle;
+            return Served::Nothing;
         }
         let mut leased = std::mem::take(&mut self.leased);
         self.machine.lease(now, outlet.id, granted, &mut leased);
         if leased.len() < granted {
             outlet.give_back(&self.wake, granted - leased.len());
         }
-        let filled = leased.len() == granted;
+        let served = match leased.len() {
+            0 => Served::Nothing,
+            all if all == granted => Served::AsMuchAsAsked,
+            _ => Served::Some,
+        };
         if let Some(first) = leased.first() {
             self.hand_overs.note(first.lease, now);
             self.deliver(outlet, &leased).await;
         }
         leased.clear();
         self.leased = leased;
-        match filled {
-            true => Pace::Busy,
-            false => Pace::Idle,
-        }
+        served
     }
 
     async fn deliver(&mut self, outlet: &Arc<Outlet>, leased: &[Leased]) {
