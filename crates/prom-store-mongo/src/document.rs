@@ -167,7 +167,7 @@ pub async fn documents(
     found.iter().map(|found| read(collection, found)).collect()
 }
 
-fn read(collection: &str, found: &RawDocument) -> Result<Document, StoreError> {
+pub fn read(collection: &str, found: &RawDocument) -> Result<Document, StoreError> {
     let key = found.get_str("_id").ok().map(str::to_owned);
     let parts = key.zip(revision(found)).zip(DocumentValue::read(found).ok());
     let ((key, revision), value) =

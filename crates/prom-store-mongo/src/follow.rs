@@ -2,7 +2,7 @@
 //!
 //! It wakes readers and brings the batches along, so that dispatchers near the head ask the database nothing.
 //! Batches of this hub are not in it: it knows them. Documents of the collections that hubs tell each other of are
-//! named to whoever listens. A stream that breaks goes on where it stopped; if that place is gone, the head of every
+//! handed to whoever listens. A stream that breaks goes on where it stopped; if that place is gone, the head of every
 //! log in use is read again before it goes on, and listeners are told to look at all documents.
 
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use prom_types::TopicName;
 
 use crate::codec::{Batch, BatchHead};
 use crate::commit::take_in_read;
-use crate::fault;
 use crate::latest::fill_soon;
 use crate::log::reload;
 use crate::shared::{Backoff, Shared};
+use crate::{document, fault};
 
 /// The server answers an idle stream after so long; nothing else happens meanwhile.
 const AWAIT: std::time::Duration = std::time::Duration::from_secs(10);
@@ -161,7 +161,13 @@ fn tell_of_document(shared: &Shared, change: &RawDocumentBuf) {
     };
     let told = shared.options.told_documents.iter();
     for collection in told.filter(|collection| shared.collections.documents_name(collection) == name) {
-        shared.listeners.tell(collection, DocumentNews::Key(key.to_owned()));
+        // There is none where it was deleted, now or since.
+        let written = change.get_document("fullDocument").ok();
+        match written.map(|written| document::read(collection, written)).transpose() {
+            Ok(Some(document)) => shared.listeners.tell(collection, DocumentNews::Written(document)),
+            Ok(None) => shared.listeners.tell(collection, DocumentNews::Deleted(key.to_owned())),
+            Err(error) => tracing::error!(%error, "a document in the change stream is left out"),
+        }
     }
 }
 

@@ -1,23 +1,25 @@
 //! Hearing of documents that somebody wrote, without asking again and again.
 //!
-//! News are short: which key of which collection. Whoever falls behind is told to look at all of it, so
-//! that nothing waits in memory for slow listeners.
+//! News bring the document along, so that nobody has to ask for it. Few of them wait for slow listeners:
+//! whoever falls behind is told to look at the whole collection.
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use crate::StoreError;
+use crate::{Document, StoreError};
 
 /// News that wait for a listener; one that is further behind looks at the whole collection.
 const WAITING_NEWS: usize = 256;
 
-/// What a listener has to look at.
+/// What happened to a collection, perhaps by this process itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentNews {
-    /// This document was written or deleted, perhaps by this process itself.
-    Key(String),
-    /// Any document of the collection may have changed.
+    /// A document as it was written, or as it became since.
+    Written(Document),
+    /// The document of this key is gone.
+    Deleted(String),
+    /// Any document of the collection may have changed: look at all of them.
     Any,
 }
 
@@ -85,10 +87,10 @@ mod tests {
         let listeners = DocumentListeners::default();
         let mut watch = listeners.watch("topics");
         for key in 0..=WAITING_NEWS {
-            listeners.tell("topics", DocumentNews::Key(key.to_string()));
+            listeners.tell("topics", DocumentNews::Deleted(key.to_string()));
         }
         assert_eq!(watch.next().await.unwrap(), DocumentNews::Any);
-        assert_eq!(watch.next().await.unwrap(), DocumentNews::Key("1".to_owned()));
+        assert_eq!(watch.next().await.unwrap(), DocumentNews::Deleted("1".to_owned()));
         listeners.close();
         let last = std::iter::from_fn(|| Some(watch.0.try_recv())).take_while(Result::is_ok).count();
         assert_eq!(last, WAITING_NEWS - 1, "what was told before the end is still heard");

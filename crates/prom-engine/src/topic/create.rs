@@ -1,7 +1,7 @@
 //! Making topics, changing them, listing them.
 
 use hashbrown::HashMap;
-use prom_store::{Bounds, LogName};
+use prom_store::{Bounds, LogName, StoreError};
 use prom_types::TopicName;
 
 use super::{COLLECTION, Refused, Topic, TopicSettings};
@@ -58,14 +58,17 @@ impl Bus {
         made.await.unwrap_or(Err(Error::Closed))
     }
 
-    /// Checks against what is stored and writes only if that is still so, again while others are faster.
+    /// Checks against what is there and writes only if that is still so, again while others are faster.
     async fn make_topic(&self, settings: TopicSettings) -> Result<(), Error> {
         let core = self.core();
         for _ in 0..CONTENTION_TRIES {
-            let before = core.topics.learn(&*core.store, &settings.name).await?;
+            let before = match core.topics.others_write() {
+                true => core.topics.learn(&*core.store, &settings.name).await?,
+                false => core.topics.get(&settings.name),
+            };
             let mut audit = None;
             if let Some(before) = &before {
-                if before.settings == settings {
+                if before.settings == settings && before.is_stored() {
                     return Ok(());
                 }
                 self.check_topic_change(before, &settings).await?;
@@ -75,11 +78,10 @@ impl Bus {
                 }
             }
             let checked_at = before.map_or(0, |before| before.revision());
-            let Err(error) = core.topics.put(&*core.store, settings.clone(), checked_at, audit).await else {
-                return Ok(());
-            };
-            if core.topics.learn_from(&*core.store, &error).await? == Refused::Otherwise {
-                return Err(error.into());
+            match core.topics.put(&*core.store, settings.clone(), checked_at, audit).await {
+                Err(Error::Store(StoreError::Commit(refusal)))
+                    if core.topics.learn_from(&*core.store, &refusal).await? == Refused::ForATopic => {}
+                answer => return answer,
             }
         }
         Err(Error::Contended { what: format!("topic {}", settings.name) })

@@ -2,7 +2,7 @@
 //! change.
 //!
 //! ```text
-//!   another hub ─▶ document ─▶ news ─▶ read it ─▶ the registry ─▶ subscriptions attach, publishes go by it
+//!   another hub ─▶ document ─▶ news ─▶ the registry ─▶ subscriptions attach, publishes go by it
 //! ```
 //!
 //! Whoever asks for a topic that is not known here does not wait for the news: the store is asked once.
@@ -139,18 +139,16 @@ async fn take_in_news(core: &Core, mut told: DocumentNews) {
 
 async fn read_news(core: &Core, told: &DocumentNews) -> Result<(), Error> {
     let unreadable = |error: Error| match error {
-        Error::Document { .. } | Error::Invalid(_) => {
+        Error::Document { .. } => {
             tracing::error!(%error, "a topic of another hub is left out");
             Ok(())
         }
         other => Err(other),
     };
     match told {
+        DocumentNews::Written(document) => core.topics.take_in(document).map(drop).or_else(unreadable),
         DocumentNews::Any => core.topics.learn_all(&*core.store, unreadable).await,
-        DocumentNews::Key(name) => {
-            let name = TopicName::parse(name).map_err(Error::from);
-            let learned = async { core.topics.learn(&*core.store, &name?).await };
-            learned.await.map(drop).or_else(unreadable)
-        }
+        // Topics are never deleted.
+        DocumentNews::Deleted(_) => Ok(()),
     }
 }

@@ -4,11 +4,14 @@
 //! it carries its document until one of them is durable. So the first events and the topic come into
 //! being together, and publishers that race agree on one set of settings.
 //!
-//! A proposal is stored only where there is no such topic, or the very same one. If it turns out that
-//! another process made it otherwise, or that somebody changed it meanwhile, the commit is refused whole,
-//! the registry takes over what is stored, and the publish is admitted anew ([`super::Committing`]).
-//! A change of settings goes by the revision it was checked against. The registry itself only ever moves
-//! on to higher revisions.
+//! Such commits are handed to the store under the registry's read lock and changes of settings under
+//! its write lock: as long as nobody else writes to the store, what the registry says at that moment is
+//! what will be stored.
+//!
+//! Where others write too, that is only a guess. A proposal is stored only where there is no such topic, or
+//! the very same one, and a change of settings only at the revision it was checked against. If a guess was
+//! wrong, the commit is refused whole, the registry takes over what is stored, and the publish is admitted
+//! anew ([`super::Committing`]). What is taken over never goes back to a lower revision.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +25,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::{COLLECTION, KeyProgram, TopicSettings};
+use crate::Error;
 use crate::admit::Admitted;
 use crate::meters::TopicMeter;
 
@@ -203,14 +207,15 @@ impl Topics {
         if topics.iter().all(|topic| topic.is_stored()) {
             return store.commit(commit);
         }
+        let known = self.known.read();
         for topic in topics.iter().filter(|topic| !topic.is_stored()) {
-            // Its events were admitted under a proposal that may have been overtaken since.
-            let current = self.get(topic.name());
-            let current = current.as_ref().unwrap_or(topic);
-            let written = match (current.settings == topic.settings, current.is_stored()) {
-                (true, true) => Ok(()),
-                (true, false) => current.write_into(&mut commit, Expect::AbsentOrSame),
-                (false, _) => Err(current.conflict()),
+            // It may have been changed since the caller looked it up.
+            let current = known.by_name.get(topic.name()).unwrap_or(topic);
+            let is_overtaken = self.writers == Writers::Others && current.settings != topic.settings;
+            let written = match (is_overtaken, current.is_stored()) {
+                (true, _) => Err(current.conflict()),
+                (false, true) => Ok(()),
+                (false, false) => current.write_into(&mut commit, Expect::AbsentOrSame),
             };
             if let Err(error) = written {
                 return PendingCommit::known(Err(error));
@@ -227,28 +232,66 @@ impl Topics {
         }
     }
 
-    /// Makes a topic or changes it, if its document is at the revision that the change was checked against
-    /// (0 where there was none). An audit event becomes durable with the change.
+    /// Makes a topic or changes it; the caller has checked that the change is allowed, where others write
+    /// too against the document at this revision (0 where there was none). An audit event becomes durable
+    /// with the change.
     pub async fn put(
         &self,
         store: &dyn Store,
         settings: TopicSettings,
         checked_at: u64,
         audit: Option<Admitted>,
-    ) -> Result<(), CommitError> {
-        let mut commit = Commit::default();
-        let proposal = Topic::new(settings, 0, self.runtime.clone());
-        proposal.write_into(&mut commit, Expect::Revision(checked_at))?;
-        let trail = audit.map(|Admitted { topic, append, .. }| {
-            commit.appends.push(append);
-            topic
-        });
-        let committed = self.commit(store, commit, trail.as_slice()).await?;
-        if let Some(trail) = trail {
-            trail.committed(&committed.stored);
+    ) -> Result<(), Error> {
+        let expect = match self.writers {
+            Writers::OnlyUs => Expect::Anything,
+            Writers::Others => Expect::Revision(checked_at),
+        };
+        let mut topic = Topic::new(settings, 0, self.runtime.clone());
+        let mut trailed = None;
+        let (pending, topic, before) = {
+            let mut known = self.known.write();
+            let before = known.by_name.get(topic.name()).cloned();
+            if let Some(before) = &before {
+                before.settings.check_change(&topic.settings)?;
+                topic.meter = before.meter.clone();
+            }
+            let topic = Arc::new(topic);
+            let mut commit = Commit::default();
+            topic.write_into(&mut commit, expect)?;
+            if let Some(Admitted { topic: trail, append, .. }) = audit {
+                // It may have been made since the event was admitted.
+                let current = known.by_name.get(trail.name()).unwrap_or(&trail);
+                if !current.is_stored() {
+                    current.write_into(&mut commit, Expect::AbsentOrSame)?;
+                }
+                commit.appends.push(append);
+                trailed = Some(trail);
+            }
+            known.set(topic.clone());
+            (store.commit(commit), topic, before)
+        };
+        let result = pending.await;
+        match &result {
+            Ok(committed) => {
+                self.is_put(topic, checked_at + 1);
+                if let Some(trail) = trailed {
+                    trail.committed(&committed.stored);
+                }
+            }
+            Err(_) => self.known.write().put_back(&topic, before),
         }
-        self.take_over(proposal.settings, checked_at + 1);
-        Ok(())
+        Ok(result.map(drop)?)
+    }
+
+    /// A change is durable. Older news may have come in between.
+    fn is_put(&self, topic: Arc<Topic>, revision: u64) {
+        let mut known = self.known.write();
+        topic.revision.fetch_max(revision, Ordering::Relaxed);
+        let current = known.by_name.get(topic.name());
+        if current.is_none_or(|current| current.is_stored() && current.revision() < revision) {
+            known.set(topic);
+        }
+        self.grown.send_replace(known.history.len());
     }
 }
 
@@ -278,6 +321,18 @@ impl Known {
     fn set(&mut self, topic: Arc<Topic>) {
         self.history.push(topic.name().clone());
         self.by_name.insert(topic.name().clone(), topic);
+    }
+
+    /// A change could not be stored: what was there before holds again, unless others went on.
+    fn put_back(&mut self, failed: &Arc<Topic>, before: Option<Arc<Topic>>) {
+        let current = self.by_name.get(failed.name());
+        if current.is_none_or(|current| !Arc::ptr_eq(current, failed)) {
+            return;
+        }
+        match before {
+            Some(before) => self.by_name.insert(failed.name().clone(), before),
+            None => self.by_name.remove(failed.name()),
+        };
     }
 }
 

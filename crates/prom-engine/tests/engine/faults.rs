@@ -41,6 +41,8 @@ pub struct Faults {
     /// Commits that carried the document of a topic.
     pub topic_documents: usize,
     settlements_tried: usize,
+    /// Commits whose events were said to stand each for itself.
+    pub each: usize,
     /// Others are said to write too; news of it never come.
     pub is_shared: bool,
 }
@@ -114,6 +116,11 @@ impl Store for Stubborn {
             }));
         }
         self.inner.commit(commit)
+    }
+
+    fn commit_each(&self, commit: Commit) -> PendingCommit {
+        self.faults.lock().each += 1;
+        self.commit(commit)
     }
 
     fn durability(&self) -> Durability {

@@ -32,7 +32,8 @@ async fn stored(bus: &Bus, topic: &str) -> u64 {
 
 /// Two buses that hear nothing of each other.
 async fn deaf() -> (Bus, Bus) {
-    let (_, world) = Stubborn::new();
+    let (store, world) = Stubborn::new();
+    store.set(|faults| faults.is_shared = true);
     (world.bus().await, world.bus().await)
 }
 
@@ -74,6 +75,7 @@ async fn a_publish_that_took_its_topic_for_a_new_one_goes_where_the_real_one_say
 async fn a_publisher_that_walks_away_has_published_also_under_a_wrong_guess() {
     for is_gathered in [false, true] {
         let (store, world) = Stubborn::new();
+        store.set(|faults| faults.is_shared = true);
         let (one, other) = (world.bus().await, world.bus().await);
         one.create_topic(orders().partitions(4)).await.unwrap();
         store.hold();

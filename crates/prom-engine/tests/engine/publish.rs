@@ -213,3 +213,16 @@ async fn a_publish_that_fails_after_the_publisher_left_counts_for_nothing() {
     publish_numbers(&bus, "a", 0..1).await;
     assert_eq!(published(&bus), 2);
 }
+
+#[tokio::test]
+async fn only_what_is_no_batch_may_be_stored_piece_by_piece() {
+    let (store, world) = Stubborn::new();
+    let bus = world.bus().await;
+    let events = || vec![event("a", json!(1)), event("b", json!(2))];
+    for _ in 0..2 {
+        bus.publish_batch(events()).await.unwrap();
+    }
+    assert_eq!(store.faults.lock().each, 0);
+    bus.publish_many(events()).await;
+    assert_eq!(store.faults.lock().each, 1);
+}

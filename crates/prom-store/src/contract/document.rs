@@ -2,7 +2,7 @@
 
 use super::Harness;
 use super::scene::{Draft, Scene, Verdict, WAKE_DEADLINE, log};
-use crate::{Bounds, Commit, CommitError, DocumentNews, DocumentWrite, Expect, StoreError};
+use crate::{Bounds, Commit, CommitError, Document, DocumentNews, DocumentWrite, Expect, StoreError};
 
 async fn write(scene: &Scene<'_>, write: DocumentWrite) -> Result<(), CommitError> {
     scene.commit(Commit::document(write)).await.map(|_| ())
@@ -168,17 +168,21 @@ pub async fn a_listener_hears_of_every_write_where_others_may_write(harness: &dy
     };
     write(&scene, DocumentWrite::put("groups", "not asked for", "1")).await?;
     write(&scene, DocumentWrite::put("topics", "alone", "1")).await?;
+    write(&scene, DocumentWrite::put("topics", "alone", "1")).await?;
     let with_event = Commit {
         appends: [Draft::unnamed().for_log(&log("orders")?)?].into_iter().collect(),
         documents: vec![DocumentWrite::put("topics", "with an event", "1").expecting(Expect::AbsentOrSame)],
         ..Commit::default()
     };
     scene.commit(with_event).await?;
-    write(&scene, DocumentWrite::delete("topics", "alone")).await?;
-    for key in ["alone", "with an event", "alone"] {
-        let news = tokio::time::timeout(WAKE_DEADLINE, watch.next()).await??;
-        assert_eq!(news, DocumentNews::Key(key.to_owned()));
+    let written =
+        |key: &str, revision| DocumentNews::Written(Document { key: key.to_owned(), value: "1".into(), revision });
+    for expected in [written("alone", 1), written("alone", 2), written("with an event", 1)] {
+        assert_eq!(tokio::time::timeout(WAKE_DEADLINE, watch.next()).await??, expected);
     }
+    write(&scene, DocumentWrite::delete("topics", "alone")).await?;
+    let news = tokio::time::timeout(WAKE_DEADLINE, watch.next()).await??;
+    assert_eq!(news, DocumentNews::Deleted("alone".to_owned()));
     scene.store.close().await?;
     let ended = tokio::time::timeout(WAKE_DEADLINE, watch.next()).await?;
     assert!(matches!(ended, Err(StoreError::Closed)), "{ended:?}");

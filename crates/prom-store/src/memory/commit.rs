@@ -6,9 +6,7 @@ use prom_types::{EpochMs, EventId, Offset};
 
 use super::State;
 use super::recent_ids::Place;
-use crate::{
-    Append, Commit, CommitError, Committed, Dedupe, DocumentNews, LogName, LogOptions, Outcome, Record, Stored,
-};
+use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored};
 
 /// What an append comes to.
 struct Placed {
@@ -45,9 +43,9 @@ impl State {
             self.cursors.apply(name, change);
         }
         for write in commit.documents {
-            let (collection, key) = (write.collection.clone(), write.key.clone());
-            if self.documents.apply(write) {
-                self.listeners.tell(&collection, DocumentNews::Key(key));
+            let collection = write.collection.clone();
+            if let Some(news) = self.documents.apply(write) {
+                self.listeners.tell(&collection, news);
             }
         }
         Ok(committed)

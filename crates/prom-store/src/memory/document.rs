@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use hashbrown::HashMap;
 
 use super::MemoryStore;
-use crate::{CommitError, Document, DocumentWatch, DocumentWrite, Documents, Standing, StoreError};
+use crate::{CommitError, Document, DocumentNews, DocumentWatch, DocumentWrite, Documents, Standing, StoreError};
 
 #[derive(Default)]
 pub(super) struct DocumentTable(BTreeMap<String, BTreeMap<String, Document>>);
@@ -27,21 +27,21 @@ impl DocumentTable {
         Ok(())
     }
 
-    /// Makes a write that was checked; false if it left the document as it was.
-    pub fn apply(&mut self, write: DocumentWrite) -> bool {
-        let Ok(Some(next)) = write.onto(&self.standing(&write.collection, &write.key)) else {
-            return false;
-        };
+    /// Makes a write that was checked. What there is to tell of it; nothing if it left the document as it was.
+    pub fn apply(&mut self, write: DocumentWrite) -> Option<DocumentNews> {
+        let next = write.onto(&self.standing(&write.collection, &write.key)).ok()??;
         if let Some(value) = next.value {
             let document = Document { key: write.key.clone(), value, revision: next.revision };
-            self.0.entry(write.collection).or_default().insert(write.key, document);
-        } else if let Some(collection) = self.0.get_mut(&write.collection) {
+            self.0.entry(write.collection).or_default().insert(write.key, document.clone());
+            return Some(DocumentNews::Written(document));
+        }
+        if let Some(collection) = self.0.get_mut(&write.collection) {
             collection.remove(&write.key);
             if collection.is_empty() {
                 self.0.remove(&write.collection);
             }
         }
-        true
+        Some(DocumentNews::Deleted(write.key))
     }
 
     fn get(&self, collection: &str, key: &str) -> Option<&Document> {
