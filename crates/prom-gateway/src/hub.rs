@@ -28,6 +28,8 @@ pub struct Hub {
     /// Sockets that are open, WebSocket and HTTP alike.
     pub(crate) sockets: AtomicUsize,
     pub(crate) websockets: AtomicUsize,
+    /// Connections to other hubs, for clients whose groups those serve.
+    pub(crate) links: AtomicUsize,
     /// True once every connection has to end.
     pub(crate) stopping: watch::Sender<bool>,
     next_connection: AtomicU64,
@@ -64,6 +66,7 @@ impl Hub {
             peers,
             sockets: AtomicUsize::new(0),
             websockets: AtomicUsize::new(0),
+            links: AtomicUsize::new(0),
             stopping: watch::Sender::new(false),
             next_connection: AtomicU64::new(1),
         })

@@ -25,6 +25,16 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| printable(cell)).collect());
     }
 
+    /// Leaves a column out that has nothing to say.
+    pub fn without_if_empty(mut self, column: &str) -> Self {
+        let at = self.columns.iter().position(|(name, _)| *name == column);
+        if let Some(at) = at.filter(|at| self.rows.iter().all(|row| row[*at].is_empty())) {
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+        self
+    }
+
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

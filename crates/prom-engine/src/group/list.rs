@@ -19,6 +19,8 @@ pub struct GroupInfo {
     pub last_used_ts: EpochMs,
     /// Subscribers in this process.
     pub subscribers: usize,
+    /// Where the hub is that serves it, among several.
+    pub served_by: Option<String>,
 }
 
 /// What a group subscribes to in one go, and the options agreed on.
@@ -31,6 +33,7 @@ pub struct GroupSubscription {
 impl Bus {
     /// All groups, by name.
     pub async fn groups(&self) -> Result<Vec<GroupInfo>, Error> {
+        let mut owners = self.core().owners().await?;
         let mut groups = Vec::new();
         let mut after: Option<String> = None;
         loop {
@@ -41,7 +44,8 @@ impl Bus {
             after = Some(last.key.clone());
             for document in page {
                 let group = GroupDocument::parse(&document.key, &document.value)?;
-                groups.push(self.info(GroupName::parse(&document.key)?, group));
+                let served_by = owners.remove(&document.key);
+                groups.push(GroupInfo { served_by, ..self.info(GroupName::parse(&document.key)?, group) });
             }
         }
     }
@@ -68,6 +72,7 @@ impl Bus {
             subscriptions: group.subscriptions.into_iter().map(subscription).collect(),
             created_ts: group.created_ts,
             last_used_ts: group.last_used_ts,
+            served_by: None,
             name,
         }
     }

@@ -15,6 +15,8 @@ pub struct MetersSnapshot {
     pub groups: Vec<GroupMeters>,
     /// By topic, then group: those whose partitions have owners.
     pub owners: Vec<OwnerMeters>,
+    /// Groups that this hub serves; `None` where it has its store to itself.
+    pub groups_served: Option<u64>,
     pub store: StoreMeters,
 }
 
@@ -99,7 +101,8 @@ impl Bus {
         let mut owners: Vec<OwnerMeters> =
             owned.map(|(topic, group, owners)| OwnerMeters { topic, group, owners }).collect();
         owners.sort_unstable_by(|a, b| (&a.topic, &a.group).cmp(&(&b.topic, &b.group)));
-        MetersSnapshot { topics, groups, owners, store: core.store.meters() }
+        let groups_served = core.groups_owned().map(|groups| groups as u64);
+        MetersSnapshot { topics, groups, owners, groups_served, store: core.store.meters() }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Who owns a group, as it is stored.
 
+use hashbrown::HashMap;
 use prom_store::{DocumentWrite, Expect, Store};
 use prom_types::GroupName;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::limits::DOCUMENTS_AT_ONCE;
 
 /// Where owners are kept, one document per group.
 const COLLECTION: &str = "owners";
@@ -25,6 +27,25 @@ pub(super) async fn read(store: &dyn Store, group: &GroupName) -> Result<Option<
     match serde_json::from_slice(&document.value) {
         Ok(owner) => Ok(Some((owner, document.revision))),
         Err(error) => Err(unreadable(group, &error)),
+    }
+}
+
+/// Where the owner of each group is reached, by the name of the group.
+pub(super) async fn all(store: &dyn Store) -> Result<HashMap<String, String>, Error> {
+    let mut owners = HashMap::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = store.documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+        let Some(last) = page.last() else {
+            return Ok(owners);
+        };
+        after = Some(last.key.clone());
+        for document in page {
+            // One that cannot be read is told when its group is asked for.
+            if let Ok(owner) = serde_json::from_slice::<OwnerDocument>(&document.value) {
+                owners.insert(document.key, owner.url);
+            }
+        }
     }
 }
 

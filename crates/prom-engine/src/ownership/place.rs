@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hashbrown::HashMap;
 use prom_store::{Commit, CommitError, Expect, Store};
 use prom_types::GroupName;
 
@@ -47,6 +48,19 @@ impl Core {
             Some(ownership) => ownership.take(self, group).await,
             None => Ok(()),
         }
+    }
+
+    /// Which hub serves each group, by the name of the group; empty where there is only one.
+    pub async fn owners(&self) -> Result<HashMap<String, String>, Error> {
+        match &self.ownership {
+            Some(_) => document::all(&*self.store).await,
+            None => Ok(HashMap::new()),
+        }
+    }
+
+    /// How many groups this hub serves; `None` where there is only one hub.
+    pub fn groups_owned(&self) -> Option<usize> {
+        self.ownership.as_ref().map(|ownership| ownership.state.lock().owned.len())
     }
 
     /// Refuses what only the owner can do or knows, where that is another hub.

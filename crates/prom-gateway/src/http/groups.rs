@@ -30,8 +30,11 @@ pub(crate) struct GroupView {
     created_ts: i64,
     /// Kept up to date only where the group can expire.
     last_used_ts: i64,
-    /// Subscribers that are connected.
+    /// Subscribers that the asked hub serves; the hub in `servedBy` knows all of them.
     subscribers: usize,
+    /// Where the hub is that serves the group, among several on one store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    served_by: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -131,6 +134,7 @@ impl GroupView {
             created_ts: info.created_ts,
             last_used_ts: info.last_used_ts,
             subscribers: info.subscribers,
+            served_by: info.served_by,
         }
     }
 }

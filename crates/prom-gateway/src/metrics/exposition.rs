@@ -1,5 +1,7 @@
 //! The text that Prometheus scrapes. Names and labels are a promise to whoever has a dashboard.
 
+use std::sync::atomic::Ordering;
+
 use prom_engine::{GroupMeters, Lag, MetersSnapshot, OwnerMeters};
 use prom_store::HistogramSnapshot;
 use prometheus::core::Collector;
@@ -16,6 +18,7 @@ pub(crate) fn exposition(hub: &Hub, lags: &[Lag]) -> Result<String, Error> {
     let mut families: Vec<MetricFamily> = events(&meters).collect();
     families.extend(durations(&meters));
     families.extend(hub_state(hub, &meters, lags));
+    families.extend(company(hub, &meters));
     families.extend(owners(&meters));
     families.extend(ProcessCollector::for_self().collect());
     TextEncoder::new().encode_to_string(&families)
@@ -73,6 +76,23 @@ fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[Lag]) -> impl Iterator<
         gauges("consumer_lag_events", "Retained events that a group has not settled.", lags.iter().map(lag)),
         gauges("ws_connections", "Open WebSocket connections.", [(Vec::new(), connections)].into_iter()),
         gauges("ws_inflight", "Events leased to subscribers that are connected by WebSocket.", in_flight()),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Among several hubs on one store.
+fn company(hub: &Hub, meters: &MetersSnapshot) -> impl Iterator<Item = MetricFamily> + use<> {
+    let links = u64::try_from(hub.links.load(Ordering::Relaxed)).unwrap_or(u64::MAX);
+    let links = hub.peers.as_ref().map(|_| (Vec::new(), links));
+    let served = meters.groups_served.map(|groups| (Vec::new(), groups));
+    [
+        gauges("hub_groups_served", "Groups that this hub serves, of all on the store.", served.into_iter()),
+        gauges(
+            "hub_links",
+            "Connections to other hubs that serve groups of clients connected here.",
+            links.into_iter(),
+        ),
     ]
     .into_iter()
     .flatten()

@@ -69,6 +69,8 @@ struct Group {
     subscriptions: Vec<Subscription>,
     created_ts: EpochMs,
     subscribers: u64,
+    /// Among several hubs.
+    served_by: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -130,22 +132,30 @@ fn list(context: &Context, groups: &[Group]) -> Outcome {
         ("GROUP", Align::Left),
         ("SUBSCRIBERS", Align::Right),
         ("MADE", Align::Right),
+        ("SERVED BY", Align::Left),
         ("READS", Align::Left),
     ]);
     for group in groups {
         let topics: Vec<&str> =
             group.subscriptions.iter().flat_map(|subscription| &subscription.topics).map(String::as_str).collect();
-        table.row([group.group.clone(), group.subscribers.to_string(), age(group.created_ts), topics.join(", ")]);
+        table.row([
+            group.group.clone(),
+            group.subscribers.to_string(),
+            age(group.created_ts),
+            group.served_by.clone().unwrap_or_default(),
+            topics.join(", "),
+        ]);
     }
     match table.is_empty() {
         true => context.output.line("no groups yet; `prom sub hello --group mine` makes one"),
-        false => context.output.table(&table),
+        false => context.output.table(&table.without_if_empty("SERVED BY")),
     }
 }
 
 fn show(context: &Context, group: &Group) -> Outcome {
     let name = context.output.style.bold(&group.group);
-    context.output.line(format!("{name}: {} subscribers, made {}", group.subscribers, age(group.created_ts)))?;
+    let by = group.served_by.as_ref().map_or_else(String::new, |hub| format!(", served by {hub}"));
+    context.output.line(format!("{name}: {} subscribers, made {}{by}", group.subscribers, age(group.created_ts)))?;
     let mut table = Table::new([
         ("READS", Align::Left),
         ("BEGAN", Align::Left),

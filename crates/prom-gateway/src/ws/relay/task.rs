@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -90,7 +91,10 @@ pub async fn open(
     };
     let url = url.to_owned();
     tokio::spawn(async move {
+        let hub = task.hub.clone();
+        hub.links.fetch_add(1, Ordering::Relaxed);
         let why = task.run().await;
+        hub.links.fetch_sub(1, Ordering::Relaxed);
         tracing::debug!(url, why, "a link to another hub ends");
     });
     Ok(Arc::new(link))
