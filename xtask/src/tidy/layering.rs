@@ -14,7 +14,10 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("prom-engine", &["prom-types", "prom-transform", "prom-store"]),
     ("prom-protocol", &["prom-types"]),
     ("prom-auth", &["prom-types"]),
-    ("prom-gateway", &["prom-types", "prom-transform", "prom-store", "prom-protocol", "prom-auth", "prom-engine"]),
+    (
+        "prom-gateway",
+        &["prom-types", "prom-transform", "prom-store", "prom-protocol", "prom-auth", "prom-client", "prom-engine"],
+    ),
     ("prom-client", &["prom-types", "prom-protocol"]),
     (
         "prom-cli",
