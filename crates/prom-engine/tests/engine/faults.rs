@@ -77,7 +77,11 @@ impl Stubborn {
 
     /// Whether a commit waits.
     pub fn is_holding(&self) -> bool {
-        self.faults.lock().held.as_ref().is_some_and(|held| !held.is_empty())
+        self.commits_held() > 0
+    }
+
+    pub fn commits_held(&self) -> usize {
+        self.faults.lock().held.as_ref().map_or(0, Vec::len)
     }
 
     /// Does what waits.

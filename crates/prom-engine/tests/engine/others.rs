@@ -132,6 +132,29 @@ async fn a_change_is_checked_against_what_is_stored() {
     assert_eq!(other.publish("orders", json!(1)).partition(3).await.unwrap().partition, 3);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_change_that_was_overtaken_on_its_way_is_checked_again() {
+    let (store, world) = Stubborn::new();
+    store.set(|faults| faults.is_shared = true);
+    let buses = [world.bus().await, world.bus().await];
+    buses[0].create_topic(orders().partitions(2)).await.unwrap();
+    store.hold();
+    let mut under_way = Vec::new();
+    for (bus, partitions) in buses.iter().zip([8, 4]) {
+        let (bus, before) = (bus.clone(), under_way.len());
+        under_way.push(tokio::spawn(async move { bus.create_topic(orders().partitions(partitions)).await }));
+        until(async || store.commits_held() > before).await;
+    }
+    store.go_on().await;
+    let overtaken = soon(under_way.remove(1)).await.unwrap();
+    assert!(matches!(overtaken, Err(Error::TopicChange { .. })), "{overtaken:?}");
+    soon(under_way.remove(0)).await.unwrap().unwrap();
+    for bus in buses {
+        assert_eq!(bus.topics().await.unwrap()[0].settings.partitions, 8, "they were never lowered");
+        assert_eq!(bus.publish("orders", json!(1)).partition(7).await.unwrap().partition, 7);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_buses_that_raise_partitions_at_once_never_lower_them() {
     let world = World::new();
