@@ -13,7 +13,9 @@ use prom_protocol::frame::event::{EventHead, Lent};
 use prom_protocol::frame::{SubscriptionName, gap};
 
 use super::inflight::Inflight;
+use super::member::Member;
 use super::outbox::{Outbox, frame};
+use super::seat::Seat;
 use crate::Hub;
 use crate::trace::{DeliverSpan, TraceParent};
 
@@ -26,23 +28,20 @@ pub struct Pump {
     name: SubscriptionName,
     head: EventHead,
     batches: bool,
+    seat: Arc<Seat>,
     inflight: Arc<Mutex<Inflight>>,
 }
 
 impl Pump {
-    pub fn new(
-        hub: &Arc<Hub>,
-        outbox: &Arc<Outbox>,
-        name: &SubscriptionName,
-        batches: bool,
-        inflight: Arc<Mutex<Inflight>>,
-    ) -> Self {
+    pub fn new(member: &Member, inflight: Arc<Mutex<Inflight>>) -> Self {
+        let Member { hub, outbox, name, batches, seat, .. } = member;
         Self {
             hub: hub.clone(),
             outbox: outbox.clone(),
             head: EventHead::new(name),
-            batches,
+            batches: *batches,
             name: name.clone(),
+            seat: seat.clone(),
             inflight,
         }
     }
@@ -64,7 +63,7 @@ impl Pump {
             }
             let Arrivals { deliveries, gaps, assignments } = arrivals;
             if !assignments.is_empty() {
-                self.outbox.put(|out| write_assignments(out, &self.name, assignments));
+                self.outbox.put(|out| write_assignments(out, &self.name, &self.seat, assignments));
             }
             if !gaps.is_empty() {
                 self.outbox.put(|out| write_gaps(out, &self.name, gaps));
@@ -147,14 +146,18 @@ fn lent(delivery: &Delivery, left: Duration) -> Lent {
     }
 }
 
-fn write_assignments(out: &mut Vec<u8>, name: &SubscriptionName, changes: Vec<AssignmentChange>) {
+fn write_assignments(out: &mut Vec<u8>, name: &SubscriptionName, seat: &Seat, changes: Vec<AssignmentChange>) {
     for change in changes {
         frame(out, |out| match change {
             AssignmentChange::Assigned { topic, partitions } => {
-                Assignment { event_topic: topic, partitions }.write_assigned(out, name);
+                let told = Assignment { event_topic: topic, partitions };
+                seat.note_assigned(&told);
+                told.write_assigned(out, name);
             }
             AssignmentChange::Revoked { topic, partitions } => {
-                Assignment { event_topic: topic, partitions }.write_revoked(out, name);
+                let told = Assignment { event_topic: topic, partitions };
+                seat.note_revoked(&told);
+                told.write_revoked(out, name);
             }
         });
     }

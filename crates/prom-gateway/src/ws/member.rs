@@ -39,13 +39,13 @@ const LONGEST_RETRY: Duration = Duration::from_millis(500);
 const GRACE: Duration = Duration::from_secs(5);
 
 pub struct Member {
-    hub: Arc<Hub>,
-    outbox: Arc<Outbox>,
+    pub hub: Arc<Hub>,
+    pub outbox: Arc<Outbox>,
     pulse: Arc<Pulse>,
     links: Arc<Links>,
     speaker: Speaker,
-    batches: bool,
-    name: SubscriptionName,
+    pub batches: bool,
+    pub name: SubscriptionName,
     group: GroupName,
     opts: SubscribeOpts,
     pub seat: Arc<Seat>,
@@ -124,6 +124,7 @@ impl Member {
                 }
                 Left::TakenOver => {
                     self.seat.take(Place::Moving);
+                    self.tell_revoked();
                     placed = self.place_again().await;
                     may_begin = true;
                 }
@@ -136,7 +137,7 @@ impl Member {
             subscription.unsubscribe().await;
             return Left::Over;
         };
-        let pump = Pump::new(&self.hub, &self.outbox, &self.name, self.batches, inflight);
+        let pump = Pump::new(self, inflight);
         if !may_begin {
             subscription.unsubscribe().await;
             return Left::Over;
@@ -225,7 +226,7 @@ impl Member {
         let link = self.links.get(&self.hub, peers, &self.outbox, batches, (&self.group, url)).await;
         let link = link.map_err(|why| NotPlaced::Later(unreachable(url, &why)))?;
         let wish = Subscribe { name: self.name.clone(), opts: self.opts.clone() };
-        let answer = link.subscribe(self.name.clone(), text(|out| wish.write(out, None))).await;
+        let answer = link.subscribe(self.name.clone(), text(|out| wish.write(out, None)), self.seat.clone()).await;
         match answer {
             Some(Ok(subscribing)) => {
                 if self.seat.take(Place::There(link.clone())) {
@@ -243,6 +244,13 @@ impl Member {
                 _ => NotPlaced::Never(problem),
             }),
             None => Err(NotPlaced::Later(unreachable(url, "the connection broke"))),
+        }
+    }
+
+    /// Whoever serves it next begins with nothing.
+    fn tell_revoked(&self) {
+        for told in self.seat.take_assigned() {
+            self.outbox.put(|out| frame(out, |out| told.write_revoked(out, &self.name)));
         }
     }
 

@@ -1,10 +1,13 @@
 //! Where one subscription of a group is served from moment to moment: by this hub, through another one,
 //! or nowhere while it moves.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use prom_engine::SubscriptionControl;
+use prom_protocol::frame::assignment::Assignment;
+use prom_types::TopicName;
 use tokio::sync::watch;
 
 use super::inflight::Inflight;
@@ -21,6 +24,8 @@ struct State {
     place: Place,
     /// Holds wherever it is served next.
     paused: bool,
+    /// Partitions that the client was told are its own, where it asked to be told.
+    assigned: BTreeMap<TopicName, BTreeSet<u32>>,
 }
 
 #[derive(Clone)]
@@ -40,7 +45,7 @@ pub struct Local {
 
 impl Seat {
     pub fn new() -> Arc<Self> {
-        let state = State { place: Place::Moving, paused: false };
+        let state = State { place: Place::Moving, paused: false, assigned: BTreeMap::new() };
         Arc::new(Self { state: Mutex::new(state), ended: watch::Sender::new(false) })
     }
 
@@ -87,6 +92,26 @@ impl Seat {
         if let Place::Here(local) = &state.place {
             local.control.resume();
         }
+    }
+
+    /// The client was told that these are its own.
+    pub fn note_assigned(&self, told: &Assignment) {
+        let mut state = self.state.lock();
+        state.assigned.entry(told.event_topic.clone()).or_default().extend(&told.partitions);
+    }
+
+    pub fn note_revoked(&self, told: &Assignment) {
+        let mut state = self.state.lock();
+        if let Some(mine) = state.assigned.get_mut(&told.event_topic) {
+            mine.retain(|partition| !told.partitions.contains(partition));
+        }
+    }
+
+    /// What the client still takes for its own, and has to hear is not.
+    pub fn take_assigned(&self) -> Vec<Assignment> {
+        let assigned = std::mem::take(&mut self.state.lock().assigned);
+        let told = assigned.into_iter().filter(|(_, partitions)| !partitions.is_empty());
+        told.map(|(event_topic, mine)| Assignment { event_topic, partitions: mine.into_iter().collect() }).collect()
     }
 
     /// Nothing more comes, and leases go back.

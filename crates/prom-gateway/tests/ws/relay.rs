@@ -262,3 +262,76 @@ async fn questions_about_a_group_are_answered_by_the_hub_that_serves_it() {
     assert_eq!(status, 200, "{body}");
     assert_eq!(hubs.red.bus.cursor("orders", "g").await.unwrap()[0].offset, 3);
 }
+
+#[tokio::test]
+async fn when_the_serving_hub_dies_a_subscription_goes_on_and_its_client_hears_of_its_partitions() {
+    let ttl = Duration::from_secs(1);
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+    // A world of its own, which can end without a word.
+    let red_world = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let at_red = store.clone();
+    let red = red_world.spawn(async move {
+        let red = Scene::among_others(&at_red, AuthOptions::default(), ttl).await;
+        red.bus.create_topic(TopicSettings::new("orders").unwrap().partitions(4)).await.unwrap();
+        red
+    });
+    let red = red.await.unwrap();
+    let blue = Scene::among_others(&store, AuthOptions::default(), ttl).await;
+    let mut near = red.client().await;
+    near.ok(subscribe(json!({"mode": "partitioned", "memberId": "near"}))).await;
+    let mut away = blue.client().await;
+    away.ok(subscribe(json!({"mode": "partitioned", "memberId": "away", "assignments": true}))).await;
+    let told = away.frame().await;
+    assert_eq!((&told["op"], told["partitions"].as_array().unwrap().len()), (&json!("ASSIGNED"), 2), "{told}");
+    let mine = told["partitions"][0].as_u64().unwrap();
+    red.bus.publish("orders", json!("before")).partition(u32::try_from(mine).unwrap()).await.unwrap();
+    let before = away.event().await;
+    red_world.shutdown_background();
+
+    let revoked = away.frame().await;
+    assert_eq!((&revoked["op"], &revoked["partitions"]), (&json!("REVOKED"), &told["partitions"]), "{revoked}");
+    let mut all = Vec::new();
+    let again = loop {
+        match away.frame().await {
+            frame if frame["op"] == "EVENT" => break frame,
+            frame => {
+                assert_eq!(frame["op"], "ASSIGNED", "{frame}");
+                all.extend(frame["partitions"].as_array().unwrap().iter().filter_map(Value::as_u64));
+            }
+        }
+    };
+    all.sort_unstable();
+    assert_eq!(all, [0, 1, 2, 3], "nobody else is left");
+    assert_eq!(again["event"]["id"], before["event"]["id"]);
+    assert_eq!(again["ctx"]["attempt"], 1, "it is nobody's failure");
+    away.ack(&again).await;
+    blue.bus.publish("orders", json!("after")).partition(3).await.unwrap();
+    assert_eq!(away.take_acked(1).await, [json!("after")]);
+    assert_eq!(blue.bus.lag("orders", "g").await.unwrap().lag_events, 0);
+}
+
+#[tokio::test]
+async fn a_paused_subscription_stays_paused_wherever_it_moves_and_one_that_leaves_meanwhile_is_gone() {
+    let ttl = Duration::from_secs(1);
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+    let red_world = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let at_red = store.clone();
+    let red = red_world.spawn(async move { Scene::among_others(&at_red, AuthOptions::default(), ttl).await });
+    let red = red.await.unwrap();
+    let blue = Scene::among_others(&store, AuthOptions::default(), ttl).await;
+    red.client().await.ok(subscribe(json!({}))).await;
+    let (mut paused, mut leaving) = (blue.client().await, blue.client().await);
+    paused.ok(subscribe(json!({}))).await;
+    paused.ok(frame("PAUSE")).await;
+    leaving.ok(subscribe(json!({}))).await;
+    red_world.shutdown_background();
+    leaving.ok(frame("UNSUBSCRIBE")).await;
+    blue.bus.publish("orders", json!(1)).await.unwrap();
+    until("blue serves the group", || async {
+        let why = blue.bus.why("orders", "g").await;
+        let status = why.ok().and_then(|why| why.partitions.into_iter().next()?.status);
+        status.is_some_and(|status| (status.subscribers, status.paused_subscribers) == (1, 1))
+    })
+    .await;
+    resumed(&mut paused).await;
+}

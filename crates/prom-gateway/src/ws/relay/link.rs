@@ -40,13 +40,11 @@ impl LinkPulse {
 
 pub(super) enum Command {
     /// As the client wrote it.
-    Frame {
-        text: Bytes,
-        reply: oneshot::Sender<Reply>,
-    },
+    Frame { text: Bytes, reply: oneshot::Sender<Reply> },
     Subscribe {
         name: SubscriptionName,
         text: Bytes,
+        seat: Arc<Seat>,
         started: oneshot::Sender<Result<Subscribing, Problem>>,
     },
 }
@@ -78,9 +76,14 @@ impl Link {
     }
 
     /// `None` when the link is lost.
-    pub async fn subscribe(&self, name: SubscriptionName, text: Bytes) -> Option<Result<Subscribing, Problem>> {
+    pub async fn subscribe(
+        &self,
+        name: SubscriptionName,
+        text: Bytes,
+        seat: Arc<Seat>,
+    ) -> Option<Result<Subscribing, Problem>> {
         let (started, answer) = oneshot::channel();
-        self.commands.send(Command::Subscribe { name, text, started }).await.ok()?;
+        self.commands.send(Command::Subscribe { name, text, seat, started }).await.ok()?;
         answer.await.ok()
     }
 }

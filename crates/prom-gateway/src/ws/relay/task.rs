@@ -19,6 +19,7 @@ use crate::Hub;
 use crate::peers::{Batches, Peers, TOKEN_LIFETIME};
 use crate::ws::burst::Reply;
 use crate::ws::outbox::{Outbox, frame};
+use crate::ws::seat::Seat;
 
 /// Frames under way, beyond which no more are sent.
 const UNANSWERED: usize = 4096;
@@ -37,7 +38,7 @@ struct Task {
     pulse: Arc<LinkPulse>,
     /// In the order of the frames.
     pending: VecDeque<Pending>,
-    subscriptions: HashMap<SubscriptionName, oneshot::Sender<()>>,
+    subscriptions: HashMap<SubscriptionName, Followed>,
     /// The client has not been told yet that its subscription begins.
     gate: Option<oneshot::Receiver<()>>,
     /// Waits for room at the client.
@@ -52,8 +53,15 @@ struct Task {
 /// What a frame that was sent waits for.
 enum Pending {
     Frame(oneshot::Sender<Reply>),
-    Subscribe { name: SubscriptionName, started: oneshot::Sender<Result<Subscribing, Problem>> },
+    Subscribe { name: SubscriptionName, seat: Arc<Seat>, started: oneshot::Sender<Result<Subscribing, Problem>> },
     Token,
+}
+
+/// A subscription that the owner has taken.
+struct Followed {
+    seat: Arc<Seat>,
+    /// Used when the owner ended it.
+    over: oneshot::Sender<()>,
 }
 
 /// Connects to the owner of a group and lets the link run.
@@ -198,6 +206,7 @@ impl Task {
     fn take(&mut self, text: Bytes) -> Result<(), String> {
         let is_ok = text.starts_with(b"{\"op\":\"OK\"");
         if !is_ok && !text.starts_with(b"{\"op\":\"ERR\"") {
+            self.note(&text);
             self.held = Some(text);
             if self.outbox.has_room() {
                 self.pass_on_held();
@@ -212,12 +221,25 @@ impl Task {
             Ok(HubFrame::Err { subscription: Some(name), .. }) => {
                 // The client hears why, as it would from the owner itself.
                 self.outbox.put(|out| frame(out, |out| out.extend_from_slice(&text)));
-                if let Some(ended) = self.subscriptions.remove(&name) {
-                    let _nobody_waits = ended.send(());
+                if let Some(followed) = self.subscriptions.remove(&name) {
+                    let _nobody_waits = followed.over.send(());
                 }
                 Ok(())
             }
             _ => Err("the other hub sent an ERR that cannot be read".to_owned()),
+        }
+    }
+
+    /// What the client is told of its partitions is remembered: it has to hear of it when they are gone.
+    fn note(&self, text: &Bytes) {
+        if text.starts_with(b"{\"op\":\"EVENT") {
+            return;
+        }
+        let seat = |name: &SubscriptionName| self.subscriptions.get(name).map(|followed| &followed.seat);
+        match HubFrame::read(text.clone()) {
+            Ok(HubFrame::Assigned(name, told)) => drop(seat(&name).map(|seat| seat.note_assigned(&told))),
+            Ok(HubFrame::Revoked(name, told)) => drop(seat(&name).map(|seat| seat.note_revoked(&told))),
+            _ => {}
         }
     }
 
@@ -230,12 +252,12 @@ impl Task {
             (Pending::Token, None) => {}
             (Pending::Token, Some(problem)) => return Err(format!("the other hub refused AUTH: {}", problem.msg)),
             (Pending::Subscribe { started, .. }, Some(problem)) => drop(started.send(Err(problem))),
-            (Pending::Subscribe { name, started }, None) => {
+            (Pending::Subscribe { name, seat, started }, None) => {
                 let (begin, begun) = oneshot::channel();
                 let (over, ended) = oneshot::channel();
                 if started.send(Ok(Subscribing { begin, ended })).is_ok() {
                     self.gate = Some(begun);
-                    self.subscriptions.insert(name, over);
+                    self.subscriptions.insert(name, Followed { seat, over });
                 }
             }
         }
@@ -266,7 +288,7 @@ impl Task {
     fn send(&mut self, command: Command) -> Result<(), String> {
         let (text, pending) = match command {
             Command::Frame { text, reply } => (text, Pending::Frame(reply)),
-            Command::Subscribe { name, text, started } => (text, Pending::Subscribe { name, started }),
+            Command::Subscribe { name, text, seat, started } => (text, Pending::Subscribe { name, seat, started }),
         };
         self.wire.send(&text).map_err(|error| error.to_string())?;
         self.pending.push_back(pending);
