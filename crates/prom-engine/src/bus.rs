@@ -143,8 +143,8 @@ impl Bus {
         // Counted here: what is made before the task first runs has to be followed too.
         let (_, topics_seen) = core.topics.since(usize::MAX);
         tokio::spawn(crate::subscribe::follow_new_topics(core.clone(), topics_seen));
-        if core.ownership.is_some() {
-            tokio::spawn(ownership::run(core.clone()));
+        if let Some(ownership) = &core.ownership {
+            *ownership.keeper.lock() = Some(tokio::spawn(ownership::run(core.clone())));
         }
         if let Some(news) = news {
             tokio::spawn(crate::topic::follow_others(core.clone(), news));

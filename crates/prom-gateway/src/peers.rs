@@ -6,11 +6,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use hashbrown::HashMap;
 use http::Request;
 use http_body_util::Full;
+use parking_lot::Mutex;
 use prom_auth::{AuthError, AuthOptions, Authenticator, Identity, Policy, TokenRequest, fresh_secret, mint};
 use prom_client::wire::{Dialer, Wire};
 use prom_protocol::frame::auth::{Auth, BATCH, RELAY};
@@ -22,6 +24,8 @@ const AUDIENCE: &str = "prom.hub";
 const SUBJECT: &str = "prom.hub";
 /// Renewed at half of it on connections that stay.
 pub(crate) const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// How long an attempt that failed holds for others.
+const UNREACHABLE_FOR: Duration = Duration::from_millis(100);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a hub needs to speak to others.
@@ -31,6 +35,7 @@ pub struct Peers {
     dialer: Dialer,
     /// As people see this hub.
     pub(crate) name: String,
+    unreachable: Mutex<HashMap<String, Instant>>,
 }
 
 /// Why a hub cannot join the others.
@@ -61,7 +66,13 @@ impl Peers {
             ..AuthOptions::default()
         };
         let name = url.split("://").nth(1).unwrap_or(url).trim_end_matches('/').to_owned();
-        Ok(Self { judge: Authenticator::with_clock(options, clock)?, dialer: Dialer::new(extra_ca)?, secret, name })
+        Ok(Self {
+            judge: Authenticator::with_clock(options, clock)?,
+            dialer: Dialer::new(extra_ca)?,
+            secret,
+            name,
+            unreachable: Mutex::default(),
+        })
     }
 
     /// Whether a token is a hub's. Rights are checked where the client is.
@@ -93,8 +104,23 @@ impl Peers {
         Ok(text)
     }
 
-    pub(crate) async fn dial(&self, url: &str) -> Result<Wire, prom_client::Error> {
-        self.dialer.dial(url).await
+    /// `frame_bytes` is the largest frame that a client of this hub may send or publish.
+    pub(crate) async fn dial(&self, url: &str, frame_bytes: usize) -> Result<Wire, prom_client::Error> {
+        self.dialer.dial(url, frame_bytes.saturating_mul(2)).await
+    }
+
+    /// When a hub dies, thousands look for it at once: one attempt speaks for all of a moment.
+    pub(crate) fn check_reachable(&self, url: &str) -> Result<(), String> {
+        let mut unreachable = self.unreachable.lock();
+        unreachable.retain(|_, since| since.elapsed() < UNREACHABLE_FOR);
+        match unreachable.contains_key(url) {
+            true => Err("it did not answer a moment ago".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn note_unreachable(&self, url: &str) {
+        self.unreachable.lock().insert(url.to_owned(), Instant::now());
     }
 
     /// Asks another hub what a client asked this one.

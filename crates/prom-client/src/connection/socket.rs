@@ -58,6 +58,11 @@ impl Socket {
         }
     }
 
+    /// Messages above it are refused.
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.decoder.set_limit(bytes);
+    }
+
     /// Appends a text message. One above the limit is not, and its size is returned.
     pub fn text(&mut self, limit: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), usize> {
         self.text_about(0, limit, write)

@@ -250,6 +250,9 @@ impl Task {
                 left.iter().for_each(|outlet| outlet.end());
             }
             End::Failed(error) => {
+                if let Some(ownership) = &self.core.ownership {
+                    ownership.doubt(&self.cursor.group);
+                }
                 left = self.group.remove(&log);
                 let seated = self.seats.iter().map(|seat| &seat.outlet);
                 seated.chain(&left).for_each(|outlet| outlet.fail(error(&self.cursor)));

@@ -11,8 +11,11 @@ use crate::limits::DOCUMENTS_AT_ONCE;
 /// Where owners are kept, one document per group.
 const COLLECTION: &str = "owners";
 
+/// It stays when the group is given up, with nobody in it: so revisions never begin anew, and what somebody
+/// tries late cannot meet what another wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OwnerDocument {
+    /// Empty for nobody.
     pub hub: String,
     pub url: String,
     /// How many times the group has changed hands.
@@ -42,7 +45,9 @@ pub(super) async fn all(store: &dyn Store) -> Result<HashMap<String, String>, Er
         after = Some(last.key.clone());
         for document in page {
             // One that cannot be read is told when its group is asked for.
-            if let Ok(owner) = serde_json::from_slice::<OwnerDocument>(&document.value) {
+            if let Ok(owner) = serde_json::from_slice::<OwnerDocument>(&document.value)
+                && !owner.hub.is_empty()
+            {
                 owners.insert(document.key, owner.url);
             }
         }
@@ -50,14 +55,14 @@ pub(super) async fn all(store: &dyn Store) -> Result<HashMap<String, String>, Er
 }
 
 impl OwnerDocument {
+    pub fn nobody(generation: u64) -> Self {
+        Self { hub: String::new(), url: String::new(), generation }
+    }
+
     pub fn write(&self, group: &GroupName, expect: Expect) -> Result<DocumentWrite, Error> {
         let value = serde_json::to_vec(self).map_err(|error| unreadable(group, &error))?;
         Ok(DocumentWrite::put(COLLECTION, group, value).expecting(expect))
     }
-}
-
-pub(super) fn delete(group: &GroupName, revision: u64) -> DocumentWrite {
-    DocumentWrite::delete(COLLECTION, group).expecting(Expect::Revision(revision))
 }
 
 fn unreadable(group: &GroupName, error: &serde_json::Error) -> Error {

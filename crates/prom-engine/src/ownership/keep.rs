@@ -5,35 +5,44 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::HashSet;
-use prom_store::{Commit, CommitError, Lease};
+use prom_store::{Commit, Expect, Lease};
 use prom_types::GroupName;
 use tokio::time::{sleep, timeout};
 
-use super::{Ownership, document, take_lease};
+use super::document::OwnerDocument;
+use super::{Ownership, Tenure, take_lease};
 use crate::Error;
 use crate::bus::{Core, Phase};
 
 /// Renewals in a time to live: one may be lost, and one may be late.
 const RENEWALS_PER_TTL: u32 = 3;
 
-/// Runs until the bus stops.
+/// Runs until the bus stops. Letting go waits for the store, renewing must not wait for that.
 pub(crate) async fn run(core: Arc<Core>) {
-    let Some(ownership) = &core.ownership else {
-        return;
-    };
-    let every = ownership.options.ttl / RENEWALS_PER_TTL;
+    if let Some(ownership) = &core.ownership {
+        let every = ownership.options.ttl / RENEWALS_PER_TTL;
+        tokio::join!(keep_alive(&core, ownership, every), keep_tidy(&core, ownership, every));
+    }
+}
+
+/// A shutdown is kept alive too: its handlers still finish.
+async fn keep_alive(core: &Core, ownership: &Ownership, every: Duration) {
     let mut phase = core.watch_phase();
-    loop {
+    while *phase.borrow_and_update() != Phase::Stopped {
         tokio::select! {
-            () = sleep(ownership.until_renewal(core.clock.monotonic(), every)) => {}
+            () = sleep(ownership.until_renewal(core.clock.monotonic(), every)) => ownership.renew(core, every).await,
             _ = phase.changed() => {}
         }
-        // A shutdown is kept alive too: its handlers still finish.
-        if *phase.borrow_and_update() == Phase::Stopped {
-            return;
+    }
+}
+
+async fn keep_tidy(core: &Core, ownership: &Ownership, every: Duration) {
+    let mut phase = core.watch_phase();
+    while *phase.borrow_and_update() == Phase::Open {
+        tokio::select! {
+            () = sleep(every) => ownership.let_go_of_unused(core).await,
+            _ = phase.changed() => {}
         }
-        ownership.renew(&core, every).await;
-        ownership.let_go_of_unused(&core).await;
     }
 }
 
@@ -69,7 +78,11 @@ impl Ownership {
 
     /// Everything is given up; then this hub joins again, as a new one.
     async fn begin_anew(&self, core: &Core, every: Duration) {
-        let lost: HashSet<GroupName> = self.state.lock().owned.drain().map(|(group, _)| group).collect();
+        let (before, lost) = {
+            let mut state = self.state.lock();
+            let lost: HashSet<GroupName> = state.owned.drain().map(|(group, _)| group).collect();
+            (state.lease.clone(), lost)
+        };
         if !lost.is_empty() {
             tracing::warn!(groups = lost.len(), "this hub was silent for too long; others may serve its groups now");
         }
@@ -78,7 +91,13 @@ impl Ownership {
         }
         let (id, sent) = (core.ids.make(core.clock.now_ms()).to_string(), core.clock.monotonic());
         match timeout(every, take_lease(&*core.store, &id, self.options.ttl)).await {
-            Ok(Ok(lease)) => self.join_as(lease, sent),
+            Ok(Ok(lease)) => {
+                self.join_as(lease, sent);
+                // A renewal that came late may have revived it, and nobody answers for it any more.
+                if !matches!(timeout(every, core.store.release_lease(&before)).await, Ok(Ok(()))) {
+                    tracing::debug!("the time before is left to end by itself");
+                }
+            }
             Ok(Err(error)) => tracing::warn!(%error, "this hub cannot join the others; it tries again"),
             Err(_) => tracing::warn!("this hub cannot join the others: the store does not answer; it tries again"),
         }
@@ -100,19 +119,22 @@ impl Ownership {
             .filter(|live| !live.outlet.is_ended())
             .map(|live| live.group.name.clone())
             .collect();
-        for (group, revision) in self.mark_unused(&used, core.clock.monotonic()) {
-            match core.store.commit(Commit::document(document::delete(&group, revision))).await {
-                Ok(_) | Err(CommitError::Conflict { .. }) => drop(self.state.lock().owned.remove(&group)),
-                Err(error) => {
-                    tracing::warn!(%group, %error, "the group stays with this hub; it tries again");
-                    self.state.lock().owned.entry(group).and_modify(|tenure| tenure.leaving = false);
-                }
+        for (group, tenure) in self.mark_unused(&used, core.clock.monotonic()) {
+            let given_up = OwnerDocument::nobody(tenure.generation).write(&group, Expect::Revision(tenure.revision));
+            let committed = match given_up {
+                Ok(write) => core.store.commit(Commit::document(write)).await.map_err(Error::from),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = committed {
+                // What the document says now is read when the group is next needed.
+                tracing::debug!(%group, %error, "the group may stay with this hub");
             }
+            self.state.lock().owned.remove(&group);
         }
     }
 
     /// Those that were unused for a whole time to live.
-    fn mark_unused(&self, used: &HashSet<GroupName>, now: Duration) -> Vec<(GroupName, u64)> {
+    fn mark_unused(&self, used: &HashSet<GroupName>, now: Duration) -> Vec<(GroupName, Tenure)> {
         let ttl = self.options.ttl;
         let mut leaving = Vec::new();
         for (group, tenure) in &mut self.state.lock().owned {
@@ -122,7 +144,7 @@ impl Ownership {
             }
             if now.saturating_sub(*tenure.unused_since.get_or_insert(now)) >= ttl {
                 tenure.leaving = true;
-                leaving.push((group.clone(), tenure.revision));
+                leaving.push((group.clone(), *tenure));
             }
         }
         leaving

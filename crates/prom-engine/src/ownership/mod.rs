@@ -23,6 +23,7 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::{Lease, Store};
 use prom_types::GroupName;
+use tokio::task::JoinHandle;
 
 use crate::Error;
 use crate::limits::{LONGEST_HUB_TTL, SHORTEST_HUB_TTL};
@@ -43,6 +44,8 @@ pub struct HubOptions {
 pub(crate) struct Ownership {
     pub options: HubOptions,
     state: Mutex<State>,
+    /// The task that renews.
+    pub keeper: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct State {
@@ -51,6 +54,8 @@ struct State {
     /// When the last renewal that succeeded was sent, on the monotonic clock.
     renewed: Duration,
     owned: HashMap<GroupName, Tenure>,
+    /// Groups that another hub was found to serve, and when.
+    elsewhere: HashMap<GroupName, (String, Duration)>,
 }
 
 /// A group that this hub dispatches.
@@ -58,6 +63,7 @@ struct State {
 struct Tenure {
     /// Of the owner's document.
     revision: u64,
+    generation: u64,
     /// Nobody subscribed since then.
     unused_since: Option<Duration>,
     /// It is being given up: whoever wants it waits a moment.
@@ -73,8 +79,8 @@ impl Ownership {
             return Err(Error::BadOption { option: "hub_ttl", asked, reason });
         }
         let lease = take_lease(store, &id, options.ttl).await?;
-        let state = State { lease, renewed: now, owned: HashMap::new() };
-        Ok(Self { options, state: Mutex::new(state) })
+        let state = State { lease, renewed: now, owned: HashMap::new(), elsewhere: HashMap::new() };
+        Ok(Self { options, state: Mutex::new(state), keeper: Mutex::new(None) })
     }
 
     /// The others take this hub for living, and nobody can have taken its groups.
@@ -82,8 +88,19 @@ impl Ownership {
         now < self.state.lock().renewed + self.options.ttl
     }
 
+    /// Somebody else has dispatched the group: what this hub remembers of it is not worth anything.
+    pub fn doubt(&self, group: &GroupName) {
+        self.state.lock().owned.remove(group);
+    }
+
     /// Lets the others take over at once.
     pub async fn leave(&self, store: &dyn Store) {
+        let keeper = self.keeper.lock().take();
+        if let Some(keeper) = keeper {
+            // A renewal under way would take back what is given up here.
+            keeper.abort();
+            let _aborted = keeper.await;
+        }
         let lease = self.state.lock().lease.clone();
         if let Err(error) = store.release_lease(&lease).await {
             tracing::warn!(%error, "other hubs take over only when the time of this one is over");

@@ -15,6 +15,9 @@ use crate::{Bus, Error};
 /// While a group is being given up by this very hub.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
+/// How long it is believed that another hub serves a group.
+const GOOD_FOR: Duration = Duration::from_millis(50);
+
 /// Which hub dispatches a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
@@ -103,31 +106,36 @@ impl Ownership {
                 }
                 Claim::Unknown { me } => me,
             };
+            if let Some(url) = self.found_elsewhere(group, core.clock.monotonic()) {
+                return Err(Error::ServedElsewhere { group: group.clone(), url });
+            }
             let found = document::read(&*core.store, group).await?;
             if let Some((owner, revision)) = &found {
                 if owner.hub == me {
-                    self.note(&me, group, *revision);
+                    self.note(&me, group, *revision, owner.generation);
                     continue;
                 }
                 if core.store.held_lease(&lease_of(&owner.hub)).await?.is_some() {
-                    return Err(Error::ServedElsewhere { group: group.clone(), url: owner.url.clone() });
+                    let (group, url, now) = (group.clone(), owner.url.clone(), core.clock.monotonic());
+                    self.state.lock().elsewhere.insert(group.clone(), (url.clone(), now));
+                    return Err(Error::ServedElsewhere { group, url });
                 }
             }
-            if let Some(revision) = self.write_down(core, group, &me, found).await? {
-                self.note(&me, group, revision);
+            if let Some((revision, generation)) = self.write_down(core, group, &me, found).await? {
+                self.note(&me, group, revision, generation);
             }
         }
         Err(Error::Contended { what: format!("the owner of group {group}") })
     }
 
-    /// The revision of the document that names this hub; `None` when somebody else was faster.
+    /// Revision and generation of the document that names this hub; `None` when somebody else was faster.
     async fn write_down(
         &self,
         core: &Core,
         group: &GroupName,
         me: &str,
         before: Option<(OwnerDocument, u64)>,
-    ) -> Result<Option<u64>, Error> {
+    ) -> Result<Option<(u64, u64)>, Error> {
         let (expect, generation, revision) = match &before {
             Some((owner, revision)) => (Expect::Revision(*revision), owner.generation + 1, revision + 1),
             None => (Expect::Absent, 1, 1),
@@ -136,7 +144,7 @@ impl Ownership {
         match core.store.commit(Commit::document(owner.write(group, expect)?)).await {
             Ok(_) => {
                 tracing::info!(%group, generation, before = before.map(|(owner, _)| owner.url), "serves the group");
-                Ok(Some(revision))
+                Ok(Some((revision, generation)))
             }
             Err(CommitError::Conflict { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -155,11 +163,19 @@ impl Ownership {
         }
     }
 
-    fn note(&self, me: &str, group: &GroupName, revision: u64) {
+    /// What was found a moment ago, so that those who lost the same hub at once do not all ask the store.
+    fn found_elsewhere(&self, group: &GroupName, now: Duration) -> Option<String> {
+        let mut state = self.state.lock();
+        state.elsewhere.retain(|_, (_, found)| now.saturating_sub(*found) < GOOD_FOR);
+        state.elsewhere.get(group).map(|(url, _)| url.clone())
+    }
+
+    fn note(&self, me: &str, group: &GroupName, revision: u64, generation: u64) {
         let mut state = self.state.lock();
         // Under an id that was given up meanwhile it is worth nothing.
         if state.lease.holder == me {
-            state.owned.entry(group.clone()).or_insert(Tenure { revision, unused_since: None, leaving: false });
+            let tenure = Tenure { revision, generation, unused_since: None, leaving: false };
+            state.owned.entry(group.clone()).or_insert(tenure);
         }
     }
 }

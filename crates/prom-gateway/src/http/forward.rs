@@ -69,7 +69,8 @@ pub(super) async fn check_here(bus: &Bus, group: &GroupName) -> Result<(), Probl
     }
 }
 
-fn is_about_group(path: &str) -> bool {
+/// Whether the hub that serves a group is the one to ask.
+pub(crate) fn is_about_group(path: &str) -> bool {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     matches!(first, "groups" | "cursors" | "lag" | "why" | "partitions")
 }

@@ -55,6 +55,7 @@ use utoipa_axum::routes;
 
 use self::api::Api;
 pub use self::caller::ConnectionRate;
+pub(crate) use self::forward::is_about_group;
 pub(crate) use self::limits::{RATE_INTEREST, RATE_WINDOW};
 pub(crate) use self::problem::Problem;
 use crate::Hub;

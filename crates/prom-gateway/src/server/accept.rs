@@ -24,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::{Serves, Stream, guard, upgrade};
+use crate::http::is_about_group;
 use crate::http::{ConnectionRate, Problem};
 use crate::peers::RELAY_HEADER;
 use crate::{Hub, ws};
@@ -122,6 +123,12 @@ impl Door {
         upgraded.lock().take()
     }
 
+    /// Says it is; its token decides.
+    fn is_from_hub(&self, request: &Request<Incoming>) -> bool {
+        let is_relayed = request.headers().contains_key(RELAY_HEADER) && is_about_group(request.uri().path());
+        is_relayed && self.hub.peers.is_some()
+    }
+
     async fn answer(&self, mut request: Request<Incoming>, upgraded: &Mutex<Option<OnUpgrade>>) -> Response<Body> {
         if let Err(reason) = guard::check(&self.hub, request.headers()) {
             return Problem::new(ErrorCode::Forbidden, reason).into_response();
@@ -141,7 +148,7 @@ impl Door {
                 Problem::new(ErrorCode::BadRequest, reason).into_response()
             }
             // Other hubs know this address only.
-            (false, Serves::WebSocket) if !request.headers().contains_key(RELAY_HEADER) => {
+            (false, Serves::WebSocket) if !self.is_from_hub(&request) => {
                 let reason = "only WebSockets are served here; HTTP has a port of its own (OPS_PORT)";
                 Problem::new(ErrorCode::BadRequest, reason).with_status(StatusCode::UPGRADE_REQUIRED).into_response()
             }

@@ -239,7 +239,7 @@ impl Connection {
             ClientFrame::Unsubscribe(name) => {
                 // What was settled before it leaves counts.
                 self.hand_over().await;
-                self.unsubscribe(corr, &name);
+                Box::pin(self.unsubscribe(corr, &name, text)).await;
             }
             // Boxed: rare, and large enough to double what an idle connection takes.
             ClientFrame::Subscribe(frame) => {

@@ -19,7 +19,7 @@ use prom_protocol::frame::{SubscriptionName, pause, unsubscribe};
 use prom_protocol::{CloseCode, ErrorCode};
 use prom_types::GroupName;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::connection::{Connection, Speaker};
 use super::deliver::Pump;
@@ -54,7 +54,15 @@ pub struct Member {
 /// Where a subscription has been placed.
 pub enum Placed {
     Here(Subscription),
-    There(Arc<Link>, Subscribing),
+    There(There),
+}
+
+/// At another hub.
+pub struct There {
+    link: Arc<Link>,
+    subscribing: Subscribing,
+    /// What that hub was told last.
+    paused: bool,
 }
 
 /// Why it could not be.
@@ -95,13 +103,15 @@ impl Member {
     pub async fn settle_in(&self) -> Result<Placed, Problem> {
         let limit = Instant::now() + self.hub.bus.hub_ttl().unwrap_or_default() + GRACE;
         let mut wait = FIRST_RETRY;
+        let mut last = Problem::new(ErrorCode::Overloaded, "the hub that serves this group does not answer; try again");
         loop {
-            match self.place().await {
-                Ok(placed) => return Ok(placed),
-                Err(NotPlaced::Never(problem)) => return Err(problem),
-                Err(NotPlaced::Later(problem)) if Instant::now() >= limit => return Err(problem),
-                Err(NotPlaced::Later(_)) => sleep(wait).await,
+            match timeout_at(limit, self.place()).await {
+                Ok(Ok(placed)) => return Ok(placed),
+                Ok(Err(NotPlaced::Never(problem))) => return Err(problem),
+                Ok(Err(NotPlaced::Later(problem))) => last = problem,
+                Err(_) => return Err(last),
             }
+            sleep(self.scattered(wait)).await;
             wait = (wait * 2).min(LONGEST_RETRY);
         }
     }
@@ -114,7 +124,7 @@ impl Member {
         while let Some(place) = placed.take() {
             let left = match place {
                 Placed::Here(subscription) => self.serve_here(subscription, may_begin).await,
-                Placed::There(link, subscribing) => self.serve_there(link, subscribing, may_begin).await,
+                Placed::There(there) => self.serve_there(there, may_begin).await,
             };
             match left {
                 Left::Over => {}
@@ -130,6 +140,8 @@ impl Member {
                 }
             }
         }
+        // A link lives as long as somebody can be reached through it.
+        self.seat.take(Place::Moving);
     }
 
     async fn serve_here(&self, subscription: Subscription, may_begin: bool) -> Left {
@@ -152,35 +164,46 @@ impl Member {
         }
     }
 
-    async fn serve_there(&self, link: Arc<Link>, subscribing: Subscribing, may_begin: bool) -> Left {
-        let Subscribing { begin, ended } = subscribing;
+    async fn serve_there(&self, there: There, may_begin: bool) -> Left {
+        let There { link, subscribing: Subscribing { begin, ended }, mut paused } = there;
         if !may_begin {
             return Left::Over;
         }
         let _link_is_lost = begin.send(());
+        // The client may have changed its mind while there was nobody to tell.
+        while self.seat.is_paused() != paused && !link.is_lost() {
+            paused = self.seat.is_paused();
+            let write = if paused { pause::write_pause } else { pause::write_resume };
+            drop(link.forward(text(|out| write(out, None, &self.name))).await);
+        }
         tokio::select! {
             ended = ended => match ended {
-                Ok(()) => Left::Over,
-                Err(_) => Left::TakenOver,
+                Ok(()) => return Left::Over,
+                Err(_) => return Left::TakenOver,
             },
-            () = self.seat.ended() => {
-                let unsubscribed = link.forward(text(|out| unsubscribe::write(out, None, &self.name))).await;
-                // Lost on the way, the leases go back all the same.
-                drop(unsubscribed.await);
-                Left::Over
-            }
+            () = self.seat.ended() => {}
         }
+        // Where the client asked for it, its connection has told the owner already.
+        if self.seat.there().is_some() {
+            let unsubscribed = link.forward(text(|out| unsubscribe::write(out, None, &self.name))).await;
+            // Lost on the way, the leases go back all the same.
+            drop(unsubscribed.await);
+        }
+        Left::Over
     }
 
     /// Looks until there is a place, or nobody wants one any more.
     async fn place_again(&self) -> Option<Placed> {
         let mut wait = FIRST_RETRY;
         loop {
-            tokio::select! {
-                () = sleep(wait) => {}
+            let placed = tokio::select! {
+                placed = async {
+                    sleep(self.scattered(wait)).await;
+                    self.place().await
+                } => placed,
                 () = self.seat.ended() => return None,
-            }
-            match self.place().await {
+            };
+            match placed {
                 Ok(placed) => return Some(placed),
                 Err(NotPlaced::Never(problem)) => {
                     self.tell(&problem);
@@ -192,6 +215,12 @@ impl Member {
                 }
             }
         }
+    }
+
+    /// Between half of a time and all of it, different for each: those who lost the same hub do not come together.
+    fn scattered(&self, wait: Duration) -> Duration {
+        let share = (Arc::as_ptr(&self.seat) as usize >> 4) % 64;
+        wait / 2 + wait * u32::try_from(share).unwrap_or(0) / 128
     }
 
     async fn place(&self) -> Result<Placed, NotPlaced> {
@@ -226,21 +255,23 @@ impl Member {
         let link = self.links.get(&self.hub, peers, &self.outbox, batches, (&self.group, url)).await;
         let link = link.map_err(|why| NotPlaced::Later(unreachable(url, &why)))?;
         let wish = Subscribe { name: self.name.clone(), opts: self.opts.clone() };
-        let answer = link.subscribe(self.name.clone(), text(|out| wish.write(out, None)), self.seat.clone()).await;
-        match answer {
+        let mut texts = vec![text(|out| wish.write(out, None))];
+        let paused = self.seat.is_paused();
+        if paused {
+            texts.push(text(|out| pause::write_pause(out, None, &self.name)));
+        }
+        match link.subscribe(self.name.clone(), texts, self.seat.clone()).await {
             Some(Ok(subscribing)) => {
-                if self.seat.take(Place::There(link.clone())) {
-                    // Its answer is of no interest: it comes before anything that could be lent.
-                    drop(link.forward(text(|out| pause::write_pause(out, None, &self.name))).await);
-                }
+                self.seat.take(Place::There(link.clone()));
                 // The owner knows whether the group's members can fall silent; those of others never do.
                 let ttl = self.opts.ttl_ms.map_or(prom_engine::limits::MEMBER_TTL, Duration::from_millis);
                 let member = Relayed::new(link.clone(), self.seat.clone(), ttl);
                 self.pulse.watch(Box::new(member), self.hub.clock.monotonic());
-                Ok(Placed::There(link, subscribing))
+                Ok(Placed::There(There { link, subscribing, paused }))
             }
             Some(Err(problem)) => Err(match problem.code {
-                ErrorCode::Fenced | ErrorCode::Overloaded => NotPlaced::Later(problem),
+                // The owner does not wait for its store; this hub does.
+                ErrorCode::Fenced | ErrorCode::Overloaded | ErrorCode::Internal => NotPlaced::Later(problem),
                 _ => NotPlaced::Never(problem),
             }),
             None => Err(NotPlaced::Later(unreachable(url, "the connection broke"))),

@@ -49,8 +49,8 @@ impl Seat {
         Arc::new(Self { state: Mutex::new(state), ended: watch::Sender::new(false) })
     }
 
-    /// Served there from now on. Returns whether it is paused.
-    pub fn take(&self, place: Place) -> bool {
+    /// Served there from now on.
+    pub fn take(&self, place: Place) {
         let mut state = self.state.lock();
         state.place = place;
         if *self.ended.borrow() {
@@ -61,7 +61,10 @@ impl Seat {
         {
             local.control.pause();
         }
-        state.paused
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.state.lock().paused
     }
 
     pub fn here(&self) -> Option<Local> {

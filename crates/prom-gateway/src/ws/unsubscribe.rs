@@ -1,24 +1,39 @@
 //! UNSUBSCRIBE: the OK comes when its leases are given back.
 
+use bytes::Bytes;
 use prom_protocol::Corr;
 use prom_protocol::frame::SubscriptionName;
 
 use super::burst::{Reply, Waiting};
 use super::connection::Connection;
+use super::seat::Place;
 
 impl Connection {
-    pub(super) fn unsubscribe(&mut self, corr: Option<Corr>, name: &SubscriptionName) {
+    pub(super) async fn unsubscribe(&mut self, corr: Option<Corr>, name: &SubscriptionName, text: &Bytes) {
         if let Err(problem) = self.subscribed(name) {
             return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
         }
         let Some(subscribed) = self.subscriptions.remove(name) else {
             return;
         };
+        let mut elsewhere = None;
+        if let Some(in_group) = subscribed.in_group()
+            && let Some(link) = in_group.seat.there()
+        {
+            // Sent from here: what comes behind this frame must not overtake it.
+            elsewhere = Some(link.forward(text.clone()).await);
+            in_group.seat.take(Place::Moving);
+        }
         subscribed.end();
         let later = async move {
+            let answer = match elsewhere {
+                // Lost on the way, the leases go back all the same.
+                Some(answer) => answer.await.unwrap_or(Reply::Ok),
+                None => Reply::Ok,
+            };
             // Aborted or ended, it is over.
             drop(subscribed.task.await);
-            Reply::Ok
+            answer
         };
         self.burst.answer(corr, Waiting::Later(Box::pin(later)));
     }

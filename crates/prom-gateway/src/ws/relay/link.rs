@@ -43,7 +43,8 @@ pub(super) enum Command {
     Frame { text: Bytes, reply: oneshot::Sender<Reply> },
     Subscribe {
         name: SubscriptionName,
-        text: Bytes,
+        /// SUBSCRIBE, and what belongs right behind it.
+        texts: Vec<Bytes>,
         seat: Arc<Seat>,
         started: oneshot::Sender<Result<Subscribing, Problem>>,
     },
@@ -79,11 +80,11 @@ impl Link {
     pub async fn subscribe(
         &self,
         name: SubscriptionName,
-        text: Bytes,
+        texts: Vec<Bytes>,
         seat: Arc<Seat>,
     ) -> Option<Result<Subscribing, Problem>> {
         let (started, answer) = oneshot::channel();
-        self.commands.send(Command::Subscribe { name, text, seat, started }).await.ok()?;
+        self.commands.send(Command::Subscribe { name, texts, seat, started }).await.ok()?;
         answer.await.ok()
     }
 }

@@ -7,23 +7,24 @@ use prom_types::GroupName;
 use tokio::sync::Mutex;
 
 use super::link::Link;
-use super::task;
+use super::open::open;
 use crate::Hub;
 use crate::peers::{Batches, Peers};
 use crate::ws::outbox::Outbox;
 
 /// A link lives as long as a subscription uses it.
 #[derive(Default)]
-pub struct Links(Mutex<HashMap<GroupName, Kept>>);
+pub struct Links(parking_lot::Mutex<HashMap<GroupName, Arc<Mutex<Kept>>>>);
 
+/// Held by whoever opens the link of a group: others of that group wait, and get the same one.
+#[derive(Default)]
 struct Kept {
     url: String,
     link: Weak<Link>,
 }
 
 impl Links {
-    /// The link to the owner of a group, which is opened where there is none. Those who need the same one
-    /// at the same time get the same one.
+    /// The link to the owner of a group, which is opened where there is none.
     pub async fn get(
         &self,
         hub: &Arc<Hub>,
@@ -32,15 +33,15 @@ impl Links {
         batches: Batches,
         (group, url): (&GroupName, &str),
     ) -> Result<Arc<Link>, String> {
-        let mut links = self.0.lock().await;
-        links.retain(|_, kept| kept.link.upgrade().is_some_and(|link| !link.is_lost()));
-        if let Some(kept) = links.get(group).filter(|kept| kept.url == url)
-            && let Some(link) = kept.link.upgrade()
+        let place = self.0.lock().entry(group.clone()).or_default().clone();
+        let mut kept = place.lock().await;
+        if kept.url == url
+            && let Some(link) = kept.link.upgrade().filter(|link| !link.is_lost())
         {
             return Ok(link);
         }
-        let link = task::open(hub, peers, outbox.clone(), batches, url).await?;
-        links.insert(group.clone(), Kept { url: url.to_owned(), link: Arc::downgrade(&link) });
+        let link = open(hub, peers, outbox.clone(), batches, url).await?;
+        *kept = Kept { url: url.to_owned(), link: Arc::downgrade(&link) };
         Ok(link)
     }
 }

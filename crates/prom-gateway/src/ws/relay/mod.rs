@@ -11,6 +11,8 @@
 
 mod link;
 mod links;
+mod open;
+mod take;
 mod task;
 
 pub use link::{Link, Relayed, Subscribing};

@@ -1,0 +1,74 @@
+//! Opening a link: the way to the owner, AUTH, and the task that keeps it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use prom_client::wire::Wire;
+use prom_protocol::frame::HubFrame;
+use prom_protocol::websocket::Message;
+use tokio::time::timeout;
+
+use super::link::{Link, LinkPulse};
+use super::task::{PINGS_PER_TTL, Task};
+use crate::Hub;
+use crate::peers::{Batches, Peers};
+use crate::ws::outbox::Outbox;
+
+/// Connects to the owner of a group and lets the link run.
+pub async fn open(
+    hub: &Arc<Hub>,
+    peers: &Peers,
+    outbox: Arc<Outbox>,
+    batches: Batches,
+    url: &str,
+) -> Result<Arc<Link>, String> {
+    peers.check_reachable(url)?;
+    let patience = hub.bus.hub_ttl().unwrap_or(prom_engine::limits::HUB_TTL);
+    let auth = peers.auth_frame(batches).map_err(|error| error.to_string())?;
+    let dialled = timeout(patience / PINGS_PER_TTL, async {
+        let mut wire = peers.dial(url, hub.options.frame_bytes).await.map_err(|error| error.to_string())?;
+        authenticate(&mut wire, &auth).await?;
+        Ok::<_, String>(wire)
+    });
+    let wire = match dialled.await {
+        Ok(Ok(wire)) => wire,
+        failed => {
+            peers.note_unreachable(url);
+            return Err(
+                failed.map_or_else(|_| "it does not answer".to_owned(), |failed| failed.err().unwrap_or_default())
+            );
+        }
+    };
+    let pulse = Arc::new(LinkPulse::default());
+    let (link, commands) = Link::new(pulse.clone());
+    let task = Task::new(hub.clone(), wire, outbox, batches, commands, pulse);
+    let url = url.to_owned();
+    tokio::spawn(async move {
+        let hub = task.hub.clone();
+        hub.links.fetch_add(1, Ordering::Relaxed);
+        let why = task.run().await;
+        hub.links.fetch_sub(1, Ordering::Relaxed);
+        tracing::debug!(url, why, "a link to another hub ends");
+    });
+    Ok(Arc::new(link))
+}
+
+async fn authenticate(wire: &mut Wire, auth: &[u8]) -> Result<(), String> {
+    let broken = |error: prom_client::Error| error.to_string();
+    wire.send(auth);
+    loop {
+        while let Some(message) = wire.next_message().map_err(broken)? {
+            let Message::Text(text) = message else {
+                continue;
+            };
+            return match HubFrame::read(text) {
+                Ok(HubFrame::Ok(_)) => Ok(()),
+                Ok(HubFrame::Err { problem, .. }) => Err(format!("the other hub refused AUTH: {}", problem.msg)),
+                _ => Err("the other hub answered AUTH oddly".to_owned()),
+            };
+        }
+        if !wire.step().await.map_err(broken)? {
+            return Err("the other hub hung up during AUTH".to_owned());
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the owner says: answers go to whoever waits for them, the rest to the client.
+
+use bytes::Bytes;
+use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::{HubFrame, SubscriptionName, unsubscribe};
+use prom_protocol::websocket::Message;
+use tokio::sync::oneshot;
+
+use super::link::Subscribing;
+use super::task::{Followed, Pending, Task};
+use crate::ws::burst::Reply;
+use crate::ws::outbox::frame;
+
+impl Task {
+    pub fn take_messages(&mut self) -> Result<(), String> {
+        while self.listens() {
+            let Some(message) = self.wire.next_message().map_err(|error| error.to_string())? else {
+                return Ok(());
+            };
+            match message {
+                Message::Text(text) => self.take(text)?,
+                // Whoever carries members answers by their heartbeats.
+                Message::Ping(payload) if !self.pulse.carries_members() => self.wire.pong(&payload),
+                Message::Ping(_) | Message::Pong => {}
+                Message::Close(_) => return Err("the other hub closed the connection".to_owned()),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, text: Bytes) -> Result<(), String> {
+        let is_ok = text.starts_with(b"{\"op\":\"OK\"");
+        if !is_ok && !text.starts_with(b"{\"op\":\"ERR\"") {
+            self.held = Some(text);
+            if self.outbox.has_room() {
+                self.pass_on_held();
+            }
+            return Ok(());
+        }
+        if is_ok {
+            return self.answer(text, None);
+        }
+        match HubFrame::read(text.clone()) {
+            Ok(HubFrame::Err { problem, subscription: None, .. }) => self.answer(text, Some(problem)),
+            Ok(HubFrame::Err { subscription: Some(name), .. }) => {
+                // The client hears why, as it would from the owner itself.
+                self.outbox.put(|out| frame(out, |out| out.extend_from_slice(&text)));
+                if let Some(followed) = self.subscriptions.remove(&name) {
+                    let _nobody_waits = followed.over.send(());
+                }
+                Ok(())
+            }
+            _ => Err("the other hub sent an ERR that cannot be read".to_owned()),
+        }
+    }
+
+    /// What the client is told of its partitions is remembered: it has to hear of it when they are gone.
+    fn note(&self, text: &Bytes) {
+        if text.starts_with(b"{\"op\":\"EVENT") {
+            return;
+        }
+        let seat = |name: &SubscriptionName| self.subscriptions.get(name)?.seat.upgrade();
+        match HubFrame::read(text.clone()) {
+            Ok(HubFrame::Assigned(name, told)) => drop(seat(&name).map(|seat| seat.note_assigned(&told))),
+            Ok(HubFrame::Revoked(name, told)) => drop(seat(&name).map(|seat| seat.note_revoked(&told))),
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, text: Bytes, problem: Option<Problem>) -> Result<(), String> {
+        let Some(pending) = self.pending.pop_front() else {
+            return Err("the other hub answered what nobody asked".to_owned());
+        };
+        match (pending, problem) {
+            (Pending::Frame(reply), _) => drop(reply.send(Reply::Raw(text))),
+            (Pending::Token, None) | (Pending::Nobody, _) => {}
+            (Pending::Token, Some(problem)) => return Err(format!("the other hub refused AUTH: {}", problem.msg)),
+            (Pending::Subscribe { started, .. }, Some(problem)) => drop(started.send(Err(problem))),
+            (Pending::Subscribe { name, seat, started }, None) => {
+                let (begin, begun) = oneshot::channel();
+                let (over, ended) = oneshot::channel();
+                if started.send(Ok(Subscribing { begin, ended })).is_err() {
+                    // Nobody wants it any more.
+                    let mut text = Vec::new();
+                    unsubscribe::write(&mut text, None, &name);
+                    self.write(&text, Pending::Nobody);
+                    return Ok(());
+                }
+                self.gate = Some(begun);
+                self.subscriptions.insert(name, Followed { seat: std::sync::Arc::downgrade(&seat), over });
+            }
+        }
+        Ok(())
+    }
+
+    pub fn pass_on_held(&mut self) {
+        if let Some(text) = self.held.take() {
+            self.note(&text);
+            self.outbox.put(|out| frame(out, |out| out.extend_from_slice(&text)));
+        }
+    }
+}
