@@ -140,8 +140,11 @@ impl Member {
                 }
             }
         }
-        // A link lives as long as somebody can be reached through it.
-        self.seat.take(Place::Moving);
+        // A link lives as long as somebody is served through it. What was lent here is still known, to say that it is
+        // not any more.
+        if self.seat.there().is_some() {
+            self.seat.take(Place::Moving);
+        }
     }
 
     async fn serve_here(&self, subscription: Subscription, may_begin: bool) -> Left {

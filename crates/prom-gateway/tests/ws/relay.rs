@@ -74,7 +74,7 @@ async fn a_client_of_another_hub_gets_events_and_settles_them() {
     let third = client.event().await;
     let id = &third["event"]["id"];
     client.ok(json!({"op": "MODACK", "topic": "orders", "group": "g", "id": id, "extend_ms": 60_000})).await;
-    let nack = json!({"op": "NACK", "topic": "orders", "group": "g", "id": id, "reason": "later", "delay_ms": 1});
+    let nack = json!({"op": "NACK", "topic": "orders", "group": "g", "id": id, "reason": "later", "delay_ms": 300});
     client.ok(nack).await;
     let again = client.event().await;
     assert_eq!((&again["event"]["id"], &again["ctx"]["attempt"]), (id, &json!(2)));
