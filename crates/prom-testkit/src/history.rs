@@ -1,4 +1,5 @@
-//! The judge of crash tests: what a killed process had been promised, against what is there.
+//! The judge of crash tests: what a killed process had been promised, against what is there. For runs with several
+//! clients and hubs, where nobody sees into the store, see [`clients`].
 //!
 //! ```text
 //!   child: writes a fact ─▶ history file ─▶ History ─┐
@@ -11,6 +12,7 @@
 //! whatever was promised must be there, whatever was never begun must not.
 
 mod check;
+pub mod clients;
 mod fact;
 mod found;
 mod violation;

@@ -1,5 +1,6 @@
 //! The real hub in a test: the `prom` binary on a free port, gone when the test ends.
 
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ pub struct HubProcess {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     address: SocketAddr,
+    /// Where it says what it does; beside the test's own output unless set.
+    log: Option<PathBuf>,
     child: Child,
 }
 
@@ -32,13 +35,22 @@ impl HubProcess {
 
     /// With more arguments and environment; the address is chosen here.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> io::Result<Self> {
+        Self::start_with_log(arguments, environment, None)
+    }
+
+    /// As [`HubProcess::start`]; what the hub says goes to the end of a file.
+    pub fn start_logging_to(log: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> io::Result<Self> {
+        Self::start_with_log(arguments, environment, Some(log.to_owned()))
+    }
+
+    fn start_with_log(arguments: &[&str], environment: &[(&str, &str)], log: Option<PathBuf>) -> io::Result<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let binary = prom_binary()?;
         let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         let environment: Vec<(String, String)> =
             environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let child = spawn(&binary, &arguments, &environment, address)?;
-        let mut hub = Self { binary, arguments, environment, address, child };
+        let child = spawn(&binary, &arguments, &environment, address, log.as_deref())?;
+        let mut hub = Self { binary, arguments, environment, address, log, child };
         hub.wait_until_ready()?;
         Ok(hub)
     }
@@ -58,18 +70,24 @@ impl HubProcess {
         self.child.wait().map(drop)
     }
 
+    /// It answers nobody until [`HubProcess::resume`], and does not know that time passes.
+    pub fn pause(&self) -> io::Result<()> {
+        self.signal("-STOP")
+    }
+
+    pub fn resume(&self) -> io::Result<()> {
+        self.signal("-CONT")
+    }
+
     /// Starts it again, where it was, after a kill or a stop.
     pub fn restart(&mut self) -> io::Result<()> {
-        self.child = spawn(&self.binary, &self.arguments, &self.environment, self.address)?;
+        self.child = spawn(&self.binary, &self.arguments, &self.environment, self.address, self.log.as_deref())?;
         self.wait_until_ready()
     }
 
     /// Asks it to end and waits until it has.
     pub fn stop(&mut self) -> io::Result<ExitStatus> {
-        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
-        if !told.success() {
-            return Err(io::Error::other("the hub could not be told to end"));
-        }
+        self.signal("-TERM")?;
         let begin = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -79,6 +97,14 @@ impl HubProcess {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "the hub did not end"));
             }
             std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn signal(&self, signal: &str) -> io::Result<()> {
+        let told = Command::new("kill").args([signal, &self.child.id().to_string()]).status()?;
+        match told.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(format!("the hub could not be sent {signal}"))),
         }
     }
 
@@ -109,6 +135,7 @@ fn spawn(
     arguments: &[String],
     environment: &[(String, String)],
     address: SocketAddr,
+    log: Option<&Path>,
 ) -> io::Result<Child> {
     let mut command = Command::new(binary);
     // What the tester has set for a hub of their own does not belong here.
@@ -117,6 +144,9 @@ fn spawn(
     }
     command.args(["serve", "--listen", &address.to_string()]).args(arguments);
     command.envs(environment.iter().map(|(name, value)| (name, value)));
+    if let Some(log) = log {
+        command.stderr(File::options().create(true).append(true).open(log)?);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()
 }
 

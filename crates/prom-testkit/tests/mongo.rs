@@ -33,6 +33,7 @@ async fn a_set_goes_on_without_its_primary_and_takes_it_back() {
     is_written_and_read(&set.url("without")).await;
     set.members[first].restart().unwrap();
     is_written_and_read(&set.url("after")).await;
+    set.until_whole().await.unwrap();
 }
 
 #[tokio::test]

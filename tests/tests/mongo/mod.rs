@@ -1,7 +1,10 @@
 //! The hub and its store on MongoDB: what people are told when it does not work, and what holds when servers fail.
 
+mod cluster;
 mod errors;
 mod failover;
+mod hubs;
 mod secured;
 mod serve;
+mod takeover;
 mod topics;

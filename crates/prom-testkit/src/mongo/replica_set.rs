@@ -112,6 +112,26 @@ impl ReplicaSet {
         }
     }
 
+    /// Every member runs and follows the primary, so that the set can lose any one of them.
+    pub async fn until_whole(&self) -> Result<(), ToolError> {
+        let primary = self.primary().await?;
+        let begin = Instant::now();
+        for (index, member) in self.members.iter().enumerate().filter(|(index, _)| *index != primary) {
+            let follows = |hello: Document| hello.get_bool("secondary").unwrap_or(false);
+            while !ask_once(&self.direct_url(index), doc! { "hello": 1 }).await.is_ok_and(follows) {
+                if begin.elapsed() > READY_DEADLINE {
+                    let log = member.log();
+                    let last: Vec<&str> = log.lines().rev().take(30).collect();
+                    let reason =
+                        format!("{} does not follow the primary; it says:\n{}", member.address(), last.join("\n"));
+                    return Err(ToolError::Failed(reason));
+                }
+                sleep(LOOK_EVERY).await;
+            }
+        }
+        Ok(())
+    }
+
     fn direct_url(&self, index: usize) -> String {
         let host = self.members[index].address();
         format!("mongodb://{}{host}/?directConnection=true{}", self.user_part(), self.options_part())

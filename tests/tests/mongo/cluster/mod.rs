@@ -1,0 +1,115 @@
+//! Several hubs on a replica set of three, and clients that write down what they see.
+
+mod client;
+mod cursors;
+mod faults;
+mod finish;
+mod flow;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use prom_testkit::HubProcess;
+use prom_testkit::history::clients::{GroupOrder, Recorder, Seen};
+use prom_testkit::mongo::ReplicaSet;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub use client::{Duty, Worker};
+use cursors::Cursors;
+use flow::Flow;
+
+pub const TOPIC: &str = "orders";
+pub const HUB_TTL: Duration = Duration::from_secs(3);
+/// How late things may be seen on a machine that runs all of this at once.
+const LATENCY: Duration = Duration::from_secs(1);
+
+/// A group and what it is promised.
+#[derive(Debug, Clone, Copy)]
+pub struct Group {
+    pub name: &'static str,
+    pub order: GroupOrder,
+}
+
+pub struct Cluster {
+    pub set: ReplicaSet,
+    pub hubs: Vec<HubProcess>,
+    pub groups: &'static [Group],
+    pub flow: Arc<Flow>,
+    recorder: Arc<Recorder>,
+    cursors: Cursors,
+    http: reqwest::Client,
+    folder: TempDir,
+    history: PathBuf,
+}
+
+impl Cluster {
+    /// The history goes to `history`, else into a folder of its own.
+    pub async fn start(hubs: usize, partitions: u32, groups: &'static [Group], history: Option<PathBuf>) -> Self {
+        let folder = TempDir::new().unwrap();
+        let history = history.unwrap_or_else(|| folder.path().join("history.ndjson"));
+        let recorder = Arc::new(Recorder::create(&history).unwrap());
+        let millis = |time: Duration| time.as_millis() as u64;
+        recorder.note(Seen::Run { hub_ttl_ms: millis(HUB_TTL), latency_ms: millis(LATENCY) });
+        for group in groups {
+            recorder.note(Seen::Group { group: group.name.to_owned(), order: group.order });
+        }
+        let set = ReplicaSet::start(3).await.unwrap();
+        let url = set.url("prom");
+        let hubs = (1..=hubs).map(|number| start_hub(&url, &log_of(&history, number))).collect();
+        let flow = Arc::new(Flow::new(groups, partitions));
+        let cursors = Cursors::watch(&url, recorder.clone()).await;
+        let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+        let cluster = Self { set, hubs, groups, flow, recorder, cursors, http, folder, history };
+        let topic = cluster.http.put(format!("{}/topics/{TOPIC}", cluster.hubs[0].url()));
+        let answer = topic.json(&json!({ "partitions": partitions })).send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+        cluster
+    }
+
+    /// The first is `hub-1`.
+    pub fn hub_name(index: usize) -> String {
+        format!("hub-{}", index + 1)
+    }
+
+    /// A client of a hub, under a name of its own.
+    pub async fn worker(&self, name: &str, hub: usize, duty: Duty) -> Worker {
+        let place = client::Place { name: name.to_owned(), hub: Self::hub_name(hub), url: self.hubs[hub].url() };
+        Worker::start(place, duty, self.groups, self.recorder.clone(), self.flow.clone()).await
+    }
+
+    pub async fn get(&self, hub: usize, path: &str) -> Option<Value> {
+        let answer = self.http.get(format!("{}{path}", self.hubs[hub].url())).send().await.ok()?;
+        let answer = answer.error_for_status().ok()?;
+        answer.json().await.ok()
+    }
+
+    /// The hub that dispatches a group.
+    pub async fn owner_of(&self, group: &str) -> usize {
+        let url = self.cursors.owner_url(group).await.unwrap();
+        self.hubs.iter().position(|hub| hub.url() == url).unwrap_or_else(|| panic!("no hub is at {url}"))
+    }
+}
+
+fn start_hub(mongo: &str, log: &Path) -> HubProcess {
+    let ttl = format!("{}s", HUB_TTL.as_secs());
+    let arguments = ["--store", "mongo", "--mongo", mongo, "--hub-ttl", &ttl, "--log", "info"];
+    HubProcess::start_logging_to(log, &arguments, &[]).unwrap()
+}
+
+/// Beside the history.
+fn log_of(history: &Path, hub: usize) -> PathBuf {
+    history.with_extension(format!("hub-{hub}.log"))
+}
+
+/// Waits until a condition holds, and not for ever.
+pub async fn until(what: &str, condition: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !condition().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let deadline = Duration::from_secs(90);
+    assert!(tokio::time::timeout(deadline, waiting).await.is_ok(), "{what} did not happen within {deadline:?}");
+}
