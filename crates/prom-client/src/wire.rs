@@ -30,6 +30,14 @@ pub struct Dialer {
     tls: Arc<TlsConnector>,
 }
 
+/// Whether more is read than has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    On,
+    /// Whoever it is for has no room.
+    Held,
+}
+
 /// An open WebSocket. Dropping it hangs up.
 pub struct Wire(Socket);
 
@@ -112,16 +120,12 @@ impl Wire {
 
     /// Writes and reads until something has moved; false when the hub hung up. Nothing is lost if the
     /// future is dropped.
-    pub async fn step(&mut self) -> Result<bool, Error> {
-        match self.0.step().await {
-            Ok(step) => Ok(step != Step::Ended),
-            Err(error) => Err(Error::closed(error.to_string())),
-        }
-    }
-
-    /// Writes some of what waits, and reads nothing; never ready where nothing waits.
-    pub async fn write(&mut self) -> Result<(), Error> {
-        self.0.write().await.map_err(|error| Error::closed(error.to_string()))
+    pub async fn step(&mut self, reading: Reading) -> Result<bool, Error> {
+        let moved = match reading {
+            Reading::On => self.0.step().await.map(|step| step != Step::Ended),
+            Reading::Held => self.0.write().await.map(|()| true),
+        };
+        moved.map_err(|error| Error::closed(error.to_string()))
     }
 
     /// Bytes that wait to leave.

@@ -118,13 +118,18 @@ impl Member {
 
     /// Serves until it is over. The first events come after `begun`.
     pub async fn run(self, first: Placed, begun: oneshot::Receiver<()>) {
+        if begun.await.is_err() {
+            // Dropped without a word: the connection is gone, and its links with it.
+            if let Placed::Here(subscription) = first {
+                subscription.unsubscribe().await;
+            }
+            return;
+        }
         let mut placed = Some(first);
-        // Dropped without a word: the connection is gone.
-        let mut may_begin = begun.await.is_ok();
         while let Some(place) = placed.take() {
             let left = match place {
-                Placed::Here(subscription) => self.serve_here(subscription, may_begin).await,
-                Placed::There(there) => self.serve_there(there, may_begin).await,
+                Placed::Here(subscription) => self.serve_here(subscription).await,
+                Placed::There(there) => self.serve_there(there).await,
             };
             match left {
                 Left::Over => {}
@@ -136,7 +141,6 @@ impl Member {
                     self.seat.take(Place::Moving);
                     self.tell_revoked();
                     placed = self.place_again().await;
-                    may_begin = true;
                 }
             }
         }
@@ -147,17 +151,12 @@ impl Member {
         }
     }
 
-    async fn serve_here(&self, subscription: Subscription, may_begin: bool) -> Left {
+    async fn serve_here(&self, subscription: Subscription) -> Left {
         let Some(Local { inflight, .. }) = self.seat.here() else {
             subscription.unsubscribe().await;
             return Left::Over;
         };
-        let pump = Pump::new(self, inflight);
-        if !may_begin {
-            subscription.unsubscribe().await;
-            return Left::Over;
-        }
-        match pump.run(subscription).await {
+        match Pump::new(self, inflight).run(subscription).await {
             Some(failure) if failure.is_takeover() && !self.seat.is_ended() => Left::TakenOver,
             Some(failure) => {
                 self.tell(&problem::of_bus(&failure));
@@ -167,11 +166,8 @@ impl Member {
         }
     }
 
-    async fn serve_there(&self, there: There, may_begin: bool) -> Left {
+    async fn serve_there(&self, there: There) -> Left {
         let There { link, subscribing: Subscribing { begin, ended }, mut paused } = there;
-        if !may_begin {
-            return Left::Over;
-        }
         let _link_is_lost = begin.send(());
         // The client may have changed its mind while there was nobody to tell.
         while self.seat.is_paused() != paused && !link.is_lost() {

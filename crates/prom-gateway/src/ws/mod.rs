@@ -1,4 +1,4 @@
-//! The WebSocket gateway: one task per connection, one more per subscription.
+//! The WebSocket gateway: one task per connection, one more per subscription, and one per group that another hub serves.
 //!
 //! ```text
 //!            ┌───────────────────────── connection ─────────────────────────┐

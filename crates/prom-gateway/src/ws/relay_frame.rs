@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use prom_protocol::frame::SubscriptionName;
 use prom_protocol::{ClientFrame, Corr};
 
 use super::ack::unknown_id;
@@ -10,6 +11,7 @@ use super::burst::{Reply, Waiting};
 use super::connection::Connection;
 use super::liveness::Work;
 use super::relay::Link;
+use super::seat::Seat;
 use super::subscription::Kind;
 
 impl Connection {
@@ -30,8 +32,8 @@ impl Connection {
     pub(super) async fn relay(&mut self, corr: Option<Corr>, text: &Bytes, frame: &ClientFrame<'_>, link: Arc<Link>) {
         let lost = match frame {
             // It holds wherever the subscription is served next.
-            ClientFrame::Pause(name) => self.remember(name, super::seat::Seat::pause),
-            ClientFrame::Resume(name) => self.remember(name, super::seat::Seat::resume),
+            ClientFrame::Pause(name) => self.remember(name, Seat::pause),
+            ClientFrame::Resume(name) => self.remember(name, Seat::resume),
             // Settled or not, the next hub knows.
             _ => Reply::Err(unknown_id()),
         };
@@ -42,7 +44,7 @@ impl Connection {
         self.burst.answer(corr, Waiting::Later(Box::pin(later)));
     }
 
-    fn remember(&self, name: &prom_protocol::frame::SubscriptionName, what: impl Fn(&super::seat::Seat)) -> Reply {
+    fn remember(&self, name: &SubscriptionName, what: impl Fn(&Seat)) -> Reply {
         if let Some(in_group) = self.subscriptions.get(name).and_then(|subscribed| subscribed.in_group()) {
             what(&in_group.seat);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use prom_client::wire::Wire;
+use prom_client::wire::{Reading, Wire};
 use prom_protocol::frame::HubFrame;
 use prom_protocol::websocket::Message;
 use tokio::time::timeout;
@@ -67,7 +67,7 @@ async fn authenticate(wire: &mut Wire, auth: &[u8]) -> Result<(), String> {
                 _ => Err("the other hub answered AUTH oddly".to_owned()),
             };
         }
-        if !wire.step().await.map_err(broken)? {
+        if !wire.step(Reading::On).await.map_err(broken)? {
             return Err("the other hub hung up during AUTH".to_owned());
         }
     }

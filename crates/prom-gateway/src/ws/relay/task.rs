@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
-use prom_client::wire::Wire;
-use prom_protocol::ErrorCode;
+use prom_client::wire::{Reading, Wire};
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::err::Problem;
 use tokio::sync::{mpsc, oneshot};
@@ -119,7 +118,7 @@ impl Task {
         // A member whose client is silent must not seem alive: then only its heartbeats ask, and what it has under way.
         let may_ask = self.waits_since.is_none() && !(self.pulse.carries_members() && self.pending.is_empty());
         let moved = tokio::select! {
-            moved = step(&mut self.wire, listens) => moved,
+            moved = self.wire.step(if listens { Reading::On } else { Reading::Held }) => moved,
             () = sleep_until(lost_at.unwrap_or(heard)), if lost_at.is_some() => return Err("the other hub is silent".to_owned()),
             () = sleep_until(heard + self.patience / PINGS_PER_TTL), if may_ask => return self.ask(),
             () = sleep_until(self.renew_token_at) => return self.renew_token(),
@@ -175,15 +174,7 @@ impl Task {
 
     fn send(&mut self, command: Command) {
         match command {
-            Command::Frame { text, reply } => {
-                let limit = self.hub.options.frame_bytes;
-                if text.len() > limit {
-                    let msg = format!("a frame of {} bytes is above the limit of {limit}", text.len());
-                    let _nobody_waits = reply.send(Reply::Err(Problem::new(ErrorCode::TooLarge, msg)));
-                    return;
-                }
-                self.write(&text, Pending::Frame(reply));
-            }
+            Command::Frame { text, reply } => self.write(&text, Pending::Frame(reply)),
             Command::Subscribe { name, texts, seat, started } => {
                 self.subscriptions.retain(|_, followed| !followed.over.is_closed());
                 let mut texts = texts.into_iter();
@@ -208,14 +199,6 @@ impl Task {
         let auth = peers.auth_frame(self.batches).map_err(|error| error.to_string())?;
         self.write(&auth, Pending::Token);
         Ok(())
-    }
-}
-
-/// Writes what waits, and reads where somebody listens.
-async fn step(wire: &mut Wire, listens: bool) -> Result<bool, prom_client::Error> {
-    match listens {
-        true => wire.step().await,
-        false => wire.write().await.map(|()| true),
     }
 }
 
