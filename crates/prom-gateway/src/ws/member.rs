@@ -264,7 +264,7 @@ impl Member {
                 self.seat.take(Place::There(link.clone()));
                 // The owner knows whether the group's members can fall silent; those of others never do.
                 let ttl = self.opts.ttl_ms.map_or(prom_engine::limits::MEMBER_TTL, Duration::from_millis);
-                let member = Relayed::new(link.clone(), self.seat.clone(), ttl);
+                let member = Relayed::new(&link, self.seat.clone(), ttl);
                 self.pulse.watch(Box::new(member), self.hub.clock.monotonic());
                 Ok(Placed::There(There { link, subscribing, paused }))
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::{SinkExt, StreamExt};
 use prom_auth::{AuthOptions, Authenticator, TokenRequest, mint};
 use prom_engine::{Bus, BusOptions, HubOptions};
-use prom_gateway::{Company, GatewayOptions, Hub, Peers, Server, ServerOptions};
+use prom_gateway::{Company, GatewayOptions, Hub, Peers, Server, ServerOptions, Tls};
 use prom_store::{MemoryStore, Store, SystemClock};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -54,17 +54,29 @@ impl Scene {
 
     /// One of several hubs on a store.
     pub async fn among_others(store: &Arc<MemoryStore>, auth: AuthOptions, hub_ttl: Duration) -> Self {
+        Self::among_others_by(store, auth, hub_ttl, None).await
+    }
+
+    /// As [`Scene::among_others`], by TLS; the hubs trust each other's certificate.
+    pub async fn among_others_by(
+        store: &Arc<MemoryStore>,
+        auth: AuthOptions,
+        hub_ttl: Duration,
+        tls: Option<Tls>,
+    ) -> Self {
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let url = format!("http://{address}");
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{address}");
         let hub = Some(HubOptions { url: url.clone(), ttl: hub_ttl });
         let options = BusOptions { hub, ..BusOptions::default() };
         let clock = options.clock.clone();
         let bus = Bus::start(store.clone(), options).await.unwrap();
-        let peers = Peers::join(&**store, clock.clone(), &url, None).await.unwrap();
+        let ca = tls.as_ref().map(|tls| tls.cert.clone());
+        let peers = Peers::join(&**store, clock.clone(), &url, ca.as_deref()).await.unwrap();
         let company = Company { peers: Some(peers), ..Company::default() };
         let auth = Authenticator::new(auth).unwrap();
         let hub = Hub::in_company(bus.clone(), auth, clock, GatewayOptions::default(), company);
-        let server = Server::start(hub, ServerOptions { listen: address, ..loopback() }).await.unwrap();
+        let server = Server::start(hub, ServerOptions { listen: address, tls, ..loopback() }).await.unwrap();
         Self { bus, server }
     }
 

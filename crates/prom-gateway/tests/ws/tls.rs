@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use prom_auth::{AuthOptions, Authenticator};
@@ -15,7 +16,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::scene::loopback;
+use crate::scene::{Scene, loopback};
 
 struct Files {
     dir: tempfile::TempDir,
@@ -96,4 +97,33 @@ async fn a_file_that_cannot_be_used_is_named() {
     let other = Files::new();
     let mixed = start(Tls { cert: files.path("cert.pem"), key: other.path("key.pem") }).await;
     assert!(mixed.is_err(), "a key that does not fit the certificate");
+}
+
+#[tokio::test]
+async fn hubs_pass_frames_on_by_tls() {
+    let files = Files::new();
+    let tls = || Some(Tls { cert: files.path("cert.pem"), key: files.path("key.pem") });
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+    let mut clients = Vec::new();
+    let mut hubs = Vec::new();
+    for _ in 0..2 {
+        let hub = Scene::among_others_by(&store, AuthOptions::default(), Duration::from_secs(10), tls()).await;
+        let url = format!("https://{}", hub.server.address());
+        let options = prom_client::ClientOptions::default().extra_ca(files.path("cert.pem"));
+        clients.push(prom_client::Client::connect(&url, options).await.unwrap());
+        hubs.push(hub);
+    }
+    clients[0].publish("orders", json!(1)).await.unwrap();
+    // It serves the group, and nothing of it comes here.
+    let first = clients[0].subscribe("orders", "g").from(prom_client::Position::Earliest).start().await.unwrap();
+    first.pause().await.unwrap();
+    let mut relayed = clients[1].subscribe("orders", "g").start().await.unwrap();
+    clients[1].publish("orders", json!(2)).await.unwrap();
+    let delivery = tokio::time::timeout(crate::scene::PATIENCE, relayed.next()).await.unwrap().unwrap();
+    delivery.ack().await.unwrap();
+    let trusted = reqwest::Certificate::from_der(files.certificate.der()).unwrap();
+    let http = reqwest::Client::builder().no_proxy().tls_certs_only([trusted]).build().unwrap();
+    let why = http.get(format!("https://{}/why?topic=orders&group=g", hubs[1].server.address()));
+    let why: Value = why.send().await.unwrap().json().await.unwrap();
+    assert_eq!(why["partitions"][0]["status"]["subscribers"], 2, "{why}");
 }

@@ -52,6 +52,16 @@ struct Fields<'a> {
 }
 
 impl HubFrame {
+    /// Which subscription it is about, where it is about one.
+    pub fn subscription(&self) -> Option<&SubscriptionName> {
+        match self {
+            Self::Ok(_) | Self::Other(_) => None,
+            Self::Err { subscription, .. } => subscription.as_ref(),
+            Self::Events(delivered) => Some(&delivered.name),
+            Self::Gap(name, _) | Self::Assigned(name, _) | Self::Revoked(name, _) => Some(name),
+        }
+    }
+
     /// Reads one frame. `text` is UTF-8.
     pub fn read(text: Bytes) -> Result<Self, FrameError> {
         // Deliveries are most of what comes, and their `op` is written first: they are read once.

@@ -1,7 +1,7 @@
 //! A link as its connection sees it: frames go in, answers come out.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -91,21 +91,23 @@ impl Link {
 
 /// A member behind a link that is taken for gone when it is silent for too long.
 pub struct Relayed {
-    link: Arc<Link>,
+    /// Looking after somebody keeps no link.
+    link: Weak<Link>,
+    pulse: Arc<LinkPulse>,
     seat: Arc<Seat>,
     ttl: Duration,
 }
 
 impl Relayed {
-    pub fn new(link: Arc<Link>, seat: Arc<Seat>, ttl: Duration) -> Self {
+    pub fn new(link: &Arc<Link>, seat: Arc<Seat>, ttl: Duration) -> Self {
         link.pulse.members.fetch_add(1, Ordering::Relaxed);
-        Self { link, seat, ttl }
+        Self { link: Arc::downgrade(link), pulse: link.pulse.clone(), seat, ttl }
     }
 }
 
 impl Drop for Relayed {
     fn drop(&mut self) {
-        self.link.pulse.members.fetch_sub(1, Ordering::Relaxed);
+        self.pulse.members.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -115,7 +117,7 @@ impl Living for Relayed {
     }
 
     fn heartbeat(&self, now: Duration) {
-        let (now_ms, pulse) = (millis(now), &self.link.pulse);
+        let (now_ms, pulse) = (millis(now), &self.pulse);
         let since_ms = now_ms.saturating_sub(pulse.told_ms.load(Ordering::Relaxed));
         if since_ms >= millis(self.ttl / BEATS_PER_TTL) {
             pulse.told_ms.store(now_ms, Ordering::Relaxed);
@@ -126,7 +128,7 @@ impl Living for Relayed {
     fn watched(&self, _now: Duration) {}
 
     fn is_ended(&self) -> bool {
-        self.link.is_lost() || self.seat.is_ended()
+        self.seat.is_ended() || self.link.upgrade().is_none_or(|link| link.is_lost())
     }
 }
 

@@ -31,6 +31,9 @@ impl Task {
     fn take(&mut self, text: Bytes) -> Result<(), String> {
         let is_ok = text.starts_with(b"{\"op\":\"OK\"");
         if !is_ok && !text.starts_with(b"{\"op\":\"ERR\"") {
+            if self.is_of_ended(&text) {
+                return Ok(());
+            }
             self.held = Some(text);
             if self.outbox.has_room() {
                 self.pass_on_held();
@@ -52,6 +55,20 @@ impl Task {
             }
             _ => Err("the other hub sent an ERR that cannot be read".to_owned()),
         }
+    }
+
+    /// Whoever has ended gets nothing more, also of what was on its way: it may have lost the right to it. The owner
+    /// takes the leases back.
+    fn is_of_ended(&mut self, text: &Bytes) -> bool {
+        self.subscriptions.retain(|_, followed| !followed.over.is_closed());
+        let is_ended = |followed: &Followed| followed.seat.upgrade().is_none_or(|seat| seat.is_ended());
+        if !self.subscriptions.values().any(is_ended) {
+            return false;
+        }
+        let Ok(frame) = HubFrame::read(text.clone()) else {
+            return false;
+        };
+        frame.subscription().is_some_and(|name| self.subscriptions.get(name).is_some_and(is_ended))
     }
 
     /// What the client is told of its partitions is remembered: it has to hear of it when they are gone.

@@ -176,7 +176,6 @@ impl Task {
         match command {
             Command::Frame { text, reply } => self.write(&text, Pending::Frame(reply)),
             Command::Subscribe { name, texts, seat, started } => {
-                self.subscriptions.retain(|_, followed| !followed.over.is_closed());
                 let mut texts = texts.into_iter();
                 if let Some(first) = texts.next() {
                     self.write(&first, Pending::Subscribe { name, seat, started });
