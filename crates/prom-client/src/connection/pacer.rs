@@ -23,9 +23,11 @@ impl Pacer {
     }
 
     /// How many events may leave now.
-    pub fn allowance(&self, now: Instant) -> usize {
+    pub fn allowance(&mut self, now: Instant) -> usize {
+        // What leaves from now on tells about the pace, whether or not the timer has looked.
+        self.release(now);
         match (self.hold_until, self.window) {
-            (Some(until), _) if until > now => 0,
+            (Some(_), _) => 0,
             (_, Some(window)) => window.saturating_sub(self.under_way),
             (_, None) => usize::MAX,
         }
@@ -84,7 +86,6 @@ mod tests {
         assert_eq!(pacer.allowance(now), 0);
         pacer.accepted(0);
         let later = now + Duration::from_secs(2);
-        pacer.release(later);
         assert_eq!(pacer.allowance(later), 1);
         pacer.sent(1);
         assert_eq!(pacer.allowance(later), 0, "one probe at a time");

@@ -72,6 +72,14 @@ enum NotPlaced {
     Never(Problem),
 }
 
+impl NotPlaced {
+    fn into_problem(self) -> Problem {
+        match self {
+            Self::Later(problem) | Self::Never(problem) => problem,
+        }
+    }
+}
+
 /// How its time at one place ended.
 enum Left {
     Over,
@@ -101,7 +109,10 @@ impl Member {
 
     /// The first place, for which the client waits; not for longer than it takes to follow a dead owner.
     pub async fn settle_in(&self) -> Result<Placed, Problem> {
-        let limit = Instant::now() + self.hub.bus.hub_ttl().unwrap_or_default() + GRACE;
+        let Some(hub_ttl) = self.hub.bus.hub_ttl() else {
+            return self.place().await.map_err(NotPlaced::into_problem);
+        };
+        let limit = Instant::now() + hub_ttl + GRACE;
         let mut wait = FIRST_RETRY;
         let mut last = Problem::new(ErrorCode::Overloaded, "the hub that serves this group does not answer; try again");
         loop {

@@ -17,7 +17,9 @@ export class Pacer {
 
   /** How many events may leave now. */
   allowance(now: number): number {
-    if (this.holdUntil !== undefined && this.holdUntil > now) return 0;
+    // What leaves from now on tells about the pace, whether or not the timer has looked.
+    this.release(now);
+    if (this.holdUntil !== undefined) return 0;
     return Math.max(0, this.#window - this.#underWay);
   }
 
