@@ -8,6 +8,7 @@ use prom_store::{Lease, StoreError};
 
 use crate::fault::{self, Failed};
 use crate::options::LeaseClock;
+use crate::queries;
 use crate::shared::Shared;
 
 pub async fn acquire(shared: &Shared, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
@@ -56,8 +57,8 @@ fn now(shared: &Shared) -> Bson {
 /// By its name, which is the key; the server's clock says whether it still holds.
 pub async fn held(shared: &Shared, name: &str) -> Result<Option<Lease>, StoreError> {
     shared.check_open()?;
-    let filter = || doc! { "_id": name, "$expr": { "$gt": ["$until", now(shared)] } };
-    let found = shared.read(|| async { shared.collections.leases.find_one(filter()).await }).await?;
+    let held = || queries::held_lease(name, now(shared)).filter;
+    let found = shared.read(|| async { shared.collections.leases.find_one(held()).await }).await?;
     Ok(found.map(|found| Lease {
         name: name.to_owned(),
         holder: found.get_str("holder").unwrap_or_default().to_owned(),

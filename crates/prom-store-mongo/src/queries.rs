@@ -3,7 +3,7 @@
 //! Promise: each is answered by walking an index within bounds.
 
 use mongodb::bson::oid::ObjectId;
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 use prom_store::LogName;
 use prom_types::{EpochMs, EventId, Offset, TopicName};
 
@@ -142,6 +142,11 @@ pub fn cursors(topic: Option<&TopicName>) -> Query {
         None => doc! { "_id": { "$gte": "" } },
     };
     Query::new(filter, doc! { "_id": 1 })
+}
+
+/// A lease that holds at `now`, which may be an expression of the server.
+pub fn held_lease(name: &str, now: Bson) -> Query {
+    Query::new(doc! { "_id": name, "$expr": { "$gt": ["$until", now] } }, doc! {})
 }
 
 pub fn document(key: &str) -> Query {

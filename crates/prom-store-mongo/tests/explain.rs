@@ -28,6 +28,7 @@ fn all(log: &LogName) -> Vec<(&'static str, &'static str, Query)> {
         ("cursor", "cursors", queries::cursor("orders::0::billing")),
         ("cursors", "cursors", queries::cursors(Some(&log.topic))),
         ("cursors", "cursors", queries::cursors(None)),
+        ("held_lease", "leases", queries::held_lease("hub/a", "$$NOW".into())),
         ("document", "groups", queries::document("a")),
         ("documents", "groups", queries::documents(None)),
         ("documents", "groups", queries::documents(Some("a"))),
