@@ -43,6 +43,9 @@ pub struct Peers {
 pub enum JoinError {
     #[error("the secret that hubs share cannot be read: {0}")]
     Store(#[from] StoreError),
+    /// Stop all hubs and delete it: the next one makes another.
+    #[error("the secret that hubs share is not one ({0}); stop all hubs and delete `secret` in the collection `hubs`")]
+    Unreadable(String),
     #[error("the secret that hubs share cannot be used: {0}")]
     Secret(#[from] AuthError),
     /// Look at the address and the certificates.
@@ -149,10 +152,10 @@ pub(crate) enum Batches {
 }
 
 /// The one that is there, or a fresh one that becomes it.
-async fn shared_secret(store: &dyn Store) -> Result<String, StoreError> {
+async fn shared_secret(store: &dyn Store) -> Result<String, JoinError> {
     loop {
         if let Some(document) = store.document(COLLECTION, SECRET).await? {
-            return Ok(String::from_utf8_lossy(&document.value).trim_matches('"').to_owned());
+            return serde_json::from_slice(&document.value).map_err(|error| JoinError::Unreadable(error.to_string()));
         }
         // A JSON text, as all documents are.
         let fresh = format!("\"{}\"", fresh_secret());
@@ -160,7 +163,7 @@ async fn shared_secret(store: &dyn Store) -> Result<String, StoreError> {
         match store.commit(Commit::document(write)).await {
             // Another hub was first: its secret is the one.
             Ok(_) | Err(CommitError::Conflict { .. }) => {}
-            Err(error) => return Err(StoreError::Commit(error)),
+            Err(error) => return Err(StoreError::Commit(error).into()),
         }
     }
 }

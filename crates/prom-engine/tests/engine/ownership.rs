@@ -14,6 +14,13 @@ async fn hub(world: &World, name: &str) -> Bus {
     world.bus_with(|options| options.hub = Some(HubOptions { url: format!("http://{name}"), ttl: TTL })).await
 }
 
+/// Two hubs, and so many orders that both know of.
+async fn two_hubs(world: &World, orders: std::ops::Range<u64>) -> (Bus, Bus) {
+    let red = hub(world, "red").await;
+    publish_numbers(&red, "orders", orders).await;
+    (red, hub(world, "blue").await)
+}
+
 fn billing() -> GroupName {
     GroupName::parse("billing").unwrap()
 }
@@ -36,9 +43,7 @@ async fn id_of_owner(store: &Stubborn) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_group_is_dispatched_by_the_hub_that_was_asked_first_and_others_say_where_it_is() {
     let (_, world) = Stubborn::new();
-    let red = hub(&world, "red").await;
-    publish_numbers(&red, "orders", 0..3).await;
-    let blue = hub(&world, "blue").await;
+    let (red, blue) = two_hubs(&world, 0..3).await;
     assert_eq!(blue.owner_of(&billing()).await.unwrap(), Owner::Nobody);
     let mut orders = red.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     assert_eq!(elsewhere(blue.subscribe("orders", "billing").start().await), "http://red");
@@ -61,9 +66,7 @@ async fn a_group_is_dispatched_by_the_hub_that_was_asked_first_and_others_say_wh
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_shuts_down_is_followed_at_once() {
     let (_, world) = Stubborn::new();
-    let red = hub(&world, "red").await;
-    publish_numbers(&red, "orders", 0..2).await;
-    let blue = hub(&world, "blue").await;
+    let (red, blue) = two_hubs(&world, 0..2).await;
     let mut orders = red.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     assert_eq!(take_acked(&mut orders, 1).await, [0]);
     drop(orders);
@@ -75,9 +78,7 @@ async fn a_hub_that_shuts_down_is_followed_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_silent_hub_gives_its_groups_up_before_another_takes_them() {
     let (store, world) = Stubborn::new();
-    let red = hub(&world, "red").await;
-    publish_numbers(&red, "orders", 0..2).await;
-    let blue = hub(&world, "blue").await;
+    let (red, blue) = two_hubs(&world, 0..2).await;
     let mut at_red = red.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     let held = next(&mut at_red).await;
     let id = id_of_owner(&store).await;
@@ -102,9 +103,7 @@ async fn a_silent_hub_gives_its_groups_up_before_another_takes_them() {
 #[tokio::test(start_paused = true)]
 async fn a_group_that_nobody_uses_at_its_hub_is_free_for_another() {
     let (_, world) = Stubborn::new();
-    let red = hub(&world, "red").await;
-    publish_numbers(&red, "orders", 0..1).await;
-    let blue = hub(&world, "blue").await;
+    let (red, blue) = two_hubs(&world, 0..1).await;
     let orders = red.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     tokio::time::sleep(3 * TTL).await;
     assert_eq!(elsewhere(blue.subscribe("orders", "billing").start().await), "http://red");
@@ -134,9 +133,7 @@ async fn many_who_ask_at_once_agree_on_one_hub() {
 #[tokio::test(start_paused = true)]
 async fn a_group_in_use_at_another_hub_does_not_expire() {
     let (_, world) = Stubborn::new();
-    let red = hub(&world, "red").await;
-    publish_numbers(&red, "orders", 0..1).await;
-    let blue = hub(&world, "blue").await;
+    let (red, blue) = two_hubs(&world, 0..1).await;
     let group = red.subscribe("orders", "billing").from(Position::Latest).expire_after(Duration::from_secs(60));
     let mut orders = group.start().await.unwrap();
     assert!(stays_silent(&mut orders, Duration::from_secs(120)).await);

@@ -88,7 +88,9 @@ impl Connection {
 
     /// The way to the hub that serves the group, where that is another one.
     pub(super) fn link_of(&self, topic: &str, group: &str) -> Option<Arc<Link>> {
-        self.hub.peers.as_ref()?;
+        if self.links.is_unused() {
+            return None;
+        }
         self.of_group(topic, group).find_map(|(_, in_group)| in_group.seat.there())
     }
 

@@ -48,6 +48,26 @@ impl Hubs {
     }
 }
 
+/// Red lives in a world of its own, which can end without a word; its time is short.
+struct Mortal {
+    red: Scene,
+    red_world: tokio::runtime::Runtime,
+    blue: Scene,
+}
+
+impl Mortal {
+    async fn open() -> Self {
+        let ttl = Duration::from_secs(1);
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+        let red_world = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let at_red = store.clone();
+        let red = red_world.spawn(async move { Scene::among_others(&at_red, AuthOptions::default(), ttl).await });
+        let red = red.await.unwrap();
+        let blue = Scene::among_others(&store, AuthOptions::default(), ttl).await;
+        Self { red, red_world, blue }
+    }
+}
+
 fn subscribe(opts: Value) -> Value {
     json!({"op": "SUBSCRIBE", "topic": "orders", "group": "g", "opts": opts})
 }
@@ -296,18 +316,8 @@ async fn questions_about_a_group_are_answered_by_the_hub_that_serves_it() {
 
 #[tokio::test]
 async fn when_the_serving_hub_dies_a_subscription_goes_on_and_its_client_hears_of_its_partitions() {
-    let ttl = Duration::from_secs(1);
-    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
-    // A world of its own, which can end without a word.
-    let red_world = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let at_red = store.clone();
-    let red = red_world.spawn(async move {
-        let red = Scene::among_others(&at_red, AuthOptions::default(), ttl).await;
-        red.bus.create_topic(TopicSettings::new("orders").unwrap().partitions(4)).await.unwrap();
-        red
-    });
-    let red = red.await.unwrap();
-    let blue = Scene::among_others(&store, AuthOptions::default(), ttl).await;
+    let Mortal { red, red_world, blue } = Mortal::open().await;
+    blue.bus.create_topic(TopicSettings::new("orders").unwrap().partitions(4)).await.unwrap();
     let mut near = red.client().await;
     near.ok(subscribe(json!({"mode": "partitioned", "memberId": "near"}))).await;
     let mut away = blue.client().await;
@@ -347,13 +357,7 @@ async fn when_the_serving_hub_dies_a_subscription_goes_on_and_its_client_hears_o
 
 #[tokio::test]
 async fn a_paused_subscription_stays_paused_wherever_it_moves_and_one_that_leaves_meanwhile_is_gone() {
-    let ttl = Duration::from_secs(1);
-    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
-    let red_world = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let at_red = store.clone();
-    let red = red_world.spawn(async move { Scene::among_others(&at_red, AuthOptions::default(), ttl).await });
-    let red = red.await.unwrap();
-    let blue = Scene::among_others(&store, AuthOptions::default(), ttl).await;
+    let Mortal { red, red_world, blue } = Mortal::open().await;
     red.client().await.ok(subscribe(json!({}))).await;
     let (mut paused, mut leaving) = (blue.client().await, blue.client().await);
     paused.ok(subscribe(json!({}))).await;

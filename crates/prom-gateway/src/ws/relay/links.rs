@@ -24,6 +24,11 @@ struct Kept {
 }
 
 impl Links {
+    /// Every group of this connection is served here, and always was.
+    pub fn is_unused(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// The link to the owner of a group, which is opened where there is none.
     pub async fn get(
         &self,
