@@ -1,8 +1,11 @@
 //! The rules of the house that compilers do not know. Each rule is a file with examples that pass and that fail.
 
+mod calls;
 mod decisions;
 mod header;
 mod layering;
+mod names;
+mod ratchet;
 mod script;
 mod size;
 mod source;
@@ -11,6 +14,7 @@ mod words;
 
 use anyhow::{Result, bail};
 
+use self::ratchet::Ratchet;
 use crate::repository::{self, File};
 
 /// A broken rule: where, and what to do.
@@ -27,8 +31,6 @@ impl Complaint {
         Self { path: path.to_owned(), line, advice: advice.into() }
     }
 }
-
-const RATCHET: &str = "xtask/tidy-ratchet.txt";
 
 pub fn run() -> Result<()> {
     let files = repository::files()?;
@@ -48,7 +50,8 @@ pub fn run() -> Result<()> {
 
 fn check(files: &[File]) -> Vec<Complaint> {
     let rust = source::read_all(files);
-    let ratchet = files.iter().find(|file| file.path == RATCHET).map_or("", |file| file.text.as_str());
+    let text_of = |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| file.text.as_str());
+    let mut ratchet = Ratchet::read(text_of(ratchet::PATH));
     let mut complaints = Vec::new();
     for file in files {
         complaints.extend(text::check(file));
@@ -56,9 +59,12 @@ fn check(files: &[File]) -> Vec<Complaint> {
     }
     for source in &rust {
         complaints.extend(header::check(source));
-        complaints.extend(words::check(source));
+        complaints.extend(calls::check(source));
     }
-    complaints.extend(size::check(&rust, ratchet));
+    complaints.extend(size::check(&rust, &mut ratchet));
+    complaints.extend(ratchet.allow("words", files.iter().flat_map(words::check).collect()));
+    complaints.extend(ratchet.allow("names", names::check(&rust, text_of(names::LIST))));
+    complaints.extend(ratchet.leftovers());
     complaints.extend(layering::check(files));
     complaints.extend(decisions::check(files));
     complaints

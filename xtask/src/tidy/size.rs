@@ -1,11 +1,8 @@
 //! Small files, small functions. What is larger is listed in the ratchet with its size, and may only shrink.
-//!
-//! A line of the ratchet is a number of lines and what is that long: `612 path/to/file.rs` or `85 path/to/file.rs name`.
 
-use std::collections::HashMap;
-
+use super::Complaint;
+use super::ratchet::{PATH as RATCHET, Ratchet};
 use super::source::{Source, block_end, line_of};
-use super::{Complaint, RATCHET};
 
 const FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 70;
@@ -20,21 +17,8 @@ struct Sized {
     limit: usize,
 }
 
-pub fn check(sources: &[Source<'_>], ratchet: &str) -> Vec<Complaint> {
-    let mut complaints = Vec::new();
-    let mut allowed: HashMap<&str, usize> = HashMap::new();
-    for (index, line) in ratchet.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
-        match line.split_once(' ').and_then(|(lines, name)| Some((lines.parse().ok()?, name))) {
-            Some((lines, name)) => drop(allowed.insert(name, lines)),
-            None => complaints.push(Complaint::new(RATCHET, index + 1, "expected: lines, path, function if it is one")),
-        }
-    }
-    for sized in sources.iter().flat_map(measure) {
-        complaints.extend(judge(&sized, allowed.remove(sized.name.as_str())));
-    }
-    let stale = |name: &&str| Complaint::new(RATCHET, 0, format!("remove `{name}`, it is gone"));
-    complaints.extend(allowed.keys().map(stale));
-    complaints
+pub fn check(sources: &[Source<'_>], ratchet: &mut Ratchet<'_>) -> Vec<Complaint> {
+    sources.iter().flat_map(measure).filter_map(|sized| judge(&sized, ratchet.take(&sized.name))).collect()
 }
 
 fn judge(sized: &Sized, allowed: Option<usize>) -> Option<Complaint> {
@@ -109,7 +93,9 @@ mod tests {
     use super::*;
 
     fn complaints(path: &str, text: &str, ratchet: &str) -> Vec<String> {
-        check(&[read(path, text)], ratchet).into_iter().map(|complaint| complaint.advice).collect()
+        let mut ratchet = Ratchet::read(ratchet);
+        let complaints = check(&[read(path, text)], &mut ratchet);
+        complaints.into_iter().chain(ratchet.leftovers()).map(|complaint| complaint.advice).collect()
     }
 
     fn function(lines: usize) -> String {

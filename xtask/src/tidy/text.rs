@@ -36,7 +36,8 @@ pub fn check(file: &File) -> Vec<Complaint> {
     complaints
 }
 
-fn has_word(line: &str, word: &str) -> bool {
+/// Whether a word stands there by itself; an underscore is no part of a word.
+pub fn has_word(line: &str, word: &str) -> bool {
     let outside = |character: Option<char>| character.is_none_or(|character| !character.is_alphanumeric());
     line.match_indices(word)
         .any(|(at, _)| outside(line[..at].chars().next_back()) && outside(line[at + word.len()..].chars().next()))
