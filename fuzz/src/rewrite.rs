@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use prom_protocol::frame::event::{Delivered, EventHead};
 use prom_protocol::frame::publish::{self, Publish};
-use prom_protocol::frame::{Done, ok, pause, unsubscribe};
+use prom_protocol::frame::{Done, gap, ok, pause, unsubscribe};
 use prom_protocol::{ClientFrame, Corr, HubFrame, Request};
 use prom_types::{NewEvent, TopicName};
 
@@ -53,7 +53,7 @@ pub fn hub_frame(frame: &HubFrame) {
         HubFrame::Err { corr: Some(_), .. } => return,
         HubFrame::Err { problem, subscription: Some(name), .. } => problem.write_for(&mut out, name),
         HubFrame::Events(delivered) => deliver(&mut out, delivered),
-        HubFrame::Gap(name, gap) => gap.write(&mut out, name),
+        HubFrame::Gap(name, gap) => gap::write(gap, &mut out, name),
         HubFrame::Assigned(name, assignment) => assignment.write_assigned(&mut out, name),
         HubFrame::Revoked(name, assignment) => assignment.write_revoked(&mut out, name),
         HubFrame::Other(_) => return,

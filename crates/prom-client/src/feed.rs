@@ -15,14 +15,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::event::Lent;
-use prom_protocol::frame::gap::Gap;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::assignment::{AssignmentChange, Assignments, Listener};
 use crate::limits::{GAPS, LONGEST_WAIT, OVERFULL, TAIL_BYTES, TAIL_EVENTS};
 use crate::settle::Lease;
-use crate::{Error, StoredEvent};
+use crate::{Error, Gap, StoredEvent};
 
 pub(crate) struct Feed {
     pub number: u64,

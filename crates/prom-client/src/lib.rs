@@ -29,7 +29,6 @@ mod client;
 mod error;
 pub mod limits;
 mod options;
-mod position;
 mod state;
 
 mod publish;
@@ -66,15 +65,12 @@ pub use deliver::{Delivery, Ticket};
 pub use error::Error;
 pub use event::StoredEvent;
 pub use options::ClientOptions;
-pub use position::Position;
 pub use prom_protocol::ErrorCode;
 pub use prom_protocol::frame::assignment::Assignment;
 pub use prom_protocol::frame::err::MaybeStored;
-pub use prom_protocol::frame::gap::Gap;
-pub use prom_protocol::frame::subscribe::{Mode, Order};
 pub use prom_types::{
-    Durability, EpochMs, Event, EventId, GroupName, Headers, Invalid, Json, NewEvent, Offset, Receipt, TopicName,
-    TopicPattern,
+    Durability, EpochMs, Event, EventId, Gap, GapReason, GroupName, Headers, Invalid, Json, Mode, NewEvent, Offset,
+    Order, Position, Receipt, TopicName, TopicPattern,
 };
 pub use publish::{Publish, Publishing, PublishingBatch};
 pub use serde_json::json;

@@ -1,7 +1,7 @@
 //! What a client tells about its connection: its state, and notices of what happens.
 
 use prom_protocol::frame::SubscriptionName;
-use prom_protocol::frame::gap::Gap;
+use prom_types::Gap;
 use tokio::sync::{broadcast, watch};
 
 /// Where the connection stands.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::assignment::Assignment;
-use prom_protocol::frame::subscribe::{Backoff, Mode, Order, SubscribeOpts};
-use prom_types::{GroupName, TopicPattern};
+use prom_protocol::frame::subscribe::SubscribeOpts;
+use prom_types::{Backoff, GroupName, Mode, Order, TopicPattern};
 use tokio::sync::oneshot;
 
 use crate::assignment::{Items, Listener};
@@ -89,7 +89,7 @@ impl Subscribe<'_> {
 
     /// Where a new group begins; [`Position::Latest`] unless said.
     pub fn from(mut self, position: Position) -> Self {
-        position.write_to(&mut self.opts);
+        self.opts.set_position(position);
         self
     }
 
@@ -126,7 +126,7 @@ impl Subscribe<'_> {
 
     /// The wait after the first failure, doubling to the longest; 200 ms and 30 s unless said.
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
-        self.opts.backoff = Some(Backoff { first_ms: millis(first), max_ms: millis(longest) });
+        self.opts.backoff = Some(Backoff::new(first, longest));
         self
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use prom_protocol::frame::gap::Gap;
 use tokio::sync::oneshot;
 
 use crate::assignment::AssignmentChange;
@@ -13,7 +12,7 @@ use crate::deliver::Delivery;
 use crate::feed::{Feed, Received};
 use crate::mailbox::{Command, Pausing};
 use crate::settle::Lease;
-use crate::{Client, Error};
+use crate::{Client, Error, Gap};
 
 /// Deliveries of a group, for one subscriber. Dropping it gives its leases back.
 pub struct Subscription {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use prom_protocol::frame::SubscriptionName;
-use prom_protocol::frame::gap::Gap;
 use prom_protocol::frame::subscribe::SubscribeOpts;
 use prom_types::TopicPattern;
 
@@ -12,7 +11,7 @@ use crate::feed::{After, Feed, Kind};
 use crate::mailbox::Command;
 use crate::subscribe::begin;
 use crate::subscription::SubscriptionControl;
-use crate::{Client, Error, Position, StoredEvent};
+use crate::{Client, Error, Gap, Position, StoredEvent};
 
 /// A tail being put together.
 #[must_use = "nothing is read until start"]
@@ -65,7 +64,7 @@ impl Client {
 impl TailOptions<'_> {
     /// Where to begin in topics that are there; [`Position::Latest`] unless said. Later ones begin at 0.
     pub fn from(mut self, position: Position) -> Self {
-        position.write_to(&mut self.opts);
+        self.opts.set_position(position);
         self
     }
 

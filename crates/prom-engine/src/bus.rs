@@ -13,8 +13,8 @@ use crate::group::Groups;
 use crate::ownership::{HubOptions, Ownership};
 use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
-use crate::topic::{Retention, TopicSettings, Topics};
-use crate::{Error, limits, maintain, ownership};
+use crate::topic::{TopicSettings, Topics};
+use crate::{Error, Retention, limits, maintain, ownership};
 
 /// A durable event bus over a store. Cloning costs a reference count.
 ///

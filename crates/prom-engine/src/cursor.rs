@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use crate::dispatch::task::{Request, Reset};
 use crate::group::{GroupOptions, read_group};
 use crate::limits::CONTENTION_TRIES;
+use crate::position::resolve;
 use crate::topic::Topic;
 use crate::{Bus, Error, Position, audit};
 
@@ -63,7 +64,7 @@ impl Bus {
         let log = self.log(topic, partition).await?;
         let reading = self.reading(topic, group).await?;
         self.core().own(&reading.group).await?;
-        let floors = position.resolve(&**self.store(), std::slice::from_ref(&log)).await?;
+        let floors = resolve(position, &**self.store(), std::slice::from_ref(&log)).await?;
         let floor = floors.first().copied().unwrap_or_default();
         let cursor = CursorName::new(log, reading.group.clone());
         let before = self.store().cursor(&cursor).await?.map(|state| state.floor);

@@ -54,20 +54,16 @@ pub use ack::{ack_all, ack_tickets};
 pub use bus::{Bus, BusOptions, NewTopics};
 pub use cursor::CursorInfo;
 pub use deliver::{Delivery, Ticket};
-pub use dispatch::{Backoff, Order};
 pub use error::{Error, ErrorKind};
 pub use event::StoredEvent;
-pub use gap::{Gap, GapReason};
 pub use group::{
-    Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, Mode, PartitionOwner,
-    PartitionOwners,
+    Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, PartitionOwner, PartitionOwners,
 };
 pub use lag::{Lag, PartitionLag};
 pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
 pub use outlet::{Arrivals, AssignmentChange};
 pub use ownership::{HubOptions, Owner};
-pub use position::Position;
 pub use publish::{Publish, Publishing};
 pub use publish_many::{Gathered, Gathering};
 pub use read::Page;
@@ -75,5 +71,7 @@ pub use retain::Retained;
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};
 pub use tail::{Tail, TailOptions};
-pub use topic::{Compaction, PartitionInfo, Retention, TopicInfo, TopicSettings};
+pub use topic::{PartitionInfo, TopicInfo, TopicSettings};
 pub use why::{PartitionWhy, Why};
+
+pub use prom_types::{Backoff, Compaction, Gap, GapReason, Mode, Order, Position, Retention};

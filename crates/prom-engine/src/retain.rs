@@ -6,9 +6,9 @@
 use prom_store::{Bounds, Find, LogName};
 use prom_types::{EpochMs, Offset};
 
+use crate::Retention;
 use crate::bus::Core;
 use crate::maintain::Failures;
-use crate::topic::Retention;
 use crate::{Bus, Error};
 
 /// What a pass took away.

@@ -8,12 +8,11 @@ use prom_transform::{Limits, Program};
 use prom_types::{GroupName, TopicPattern};
 
 use crate::bus::{Core, Phase};
-use crate::dispatch::{Backoff, Order};
-use crate::group::{Asked, Group, GroupOptions, Mode};
+use crate::group::{Asked, Group, GroupOptions};
 use crate::outlet::{Outlet, Taste, TellAssignments};
 use crate::subscription::Subscription;
 use crate::topic::Topic;
-use crate::{Bus, Error, Position, limits};
+use crate::{Backoff, Bus, Error, Mode, Order, Position, limits};
 
 /// A subscription being put together: [`Subscribe::start`] gives a handle to read from,
 /// [`Subscribe::run`] calls a handler.
@@ -133,7 +132,7 @@ impl Subscribe<'_> {
 
     /// The wait after the first failure, doubling to the longest; 200 ms and 30 s unless said.
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
-        self.asked.backoff = Some(Backoff { first, max: longest });
+        self.asked.backoff = Some(Backoff::new(first, longest));
         self
     }
 

@@ -15,10 +15,11 @@ use tokio::sync::watch;
 
 use crate::bus::Phase;
 use crate::event::Origin;
-use crate::gap::GapReason;
+use crate::gap::gap;
 use crate::limits::{READ_BYTES, TAIL_READ_EVENTS};
+use crate::position::resolve;
 use crate::topic::Topic;
-use crate::{Bus, Error, Gap, Position, StoredEvent};
+use crate::{Bus, Error, Gap, GapReason, Position, StoredEvent};
 
 /// A tail being put together.
 #[must_use = "nothing is read until start"]
@@ -113,7 +114,7 @@ impl TailOptions<'_> {
         let mut logs: Vec<LogName> = matching.flat_map(|topic| topic.logs().iter().cloned()).collect();
         logs.sort_unstable();
         logs.dedup();
-        let offsets = self.from.resolve(&*core.store, &logs).await?;
+        let offsets = resolve(self.from, &*core.store, &logs).await?;
         logs.into_iter().zip(offsets).for_each(|(log, next)| tail.follow(log, next));
         Ok(tail)
     }
@@ -193,7 +194,7 @@ impl Tail {
             lost.push((range, GapReason::Damage(damage.to_string())));
         }
         let log = &reading.origin.log;
-        self.gaps.extend(lost.into_iter().map(|(range, reason)| Gap::new(log, range, reason)));
+        self.gaps.extend(lost.into_iter().map(|(range, reason)| gap(log, range, reason)));
         while self.gaps.len() > crate::limits::GAPS {
             self.gaps.pop_front();
         }

@@ -2,15 +2,14 @@
 
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::event::Delivered;
-use prom_protocol::frame::gap::Gap;
 use tokio::time::Instant;
 
 use super::session::Session;
-use crate::StoredEvent;
 use crate::assignment::AssignmentChange;
 use crate::feed::{Fill, Kind, Received};
 use crate::settle::{Settlement, Verdict};
 use crate::subscription::lease_of;
+use crate::{Gap, StoredEvent};
 
 impl Session<'_> {
     pub fn deliver(&mut self, delivered: Delivered) -> Result<(), String> {

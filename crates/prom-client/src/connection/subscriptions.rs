@@ -101,7 +101,7 @@ impl Kept {
             Some(_) => Began::WithHistory,
         };
         if let Some(ts) = self.progress.as_ref().and_then(|progress| progress.resume_at(began)) {
-            Position::StoredAt(ts).write_to(&mut opts);
+            opts.set_position(Position::StoredAt(ts));
         }
         opts
     }

@@ -125,7 +125,7 @@ async fn gaps_are_told() {
     let Some(Item::Gap(gap)) = within(subscription.next_item()).await else {
         panic!("a gap was expected");
     };
-    assert_eq!((gap.event_topic.as_str(), gap.partition, gap.from, gap.to), ("orders.placed", 2, 10, 20));
+    assert_eq!((gap.topic.as_str(), gap.partition, gap.from, gap.to), ("orders.placed", 2, 10, 20));
     notice(&mut notices, |notice| matches!(notice, Notice::Gap { group: Some(group), .. } if group == "billing")).await;
 }
 

@@ -5,30 +5,12 @@
 
 use std::time::Duration;
 
-/// The wait after the first failure doubles with every further one, up to `max`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backoff {
-    pub first: Duration,
-    pub max: Duration,
-}
+use prom_types::Backoff;
 
-impl Default for Backoff {
-    fn default() -> Self {
-        Self { first: Duration::from_millis(200), max: Duration::from_secs(30) }
-    }
-}
-
-impl Backoff {
-    /// The longest wait after `failures` failures; the shortest is three quarters of it.
-    pub fn ceiling(&self, failures: u32) -> Duration {
-        let doublings = failures.saturating_sub(1).min(31);
-        self.first.saturating_mul(1 << doublings).min(self.max)
-    }
-
-    pub(super) fn wait(&self, failures: u32, jitter: &mut Jitter) -> Duration {
-        let ceiling = self.ceiling(failures);
-        ceiling - (ceiling / 4).mul_f64(jitter.fraction())
-    }
+/// How long an event waits after `failures` failures: at most the ceiling, at least three quarters of it.
+pub(super) fn wait(backoff: &Backoff, failures: u32, jitter: &mut Jitter) -> Duration {
+    let ceiling = backoff.ceiling(failures);
+    ceiling - (ceiling / 4).mul_f64(jitter.fraction())
 }
 
 /// A small seeded generator (splitmix64): enough to spread retries, reproducible in tests.
@@ -63,7 +45,7 @@ mod tests {
             let ceiling = Duration::from_millis(ceiling_ms);
             assert_eq!(backoff.ceiling(failures), ceiling, "after {failures} failures");
             for _ in 0..100 {
-                let wait = backoff.wait(failures, &mut jitter);
+                let wait = wait(&backoff, failures, &mut jitter);
                 assert!(wait <= ceiling && wait >= ceiling * 3 / 4, "{wait:?} after {failures} failures");
             }
         }
@@ -72,6 +54,6 @@ mod tests {
     #[test]
     fn events_that_failed_together_wait_for_different_times() {
         let (backoff, mut jitter) = (Backoff::default(), Jitter::new(1));
-        assert_ne!(backoff.wait(1, &mut jitter), backoff.wait(1, &mut jitter));
+        assert_ne!(wait(&backoff, 1, &mut jitter), wait(&backoff, 1, &mut jitter));
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use prom_types::Offset;
 
-use super::Dispatcher;
 use super::unsettled::{DeadLetter, State, Unsettled};
+use super::{Dispatcher, backoff};
 
 /// A dead letter to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Dispatcher {
     pub fn dead_letter_failed(&mut self, now: Duration, offset: Offset) {
         if let Some(event) = self.take_taken(offset) {
             let failed_writes = failed_writes(&event).saturating_add(1);
-            let wait = self.options.backoff.wait(failed_writes, &mut self.jitter);
+            let wait = backoff::wait(&self.options.backoff, failed_writes, &mut self.jitter);
             let until = now.saturating_add(wait);
             let state = State::Dead(DeadLetter::Failing { failed_writes, until });
             self.unsettled.put(offset, Unsettled { state, ..event });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prom_store::{Bounds, CursorState, Failures};
 use prom_types::Offset;
 
-use super::backoff::Jitter;
+use super::backoff::{self, Jitter};
 use super::changes::PendingChanges;
 use super::key_order::KeyOrder;
 use super::lanes::Lanes;
@@ -148,7 +148,7 @@ impl Dispatcher {
         let state = if self.is_at_limit(offset) {
             State::Dead(DeadLetter::Queued { failed_writes: 0 })
         } else {
-            match delay.unwrap_or_else(|| self.options.backoff.wait(attempts, &mut self.jitter)) {
+            match delay.unwrap_or_else(|| backoff::wait(&self.options.backoff, attempts, &mut self.jitter)) {
                 Duration::ZERO => State::Due,
                 wait => State::Waiting { until: now.saturating_add(wait) },
             }

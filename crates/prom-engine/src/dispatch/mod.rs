@@ -48,14 +48,15 @@ mod unsettled;
 mod promises;
 
 pub use ack::{NotLeased, Settled};
-pub use backoff::Backoff;
 pub use changes::Changes;
 pub use dead::Dead;
 pub use lanes::LaneStatus;
 pub use lease::{LeaseId, Leased};
 pub use leave::Leaving;
 pub use machine::Dispatcher;
-pub use options::{DispatchLimits, DispatchOptions, Order};
+pub use options::{DispatchLimits, DispatchOptions};
 pub use scan::{Scan, Seen};
 pub use status::{Holdup, Limit, Oldest, Status};
 pub use subscriber::SubscriberId;
+
+pub use prom_types::{Backoff, Order};

@@ -2,17 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::Backoff;
-
-/// In which order a group wants its events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
-    /// By offset as far as nothing fails; a failed event comes again later.
-    #[default]
-    None,
-    /// No event of a key is handed out while an earlier one of that key is unsettled.
-    Key,
-}
+use prom_types::{Backoff, Order};
 
 /// What holds for the whole group.
 #[derive(Debug, Clone, PartialEq)]

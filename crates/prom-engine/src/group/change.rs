@@ -13,10 +13,9 @@ use prom_types::{GroupName, TopicName, TopicPattern};
 use super::document::Agreed;
 use super::{Asked, GroupDocument, GroupOptions, read_group};
 use crate::dispatch::task::Request;
-use crate::dispatch::{Backoff, Order};
 use crate::limits::CONTENTION_TRIES;
 use crate::topic::millis;
-use crate::{Bus, Error, Position};
+use crate::{Backoff, Bus, Error, Order, Position};
 
 /// What is to become different; everything left out stays as it is.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -136,7 +136,7 @@ pub(crate) enum Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::Order;
+    use crate::Order;
 
     fn patterns(texts: &[&str]) -> Vec<TopicPattern> {
         texts.iter().map(|text| TopicPattern::parse(text).unwrap()).collect()

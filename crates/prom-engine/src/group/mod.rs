@@ -17,8 +17,8 @@ pub(crate) use document::{GroupDocument, read_group};
 pub(crate) use expire::expire;
 pub use list::{GroupInfo, GroupSubscription};
 pub(crate) use options::Asked;
+pub use options::GroupOptions;
 pub(crate) use options::Layout;
-pub use options::{GroupOptions, Mode};
 pub(crate) use registry::{Group, Groups, Retired};
 
 /// Where groups are kept, one document per group.

@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use prom_types::GroupName;
+use prom_types::{Backoff, GroupName, Mode, Order, Position};
 use serde::{Deserialize, Serialize};
 
-use crate::dispatch::{Backoff, Order};
+use crate::Error;
 use crate::limits::VIRTUAL_PARTITIONS;
 use crate::topic::millis;
-use crate::{Error, Position};
 
 /// What a group agreed on. Stored with the group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,7 +20,7 @@ pub struct GroupOptions {
     /// Into how many the group divides topics that have one partition; only where each has one owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u32>,
-    #[serde(default, with = "OrderText")]
+    #[serde(default)]
     pub order: Order,
     /// A jq program over the whole event; only events for which it gives a true value are delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,58 +28,11 @@ pub struct GroupOptions {
     /// Failed attempts before an event goes to the dead letters; the topic's setting, else 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
-    #[serde(default, with = "backoff_ms")]
+    #[serde(default)]
     pub backoff: Backoff,
     /// The group is deleted when nobody subscribed to it for so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expire_after_ms: Option<u64>,
-}
-
-/// How the events of a group are divided among its subscribers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Each event goes to whichever subscriber has room.
-    #[default]
-    Shared,
-    /// Each partition has one owner among the subscribers.
-    Partitioned,
-}
-
-impl std::fmt::Display for Mode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Shared => "shared",
-            Self::Partitioned => "partitioned",
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Order", rename_all = "lowercase")]
-enum OrderText {
-    None,
-    Key,
-}
-
-mod backoff_ms {
-    use super::*;
-
-    #[derive(Serialize, Deserialize)]
-    struct Text {
-        first_ms: u64,
-        max_ms: u64,
-    }
-
-    pub fn serialize<S: serde::Serializer>(backoff: &Backoff, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = Text { first_ms: millis(backoff.first), max_ms: millis(backoff.max) };
-        text.serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Backoff, D::Error> {
-        let text = Text::deserialize(deserializer)?;
-        Ok(Backoff { first: Duration::from_millis(text.first_ms), max: Duration::from_millis(text.max_ms) })
-    }
 }
 
 /// What one subscriber said about the group; silence agrees with everything.
@@ -116,9 +68,9 @@ impl Asked {
             }
         }
         match self.backoff {
-            Some(backoff) if backoff.first > backoff.max || backoff.first.is_zero() => Err(Error::BadOption {
+            Some(backoff) if backoff.first_ms > backoff.max_ms || backoff.first_ms == 0 => Err(Error::BadOption {
                 option: "backoff",
-                asked: shown(&backoff),
+                asked: backoff.to_string(),
                 reason: "the first wait must be above zero and not above the longest",
             }),
             _ => Ok(()),
@@ -173,10 +125,10 @@ impl GroupOptions {
             ("from", self.from.to_string(), other.from.to_string()),
             ("mode", self.mode.to_string(), other.mode.to_string()),
             ("partitions", text(&self.partitions), text(&other.partitions)),
-            ("order", order_text(self.order), order_text(other.order)),
+            ("order", self.order.to_string(), other.order.to_string()),
             ("filter", text(&self.filter), text(&other.filter)),
             ("maxAttempts", text(&self.max_attempts), text(&other.max_attempts)),
-            ("backoff", shown(&self.backoff), shown(&other.backoff)),
+            ("backoff", self.backoff.to_string(), other.backoff.to_string()),
             ("expireAfter", text(&self.expire_after_ms), text(&other.expire_after_ms)),
         ];
         match compared.into_iter().find(|(_, in_use, asked)| in_use != asked) {
@@ -227,19 +179,8 @@ impl Layout {
     }
 }
 
-fn order_text(order: Order) -> String {
-    match order {
-        Order::None => "none".to_owned(),
-        Order::Key => "key".to_owned(),
-    }
-}
-
 fn text(value: &Option<impl ToString>) -> String {
     value.as_ref().map_or_else(|| "(default)".to_owned(), ToString::to_string)
-}
-
-fn shown(backoff: &Backoff) -> String {
-    format!("{} ms doubling to {} ms", backoff.first.as_millis(), backoff.max.as_millis())
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ pub use create::{PartitionInfo, TopicInfo};
 pub(crate) use key::KeyProgram;
 pub(crate) use learn::{Refused, follow_others};
 pub(crate) use registry::{Topic, Topics};
+pub use settings::TopicSettings;
 pub(crate) use settings::millis;
-pub use settings::{Compaction, Retention, TopicSettings};
 
 /// Where the settings are kept, one document per topic.
 pub(crate) const COLLECTION: &str = "topics";

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prom_store::{Document, LogOptions};
-use prom_types::{Invalid, TopicName, limits};
+use prom_types::{Compaction, Invalid, Retention, TopicName, limits};
 use serde::{Deserialize, Serialize};
 
 use super::{COLLECTION, KeyProgram};
@@ -40,22 +40,6 @@ pub struct TopicSettings {
     /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
-}
-
-/// How long events stay. Each partition is measured for itself; without either, for ever.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retention {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub age_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size_bytes: Option<u64>,
-}
-
-/// How a compacted topic is cleaned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compaction {
-    /// How long a tombstone stays after it was first cleaned.
-    pub tombstone_grace_ms: u64,
 }
 
 impl TopicSettings {

@@ -167,11 +167,11 @@ impl Reference {
     /// The earliest and the latest end of a wait that begins now.
     pub fn wait(&self, now: Duration, failures: u32) -> (Duration, Duration) {
         let backoff = self.options.backoff;
-        let mut longest = backoff.first;
+        let mut longest_ms = backoff.first_ms;
         for _ in 1..failures {
-            longest = (longest * 2).min(backoff.max);
+            longest_ms = (longest_ms * 2).min(backoff.max_ms);
         }
-        longest = longest.min(backoff.max);
+        let longest = Duration::from_millis(longest_ms.min(backoff.max_ms));
         (now + longest - longest / 4, now + longest)
     }
 

@@ -46,7 +46,7 @@ fn options(rng: &mut Rng) -> DispatchOptions {
             false => Order::None,
         },
         max_attempts: rng.between(1, 4) as u32,
-        backoff: Backoff { first, max: first * rng.between(1, 20) as u32 },
+        backoff: Backoff::new(first, first * rng.between(1, 20) as u32),
         lanes: None,
         limits: DispatchLimits {
             ranges_above: rng.between(1, 30) as usize,

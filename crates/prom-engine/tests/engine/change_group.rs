@@ -18,7 +18,7 @@ async fn live_subscribers_go_on_under_the_new_options() {
     let group = bus.subscribe("numbers", "g").from(Position::Earliest);
     let mut numbers = group.start().await.unwrap();
     let first = next(&mut numbers).await;
-    let waits = Backoff { first: Duration::from_secs(60), max: Duration::from_secs(60) };
+    let waits = Backoff { first_ms: 60_000, max_ms: 60_000 };
     let change = GroupChange { backoff: Some(waits), ..attempts(2) };
     bus.change_group("numbers", "g", change).await.unwrap();
     assert_eq!(first.max_attempts(), 2);

@@ -125,10 +125,7 @@ fn administered(caller: &Caller, group: &GroupInfo) -> Result<Vec<TopicPattern>,
 
 impl GroupBody {
     fn into_change(self) -> GroupChange {
-        let backoff = |body: BackoffBody| Backoff {
-            first: Duration::from_millis(body.first_ms),
-            max: Duration::from_millis(body.max_ms),
-        };
+        let backoff = |body: BackoffBody| Backoff { first_ms: body.first_ms, max_ms: body.max_ms };
         GroupChange {
             max_attempts: self.max_attempts,
             backoff: self.backoff.map(backoff),

@@ -67,8 +67,8 @@ pub(crate) struct OptionsView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BackoffView {
-    first_ms: u128,
-    max_ms: u128,
+    first_ms: u64,
+    max_ms: u64,
 }
 
 #[utoipa::path(
@@ -160,10 +160,7 @@ impl OptionsView {
             },
             filter: options.filter,
             max_attempts: options.max_attempts,
-            backoff: BackoffView {
-                first_ms: options.backoff.first.as_millis(),
-                max_ms: options.backoff.max.as_millis(),
-            },
+            backoff: BackoffView { first_ms: options.backoff.first_ms, max_ms: options.backoff.max_ms },
             expire_after_ms: options.expire_after_ms,
         }
     }

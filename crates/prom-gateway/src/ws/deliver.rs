@@ -165,13 +165,6 @@ fn write_assignments(out: &mut Vec<u8>, name: &SubscriptionName, seat: &Seat, ch
 
 pub fn write_gaps(out: &mut Vec<u8>, name: &SubscriptionName, gaps: Vec<Gap>) {
     for gap in gaps {
-        let told = gap::Gap {
-            event_topic: gap.topic,
-            partition: gap.partition,
-            from: gap.from,
-            to: gap.to,
-            reason: gap.reason.to_string(),
-        };
-        frame(out, |out| told.write(out, name));
+        frame(out, |out| gap::write(&gap, out, name));
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use prom_auth::{Action, Policy};
-use prom_engine::{Order, Position};
+use prom_engine::{Mode, Order, Position};
 use prom_protocol::frame::err::Problem;
-use prom_protocol::frame::subscribe::{self, From, Mode, Subscribe, SubscribeOpts};
+use prom_protocol::frame::subscribe::{From, Subscribe, SubscribeOpts};
 use prom_protocol::{Corr, ErrorCode};
 use prom_types::{GroupName, TopicPattern};
 use tokio::sync::{oneshot, watch};
@@ -93,10 +93,7 @@ pub async fn join(
         subscribe = subscribe.from(position);
     }
     if let Some(order) = opts.order {
-        subscribe = subscribe.order(match order {
-            subscribe::Order::None => Order::None,
-            subscribe::Order::Key => Order::Key,
-        });
+        subscribe = subscribe.order(order);
     }
     if let Some(filter) = &opts.filter {
         subscribe = subscribe.filter(filter);
@@ -128,10 +125,7 @@ pub async fn join(
 /// What matters where partitions have owners. Whoever is connected is heard, so it can fall silent.
 fn as_member<'a>(mut subscribe: prom_engine::Subscribe<'a>, opts: &SubscribeOpts) -> prom_engine::Subscribe<'a> {
     if let Some(mode) = opts.mode {
-        subscribe = subscribe.mode(match mode {
-            Mode::Shared => prom_engine::Mode::Shared,
-            Mode::Partitioned => prom_engine::Mode::Partitioned,
-        });
+        subscribe = subscribe.mode(mode);
     }
     if let Some(partitions) = opts.partitions {
         subscribe = subscribe.partitions(partitions);
@@ -184,7 +178,7 @@ fn check_supported(opts: &SubscribeOpts) -> Result<(), Problem> {
 fn check_without_group(opts: &SubscribeOpts) -> Result<(), Problem> {
     let option = match opts {
         SubscribeOpts { filter: Some(_), .. } => "filter",
-        SubscribeOpts { order: Some(subscribe::Order::Key), .. } => "order",
+        SubscribeOpts { order: Some(Order::Key), .. } => "order",
         SubscribeOpts { mode: Some(Mode::Partitioned), .. } => "mode",
         SubscribeOpts { partitions: Some(_), .. } => "partitions",
         _ => return Ok(()),

@@ -1,32 +1,19 @@
 //! `GAP{topic, group, event_topic, partition, from, to, reason}`: events that should have come and are gone.
 
-use prom_types::{Offset, TopicName};
-use serde::Deserialize;
+use prom_types::Gap;
 
 use super::SubscriptionName;
 use super::write::Object;
 
-/// Offsets from `from` up to, not including, `to`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Gap {
-    /// The concrete topic.
-    pub event_topic: TopicName,
-    pub partition: u32,
-    pub from: Offset,
-    pub to: Offset,
-    pub reason: String,
-}
-
-impl Gap {
-    pub fn write(&self, out: &mut Vec<u8>, name: &SubscriptionName) {
-        let mut object = Object::frame(out, "GAP", None);
-        name.write(&mut object);
-        object
-            .text("event_topic", &self.event_topic)
-            .number("partition", self.partition)
-            .number("from", self.from)
-            .number("to", self.to)
-            .text("reason", &self.reason);
-        object.end();
-    }
+/// Appends the frame that tells a subscription of a gap.
+pub fn write(gap: &Gap, out: &mut Vec<u8>, name: &SubscriptionName) {
+    let mut object = Object::frame(out, "GAP", None);
+    name.write(&mut object);
+    object
+        .text("event_topic", &gap.topic)
+        .number("partition", gap.partition)
+        .number("from", gap.from)
+        .number("to", gap.to)
+        .text("reason", &gap.reason.to_string());
+    object.end();
 }

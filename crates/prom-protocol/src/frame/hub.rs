@@ -1,7 +1,7 @@
 //! Reading what the hub sent.
 
 use bytes::Bytes;
-use prom_types::{Offset, Receipt};
+use prom_types::{Gap, Offset, Receipt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -10,7 +10,6 @@ use super::auth::Welcome;
 use super::err::Problem;
 use super::event::Delivered;
 use super::field::{self, Raw};
-use super::gap::Gap;
 use super::ok::BatchAnswer;
 use super::usual::ok_corr;
 use super::{Corr, FrameError, SubscriptionName};

@@ -1,7 +1,7 @@
 //! `SUBSCRIBE{topic, group?, opts?}` → `OK`. Without a group: every event from the given position,
 //! no leases, no acks.
 
-use prom_types::{EpochMs, EventId, Offset};
+use prom_types::{Backoff, EpochMs, EventId, Mode, Offset, Order, Position};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -38,7 +38,8 @@ pub struct SubscribeOpts {
     pub filter: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Written as `{firstMs, maxMs}`.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "write_backoff")]
     pub backoff: Option<Backoff>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u32>,
@@ -85,28 +86,6 @@ pub enum From {
     Ts,
     AfterId,
     Offset,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    Shared,
-    Partitioned,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    None,
-    Key,
-}
-
-/// The wait after the first failure, doubling to the longest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Backoff {
-    pub first_ms: u64,
-    pub max_ms: u64,
 }
 
 /// As they come, not looked into yet.
@@ -185,6 +164,27 @@ impl Subscribe {
 }
 
 impl SubscribeOpts {
+    /// Begins at this position.
+    pub fn set_position(&mut self, position: Position) {
+        (self.ts, self.after_id, self.offset) = (None, None, None);
+        self.from = Some(match position {
+            Position::Latest => From::Latest,
+            Position::Earliest => From::Earliest,
+            Position::StoredAt(ts) => {
+                self.ts = Some(ts);
+                From::Ts
+            }
+            Position::AfterId(id) => {
+                self.after_id = Some(id);
+                From::AfterId
+            }
+            Position::Offset(offset) => {
+                self.offset = Some(offset);
+                From::Offset
+            }
+        });
+    }
+
     fn read(raw: &RawValue) -> Result<Self, FrameError> {
         let fields: OptsFields<'_> = field::object("opts", raw)?;
         Ok(Self {
@@ -196,7 +196,7 @@ impl SubscribeOpts {
             order: optional("opts.order", fields.order, field::choice)?,
             filter: optional("opts.filter", fields.filter, field::owned_text)?,
             max_attempts: optional("opts.maxAttempts", fields.max_attempts, field::number)?,
-            backoff: optional("opts.backoff", fields.backoff, Backoff::read)?,
+            backoff: optional("opts.backoff", fields.backoff, read_backoff)?,
             partitions: optional("opts.partitions", fields.partitions, field::number)?,
             expire_after: optional("opts.expireAfter", fields.expire_after, field::number)?,
             topics: optional("opts.topics", fields.topics, field::texts)?.unwrap_or_default(),
@@ -214,14 +214,17 @@ impl SubscribeOpts {
     }
 }
 
-impl Backoff {
-    fn read(name: &str, raw: &RawValue) -> Result<Self, FrameError> {
-        let fields: BackoffFields<'_> = field::object(name, raw)?;
-        Ok(Self {
-            first_ms: required("opts.backoff.firstMs", fields.first_ms, field::number)?,
-            max_ms: required("opts.backoff.maxMs", fields.max_ms, field::number)?,
-        })
-    }
+fn read_backoff(name: &str, raw: &RawValue) -> Result<Backoff, FrameError> {
+    let fields: BackoffFields<'_> = field::object(name, raw)?;
+    Ok(Backoff {
+        first_ms: required("opts.backoff.firstMs", fields.first_ms, field::number)?,
+        max_ms: required("opts.backoff.maxMs", fields.max_ms, field::number)?,
+    })
+}
+
+fn write_backoff<S: serde::Serializer>(backoff: &Option<Backoff>, serializer: S) -> Result<S::Ok, S::Error> {
+    let members = |backoff: &Backoff| [("firstMs", backoff.first_ms), ("maxMs", backoff.max_ms)];
+    serializer.collect_map(backoff.iter().flat_map(members))
 }
 
 impl SubscriptionName {

@@ -5,11 +5,11 @@ use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::auth::Welcome;
 use prom_protocol::frame::err::{MaybeStored, Problem};
 use prom_protocol::frame::event::{EventHead, Lent};
-use prom_protocol::frame::gap::Gap;
+use prom_protocol::frame::gap;
 use prom_protocol::frame::ok::{self, Placed};
 use prom_protocol::frame::{SubscriptionName, Which};
 use prom_protocol::{Corr, ErrorCode, HubFrame};
-use prom_types::{Durability, Receipt};
+use prom_types::{Durability, Gap, Receipt};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -161,10 +161,10 @@ proptest! {
     }
 
     #[test]
-    fn gap(name in name(), event_topic in topic(), partition: u32, from: u64, to: u64, reason in text()) {
-        let gap = Gap { event_topic, partition, from, to, reason };
+    fn gaps(name in name(), topic in topic(), partition: u32, from: u64, to: u64, reason in text()) {
+        let gap = Gap { topic, partition, from, to, reason: reason.into() };
         let mut out = Vec::new();
-        gap.write(&mut out, &name);
+        gap::write(&gap, &mut out, &name);
         match read(out) {
             HubFrame::Gap(of, told) => prop_assert_eq!((of, told), (name, gap)),
             other => prop_assert!(false, "{:?}", other),

@@ -202,8 +202,8 @@ impl Own {
                 }
                 Item::Resubscribed => self.recorder.note(Seen::Resubscribed { client, group: group.to_owned() }),
                 Item::Gap(gap) => {
-                    let (topic, group) = (gap.event_topic.to_string(), group.to_owned());
-                    let (partition, from, to, reason) = (gap.partition, gap.from, gap.to, gap.reason);
+                    let (topic, group) = (gap.topic.to_string(), group.to_owned());
+                    let (partition, from, to, reason) = (gap.partition, gap.from, gap.to, gap.reason.to_string());
                     self.recorder.note(Seen::Gap { client, group, topic, partition, from, to, reason });
                 }
                 Item::Assignment(_) => {}

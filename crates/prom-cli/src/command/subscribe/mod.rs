@@ -89,7 +89,7 @@ async fn tell_notices(client: Client) {
             }
             Notice::Gap { gap, .. } => note(format!(
                 "{}/{}: offsets {} to {} are missing: {}",
-                gap.event_topic, gap.partition, gap.from, gap.to, gap.reason
+                gap.topic, gap.partition, gap.from, gap.to, gap.reason
             )),
             _ => {}
         }

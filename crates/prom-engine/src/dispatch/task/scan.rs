@@ -5,9 +5,10 @@ use prom_types::{Offset, partition_of};
 
 use super::{Pace, Task};
 use crate::dispatch::{Order, Scan, Seen};
-use crate::gap::{Gap, GapReason};
+use crate::gap::gap;
 use crate::group::Layout;
 use crate::limits::READ_BYTES;
+use crate::{Gap, GapReason};
 
 /// What became of an event that was to be read again.
 pub(super) enum Found {
@@ -31,7 +32,7 @@ impl Task {
     pub(super) fn moved(&mut self, bounds: Bounds) {
         let floor = self.machine.floor();
         if bounds.start > floor {
-            self.tell_gap(Gap::new(&self.cursor.log, floor..bounds.start, GapReason::Retention));
+            self.tell_gap(gap(&self.cursor.log, floor..bounds.start, GapReason::Retention));
         }
         self.machine.bounds_moved(bounds);
     }
@@ -80,7 +81,7 @@ impl Task {
         self.moved(batch.bounds);
         if let Some(damage) = &batch.damage {
             let lost = damage.lost.clone().unwrap_or(from..batch.next);
-            self.tell_gap(Gap::new(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
+            self.tell_gap(gap(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
         }
         let mut seen = Vec::with_capacity(batch.records.len());
         for record in batch.records {
@@ -156,7 +157,7 @@ impl Task {
                     self.reads.succeeded();
                     if let Some(damage) = &batch.damage {
                         let lost = damage.lost.clone().unwrap_or(from..from + 1);
-                        self.tell_gap(Gap::new(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
+                        self.tell_gap(gap(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
                     }
                     let mut records = batch.records.into_iter().peekable();
                     for &offset in rest.iter().take_while(|&&offset| offset < batch.next) {
