@@ -1,5 +1,9 @@
 //! Files that are written by programs: made here, committed, and checked to be what the programs would write today.
+//!
+//! What xtask writes itself is checked here. What an example of a package writes is checked by a test of that package, so
+//! that checking builds nothing that the tests do not build anyway.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -14,7 +18,7 @@ struct Generator {
 }
 
 enum Program {
-    /// An example of a package.
+    /// An example of a package, which also has a test that the committed files are current.
     Example {
         package: &'static str,
         example: &'static str,
@@ -29,7 +33,7 @@ const GENERATORS: [Generator; 4] = [
         writes: &["protocol/vectors"],
     },
     Generator {
-        program: Program::Example { package: "prom-auth", example: "vectors" },
+        program: Program::Example { package: "prom-auth", example: "policy_vectors" },
         writes: &["protocol/vectors/policies.json"],
     },
     Generator {
@@ -51,65 +55,76 @@ pub fn write() -> Result<()> {
     Ok(())
 }
 
-/// Leaves the files as they were.
+/// Checks what is written here, and leaves the files as they were.
 pub fn check() -> Result<()> {
-    let committed = written()?;
-    let generated = write().and_then(|()| written());
-    put_back(&committed, &written()?)?;
-    let stale: Vec<String> = differences(&committed, &generated?);
+    let committed = read_here()?;
+    let generated = write_here().and_then(|()| read_here());
+    put_back(&committed)?;
+    let stale = differences(&committed, &generated?);
     if !stale.is_empty() {
         bail!("not current, run `cargo xtask gen`: {}", stale.join(", "));
     }
     Ok(())
 }
 
-type Contents = Vec<(PathBuf, Vec<u8>)>;
-
-fn written() -> Result<Contents> {
-    let mut all = Vec::new();
-    for path in GENERATORS.iter().flat_map(|generator| generator.writes) {
-        let path = repository::root().join(path);
-        if path.is_dir() {
-            all.extend(repository::contents(&path)?);
-        } else if path.is_file() {
-            let content = std::fs::read(&path).with_context(|| path.display().to_string())?;
-            all.push((path, content));
-        }
-    }
-    all.sort();
-    all.dedup_by(|one, other| one.0 == other.0);
-    Ok(all)
+fn here() -> impl Iterator<Item = (fn(&Path) -> Result<()>, &'static [&'static str])> {
+    GENERATORS.iter().filter_map(|generator| match generator.program {
+        Program::Here(write) => Some((write, generator.writes)),
+        Program::Example { .. } => None,
+    })
 }
 
-fn put_back(committed: &Contents, now: &Contents) -> Result<()> {
-    for (path, content) in committed.iter().filter(|file| !now.contains(file)) {
-        std::fs::write(path, content).with_context(|| format!("putting back {}", path.display()))?;
-    }
-    for (path, _) in now.iter().filter(|(path, _)| !committed.iter().any(|(old, _)| old == path)) {
-        std::fs::remove_file(path).with_context(|| format!("removing {}", path.display()))?;
+fn write_here() -> Result<()> {
+    here().try_for_each(|(write, _)| write(&repository::root()))
+}
+
+/// Each file with its content, if it exists.
+type Contents = Vec<(PathBuf, Option<Vec<u8>>)>;
+
+fn read_here() -> Result<Contents> {
+    let paths = here().flat_map(|(_, writes)| writes).map(|path| repository::root().join(path));
+    let read = |path: PathBuf| {
+        let content = match std::fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            content => Some(content.with_context(|| format!("reading {}", path.display()))?),
+        };
+        Ok((path, content))
+    };
+    paths.map(read).collect()
+}
+
+fn put_back(committed: &Contents) -> Result<()> {
+    for (path, content) in committed {
+        let put_back = match content {
+            Some(content) => std::fs::write(path, content),
+            None if path.exists() => std::fs::remove_file(path),
+            None => Ok(()),
+        };
+        put_back.with_context(|| format!("putting back {}", path.display()))?;
     }
     Ok(())
 }
 
 fn differences(committed: &Contents, generated: &Contents) -> Vec<String> {
-    let changed = committed.iter().filter(|file| !generated.contains(file));
-    let added = generated.iter().filter(|(path, _)| !committed.iter().any(|(old, _)| old == path));
-    changed.chain(added).map(|(path, _)| path.display().to_string()).collect()
+    let pairs = committed.iter().zip(generated);
+    pairs.filter(|(before, after)| before != after).map(|((path, _), _)| path.display().to_string()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn contents(files: &[(&str, &str)]) -> Contents {
-        files.iter().map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec())).collect()
+    fn contents(files: &[(&str, Option<&str>)]) -> Contents {
+        let contents =
+            files.iter().map(|(path, text)| (PathBuf::from(path), text.map(|text| text.as_bytes().to_vec())));
+        contents.collect()
     }
 
     #[test]
-    fn a_changed_a_missing_and_an_added_file_are_each_named() {
-        let committed = contents(&[("same", "1"), ("changed", "1"), ("gone", "1")]);
+    fn a_changed_and_an_added_file_are_each_named() {
+        let committed = contents(&[("same", Some("1")), ("changed", Some("1")), ("added", None)]);
         assert_eq!(differences(&committed, &committed), Vec::<String>::new());
-        let generated = contents(&[("same", "1"), ("changed", "2"), ("added", "1")]);
-        assert_eq!(differences(&committed, &generated), ["changed", "gone", "added"]);
+        let generated = contents(&[("same", Some("1")), ("changed", Some("2")), ("added", Some("1"))]);
+        assert_eq!(differences(&committed, &generated), ["changed", "added"]);
     }
 }

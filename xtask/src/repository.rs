@@ -47,25 +47,6 @@ pub fn files() -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// The content of every file under a folder, which need not exist.
-pub fn contents(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
-    let mut found = Vec::new();
-    if !folder.exists() {
-        return Ok(found);
-    }
-    for entry in std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            found.extend(contents(&path)?);
-        } else {
-            let content = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-            found.push((path, content));
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// Scratch folders of measurements come and go while we look; what is gone was not part of the repository.
 fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<()> {
     let entries = match std::fs::read_dir(folder) {

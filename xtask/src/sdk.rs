@@ -41,13 +41,13 @@ pub fn test() -> Result<Option<&'static str>> {
     Ok(None)
 }
 
-/// The binary that the Rust tests use, or the one that `PROM_BINARY` names. Features are those of the whole workspace, so that
-/// nothing is built twice.
+/// The binary that the Rust tests use, or the one that `PROM_BINARY` names. Built as `cargo xtask test` builds it, with what
+/// examples depend on, so that no dependency is built twice.
 fn build_hub() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os("PROM_BINARY").filter(|named| !named.is_empty()) {
         return Ok(named.into());
     }
-    succeed(cargo().args(["build", "--quiet", "--workspace", "--bins", "--locked"]))?;
+    succeed(cargo().args(["build", "--workspace", "--bins", "--examples", "--locked"]))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let prom = repository::root().join(target).join("debug/prom");
     if !prom.is_file() {

@@ -1,6 +1,10 @@
 //! Everything CI runs, in order, stopping at the first failure.
+//!
+//! Steps share what they compile. Clippy and documentation read the same metadata of dependencies, and tests, their
+//! examples and the SDKs use the same build: all of them select the whole workspace with what its tests depend on, so that
+//! every dependency has one set of features.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -23,39 +27,72 @@ enum Outcome {
 struct Step {
     name: &'static str,
     extent: Extent,
+    /// About how long it takes on two processors with an empty target folder, and once more without a change.
+    seconds: (u64, u64),
     run: fn() -> Result<Outcome>,
 }
 
-/// Quick steps run always.
+impl Step {
+    const fn new(name: &'static str, extent: Extent, seconds: (u64, u64), run: fn() -> Result<Outcome>) -> Self {
+        Self { name, extent, seconds, run }
+    }
+}
+
+/// Quick steps always run.
 const STEPS: [Step; 10] = [
-    Step { name: "format", extent: Extent::Quick, run: format },
-    Step { name: "tidy", extent: Extent::Quick, run: || tidy::run().map(|()| Outcome::Done) },
-    Step { name: "clippy", extent: Extent::Quick, run: clippy },
-    Step { name: "generated files", extent: Extent::Quick, run: || generate::check().map(|()| Outcome::Done) },
-    Step { name: "tests", extent: Extent::Quick, run: tests },
-    Step { name: "SDKs", extent: Extent::Full, run: sdks },
-    Step { name: "documentation tests", extent: Extent::Full, run: documentation_tests },
-    Step { name: "documentation", extent: Extent::Full, run: documentation },
-    Step { name: "dependencies", extent: Extent::Full, run: dependencies },
-    Step { name: "instructions per event", extent: Extent::Full, run: instructions_per_event },
+    Step::new("format", Extent::Quick, (2, 2), format),
+    Step::new("tidy", Extent::Quick, (1, 1), || tidy::run().map(|()| Outcome::Done)),
+    Step::new("generated files", Extent::Quick, (1, 1), || generate::check().map(|()| Outcome::Done)),
+    Step::new("clippy", Extent::Quick, (180, 1), clippy),
+    Step::new("documentation", Extent::Full, (40, 2), documentation),
+    Step::new("tests", Extent::Quick, (420, 180), tests),
+    Step::new("documentation tests", Extent::Full, (20, 10), documentation_tests),
+    Step::new("SDKs", Extent::Full, (120, 60), sdks),
+    Step::new("dependencies", Extent::Full, (2, 2), dependencies),
+    Step::new("instructions per event", Extent::Full, (120, 40), instructions_per_event),
 ];
+
+/// The servers we compare ourselves with need their clients. These are compiled here, by clippy, and nowhere else.
+const WITH_PEERS: [&str; 2] = ["--features", "prom-bench/peers"];
 
 pub fn run(extent: Extent) -> Result<()> {
     let begin = Instant::now();
     let steps: Vec<&Step> =
         STEPS.iter().filter(|step| step.extent == Extent::Quick || extent == Extent::Full).collect();
+    print!("{}", plan(&steps));
+    let mut took = Vec::new();
     for (index, Step { name, run, .. }) in steps.iter().enumerate() {
-        let place = format!("[{}/{}] {name}", index + 1, steps.len());
-        println!("{place} …");
+        let title = format!("[{}/{}] {name}", index + 1, steps.len());
+        println!("{title} …");
         let begin = Instant::now();
-        let outcome = run().with_context(|| format!("{place} failed after {:.1} s", begin.elapsed().as_secs_f64()))?;
+        let outcome = run().with_context(|| format!("{title} failed after {}", shown(begin.elapsed())))?;
         match outcome {
-            Outcome::Done => println!("{place}: ok, {:.1} s", begin.elapsed().as_secs_f64()),
-            Outcome::Skipped(reason) => println!("{place}: skipped: {reason}"),
+            Outcome::Done => println!("{title}: ok, {}", shown(begin.elapsed())),
+            Outcome::Skipped(reason) => println!("{title}: skipped: {reason}"),
         }
+        took.push(format!("{name} {}", shown(begin.elapsed())));
     }
-    println!("all {} steps passed in {:.1} s", steps.len(), begin.elapsed().as_secs_f64());
+    println!("all {} steps passed in {}: {}", steps.len(), shown(begin.elapsed()), took.join(", "));
     Ok(())
+}
+
+/// What will be done, and about how long it takes.
+fn plan(steps: &[&Step]) -> String {
+    let line = |name: &str, (first, again): (u64, u64)| {
+        format!("  {name:<24}{:>12}{:>12}\n", shown(Duration::from_secs(first)), shown(Duration::from_secs(again)))
+    };
+    let sum = |of: fn(&Step) -> u64| steps.iter().map(|step| of(step)).sum();
+    let mut plan = format!("{:<26}{:>12}{:>12}\n", "about, on two processors:", "first", "again");
+    plan.extend(steps.iter().map(|step| line(step.name, step.seconds)));
+    plan + &line("all", (sum(|step| step.seconds.0), sum(|step| step.seconds.1)))
+}
+
+/// `3 s`, or `4 min 20 s`.
+fn shown(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
 }
 
 fn format() -> Result<Outcome> {
@@ -64,7 +101,17 @@ fn format() -> Result<Outcome> {
 }
 
 fn clippy() -> Result<Outcome> {
-    succeed(cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))?;
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(WITH_PEERS).args(["--", "-D", "warnings"]);
+    succeed(&mut clippy)?;
+    Ok(Outcome::Done)
+}
+
+/// With the examples, because these bring in what tests depend on: else dependencies would have other features than before.
+fn documentation() -> Result<Outcome> {
+    let mut doc = cargo();
+    doc.args(["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples", "--locked"]).args(WITH_PEERS);
+    succeed(doc.env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Outcome::Done)
 }
 
@@ -79,20 +126,13 @@ fn tests() -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn sdks() -> Result<Outcome> {
-    Ok(sdk::test()?.map_or(Outcome::Done, Outcome::Skipped))
-}
-
 fn documentation_tests() -> Result<Outcome> {
     succeed(cargo().args(["test", "--workspace", "--locked", "--doc"]))?;
     Ok(Outcome::Done)
 }
 
-fn documentation() -> Result<Outcome> {
-    let mut doc = cargo();
-    doc.args(["doc", "--workspace", "--no-deps", "--locked"]).env("RUSTDOCFLAGS", "-D warnings");
-    succeed(&mut doc)?;
-    Ok(Outcome::Done)
+fn sdks() -> Result<Outcome> {
+    Ok(sdk::test()?.map_or(Outcome::Done, Outcome::Skipped))
 }
 
 fn dependencies() -> Result<Outcome> {
@@ -108,4 +148,25 @@ fn instructions_per_event() -> Result<Outcome> {
         instructions::Outcome::Checked => Outcome::Done,
         instructions::Outcome::Skipped(reason) => Outcome::Skipped(reason),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_has_every_step_and_their_sum() {
+        let steps =
+            [Step::new("format", Extent::Quick, (2, 2), format), Step::new("clippy", Extent::Quick, (178, 1), clippy)];
+        let plan = plan(&steps.each_ref());
+        let lines: Vec<&str> = plan.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            [
+                "  format                           2 s         2 s",
+                "  clippy                    2 min 58 s         1 s",
+                "  all                        3 min 0 s         3 s"
+            ]
+        );
+    }
 }

@@ -133,6 +133,7 @@ fn count() -> Result<BTreeMap<String, Counted>> {
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let mut counted = BTreeMap::new();
     for (scenario, events) in callgrind::scenarios(&program)? {
+        println!("counting {scenario} …");
         let file = callgrind::run(&program, &scenario, &folder)?;
         let text = std::fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
         let profile = Profile::read(&text).with_context(|| format!("in {}", file.display()))?;
@@ -144,7 +145,7 @@ fn count() -> Result<BTreeMap<String, Counted>> {
 /// Builds the program; gives the path that cargo says it has.
 fn build() -> Result<PathBuf> {
     let mut build = cargo();
-    build.args(["build", "--quiet", "--locked", "--package", "prom-instructions", "--profile", "instructions"]);
+    build.args(["build", "--locked", "--package", "prom-instructions", "--profile", "instructions"]);
     build.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = build.output().with_context(|| format!("cannot start {build:?}"))?;
     if !output.status.success() {

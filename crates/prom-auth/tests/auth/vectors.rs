@@ -1,7 +1,7 @@
 //! The committed vectors about rights are what this code gives, so that a client that agrees with them agrees with the
 //! hub.
 
-#[path = "../../examples/vectors/files/mod.rs"]
+#[path = "../../examples/policy_vectors/files/mod.rs"]
 mod files;
 
 use std::path::PathBuf;

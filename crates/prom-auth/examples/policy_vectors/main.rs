@@ -1,4 +1,4 @@
-//! Writes the test vectors about rights that other languages read: `cargo run -p prom-auth --example vectors`.
+//! Writes the test vectors about rights that other languages read: `cargo run -p prom-auth --example policy_vectors`.
 
 mod files;
 
