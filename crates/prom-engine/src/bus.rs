@@ -164,8 +164,7 @@ impl Bus {
         self.core().check_open().is_ok()
     }
 
-    /// The store below, for what the bus has no verb for.
-    pub fn store(&self) -> &Arc<dyn Store> {
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
         &self.handle.core.store
     }
 

@@ -11,7 +11,7 @@ use crate::group::{GroupOptions, read_group};
 use crate::limits::CONTENTION_TRIES;
 use crate::position::resolve;
 use crate::topic::Topic;
-use crate::{Bus, Error, Position, audit};
+use crate::{BeyondEnd, Bus, Error, Position, audit};
 
 /// The durable cursor of a group in one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Bus {
         let log = self.log(topic, partition).await?;
         let reading = self.reading(topic, group).await?;
         self.core().own(&reading.group).await?;
-        let floors = resolve(position, &**self.store(), std::slice::from_ref(&log)).await?;
+        let floors = resolve(position, BeyondEnd::Refuse, &**self.store(), std::slice::from_ref(&log)).await?;
         let floor = floors.first().copied().unwrap_or_default();
         let cursor = CursorName::new(log, reading.group.clone());
         let before = self.store().cursor(&cursor).await?.map(|state| state.floor);

@@ -97,6 +97,9 @@ pub enum Error {
     /// what was durable.
     #[error("the bus has ended, but its store could not be closed: {reason}")]
     CloseFailed { reason: String },
+    /// The store has trouble, or the bus is closing. Ask again later.
+    #[error("not ready: {reason}")]
+    NotReady { reason: String },
     /// Start a new bus.
     #[error("the bus was shut down")]
     Closed,
@@ -145,6 +148,7 @@ impl Error {
             | Self::Contended { .. }
             | Self::Incomplete { .. }
             | Self::CloseFailed { .. }
+            | Self::NotReady { .. }
             | Self::Store(_)
             | Self::Document { .. } => ErrorKind::Store,
             Self::Closed => ErrorKind::Closed,

@@ -40,9 +40,12 @@ mod turns;
 
 mod audit;
 mod cursor;
+mod document;
 mod lag;
 mod meters;
 mod read;
+mod read_topic;
+mod ready;
 mod why;
 
 mod compact;
@@ -64,9 +67,11 @@ pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
 pub use outlet::{Arrivals, AssignmentChange};
 pub use ownership::{HubOptions, Owner};
+pub use position::BeyondEnd;
 pub use publish::{Publish, Publishing};
 pub use publish_many::{Gathered, Gathering};
 pub use read::Page;
+pub use read_topic::{TopicOffsets, TopicPage};
 pub use retain::Retained;
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};

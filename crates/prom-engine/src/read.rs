@@ -1,8 +1,14 @@
 //! Reading a topic directly: by offset, and the latest event of keys.
+//!
+//! Everything that reads events for a reader of its own ([`Bus::read`], [`Bus::read_topic`], a tail)
+//! comes through [`Core::read_page`].
+
+use std::sync::Arc;
 
 use prom_store::{Bounds, Damage, LogName, ReadLimit};
 use prom_types::{Invalid, Offset, partition_of};
 
+use crate::bus::Core;
 use crate::event::Origin;
 use crate::{Bus, Error, StoredEvent};
 
@@ -11,15 +17,30 @@ use crate::{Bus, Error, StoredEvent};
 pub struct Page {
     /// In offset order; offsets may have holes.
     pub events: Vec<StoredEvent>,
-    /// Where to go on.
+    /// Where the next page begins.
     pub next: Offset,
+    /// Where the partition begins and ends.
     pub bounds: Bounds,
     /// Offsets before `next` that exist and cannot be read.
     pub damage: Option<Damage>,
 }
 
+impl Core {
+    /// Events of one log at or after `from`.
+    pub async fn read_page(&self, origin: &Arc<Origin>, from: Offset, limit: ReadLimit) -> Result<Page, Error> {
+        let batch = self.store.read(&origin.log, from, limit).await?;
+        let event = |record| StoredEvent::new(origin.clone(), record);
+        Ok(Page {
+            events: batch.records.into_iter().map(event).collect(),
+            next: batch.next,
+            bounds: batch.bounds,
+            damage: batch.damage,
+        })
+    }
+}
+
 impl Bus {
-    /// Events of one partition at or after `from`, at most `limit` of them.
+    /// Events of one partition at or after `from`: at most `limit` of them, or within a [`ReadLimit`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -33,18 +54,15 @@ impl Bus {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn read(&self, topic: &str, partition: u32, from: Offset, limit: usize) -> Result<Page, Error> {
+    pub async fn read(
+        &self,
+        topic: &str,
+        partition: u32,
+        from: Offset,
+        limit: impl Into<ReadLimit>,
+    ) -> Result<Page, Error> {
         let log = self.log(topic, partition).await?;
-        let limit = ReadLimit { events: limit, ..ReadLimit::default() };
-        let batch = self.core().store.read(&log, from, limit).await?;
-        let origin = Origin::plain(log);
-        let event = |record| StoredEvent::new(origin.clone(), record);
-        Ok(Page {
-            events: batch.records.into_iter().map(event).collect(),
-            next: batch.next,
-            bounds: batch.bounds,
-            damage: batch.damage,
-        })
+        self.core().read_page(&Origin::plain(log), from, limit.into()).await
     }
 
     /// The latest event of each key of a compacted topic, in the order of `keys`; `None` where there
@@ -66,6 +84,16 @@ impl Bus {
             }
         }
         Ok(found)
+    }
+
+    /// Where each partition of a topic begins and ends, in their order.
+    pub async fn bounds(&self, topic: &str) -> Result<Vec<Bounds>, Error> {
+        let topic = self.core().topics.require(&**self.store(), topic).await?;
+        let mut bounds = Vec::with_capacity(topic.logs().len());
+        for log in topic.logs() {
+            bounds.push(self.store().bounds(log).await?);
+        }
+        Ok(bounds)
     }
 
     pub(crate) async fn log(&self, topic: &str, partition: u32) -> Result<LogName, Error> {

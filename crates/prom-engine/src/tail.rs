@@ -19,7 +19,7 @@ use crate::gap::gap;
 use crate::limits::{READ_BYTES, TAIL_READ_EVENTS};
 use crate::position::resolve;
 use crate::topic::Topic;
-use crate::{Bus, Error, Gap, GapReason, Position, StoredEvent};
+use crate::{BeyondEnd, Bus, Error, Gap, GapReason, Position, StoredEvent};
 
 /// A tail being put together.
 #[must_use = "nothing is read until start"]
@@ -114,7 +114,7 @@ impl TailOptions<'_> {
         let mut logs: Vec<LogName> = matching.flat_map(|topic| topic.logs().iter().cloned()).collect();
         logs.sort_unstable();
         logs.dedup();
-        let offsets = resolve(self.from, &*core.store, &logs).await?;
+        let offsets = resolve(self.from, BeyondEnd::Refuse, &*core.store, &logs).await?;
         logs.into_iter().zip(offsets).for_each(|(log, next)| tail.follow(log, next));
         Ok(tail)
     }
@@ -184,13 +184,13 @@ impl Tail {
             head.bounds();
         }
         let limit = ReadLimit { events: TAIL_READ_EVENTS, bytes: READ_BYTES };
-        let batch = self.bus.core().store.read(&reading.origin.log, reading.next, limit).await?;
+        let page = self.bus.core().read_page(&reading.origin, reading.next, limit).await?;
         let mut lost = Vec::new();
-        if batch.bounds.start > reading.next {
-            lost.push((reading.next..batch.bounds.start, GapReason::Retention));
+        if page.bounds.start > reading.next {
+            lost.push((reading.next..page.bounds.start, GapReason::Retention));
         }
-        if let Some(damage) = &batch.damage {
-            let range = damage.lost.clone().unwrap_or(reading.next..batch.next);
+        if let Some(damage) = &page.damage {
+            let range = damage.lost.clone().unwrap_or(reading.next..page.next);
             lost.push((range, GapReason::Damage(damage.to_string())));
         }
         let log = &reading.origin.log;
@@ -198,12 +198,11 @@ impl Tail {
         while self.gaps.len() > crate::limits::GAPS {
             self.gaps.pop_front();
         }
-        let origin = &reading.origin;
-        self.buffer.extend(batch.records.into_iter().map(|record| StoredEvent::new(origin.clone(), record)));
-        reading.next = reading.next.max(batch.next);
+        self.buffer.extend(page.events);
+        reading.next = reading.next.max(page.next);
         // The others come first next time.
         self.due.pop_front();
-        if reading.next < batch.bounds.next {
+        if reading.next < page.bounds.next {
             self.due.push_back(at);
         } else if let Some(mut head) = reading.head.take() {
             self.waiting.push(Box::pin(async move { head.changed().await.ok().map(|()| (at, head)) }));

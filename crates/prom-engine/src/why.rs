@@ -24,6 +24,8 @@ pub struct PartitionWhy {
     pub floor: Offset,
     pub next: Offset,
     pub lag_events: u64,
+    /// Raised when dispatching is taken over and when the cursor is moved; 0 before the first time.
+    pub epoch: u64,
     /// The event the floor stands at.
     pub event: Option<EventId>,
     /// What its dispatcher knows; none runs while nobody subscribes.
@@ -80,6 +82,7 @@ impl Bus {
             floor,
             next: bounds.next,
             lag_events: cursor.lag(bounds.start, bounds.next),
+            epoch: cursor.epoch,
             event: event.map(|(id, _)| id),
             status: report.map(|report| report.status),
             explanation,

@@ -15,8 +15,9 @@ use http_body_util::Full;
 use parking_lot::Mutex;
 use prom_auth::{AuthError, AuthOptions, Authenticator, Identity, Policy, TokenRequest, fresh_secret, mint};
 use prom_client::wire::{Dialer, Wire};
+use prom_engine::Bus;
 use prom_protocol::frame::auth::{Auth, BATCH, RELAY};
-use prom_store::{Clock, Commit, CommitError, DocumentWrite, Expect, Store, StoreError};
+use prom_store::Clock;
 
 const COLLECTION: &str = "hubs";
 const SECRET: &str = "secret";
@@ -42,7 +43,7 @@ pub struct Peers {
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     #[error("the secret that hubs share cannot be read: {0}")]
-    Store(#[from] StoreError),
+    Store(#[from] prom_engine::Error),
     /// Stop all hubs and delete it: the next one makes another.
     #[error("the secret that hubs share is not one ({0}); stop all hubs and delete `secret` in the collection `hubs`")]
     Unreadable(String),
@@ -54,15 +55,10 @@ pub enum JoinError {
 }
 
 impl Peers {
-    /// Joins the hubs on this store. `url` is where the others reach this one.
-    pub async fn join(
-        store: &dyn Store,
-        clock: Arc<dyn Clock>,
-        url: &str,
-        extra_ca: Option<&Path>,
-    ) -> Result<Self, JoinError> {
+    /// Joins the hubs on the store of this bus. `url` is where the others reach this one.
+    pub async fn join(bus: &Bus, clock: Arc<dyn Clock>, url: &str, extra_ca: Option<&Path>) -> Result<Self, JoinError> {
         prom_client::wire::check_url(url)?;
-        let secret = shared_secret(store).await?;
+        let secret = shared_secret(bus).await?;
         let options = AuthOptions {
             jwt_secret: Some(secret.clone()),
             audience: Some(AUDIENCE.to_owned()),
@@ -151,19 +147,9 @@ pub(crate) enum Batches {
     No,
 }
 
-/// The one that is there, or a fresh one that becomes it.
-async fn shared_secret(store: &dyn Store) -> Result<String, JoinError> {
-    loop {
-        if let Some(document) = store.document(COLLECTION, SECRET).await? {
-            return serde_json::from_slice(&document.value).map_err(|error| JoinError::Unreadable(error.to_string()));
-        }
-        // A JSON text, as all documents are.
-        let fresh = format!("\"{}\"", fresh_secret());
-        let write = DocumentWrite::put(COLLECTION, SECRET, fresh.into_bytes()).expecting(Expect::Absent);
-        match store.commit(Commit::document(write)).await {
-            // Another hub was first: its secret is the one.
-            Ok(_) | Err(CommitError::Conflict { .. }) => {}
-            Err(error) => return Err(StoreError::Commit(error).into()),
-        }
-    }
+/// The one that is there, or a fresh one that becomes it. A JSON text, as all documents are.
+async fn shared_secret(bus: &Bus) -> Result<String, JoinError> {
+    let fresh = || format!("\"{}\"", fresh_secret()).into_bytes();
+    let secret = bus.document_or_insert(COLLECTION, SECRET, fresh).await?;
+    serde_json::from_slice(&secret).map_err(|error| JoinError::Unreadable(error.to_string()))
 }

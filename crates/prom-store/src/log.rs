@@ -86,6 +86,13 @@ impl Default for ReadLimit {
     }
 }
 
+impl From<usize> for ReadLimit {
+    /// This many events, as long as their bytes are within the default.
+    fn from(events: usize) -> Self {
+        Self { events, ..Self::default() }
+    }
+}
+
 /// What a read found.
 #[derive(Debug, Clone, Default)]
 pub struct ReadBatch {

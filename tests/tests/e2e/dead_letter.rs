@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prom_store::{CursorName, LogName};
 use prom_testkit::{PowerLossDisk, Survival};
-use promethean::{Bus, BusOptions, EmbeddedOptions, EmbeddedStore, GroupName, Position, Subscription, TopicName, json};
+use promethean::{Bus, BusOptions, EmbeddedOptions, EmbeddedStore, GroupName, Position, Subscription, json};
 use serde_json::Value;
 
 use super::home::{Home, floor, next, publish_numbers, soon, until};
@@ -114,8 +113,7 @@ async fn lettered(bus: &Bus) -> BTreeSet<u64> {
 
 /// The offsets that the group is done with.
 async fn settled(bus: &Bus) -> BTreeSet<u64> {
-    let log = LogName::new(TopicName::parse("orders").unwrap(), 0);
-    let name = CursorName::new(log, GroupName::parse("billing").unwrap());
-    let cursor = bus.store().cursor(&name).await.unwrap().unwrap_or_default();
-    (0..EVENTS).filter(|offset| cursor.is_settled(*offset)).collect()
+    let group = GroupName::parse("billing").unwrap();
+    let open = bus.unsettled("orders", 0, &group, &[(0, EVENTS - 1)]).await.unwrap();
+    (0..EVENTS).filter(|offset| !open.iter().any(|(from, to)| (from..=to).contains(&offset))).collect()
 }

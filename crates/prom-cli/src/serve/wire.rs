@@ -111,7 +111,7 @@ fn hub_url(config: &Config) -> Option<String> {
 }
 
 async fn join_others(config: &Config, bus: &Bus, url: &str, clock: Arc<dyn Clock>) -> Result<Peers, Failure> {
-    match Peers::join(&**bus.store(), clock, url, config.mongo.hub_ca.as_deref()).await {
+    match Peers::join(bus, clock, url, config.mongo.hub_ca.as_deref()).await {
         Ok(peers) => Ok(peers),
         Err(error) => {
             drop(bus.shutdown().await);

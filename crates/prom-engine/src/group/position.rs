@@ -6,10 +6,10 @@ use prom_types::{GroupName, TopicPattern};
 
 use super::document::Learned;
 use super::{Asked, GroupDocument, GroupOptions, read_group};
-use crate::Error;
 use crate::bus::Core;
 use crate::limits::CONTENTION_TRIES;
 use crate::position::resolve;
+use crate::{BeyondEnd, Error};
 
 impl Core {
     /// The options of the group for these topics, after making whatever of it was missing.
@@ -58,7 +58,7 @@ impl Core {
         // A topic the group reached before has come later than the group: it starts at 0.
         let (known, new): (Vec<_>, Vec<_>) = wanted.iter().partition(|topic| before.matches(topic.name()));
         let logs: Vec<LogName> = new.into_iter().flat_map(|topic| topic.logs().iter().cloned()).collect();
-        let floors = resolve(options.from, &*self.store, &logs).await?;
+        let floors = resolve(options.from, BeyondEnd::Refuse, &*self.store, &logs).await?;
         let from_zero = known.into_iter().flat_map(|topic| topic.logs().iter().cloned()).map(|log| (log, 0));
         let cursor = |(log, floor)| (CursorName::new(log, name.clone()), CursorChange::Create { floor });
         Ok(logs.into_iter().zip(floors).chain(from_zero).map(cursor).collect())

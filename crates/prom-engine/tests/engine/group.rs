@@ -71,7 +71,8 @@ async fn an_unknown_group_is_an_error_everywhere() {
 
 #[tokio::test]
 async fn deleting_a_group_ends_its_subscriptions_and_forgets_its_cursors() {
-    let bus = bus().await;
+    let world = World::new();
+    let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..3).await;
     let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     take_acked(&mut numbers, 2).await;
@@ -79,7 +80,7 @@ async fn deleting_a_group_ends_its_subscriptions_and_forgets_its_cursors() {
     assert!(soon(numbers.next()).await.is_none());
     assert!(matches!(numbers.failure(), Some(Error::UnknownGroup { .. })));
     assert!(bus.groups().await.unwrap().is_empty());
-    assert!(bus.store().cursors(None).await.unwrap().is_empty());
+    assert!(world.store.cursors(None).await.unwrap().is_empty());
     let mut anew = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     assert_eq!(take_acked(&mut anew, 3).await, [0, 1, 2]);
 }

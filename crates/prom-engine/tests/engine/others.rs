@@ -111,10 +111,12 @@ async fn an_event_that_the_real_topic_refuses_is_refused_and_nothing_is_stored()
 
 #[tokio::test]
 async fn proposals_of_two_buses_with_the_same_settings_are_one_topic() {
-    let (one, other) = deaf().await;
+    let (store, world) = Stubborn::new();
+    store.set(|faults| faults.is_shared = true);
+    let (one, other) = (world.bus().await, world.bus().await);
     let (first, second) = tokio::join!(one.publish("orders", json!(1)), other.publish("orders", json!(2)));
     assert_eq!((first.unwrap().offset, second.unwrap().offset), (0, 1));
-    let document = one.store().document("topics", "orders").await.unwrap().unwrap();
+    let document = world.store.document("topics", "orders").await.unwrap().unwrap();
     assert_eq!(document.revision, 1, "the second changed nothing");
 }
 

@@ -3,7 +3,7 @@
 use prom_engine::{Position, Tail};
 use serde_json::json;
 
-use crate::support::{bus, publish_numbers, soon};
+use crate::support::{World, bus, publish_numbers, soon};
 
 async fn take(tail: &mut Tail, count: usize) -> Vec<u64> {
     let mut taken = Vec::new();
@@ -54,11 +54,12 @@ async fn a_long_topic_comes_whole_and_in_order() {
 
 #[tokio::test]
 async fn a_tail_that_retention_overtook_is_told_of_the_gap() {
-    let bus = bus().await;
+    let world = World::new();
+    let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..5).await;
     let mut tail = bus.tail("numbers").from(Position::Earliest).start().await.unwrap();
     let log = prom_store::LogName::new(prom_types::TopicName::parse("numbers").unwrap(), 0);
-    bus.store().trim(&log, 3).await.unwrap();
+    world.store.trim(&log, 3).await.unwrap();
     assert_eq!(take(&mut tail, 2).await, [3, 4]);
     let gaps = tail.take_gaps();
     assert_eq!((gaps.len(), gaps[0].from, gaps[0].to), (1, 0, 3));

@@ -13,7 +13,6 @@ use utoipa::{IntoParams, ToSchema};
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::{Params, group_name, required, topic_name};
-use super::position::logs_of;
 use super::problem::{Problem, Problems};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -67,7 +66,7 @@ pub(super) async fn list(
         None => caller.may(Action::Ops, &topic)?,
     }
     let bus = &api.hub.bus;
-    logs_of(bus, &topic).await?;
+    bus.topic_settings(&topic).await?;
     let mut cursors = Vec::new();
     for group in bus.groups().await? {
         let wanted = only.as_ref().is_none_or(|only| *only == group.name);

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use prom_store::Commit;
 use serde::Serialize;
-use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::api::Api;
@@ -46,17 +44,8 @@ pub(super) async fn healthz() -> Json<Health> {
     ),
 )]
 pub(super) async fn readyz(State(api): State<Arc<Api>>) -> Result<Json<Health>, Problem> {
-    let not_ready = |reason: String| Problem::new(Code::Overloaded, format!("not ready: {reason}"));
-    let bus = &api.hub.bus;
-    if !bus.is_open() {
-        return Err(not_ready("the hub is shutting down".to_owned()));
-    }
-    if let Some(trouble) = bus.store().trouble() {
-        return Err(not_ready(trouble));
-    }
-    match timeout(READY_TIMEOUT, bus.store().commit(Commit::default())).await {
-        Ok(Ok(_)) => Ok(Json(Health { status: "ok" })),
-        Ok(Err(error)) => Err(not_ready(error.to_string())),
-        Err(_) => Err(not_ready(format!("the store did not answer within {} s", READY_TIMEOUT.as_secs()))),
+    match api.hub.bus.ready(READY_TIMEOUT).await {
+        Ok(()) => Ok(Json(Health { status: "ok" })),
+        Err(error) => Err(Problem::new(Code::Overloaded, error.to_string())),
     }
 }

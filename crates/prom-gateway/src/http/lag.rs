@@ -85,7 +85,7 @@ pub(super) async fn get(
     }
     if let Some(topic) = &topic {
         caller.may(Action::Ops, topic)?;
-        super::position::logs_of(bus, topic).await?;
+        bus.topic_settings(topic).await?;
     }
     if let Some(group) = &group {
         super::groups::find(bus, group).await?;

@@ -10,7 +10,6 @@ use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{MemberStatus, Mode, PartitionOwner, PartitionWhy};
-use prom_store::{CursorName, LogName};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -109,13 +108,7 @@ pub(super) async fn list(
             members = owners.members.into_iter().map(MemberView::from).collect();
             partitions.extend(owners.partitions.into_iter().map(|one| PartitionView::owned(one, &why.partitions)));
         }
-        None => {
-            for why in why.partitions {
-                let cursor = CursorName::new(LogName::new(topic.clone(), why.partition), group.clone());
-                let state = bus.store().cursor(&cursor).await?;
-                partitions.push(PartitionView::shared(&why, state.map(|state| state.epoch)));
-            }
-        }
+        None => partitions.extend(why.partitions.iter().map(PartitionView::shared)),
     }
     let reading = info.subscriptions.iter().find(|one| one.topics.iter().any(|pattern| pattern.matches(&topic)));
     let mode = reading.map_or(Mode::default(), |one| one.options.mode);
@@ -131,12 +124,12 @@ pub(super) async fn list(
 }
 
 impl PartitionView {
-    fn shared(why: &PartitionWhy, epoch: Option<u64>) -> Self {
+    fn shared(why: &PartitionWhy) -> Self {
         Self {
             partition: why.partition,
             owner: None,
             moving_to: None,
-            epoch: epoch.filter(|epoch| *epoch > 0),
+            epoch: Some(why.epoch).filter(|epoch| *epoch > 0),
             floor: Some(why.floor),
             next: Some(why.next),
             lag_events: Some(why.lag_events),

@@ -1,8 +1,7 @@
-//! Where reading begins: from the request's words to offsets.
+//! Where reading begins, in the words of a request.
 
-use prom_engine::{Bus, Error, Position};
-use prom_store::{Find, LogName, ReadLimit};
-use prom_types::{EpochMs, EventId, Offset, TopicName};
+use prom_engine::Position;
+use prom_types::{EpochMs, EventId, Offset};
 
 use super::problem::Problem;
 
@@ -43,57 +42,4 @@ impl Asked {
         };
         Ok(Some(position))
     }
-}
-
-/// The partitions of a topic that exists.
-pub(super) async fn logs_of(bus: &Bus, topic: &TopicName) -> Result<Vec<LogName>, Problem> {
-    let partitions = bus.topic_settings(topic).await?.partitions;
-    Ok((0..partitions).map(|partition| LogName::new(topic.clone(), partition)).collect())
-}
-
-/// The offsets that a position stands for, in the order of `logs`. Unlike a cursor, reading may
-/// begin beyond the end: there is just nothing yet.
-pub(super) async fn offsets(bus: &Bus, logs: &[LogName], position: Position) -> Result<Vec<Offset>, Problem> {
-    if let Position::AfterId(id) = position {
-        return after(bus, logs, id).await;
-    }
-    let mut offsets = Vec::with_capacity(logs.len());
-    for log in logs {
-        offsets.push(match position {
-            Position::Earliest => bus.store().bounds(log).await?.start,
-            Position::Offset(offset) => offset,
-            Position::StoredAt(ts) => stored_at(bus, log, ts).await?,
-            Position::Latest | Position::AfterId(_) => bus.store().bounds(log).await?.next,
-        });
-    }
-    Ok(offsets)
-}
-
-/// The first offset stored at or after a time; the end if there is none.
-pub(super) async fn stored_at(bus: &Bus, log: &LogName, ts: EpochMs) -> Result<Offset, Problem> {
-    let end = bus.store().bounds(log).await?.next;
-    Ok(bus.store().find(log, Find::StoredAt(ts)).await?.unwrap_or(end))
-}
-
-/// Right after an event; the other partitions begin at the time at which it was stored.
-async fn after(bus: &Bus, logs: &[LogName], id: EventId) -> Result<Vec<Offset>, Problem> {
-    for (home, log) in logs.iter().enumerate() {
-        let Some(offset) = bus.store().find(log, Find::Id(id)).await? else {
-            continue;
-        };
-        let one = ReadLimit { events: 1, ..ReadLimit::default() };
-        let batch = bus.store().read(log, offset, one).await?;
-        let Some(record) = batch.records.first().filter(|record| record.offset() == offset) else {
-            break;
-        };
-        let mut offsets = Vec::with_capacity(logs.len());
-        for (at, log) in logs.iter().enumerate() {
-            offsets.push(match at == home {
-                true => offset + 1,
-                false => stored_at(bus, log, record.stored_ts()).await?,
-            });
-        }
-        return Ok(offsets);
-    }
-    Err(Error::UnknownEvent { id }.into())
 }

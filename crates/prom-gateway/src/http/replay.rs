@@ -9,9 +9,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use prom_auth::Action;
-use prom_engine::{Bus, Position};
-use prom_store::{LogName, ReadLimit};
-use prom_types::Offset;
+use prom_engine::{BeyondEnd, Position, TopicOffsets, TopicPage};
+use prom_store::ReadLimit;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -19,7 +18,7 @@ use super::api::Api;
 use super::caller::Caller;
 use super::extract::{Params, required, topic_name};
 use super::limits::{REPLAY_BYTES, REPLAY_EVENTS, REPLAY_MOST_EVENTS};
-use super::position::{self, Asked};
+use super::position::Asked;
 use super::problem::{Problem, Problems};
 use super::schema::ReplayPage;
 
@@ -64,89 +63,31 @@ pub(super) async fn replay(
         return Err(Problem::field("limit", format_args!("must be between 1 and {REPLAY_MOST_EVENTS}")));
     }
     let bus = &api.hub.bus;
-    let logs = position::logs_of(bus, &topic).await?;
     let asked = Asked { from: params.from, ts: params.ts, after_id: params.after_id, offset: params.offset };
     let from = match params.next {
-        Some(next) => read_next(&next, logs.len())?,
-        None => position::offsets(bus, &logs, asked.position()?.unwrap_or(Position::Earliest)).await?,
+        Some(next) => read_next(&next, bus.topic_settings(&topic).await?.partitions)?,
+        None => bus.offsets(&topic, asked.position()?.unwrap_or(Position::Earliest), BeyondEnd::Allow).await?,
     };
-    let page = Page::read(bus, &logs, from, limit).await?;
-    Ok(([(CONTENT_TYPE, "application/json")], page.into_json(&topic)).into_response())
+    let page = bus.read_topic(&topic, from, ReadLimit { events: limit, bytes: REPLAY_BYTES }).await?;
+    for damage in &page.damage {
+        tracing::warn!(%topic, %damage, "a replay passes over what cannot be read");
+    }
+    Ok(([(CONTENT_TYPE, "application/json")], page_json(&topic, &page)).into_response())
 }
 
-/// A page as it is put together.
-struct Page {
-    /// Events as JSON, with commas between them.
-    events: Vec<u8>,
-    count: usize,
-    /// Per partition.
-    next: Vec<Offset>,
-    at_end: bool,
-}
-
-impl Page {
-    async fn read(bus: &Bus, logs: &[LogName], from: Vec<Offset>, limit: usize) -> Result<Self, Problem> {
-        let mut page = Self { events: Vec::new(), count: 0, next: from, at_end: true };
-        for (at, log) in logs.iter().enumerate() {
-            while page.count < limit && page.events.len() < REPLAY_BYTES {
-                let room = ReadLimit { events: limit - page.count, bytes: REPLAY_BYTES - page.events.len() };
-                let batch = bus.store().read(log, page.next[at], room).await?;
-                if let Some(damage) = batch.damage {
-                    tracing::warn!(%log, %damage, "a replay passes over what cannot be read");
-                }
-                for record in &batch.records {
-                    if page.count > 0 {
-                        page.events.push(b',');
-                    }
-                    record.write_json(log, &mut page.events);
-                    page.count += 1;
-                }
-                let moved = batch.next > page.next[at];
-                page.next[at] = page.next[at].max(batch.next);
-                if !moved || page.next[at] >= batch.bounds.next {
-                    break;
-                }
-            }
-            page.at_end &= page.next[at] >= bus.store().bounds(log).await?.next;
+fn page_json(topic: &str, page: &TopicPage) -> Vec<u8> {
+    let mut json = format!("{{\"topic\":\"{topic}\",\"count\":{},\"events\":[", page.events.len()).into_bytes();
+    for (at, event) in page.events.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
         }
-        Ok(page)
+        event.write_json(&mut json);
     }
-
-    fn into_json(self, topic: &str) -> Vec<u8> {
-        let next: Vec<String> = self.next.iter().map(ToString::to_string).collect();
-        let head = format!("{{\"topic\":\"{topic}\",\"count\":{},\"events\":[", self.count);
-        let tail = format!("],\"next\":\"{}\",\"end\":{}}}", next.join("."), self.at_end);
-        let mut json = self.events;
-        json.splice(0..0, head.into_bytes());
-        json.extend_from_slice(tail.as_bytes());
-        json
-    }
+    json.extend_from_slice(format!("],\"next\":\"{}\",\"end\":{}}}", page.next, page.at_end).as_bytes());
+    json
 }
 
-/// An offset per partition, joined by dots. Partitions that came later begin at 0.
-fn read_next(text: &str, partitions: usize) -> Result<Vec<Offset>, Problem> {
-    let wrong = || Problem::field("next", "is not what an earlier page of this topic gave");
-    let mut offsets: Vec<Offset> =
-        text.split('.').map(|offset| offset.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
-    match offsets.len() > partitions {
-        true => Err(wrong()),
-        false => {
-            offsets.resize(partitions, 0);
-            Ok(offsets)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_page_gave_is_read_back_and_nothing_else() {
-        assert_eq!(read_next("3.0.17", 3).unwrap(), [3, 0, 17]);
-        assert_eq!(read_next("3", 2).unwrap(), [3, 0]);
-        for bad in ["", "x", "3.", "-1", "1.2.3.4", "1e3", "99999999999999999999999"] {
-            assert!(read_next(bad, 3).is_err(), "{bad:?} passed");
-        }
-    }
+fn read_next(text: &str, partitions: u32) -> Result<TopicOffsets, Problem> {
+    let offsets = TopicOffsets::parse(text).filter(|offsets| offsets.0.len() <= partitions as usize);
+    offsets.ok_or_else(|| Problem::field("next", "is not what an earlier page of this topic gave"))
 }

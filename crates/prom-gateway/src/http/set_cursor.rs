@@ -5,15 +5,15 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
-use prom_engine::Position;
-use prom_store::LogName;
+use prom_engine::{BeyondEnd, Bus, Position};
+use prom_types::TopicName;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::{JsonBody, group_name, topic_name};
-use super::position::{self, Asked};
+use super::position::Asked;
 use super::problem::{Problem, Problems};
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -67,10 +67,9 @@ pub(super) async fn post(
     let missing = || Problem::field("from", "is missing; one of earliest, latest, ts, afterId, offset");
     let position = asked.position()?.ok_or_else(missing)?;
     let bus = &api.hub.bus;
-    let logs = position::logs_of(bus, &topic).await?;
     let moves = match body.partition {
         Some(partition) => vec![(partition, position)],
-        None => everywhere(&api, &logs, position).await?,
+        None => everywhere(bus, &topic, position).await?,
     };
     let mut cursors = Vec::with_capacity(moves.len());
     for (partition, position) in moves {
@@ -81,18 +80,18 @@ pub(super) async fn post(
 }
 
 /// What the position means in each partition.
-async fn everywhere(api: &Api, logs: &[LogName], position: Position) -> Result<Vec<(u32, Position)>, Problem> {
-    let one = logs.len() == 1;
+async fn everywhere(bus: &Bus, topic: &TopicName, position: Position) -> Result<Vec<(u32, Position)>, Problem> {
+    let partitions = bus.topic_settings(topic).await?.partitions;
     match position {
-        Position::Offset(_) if !one => Err(Problem::field(
+        Position::Offset(_) if partitions > 1 => Err(Problem::field(
             "partition",
             "is missing; an offset belongs to one partition, and the topic has several",
         )),
         // The event is in one partition only; in the others its time counts.
-        Position::AfterId(_) if !one => {
-            let offsets = position::offsets(&api.hub.bus, logs, position).await?;
-            Ok(logs.iter().zip(offsets).map(|(log, offset)| (log.partition, Position::Offset(offset))).collect())
+        Position::AfterId(_) if partitions > 1 => {
+            let offsets = bus.offsets(topic, position, BeyondEnd::Refuse).await?;
+            Ok((0..).zip(offsets.0.into_iter().map(Position::Offset)).collect())
         }
-        position => Ok(logs.iter().map(|log| (log.partition, position)).collect()),
+        position => Ok((0..partitions).map(|partition| (partition, position)).collect()),
     }
 }

@@ -53,7 +53,7 @@ pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<J
     let hub = &api.hub;
     let rates = api.sampler.rates().await?;
     let meters = hub.bus.meters();
-    let durability = hub.bus.store().durability();
+    let durability = hub.bus.durability();
     Ok(Json(Stats {
         version: env!("CARGO_PKG_VERSION"),
         uptime_s: hub.clock.monotonic().saturating_sub(api.started).as_secs(),

@@ -53,7 +53,7 @@ impl Sampler {
     }
 
     async fn look(&self) -> Result<Sample, Error> {
-        let logs = self.bus.store().logs().await?;
+        let logs = self.bus.logs().await?;
         Ok(Sample::new(self.clock.monotonic(), &self.bus.meters(), &logs))
     }
 

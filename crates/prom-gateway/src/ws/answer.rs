@@ -32,7 +32,7 @@ async fn answer(sent: Sent, outbox: &Outbox, hub: &Hub) {
         Some(acks) => acks.await,
         None => Vec::new(),
     };
-    let durability = hub.bus.store().durability();
+    let durability = hub.bus.durability();
     let mut results = Results { receipts: Receipts::new(published), acked: acked.into_iter(), durability };
     let mut slots = sent.slots.into_iter().peekable();
     while slots.peek().is_some() {

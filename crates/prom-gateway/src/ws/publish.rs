@@ -98,7 +98,7 @@ impl Connection {
         }
         let given: Vec<_> = events.iter().map(|event| event.id).collect();
         let committed = self.hub.bus.publish_batch(events);
-        let durability = self.hub.bus.store().durability();
+        let durability = self.hub.bus.durability();
         let later = async move {
             match committed.await {
                 Ok(receipts) => Reply::Stored { receipts, given, durability },

@@ -2,7 +2,6 @@
 
 use axum::http::Method;
 use prom_engine::{Position, TopicSettings};
-use prom_store::{Commit, DocumentWrite};
 use serde_json::json;
 
 use crate::home::{Ask, Home};
@@ -126,8 +125,7 @@ async fn changing_a_part_of_a_group_needs_the_right_to_all_of_it() {
 async fn a_group_that_subscribes_to_nothing_is_changed_and_deleted_by_those_who_administer_the_hub() {
     let home = protected().await;
     let empty = json!({"subscriptions": [], "created_ts": 1, "last_used_ts": 1}).to_string();
-    let document = DocumentWrite::put("groups", "idle", empty.into_bytes());
-    home.bus.store().commit(Commit::document(document)).await.unwrap();
+    home.bus.document_or_insert("groups", "idle", || empty.clone().into_bytes()).await.unwrap();
     for (method, body) in [(Method::PATCH, "{}"), (Method::PATCH, r#"{"topic":"shop.orders"}"#), (Method::DELETE, "")] {
         let ask = |scope: &str| Ask::new(method.clone(), "/groups/idle").token(&[scope]).body(body);
         ask("admin:shop.**").send(&home).await.problem(403, "forbidden");

@@ -72,7 +72,7 @@ impl Scene {
         let clock = options.clock.clone();
         let bus = Bus::start(store.clone(), options).await.unwrap();
         let ca = tls.as_ref().map(|tls| tls.cert.clone());
-        let peers = Peers::join(&**store, clock.clone(), &url, ca.as_deref()).await.unwrap();
+        let peers = Peers::join(&bus, clock.clone(), &url, ca.as_deref()).await.unwrap();
         let company = Company { peers: Some(peers), ..Company::default() };
         let auth = Authenticator::new(auth).unwrap();
         let hub = Hub::in_company(bus.clone(), auth, clock, GatewayOptions::default(), company);

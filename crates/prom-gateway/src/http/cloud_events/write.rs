@@ -1,6 +1,6 @@
 //! An event as a CloudEvent in structured mode.
 
-use prom_store::{LogName, Record};
+use prom_engine::StoredEvent;
 use prom_types::{EventId, Headers};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -17,28 +17,28 @@ struct Meta {
     tags: Vec<String>,
 }
 
-/// Appends `record` as one JSON object. What it was published with as a CloudEvent comes back; other
+/// Appends `event` as one JSON object. What it was published with as a CloudEvent comes back; other
 /// headers become extensions without their dashes, which CloudEvents do not have.
-pub(crate) fn write(log: &LogName, record: &Record, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-    let meta = meta_of(record)?;
+pub(crate) fn write(event: &StoredEvent, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    let meta = meta_of(event)?;
     let headers = &meta.headers;
-    let id = record.id().to_string();
+    let id = event.id().to_string();
     let mut object = Object { out, opening: b"{" };
     object.member("specversion", "1.0")?;
     object.member("id", headers.get("x-ce-id").unwrap_or(&id))?;
-    let source = format!("urn:promethean:topic:{}", log.topic);
+    let source = format!("urn:promethean:topic:{}", event.topic());
     object.member("source", headers.get("x-ce-source").unwrap_or(&source))?;
-    object.member("type", headers.get("x-ce-type").unwrap_or(&log.topic))?;
-    object.member("time", &time::format(record.ts()))?;
-    if let Some(subject) = record.key().filter(|key| !key.is_empty()) {
+    object.member("type", headers.get("x-ce-type").unwrap_or(event.topic().as_str()))?;
+    object.member("time", &time::format(event.ts()))?;
+    if let Some(subject) = event.key().filter(|key| !key.is_empty()) {
         object.member("subject", subject)?;
     }
     object.member("datacontenttype", headers.get("content-type").unwrap_or("application/json"))?;
     if let Some(schema) = headers.get("x-ce-dataschema") {
         object.member("dataschema", schema)?;
     }
-    write_extensions(&mut object, log, record, &meta)?;
-    let payload = record.payload();
+    write_extensions(&mut object, event, &meta)?;
+    let payload = event.json();
     let data: &RawValue = serde_json::from_slice(payload.as_bytes())?;
     match headers.get(DATA_HEADER) {
         Some(DATA_BASE64) => object.member("data_base64", data)?,
@@ -49,12 +49,7 @@ pub(crate) fn write(log: &LogName, record: &Record, out: &mut Vec<u8>) -> Result
 }
 
 /// Where it is, what led to it, and whatever headers it has. A name is used once; the first wins.
-fn write_extensions(
-    object: &mut Object<'_>,
-    log: &LogName,
-    record: &Record,
-    meta: &Meta,
-) -> Result<(), serde_json::Error> {
+fn write_extensions(object: &mut Object<'_>, event: &StoredEvent, meta: &Meta) -> Result<(), serde_json::Error> {
     let mut used: Vec<String> = Vec::new();
     let mut extension = |name: String, value: &str| {
         if name.is_empty() || is_fixed(&name) || used.contains(&name) {
@@ -64,9 +59,9 @@ fn write_extensions(
         used.push(name);
         Ok(())
     };
-    extension("partition".to_owned(), &log.partition.to_string())?;
-    extension("offset".to_owned(), &record.offset().to_string())?;
-    extension("storedtime".to_owned(), &time::format(record.stored_ts()))?;
+    extension("partition".to_owned(), &event.partition().to_string())?;
+    extension("offset".to_owned(), &event.offset().to_string())?;
+    extension("storedtime".to_owned(), &time::format(event.stored_ts()))?;
     if let Some(sid) = &meta.sid {
         extension("sid".to_owned(), sid)?;
     }
@@ -94,8 +89,8 @@ fn is_fixed(name: &str) -> bool {
     fixed.contains(&name) || name.starts_with("data")
 }
 
-fn meta_of(record: &Record) -> Result<Meta, serde_json::Error> {
-    let members = record.meta();
+fn meta_of(event: &StoredEvent) -> Result<Meta, serde_json::Error> {
+    let members = event.record().meta();
     if members.is_empty() {
         return Ok(Meta::default());
     }

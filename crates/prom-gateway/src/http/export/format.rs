@@ -1,6 +1,6 @@
 //! How exported events are written.
 
-use prom_store::{LogName, Record};
+use prom_engine::StoredEvent;
 
 use crate::http::cloud_events;
 use crate::http::problem::Problem;
@@ -47,14 +47,14 @@ impl Format {
     }
 
     /// `before` says whether an event was written before this one.
-    pub fn event(self, log: &LogName, record: &Record, before: Before, out: &mut Vec<u8>) -> Result<(), String> {
+    pub fn event(self, event: &StoredEvent, before: Before, out: &mut Vec<u8>) -> Result<(), String> {
         if self.is_array() && before == Before::Some {
             out.push(b',');
         }
         match self {
-            Self::Lines | Self::Array => record.write_json(log, out),
+            Self::Lines | Self::Array => event.write_json(out),
             Self::CloudLines | Self::CloudBatch => {
-                cloud_events::write(log, record, out).map_err(|error| format!("event {}: {error}", record.id()))?;
+                cloud_events::write(event, out).map_err(|error| format!("event {}: {error}", event.id()))?;
             }
         }
         if !self.is_array() {

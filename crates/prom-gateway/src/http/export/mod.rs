@@ -16,9 +16,9 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use prom_auth::Action;
-use prom_engine::Bus;
-use prom_store::LogName;
-use prom_types::Offset;
+use prom_engine::{BeyondEnd, Bus, Position};
+use prom_store::Bounds;
+use prom_types::{Offset, TopicName};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -26,9 +26,9 @@ use self::format::Format;
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::{Params, required, topic_name};
+use super::flag;
 use super::problem::{Problem, Problems};
 use super::schema::{CloudEvent, Event};
-use super::{flag, position};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -56,9 +56,9 @@ fn yes() -> bool {
     true
 }
 
-/// Offsets of one log that are exported.
+/// Offsets of one partition that are exported.
 pub(super) struct Part {
-    log: LogName,
+    partition: u32,
     from: Offset,
     end: Offset,
 }
@@ -92,28 +92,29 @@ pub(super) async fn export(
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let format = Format::choose(accepted, params.format.as_deref(), params.ndjson)?;
     let bus = &api.hub.bus;
-    let mut parts = Vec::new();
-    for log in position::logs_of(bus, &topic).await? {
-        parts.push(part(bus, log, &params).await?);
-    }
-    let damage = match params.skip_damaged {
-        true => stream::OnDamage::Skip,
-        false => stream::OnDamage::BreakOff,
-    };
-    let body = Body::from_stream(stream::start(api.hub.clone(), caller, parts, format, damage));
+    let parts = parts(bus, &topic, &params).await?;
+    let damage = if params.skip_damaged { stream::OnDamage::Skip } else { stream::OnDamage::BreakOff };
+    let body = Body::from_stream(stream::start(api.hub.clone(), caller, topic, parts, format, damage));
     Ok(([(CONTENT_TYPE, format.content_type())], body).into_response())
 }
 
 /// The end is settled here: what comes later is not part of it.
-async fn part(bus: &Bus, log: LogName, params: &ExportParams) -> Result<Part, Problem> {
-    let bounds = bus.store().bounds(&log).await?;
+async fn parts(bus: &Bus, topic: &TopicName, params: &ExportParams) -> Result<Vec<Part>, Problem> {
+    let bounds = bus.bounds(topic).await?;
+    let stored_at = async |ts| bus.offsets(topic, Position::StoredAt(ts), BeyondEnd::Allow).await;
     let from = match params.from_ts {
-        Some(ts) => position::stored_at(bus, &log, ts).await?,
-        None => bounds.start,
+        Some(ts) => stored_at(ts).await?.0,
+        None => bounds.iter().map(|bounds| bounds.start).collect(),
     };
     let end = match params.to_ts.and_then(|ts| ts.checked_add(1)) {
-        Some(after) => position::stored_at(bus, &log, after).await?.min(bounds.next),
-        None => bounds.next,
+        Some(after) => stored_at(after).await?.0,
+        None => bounds.iter().map(|bounds| bounds.next).collect(),
     };
-    Ok(Part { log, from, end })
+    let ranges = from.into_iter().zip(end).zip(bounds);
+    let part = |(partition, ((from, end), bounds)): (u32, ((Offset, Offset), Bounds))| Part {
+        partition,
+        from,
+        end: end.min(bounds.next),
+    };
+    Ok((0..).zip(ranges).map(part).collect())
 }

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::Stream;
 use prom_auth::AuthError;
-use prom_store::{ReadBatch, ReadLimit};
+use prom_engine::Page;
+use prom_store::ReadLimit;
+use prom_types::TopicName;
 use tokio::sync::mpsc;
 
 use super::Part;
@@ -38,13 +40,15 @@ type Chunk = Result<Bytes, BrokenOff>;
 pub(super) fn start(
     hub: Arc<Hub>,
     caller: Caller,
+    topic: TopicName,
     parts: Vec<Part>,
     format: Format,
     damage: OnDamage,
 ) -> impl Stream<Item = Chunk> + use<> {
     let (chunks, waiting) = mpsc::channel(EXPORT_CHUNKS_WAITING);
     tokio::spawn(async move {
-        let mut export = Export { hub, caller, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
+        let mut export =
+            Export { hub, caller, topic, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
         let reason = match export.run(parts).await {
             Ok(()) | Err(Ended::ClientLeft) => return,
             Err(Ended::Refused(expired)) => {
@@ -70,6 +74,7 @@ enum Ended {
 struct Export {
     hub: Arc<Hub>,
     caller: Caller,
+    topic: TopicName,
     format: Format,
     damage: OnDamage,
     chunks: mpsc::Sender<Chunk>,
@@ -91,24 +96,24 @@ impl Export {
         let limit = ReadLimit { events: EXPORT_READ_EVENTS, bytes: EXPORT_READ_BYTES };
         let mut from = part.from;
         while from < part.end {
-            let read = self.hub.bus.store().read(&part.log, from, limit).await;
-            let batch = read.map_err(|error| Ended::Failed(error.to_string()))?;
-            self.check(&batch)?;
-            self.batch(part, &batch).await?;
-            if batch.next <= from {
+            let read = self.hub.bus.read(&self.topic, part.partition, from, limit).await;
+            let page = read.map_err(|error| Ended::Failed(error.to_string()))?;
+            self.check(&page)?;
+            self.page(part, &page).await?;
+            if page.next <= from {
                 break;
             }
-            from = batch.next;
+            from = page.next;
         }
         Ok(())
     }
 
-    async fn batch(&mut self, part: &Part, batch: &ReadBatch) -> Result<(), Ended> {
-        for record in &batch.records {
-            if record.offset() >= part.end {
+    async fn page(&mut self, part: &Part, page: &Page) -> Result<(), Ended> {
+        for event in &page.events {
+            if event.offset() >= part.end {
                 return Ok(());
             }
-            self.format.event(&part.log, record, self.before, &mut self.chunk).map_err(Ended::Failed)?;
+            self.format.event(event, self.before, &mut self.chunk).map_err(Ended::Failed)?;
             self.before = Before::Some;
             if self.chunk.len() >= EXPORT_CHUNK_BYTES {
                 self.flush().await?;
@@ -117,8 +122,8 @@ impl Export {
         Ok(())
     }
 
-    fn check(&self, batch: &ReadBatch) -> Result<(), Ended> {
-        match (&batch.damage, self.damage) {
+    fn check(&self, page: &Page) -> Result<(), Ended> {
+        match (&page.damage, self.damage) {
             (None, _) => Ok(()),
             (Some(damage), OnDamage::BreakOff) => Err(Ended::Failed(damage.to_string())),
             (Some(damage), OnDamage::Skip) => {

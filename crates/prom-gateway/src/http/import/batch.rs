@@ -10,7 +10,6 @@ use super::report::Report;
 use crate::Hub;
 use crate::http::caller::Caller;
 use crate::http::limits::{IMPORT_BATCH_BYTES, IMPORT_BATCH_EVENTS};
-use crate::http::position::logs_of;
 use crate::http::problem::Problem;
 
 #[derive(Default)]
@@ -78,16 +77,17 @@ impl Batch {
 
     /// A topic that is not there yet ends at 0 everywhere.
     async fn learn_ends(&mut self, bus: &Bus, topic: TopicName) {
-        let logs = match self.ends.get(&topic).is_some_and(|ends| ends.known) {
-            true => return,
-            false => logs_of(bus, &topic).await.unwrap_or_default(),
-        };
+        if self.ends.get(&topic).is_some_and(|ends| ends.known) {
+            return;
+        }
+        let partitions = bus.topic_settings(&topic).await.map_or(0, |settings| settings.partitions as usize);
+        // A store that cannot say will refuse the events too, and that is told.
+        let bounds = bus.bounds(&topic).await.unwrap_or_default();
         let ends = self.ends.entry(topic).or_default();
-        ends.known = !logs.is_empty();
-        ends.next.resize(logs.len(), 0);
-        for (next, log) in ends.next.iter_mut().zip(&logs) {
-            // A store that cannot say will refuse the events too, and that is told.
-            *next = bus.store().bounds(log).await.unwrap_or_default().next.max(*next);
+        ends.known = partitions > 0;
+        ends.next.resize(partitions, 0);
+        for (next, bounds) in ends.next.iter_mut().zip(bounds) {
+            *next = bounds.next.max(*next);
         }
     }
 

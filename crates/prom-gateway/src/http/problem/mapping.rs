@@ -42,12 +42,6 @@ impl From<Invalid> for Problem {
     }
 }
 
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        Error::from(error).into()
-    }
-}
-
 impl From<AuthError> for Problem {
     fn from(error: AuthError) -> Self {
         let told = problem::of_auth(&error);

@@ -1,0 +1,30 @@
+//! Documents that a program beside the bus keeps in its store, such as a secret that hubs share.
+
+use bytes::Bytes;
+use prom_store::{Commit, CommitError, DocumentWrite, Expect};
+
+use crate::limits::CONTENTION_TRIES;
+use crate::{Bus, Error};
+
+impl Bus {
+    /// The document of this name; where there is none, what `make` makes becomes it. Of several that
+    /// insert at the same time one succeeds, and all get its value.
+    pub async fn document_or_insert(
+        &self,
+        collection: &str,
+        key: &str,
+        make: impl Fn() -> Vec<u8>,
+    ) -> Result<Bytes, Error> {
+        for _ in 0..CONTENTION_TRIES {
+            if let Some(document) = self.store().document(collection, key).await? {
+                return Ok(document.value);
+            }
+            let write = DocumentWrite::put(collection, key, make()).expecting(Expect::Absent);
+            match self.store().commit(Commit::document(write)).await {
+                Ok(_) | Err(CommitError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Contended { what: format!("document {collection}/{key}") })
+    }
+}
