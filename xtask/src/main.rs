@@ -16,8 +16,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test [--quick]   everything CI runs; --quick leaves out documentation, dependencies, SDKs and instructions
 cargo xtask sdk              the tests of the clients in sdk/, one of the steps of `test`
-cargo xtask tidy             the rules of the house that compilers do not know
-cargo xtask gen [--check]    write the generated files; --check fails if they are not current
+cargo xtask tidy             the rules of this repository that compilers do not know
+cargo xtask gen [--check]    write the generated files; --check fails if those that xtask writes are not current
 cargo xtask instructions [--store]
                              count the instructions of an event and compare with the baseline; --store renews it";
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Folders that hold what was built or fetched, not what was written.
+/// Folders with built or fetched files.
 const NOT_OURS: [&str; 7] = ["target", ".git", "node_modules", "dist", "build", "prom-data", "proptest-regressions"];
 
-/// What people write, by the end of its name.
+/// The endings of files that people write.
 const TEXT: [&str; 14] = [
     ".rs",
     ".md",
@@ -47,7 +47,7 @@ pub fn files() -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// Scratch folders of measurements come and go while we look; what is gone was not part of the repository.
+/// Scratch folders of measurements come and go meanwhile. A file that is gone was not part of the repository.
 fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<()> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -1,4 +1,4 @@
-//! Other programs, run from the root, with their output shown and their failure passed on.
+//! Runs other programs from the root, shows their output and passes their failure on.
 
 use std::process::{Command, Stdio};
 
@@ -13,7 +13,7 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Runs to the end; anything but success is an error that names the command.
+/// Runs a command to its end. Anything but success is an error that names the command.
 pub fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     if !status.success() {
@@ -22,7 +22,7 @@ pub fn succeed(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether `cargo <name>` is there. Its absence is the only thing asked; other failures show when it is used.
+/// Whether `cargo <name>` is installed. Other failures show when it is used.
 pub fn has_cargo_command(name: &str) -> bool {
     let quiet = cargo().arg(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     quiet.is_ok_and(|status| status.success())

@@ -1,7 +1,7 @@
-//! The clients in TypeScript and Sibilant: their packages fetched, their tests run against the hub that was built here.
+//! The clients in TypeScript and Sibilant: fetches their packages and runs their tests against the hub that was built here.
 //!
-//! Promises: what can be installed without asking anybody is installed; what cannot is named, with how to get it, and fails
-//! in CI (`CI` set) but not on a desk.
+//! Promises: installs what it can install without asking. What it cannot install it names, with how to get it; that fails
+//! in CI (`CI` is set) and is skipped elsewhere.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ const PACKAGES: [&str; 2] = ["sdk/ts", "sdk/sibilant"];
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// Why nothing was run, if so.
+/// Gives the reason if nothing was run.
 pub fn test() -> Result<Option<&'static str>> {
     if !on_path("node") || !on_path("npm") {
         if is_ci() {
@@ -60,7 +60,7 @@ fn has_browser() -> bool {
     std::env::var_os("CHROMIUM").is_some() || BROWSERS.iter().any(|name| on_path(name))
 }
 
-/// Debian's, where we may install it. The tests themselves say what they skip without one.
+/// Installs Debian's, if we may. The tests themselves say what they skip without a browser.
 fn get_browser() -> Result<()> {
     let may_install = on_path("apt-get") && is_root();
     if may_install {

@@ -18,7 +18,7 @@ pub enum Extent {
     Quick,
 }
 
-/// How a step ended, if it did not fail.
+/// How a step that did not fail ended.
 enum Outcome {
     Done,
     Skipped(&'static str),

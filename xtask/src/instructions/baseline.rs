@@ -1,4 +1,4 @@
-//! What events took before, and what is still as good.
+//! What events took before, and the comparison with what they take now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,14 +10,13 @@ use crate::repository;
 
 pub const PATH: &str = "bench/instructions/baseline.json";
 
-/// Two counts of the same program differ by less than one per cent; the rest is for machines and C libraries that
-/// differ a little.
+/// Two counts of the same program differ by less than one per cent; the rest allows for other machines and C libraries.
 const TOLERANCE: f64 = 0.10;
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Instructions of different kinds of processors are different things.
+    /// Counts of different kinds of processors cannot be compared.
     pub architecture: String,
     /// By scenario.
     pub instructions_per_event: BTreeMap<String, u64>,
@@ -34,7 +33,7 @@ pub struct Comparison {
 pub enum Verdict {
     Within,
     Above,
-    /// Good, but then the baseline guards nothing any more.
+    /// Good, but the baseline no longer guards anything.
     FarBelow,
     /// Not in the baseline.
     New,

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 const BEGINS: &str = "*counting_begins_here*";
 const ENDS: &str = "*counting_ends_here*";
 
-/// Above some length the C library copies with one instruction that callgrind counts once for each byte; how long
-/// that is differs between processors. Never, then.
+/// Above some length the C library copies with one instruction, which callgrind counts once per byte. That length differs
+/// between processors, so it is set out of reach.
 const TUNABLES: &str = "glibc.cpu.x86_rep_movsb_threshold=1073741824:glibc.cpu.x86_rep_stosb_threshold=1073741824";
 
 pub fn is_there() -> bool {
@@ -18,7 +18,7 @@ pub fn is_there() -> bool {
     quiet.is_ok_and(|status| status.success())
 }
 
-/// Each scenario with the number of events that are counted.
+/// Each scenario with its number of counted events.
 pub fn scenarios(program: &Path) -> Result<Vec<(String, u64)>> {
     let output = Command::new(program).output().with_context(|| format!("cannot start {}", program.display()))?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -30,10 +30,10 @@ pub fn scenarios(program: &Path) -> Result<Vec<(String, u64)>> {
     scenarios.filter(|scenarios| !scenarios.is_empty()).with_context(|| format!("not a list of scenarios: {said:?}"))
 }
 
-/// Runs one scenario; gives the file with what was counted between the two marks.
+/// Runs one scenario and returns the file with what was counted between the two marks.
 pub fn run(program: &Path, scenario: &str, folder: &Path) -> Result<PathBuf> {
     let whole = folder.join(scenario);
-    // Each mark writes down what was counted since the one before.
+    // Each mark writes what was counted since the mark before it.
     let between = folder.join(format!("{scenario}.2"));
     if between.exists() {
         std::fs::remove_file(&between).with_context(|| format!("removing {}", between.display()))?;

@@ -22,7 +22,7 @@ use crate::run::cargo;
 /// Functions that are named when a scenario is above its baseline.
 const NAMED_FUNCTIONS: usize = 12;
 
-/// How a check ended, if it did not fail.
+/// How a check that did not fail ended.
 pub enum Outcome {
     Checked,
     Skipped(&'static str),
@@ -42,7 +42,7 @@ impl Counted {
     }
 }
 
-/// As a command of its own.
+/// Runs as a command of its own.
 pub fn run() -> Result<()> {
     if let Outcome::Skipped(reason) = check()? {
         println!("skipped: {reason}");
@@ -69,7 +69,7 @@ pub fn check() -> Result<Outcome> {
     Ok(Outcome::Checked)
 }
 
-/// Counts and makes that the baseline.
+/// Counts, and stores the counts as the baseline.
 pub fn store() -> Result<()> {
     if !callgrind::is_there() {
         bail!("valgrind is not installed: install it to count instructions");
@@ -85,8 +85,8 @@ pub fn store() -> Result<()> {
 
 fn conclude(comparisons: &[Comparison]) -> Result<()> {
     let of = |verdict: Verdict| -> Vec<&str> {
-        let such = comparisons.iter().filter(|comparison| comparison.verdict() == verdict);
-        such.map(|comparison| comparison.scenario.as_str()).collect()
+        let matching = comparisons.iter().filter(|comparison| comparison.verdict() == verdict);
+        matching.map(|comparison| comparison.scenario.as_str()).collect()
     };
     let (above, below) = (of(Verdict::Above), of(Verdict::FarBelow));
     let unknown = [of(Verdict::New), of(Verdict::Gone)].concat();
@@ -126,7 +126,7 @@ fn tell_functions(comparison: &Comparison, counted: &BTreeMap<String, Counted>) 
     println!("  more with: callgrind_annotate --inclusive=yes {}\n", counted.file.display());
 }
 
-/// Every scenario that the program knows.
+/// Counts every scenario of the program.
 fn count() -> Result<BTreeMap<String, Counted>> {
     let program = build()?;
     let folder = program.with_file_name("callgrind");
@@ -142,7 +142,7 @@ fn count() -> Result<BTreeMap<String, Counted>> {
     Ok(counted)
 }
 
-/// Builds the program; gives the path that cargo says it has.
+/// Builds the program and returns the path that cargo reports.
 fn build() -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--locked", "--package", "prom-instructions", "--profile", "instructions"]);

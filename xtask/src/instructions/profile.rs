@@ -1,4 +1,4 @@
-//! Reading what callgrind wrote: the total, and each function's own instructions.
+//! Reads what callgrind wrote: the total, and each function's own instructions.
 //!
 //! The format gives a name once, with a number in parentheses, and afterwards the number alone:
 //!

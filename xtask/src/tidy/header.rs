@@ -1,4 +1,4 @@
-//! Every file says first what it is for.
+//! Every file opens with what it is for.
 
 use super::Complaint;
 use super::source::Source;

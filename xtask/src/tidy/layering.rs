@@ -3,8 +3,8 @@
 use super::Complaint;
 use crate::repository::File;
 
-/// What each library may depend on. Absences are the architecture: the engine names no store but the traits, and only
-/// the face of the library names a backend.
+/// What each library may depend on. The absences are the architecture: the engine names the store traits only, and only
+/// the library's public crate names a backend.
 const MAY_USE: [(&str, &[&str]); 12] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
@@ -35,7 +35,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ),
     ("promethean", &["prom-types", "prom-transform", "prom-store", "prom-store-embedded", "prom-engine"]),
 ];
-/// Tests, measurements and tools look at everything.
+/// Tests, measurements and tools may use every crate.
 const MAY_USE_ALL: [&str; 6] = ["prom-testkit", "prom-tests", "prom-bench", "prom-instructions", "prom-fuzz", "xtask"];
 
 pub fn check(files: &[File]) -> Vec<Complaint> {

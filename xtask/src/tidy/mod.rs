@@ -1,4 +1,4 @@
-//! The rules of the house that compilers do not know. Each rule is a file with examples that pass and that fail.
+//! The rules of this repository that compilers do not know. Each rule is a file, with examples that pass and that fail.
 
 mod calls;
 mod decisions;

@@ -90,7 +90,8 @@ fn visible_types(code: &str) -> Vec<(usize, &str)> {
         words.next().filter(|word| KINDS.contains(word))?;
         let name = words.next()?;
         let length = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
-        Some((at, &name[..length]))
+        // A macro may define a type whose name is one of its arguments.
+        (length > 0).then(|| (at, &name[..length]))
     });
     types.collect()
 }
@@ -133,6 +134,7 @@ mod tests {
     #[test]
     fn definitions_are_told_from_what_looks_like_one() {
         let code = "pub struct A<T>(T);\n    pub(super) unsafe trait B: C {}\npub fn type_of() {}\nmy_pub struct D;\n\
+                    pub struct $name;\n\
                     pub use a::struct_;\npub(crate) union E { pub field: u8 }\npub const F: u8 = 1;\n";
         let names: Vec<&str> = visible_types(code).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["A", "B", "E"]);

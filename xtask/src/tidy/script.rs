@@ -1,10 +1,10 @@
-//! TypeScript, JavaScript and Sibilant: every file says first what it is for, and is small.
+//! TypeScript, JavaScript and Sibilant: every file opens with what it is for, and is small.
 
 use super::Complaint;
 use crate::repository::File;
 
 const ENDS: [&str; 4] = [".ts", ".js", ".mjs", ".sibilant"];
-/// What opens a comment in one of them.
+/// What opens a comment in these languages.
 const OPENINGS: [&str; 3] = ["/**", "//", ";;"];
 const FILE_LINES: usize = 500;
 

@@ -15,7 +15,7 @@ pub struct Source<'f> {
     pub is_test: bool,
 }
 
-/// Test code although it is compiled into libraries: tests are made of it.
+/// Compiled into libraries, but only tests use it.
 const MADE_FOR_TESTS: [&str; 2] = ["crates/prom-store/src/contract", "crates/prom-testkit/"];
 
 pub fn read_all(files: &[File]) -> Vec<Source<'_>> {
@@ -114,7 +114,7 @@ fn blank_literals(text: &str) -> String {
             code.push_str(&blank(&text[at..end]));
             at = end;
         } else {
-            // Outside of literals Rust is nearly always ASCII; what is not has no meaning for the rules.
+            // Code outside of literals is nearly always ASCII; other characters mean nothing to the rules.
             code.push(if bytes[at].is_ascii() { char::from(bytes[at]) } else { ' ' });
             at += 1;
         }

@@ -18,7 +18,7 @@ pub fn check(file: &File) -> Vec<Complaint> {
     for (index, line) in file.text.split('\n').enumerate() {
         let mut complain = |advice: String| complaints.push(Complaint::new(&file.path, index + 1, advice));
         for mark in MARKS.iter().filter(|mark| has_word(line, mark)) {
-            complain(format!("do it, or open an issue; `{mark}` tells nobody"));
+            complain(format!("do it, or open an issue; `{mark}` is forgotten"));
         }
         for path in MACHINE_PATHS.iter().filter(|path| begins_path(line, path)) {
             complain(format!("`{path}` exists on one machine only"));
