@@ -141,6 +141,7 @@ export class BaseClient<Topics extends object = AnyTopics> {
       onNext: (delivery) => {
         if (opts.group !== undefined) settlements.ack(delivery, undefined);
       },
+      isOneAtATime: opts.group !== undefined,
     });
   }
 
@@ -153,6 +154,7 @@ export class BaseClient<Topics extends object = AnyTopics> {
     return new EventStream(this.#connection, topic, group, opts, {
       handOut: (delivery) => delivery as Delivery<EventEnvelope<Topics, Pattern>>,
       onNext: () => {},
+      isOneAtATime: false,
     });
   }
 

@@ -70,8 +70,16 @@ export function invalid(message: string): PromError {
   return new PromError("bad_request", message);
 }
 
-/** A sentence for whatever somebody threw. */
+/** A sentence for whatever was thrown. Anything can be thrown, so nothing about it is taken for granted. */
 export function reasonOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message === "" ? thrown.name : thrown.message;
-  return typeof thrown === "string" ? thrown : String(thrown);
+  try {
+    if (typeof thrown === "string") return thrown;
+    if (thrown instanceof Error) {
+      const told = [thrown.message, thrown.name].find((text) => typeof text === "string" && text !== "");
+      return told ?? "an error without a message";
+    }
+    return String(thrown);
+  } catch {
+    return `a value of type ${typeof thrown} that has no text`;
+  }
 }

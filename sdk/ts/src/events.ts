@@ -6,15 +6,18 @@
 
 import type { Connection } from "./connection/connection.js";
 import type { Delivery } from "./deliver.js";
-import type { PromError } from "./error.js";
+import { invalid, type PromError } from "./error.js";
 import type { Feed } from "./feed.js";
 import type { SubscribeOptions } from "./options.js";
 import { begin } from "./subscribe.js";
+import { Turn } from "./turn.js";
 
 /** What came, as it is handed to the loop, and what is done with it when the loop asks for the next. */
 export interface Reading<Item> {
   readonly handOut: (delivery: Delivery) => Item;
   readonly onNext: (delivery: Delivery) => void;
+  /** Asking for the next settles the one before. */
+  readonly isOneAtATime: boolean;
 }
 
 interface WaitingReader<Item> {
@@ -31,6 +34,7 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
   /** What the loop is at. */
   #current: Delivery | undefined;
   #waiting: WaitingReader<Item>[] = [];
+  readonly #turn = new Turn();
 
   /** @internal */
   constructor(
@@ -51,7 +55,14 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
     agreed.catch((error: PromError) => feed.end(error));
   }
 
+  /**
+   * With a group, asking for the next event acks the one before. So asking again before that one has come is refused:
+   * it would be acked unseen.
+   */
   next(): Promise<IteratorResult<Item, undefined>> {
+    if (this.#reading.isOneAtATime && this.#waiting.length > 0) {
+      return Promise.reject(invalid("next() was called again before the event it was called for came"));
+    }
     this.#letGo((delivery) => this.#reading.onNext(delivery));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
@@ -77,6 +88,7 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
 
   #serve(): void {
     while (this.#waiting.length > 0) {
+      if (!this.#turn.hasTime(() => this.#serve())) return;
       const delivery = this.#feed.ended === undefined || this.#feed.isTail ? this.#feed.take() : undefined;
       if (delivery !== undefined) {
         this.#hold(delivery);

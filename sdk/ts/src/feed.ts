@@ -159,6 +159,10 @@ export class Feed {
 
   // What the application does.
 
+  get hasWaiting(): boolean {
+    return this.#queue.length > 0;
+  }
+
   /** The next event that is still lent to us. */
   take(): Delivery | undefined {
     for (;;) {

@@ -41,6 +41,9 @@ export const TOKEN_REFRESH_SHARE = 0.8;
 /** Timers of JavaScript count in 32 bits; a later time is looked at again. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** How long handlers may keep the event loop before acks, renewals and pongs get their turn. */
+export const TURN_MS = 5;
+
 /** Text put together for one write; what does not fit leaves in the next. */
 export const WRITE_BYTES = 512 * 1024;
 /** Bytes asked for in one read. */
@@ -86,6 +89,9 @@ export const LONGEST_LEASE_MS = 7 * 24 * 3600 * 1000;
 export const TAIL_PIECE = 4096;
 /** A resumed tail begins so much earlier, for what was stored at the same time elsewhere. */
 export const TAIL_OVERLAP_MS = 2000;
+
+/** Between two warnings of one kind on the console. */
+export const WARN_EVERY_MS = 60_000;
 
 /** Topic names whose check is remembered. */
 export const REMEMBERED_TOPICS = 1024;

@@ -4,7 +4,7 @@ import type { Delivery } from "./deliver.js";
 import { invalid, reasonOf } from "./error.js";
 import { REASON_BYTES } from "./limits.js";
 import { answered } from "./settle.js";
-import { cutToBytes } from "./text-size.js";
+import { cutToBytes, wellFormed } from "./text-size.js";
 
 export interface NackOptions {
   /** Comes again after so long, instead of after the group's backoff. */
@@ -25,5 +25,5 @@ export function nack(delivery: Delivery, reason: unknown = "", options: NackOpti
 
 /** A longer reason than the hub takes is cut. */
 export function reasonText(reason: unknown): string {
-  return cutToBytes(reasonOf(reason), REASON_BYTES);
+  return cutToBytes(wellFormed(reasonOf(reason)), REASON_BYTES);
 }

@@ -10,6 +10,7 @@ import type { Delivery } from "./deliver.js";
 import type { EventEnvelope } from "./event.js";
 import type { Feed } from "./feed.js";
 import { reasonText } from "./nack.js";
+import { Turn } from "./turn.js";
 
 export type AnyHandler = (event: EventEnvelope, delivery: Delivery) => unknown;
 
@@ -22,6 +23,7 @@ export interface Handling {
 
 export class Runner {
   #isPumping = false;
+  readonly #turn = new Turn();
 
   constructor(
     private readonly connection: Connection,
@@ -29,33 +31,39 @@ export class Runner {
     private readonly handler: AnyHandler,
     private readonly handling: Handling,
   ) {
-    feed.onArrived = () => this.#pump();
+    feed.onArrived = this.#pump;
   }
 
-  /** Takes up as much as may run at the same time. */
-  #pump(): void {
+  /** Takes up as much as may run at the same time, for as long as the turn lasts. */
+  readonly #pump = (): void => {
     // A handler that publishes or pauses may bring us here again; the loop below goes on anyway.
     if (this.#isPumping) return;
     this.#isPumping = true;
-    const { feed } = this;
-    const { concurrency } = this.handling;
-    while (feed.running < concurrency && feed.ended === undefined) {
-      const delivery = feed.take();
-      if (delivery === undefined) break;
-      this.#handle(delivery);
+    try {
+      while (this.#mayTake && this.#turn.hasTime(this.#pump)) {
+        const delivery = this.feed.take();
+        if (delivery === undefined) return;
+        this.#handle(delivery);
+      }
+    } finally {
+      this.#isPumping = false;
     }
-    this.#isPumping = false;
+  };
+
+  get #mayTake(): boolean {
+    const { feed } = this;
+    return feed.hasWaiting && feed.running < this.handling.concurrency && feed.ended === undefined;
   }
 
   #handle(delivery: Delivery): void {
-    let result: unknown;
+    let result: PromiseLike<unknown> | undefined;
     try {
-      result = this.handler(delivery.event, delivery);
+      result = promised(this.handler(delivery.event, delivery));
     } catch (thrown) {
       return this.#failed(delivery, thrown);
     }
-    if (isThenable(result)) this.#await(delivery, result);
-    else this.#done(delivery);
+    if (result === undefined) this.#done(delivery);
+    else this.#await(delivery, result);
   }
 
   #await(delivery: Delivery, result: PromiseLike<unknown>): void {
@@ -91,6 +99,11 @@ export class Runner {
   }
 }
 
-function isThenable(result: unknown): result is PromiseLike<unknown> {
-  return typeof result === "object" && result !== null && typeof (result as { then?: unknown }).then === "function";
+/** What a handler returned, where that has to be awaited. May throw: a `then` can be anything. */
+function promised(result: unknown): PromiseLike<unknown> | undefined {
+  if (result instanceof Promise) return result;
+  if ((typeof result !== "object" && typeof result !== "function") || result === null) return undefined;
+  if (typeof (result as { then?: unknown }).then !== "function") return undefined;
+  // A foreign one may call back at once, twice, or throw.
+  return new Promise((resolve) => resolve(result));
 }

@@ -1,6 +1,7 @@
 /** What a client tells about its connection: its state, and notices of what happens. */
 
 import type { PromError } from "./error.js";
+import { Warner } from "./warn.js";
 
 /** `idle` until something is to be done; `closed` for good: by the application, or refused by the hub. */
 export type State = "idle" | "connecting" | "connected" | "closed";
@@ -72,9 +73,10 @@ export type Notice =
 
 export type NoticeListener = (notice: Notice) => void;
 
-/** Keeps the listeners. */
+/** Keeps the listeners; without any, trouble is written to the console. */
 export class Teller {
   state: State = "idle";
+  readonly #warner = new Warner();
   readonly #listeners = new Set<NoticeListener>();
 
   listen(listener: NoticeListener): () => void {
@@ -83,6 +85,7 @@ export class Teller {
   }
 
   tell(notice: Notice): void {
+    if (this.#listeners.size === 0) this.#warner.hear(notice);
     for (const listener of this.#listeners) callOutside(() => listener(notice));
   }
 }

@@ -20,3 +20,10 @@ export function cutToBytes(text: string, limit: number): string {
   const { read } = encoder.encodeInto(text, new Uint8Array(limit));
   return text.slice(0, read);
 }
+
+const HALF_PAIRS = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** With the replacement character for halves of surrogate pairs: they are no text, and hubs refuse them. */
+export function wellFormed(text: string): string {
+  return text.replace(HALF_PAIRS, "\ufffd");
+}
