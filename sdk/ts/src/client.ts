@@ -116,11 +116,11 @@ export class BaseClient<Topics extends object = AnyTopics> {
   ): Promise<Subscription> {
     if (typeof handler !== "function") throw new TypeError("the handler is not a function");
     const concurrency = Math.max(1, opts.concurrency ?? 1);
-    const handling = { concurrency, settledBy: opts.manualAck === true ? ("handler" as const) : ("result" as const) };
+    const taking = { concurrency, settledBy: opts.manualAck === true ? ("application" as const) : ("client" as const) };
     const connection = this.#connection;
     let subscription: Subscription | undefined;
-    const { agreed } = begin(connection, topic, group ?? undefined, opts, (feed: Feed) => {
-      void new Runner(connection, feed, handler as AnyHandler, handling);
+    const { agreed } = begin(connection, topic, group ?? undefined, opts, taking, (feed: Feed) => {
+      void new Runner(connection, feed, handler as AnyHandler);
       subscription = new Subscription(connection, feed);
     });
     await agreed;

@@ -16,7 +16,9 @@ export interface Lot {
   readonly cameAt: number;
   /** Text of one of its events, about. */
   readonly eventSize: number;
+  /** When the leases of those that handlers work on are to be renewed. */
   renewAt: number;
+  /** When the leases of those that wait end. */
   deadlineAt: number;
 }
 

@@ -8,6 +8,10 @@ export class Deque<Item> {
     return this.#items.length - this.#first;
   }
 
+  get first(): Item | undefined {
+    return this.#items[this.#first];
+  }
+
   push(item: Item): void {
     this.#items.push(item);
   }

@@ -16,6 +16,8 @@ export interface Receipt {
   /** When it was stored, by the hub's clock, in epoch milliseconds. */
   readonly stored_ts: number;
   readonly durability: Durability;
+  /** The id was there before: nothing was stored, and this is the first receipt. Hubs that do not tell leave it out. */
+  readonly duplicate?: true;
 }
 
 /** Whatever may be said about an event besides its topic and payload. */

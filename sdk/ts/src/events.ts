@@ -4,6 +4,7 @@
  * The subscription begins when the iterator is made; `ready` says when the hub has agreed. Leaving the loop ends it.
  */
 
+import { nowMs } from "./clock.js";
 import type { Connection } from "./connection/connection.js";
 import type { Delivery } from "./deliver.js";
 import { invalid, type PromError } from "./error.js";
@@ -33,6 +34,7 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
   readonly #reading: Reading<Item>;
   /** What the loop is at. */
   #current: Delivery | undefined;
+  #heldAt = 0;
   #waiting: WaitingReader<Item>[] = [];
   readonly #turn = new Turn();
 
@@ -44,8 +46,9 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
     options: SubscribeOptions,
     reading: Reading<Item>,
   ) {
-    const { feed, agreed } = begin(connection, topic, group, options, (made) => {
-      made.onArrived = () => this.#serve();
+    const taking = { concurrency: 1, settledBy: reading.isOneAtATime ? ("client" as const) : ("application" as const) };
+    const { feed, agreed } = begin(connection, topic, group, options, taking, (made) => {
+      made.onArrived = this.#serve;
       made.onSettled = (delivery) => {
         if (delivery === this.#current) this.#letGo(() => {});
       };
@@ -64,6 +67,7 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
       return Promise.reject(invalid("next() was called again before the event it was called for came"));
     }
     this.#letGo((delivery) => this.#reading.onNext(delivery));
+    this.#feed.onWanted();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#serve();
@@ -86,12 +90,13 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
     await this.return();
   }
 
-  #serve(): void {
+  readonly #serve = (): void => {
     while (this.#waiting.length > 0) {
-      if (!this.#turn.hasTime(() => this.#serve())) return;
-      const delivery = this.#feed.ended === undefined || this.#feed.isTail ? this.#feed.take() : undefined;
+      const now = nowMs();
+      if (!this.#turn.hasTime(now, this.#serve)) return;
+      const delivery = this.#feed.ended === undefined || this.#feed.isTail ? this.#feed.take(now) : undefined;
       if (delivery !== undefined) {
-        this.#hold(delivery);
+        this.#hold(delivery, now);
         this.#waiting.shift()?.resolve({ done: false, value: this.#reading.handOut(delivery) });
         continue;
       }
@@ -101,11 +106,12 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
       if (error === undefined) reader?.resolve({ done: true, value: undefined });
       else reader?.reject(error);
     }
-  }
+  };
 
-  #hold(delivery: Delivery): void {
+  #hold(delivery: Delivery, now: number): void {
     this.#letGo(() => {});
     this.#current = delivery;
+    this.#heldAt = now;
     this.#feed.running++;
     this.#feed.hold(delivery);
   }
@@ -117,6 +123,7 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
     this.#feed.running--;
     settle(delivery);
     this.#feed.release(delivery);
+    this.#feed.worked(nowMs() - this.#heldAt);
     if (this.#connection.closing !== undefined) this.#connection.gatherSoon();
   }
 }

@@ -15,8 +15,9 @@ import { Deque } from "./deque.js";
 import { Delivery, type Lot } from "./deliver.js";
 import type { PromError } from "./error.js";
 import type { EventEnvelope } from "./event.js";
-import { LONGEST_WAIT_MS, OVERFULL, TAIL_BYTES, TAIL_EVENTS } from "./limits.js";
+import * as limits from "./limits.js";
 import { type Assignment, callOutside, type Gap } from "./state.js";
+import type { Window } from "./window.js";
 
 /** How full a push left the queue; `overfull`: the hub does not keep to the window. */
 export type Fill = "room" | "full" | "overfull";
@@ -25,11 +26,23 @@ export type Fill = "room" | "full" | "overfull";
 export interface FeedFacts {
   readonly topic: string;
   readonly group: string | undefined;
-  readonly maxInFlight: number;
+  /** What the application said, or what follows its handlers. */
+  readonly window: number | Window;
   readonly ackTimeoutMs: number;
+  /** Handlers that run at the same time. */
+  readonly concurrency: number;
+  /** Who settles: `client` renews for as long as a handler runs, so that leases need not be short. */
+  readonly settledBy: "client" | "application";
+  readonly giveBackAfterMs: number;
   readonly onGap: ((gap: Gap) => void) | undefined;
   readonly onAssigned: ((assignment: Assignment) => void) | undefined;
   readonly onRevoked: ((assignment: Assignment) => void) | undefined;
+}
+
+/** A lease, and for how long it is wanted from now on. */
+export interface Renewal {
+  readonly delivery: Delivery;
+  readonly extendMs: number;
 }
 
 export class Feed {
@@ -37,6 +50,10 @@ export class Feed {
   onArrived: () => void = () => {};
   /** Called when there is room again, and the hub waits to be told. */
   onRefill: () => void = () => {};
+  /** Called when nothing is in hand and the window should be of this size. */
+  onResize: (size: number) => void = () => {};
+  /** Called when the application wants events of a subscription that was given back. */
+  onWanted: () => void = () => {};
   /** Called when the application has settled one by itself. */
   onSettled: (delivery: Delivery) => void = () => {};
   /** Nothing more comes; with the reason where the application did not ask for it. */
@@ -46,6 +63,11 @@ export class Feed {
   readonly #queue = new Deque<Delivery>();
   #queueSize = 0;
   readonly #held = new Set<Delivery>();
+  /** The window is to be of this size; until then nothing is taken. */
+  #resizeTo: number | undefined;
+  #resizePatience: ReturnType<typeof setTimeout> | undefined;
+  /** When something was last asked for. */
+  #takenAt = -Infinity;
   /** The hub was asked to pause because the queue is full. */
   #isThrottled = false;
   /** By topic: what this member owns, as far as it was told. */
@@ -60,6 +82,18 @@ export class Feed {
     return this.facts.group === undefined;
   }
 
+  /** Events that the hub may lease to this subscriber at once. */
+  get maxInFlight(): number {
+    const { window } = this.facts;
+    return typeof window === "number" ? window : window.size;
+  }
+
+  /** For how long what waits here is leased. */
+  get waitingLeaseMs(): number {
+    const { ackTimeoutMs, settledBy } = this.facts;
+    return settledBy === "client" ? Math.max(ackTimeoutMs, limits.WAITING_LEASE_MS) : ackTimeoutMs;
+  }
+
   // What the connection does.
 
   push(event: EventEnvelope, attempt: number, lot: Lot): void {
@@ -70,15 +104,15 @@ export class Feed {
   /** After a frame's events were pushed, and before the application takes any. */
   fill(): Fill {
     if (!this.isTail) {
-      const { maxInFlight } = this.facts;
-      // Leases that ran out here are free for the hub to lend again.
-      if (this.#queue.length > maxInFlight) this.#dropExpired(nowMs());
-      return this.#queue.length > maxInFlight * 2 ? "overfull" : "room";
+      // Leases that ran out here are free for the hub to give to another.
+      if (this.#queue.length > this.maxInFlight) this.#dropExpired(nowMs());
+      const most = typeof this.facts.window === "number" ? this.facts.window : limits.MAX_IN_FLIGHT;
+      return this.#queue.length > Math.max(most, this.maxInFlight) * 2 ? "overfull" : "room";
     }
-    const fullness = Math.max(this.#queue.length / TAIL_EVENTS, this.#queueSize / TAIL_BYTES);
+    const fullness = Math.max(this.#queue.length / limits.TAIL_EVENTS, this.#queueSize / limits.TAIL_BYTES);
     if (fullness <= 1) return "room";
     this.#isThrottled = true;
-    return fullness > OVERFULL ? "overfull" : "full";
+    return fullness > limits.OVERFULL ? "overfull" : "full";
   }
 
   gap(gap: Gap): void {
@@ -105,7 +139,20 @@ export class Feed {
   interrupt(): void {
     this.#held.clear();
     if (!this.isTail) this.#clear();
+    this.#takeAgain();
     this.#loseAll();
+  }
+
+  /** The hub was asked anew: what waited here was given back. */
+  renewed(): void {
+    this.#clear();
+    this.#takeAgain();
+  }
+
+  /** Handlers may take what waits, after all. */
+  goOn(): void {
+    this.#takeAgain();
+    this.onArrived();
   }
 
   #loseAll(): void {
@@ -119,36 +166,60 @@ export class Feed {
     if (this.ended !== undefined) return;
     this.ended = { error };
     if (!this.isTail) this.#clear();
+    this.#takeAgain();
     this.#loseAll();
     this.onArrived();
   }
 
-  /** Leases to be renewed now; renewing is taken for done. `nextAt` is when to look again. */
-  takeDueRenewals(now: number): { due: Delivery[]; nextAt: number } {
-    const due: Delivery[] = [];
+  /**
+   * Leases to be renewed now; renewing is taken for done. What waits is renewed too: it costs no attempt. `nextAt` is
+   * when to look again.
+   */
+  takeDueRenewals(now: number): { due: Renewal[]; nextAt: number } {
+    const due: Renewal[] = [];
     if (this.isTail) return { due, nextAt: Infinity };
     this.#dropExpired(now);
     const { ackTimeoutMs } = this.facts;
+    const { waitingLeaseMs } = this;
     // Those that are nearly due come along, so that they share a frame.
     const soon = now + ackTimeoutMs / 8;
-    const renewed = new Set<Lot>();
+    const [begun, waiting] = [new Set<Lot>(), new Set<Lot>()];
     let nextAt = Infinity;
-    const look = (delivery: Delivery, isQueued: boolean) => {
+    const look = (delivery: Delivery, dueAt: number, extendMs: number, renewed: Set<Lot>) => {
       if (delivery.isSettled) return;
-      const { lot } = delivery;
-      const waitsTooLong = isQueued && now - lot.cameAt > LONGEST_WAIT_MS;
-      if (lot.renewAt <= soon && !waitsTooLong) {
-        due.push(delivery);
-        renewed.add(lot);
-        nextAt = Math.min(nextAt, now + ackTimeoutMs / 2);
-      } else {
-        nextAt = Math.min(nextAt, waitsTooLong ? lot.deadlineAt : lot.renewAt);
-      }
+      if (dueAt > soon) return void (nextAt = Math.min(nextAt, dueAt));
+      due.push({ delivery, extendMs });
+      renewed.add(delivery.lot);
+      nextAt = Math.min(nextAt, now + extendMs / 2);
     };
-    this.#queue.forEach((delivery) => look(delivery, true));
-    this.#held.forEach((delivery) => look(delivery, false));
-    for (const lot of renewed) [lot.renewAt, lot.deadlineAt] = [now + ackTimeoutMs / 2, now + ackTimeoutMs];
+    this.#queue.forEach((delivery) =>
+      look(delivery, delivery.lot.deadlineAt - waitingLeaseMs / 2, waitingLeaseMs, waiting),
+    );
+    this.#held.forEach((delivery) => look(delivery, delivery.lot.renewAt, ackTimeoutMs, begun));
+    for (const lot of begun) lot.renewAt = now + ackTimeoutMs / 2;
+    for (const lot of waiting) lot.deadlineAt = now + waitingLeaseMs;
     return { due, nextAt };
+  }
+
+  /** No loop has asked for what came for so long that others should have it. */
+  isAbandoned(now: number): boolean {
+    const waiting = this.#queue.first;
+    if (waiting === undefined || this.running > 0 || this.#held.size > 0) return false;
+    return now - Math.max(waiting.lot.cameAt, this.#takenAt) >= this.facts.giveBackAfterMs;
+  }
+
+  /** Leases for longer what is not taken at once. Returns what has to be told to the hub before handlers begin. */
+  leaseWaiting(lot: Lot): Renewal[] {
+    const extendMs = this.waitingLeaseMs;
+    const isLongEnough = Math.max(lot.ackDeadlineMs, this.facts.ackTimeoutMs) >= extendMs;
+    const areTakenAtOnce = this.#queue.length + this.running <= this.facts.concurrency;
+    if (isLongEnough || areTakenAtOnce) return [];
+    const due: Renewal[] = [];
+    this.#queue.forEach((delivery) => {
+      if (delivery.lot === lot) due.push({ delivery, extendMs });
+    });
+    lot.deadlineAt = lot.cameAt + extendMs;
+    return due;
   }
 
   /** The hub says that these leases have ended. */
@@ -159,23 +230,56 @@ export class Feed {
 
   // What the application does.
 
+  /** Something can be taken now. */
   get hasWaiting(): boolean {
-    return this.#queue.length > 0;
+    return this.#queue.length > 0 && this.#resizeTo === undefined;
   }
 
-  /** The next event that is still lent to us. */
-  take(): Delivery | undefined {
+  /** A handler has finished after so long; `running` says how many still run. */
+  worked(tookMs: number): void {
+    const { window } = this.facts;
+    if (typeof window === "number" || this.ended !== undefined) return;
+    window.note(tookMs);
+    if (this.#resizeTo === undefined) this.#considerResizing(window);
+    if (this.#resizeTo !== undefined && this.running === 0) this.#resize(window, this.#resizeTo);
+  }
+
+  #considerResizing(window: Window): void {
+    this.#resizeTo = window.better(this.#queue.length);
+    if (this.#resizeTo === undefined || this.running === 0) return;
+    this.#resizePatience = setTimeout(() => {
+      // Handlers that take long are not to keep others from beginning.
+      window.resize(window.size);
+      this.goOn();
+    }, limits.RESIZE_PATIENCE_MS);
+  }
+
+  #resize(window: Window, size: number): void {
+    clearTimeout(this.#resizePatience);
+    window.resize(size);
+    this.onResize(size);
+  }
+
+  #takeAgain(): void {
+    clearTimeout(this.#resizePatience);
+    this.#resizeTo = undefined;
+  }
+
+  /** The next event that is still leased to us. */
+  take(now: number): Delivery | undefined {
+    if (this.#resizeTo !== undefined) return undefined;
+    this.#takenAt = now;
     for (;;) {
       const delivery = this.#queue.shift();
       if (delivery === undefined) return undefined;
       this.#queueSize -= delivery.lot.eventSize;
       if (this.#isThrottled) this.#refill();
-      if (delivery.lot.deadlineAt > nowMs()) return delivery;
+      if (delivery.lot.deadlineAt > now) return delivery;
     }
   }
 
   #refill(): void {
-    if (this.#queue.length >= TAIL_EVENTS / 4 || this.#queueSize >= TAIL_BYTES / 4) return;
+    if (this.#queue.length >= limits.TAIL_EVENTS / 4 || this.#queueSize >= limits.TAIL_BYTES / 4) return;
     this.#isThrottled = false;
     this.onRefill();
   }

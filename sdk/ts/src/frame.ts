@@ -6,8 +6,11 @@ import type { Durability, EventEnvelope } from "./event.js";
 /** The feature that lets one frame carry many events and many acks. */
 export const BATCH = "batch";
 
-/** Partition, offset, stored_ts, or why that one event was refused. */
-export type PublishResult = readonly [number, number, number, string?] | Problem;
+/**
+ * Partition, offset, stored_ts, the id where the hub made it, and whether it was there before; or why that one event
+ * was refused.
+ */
+export type PublishResult = readonly [number, number, number, (string | boolean | null)?, boolean?] | Problem;
 
 export interface OkFrame {
   readonly op: "OK";

@@ -66,10 +66,20 @@ export const MAX_IN_FLIGHT = 1000;
 /** As the hub has it where a subscriber does not say. */
 export const ACK_TIMEOUT_MS = 30_000;
 /**
- * How long the lease of a delivery that nobody takes is renewed: whoever is stuck for longer should not keep it from
- * others.
+ * How long what no handler has seen is leased. Longer than the minute after which a hub takes a silent client for gone
+ * and gives its events back: so a program that computes for long is not charged with attempts for what it never began.
  */
-export const LONGEST_WAIT_MS = 600_000;
+export const WAITING_LEASE_MS = 90_000;
+/** Deliveries that no loop asks for go back to the group after so long. */
+export const GIVE_BACK_AFTER_MS = 600_000;
+/** What handlers work off in this time is asked for ahead. */
+export const LOOK_AHEAD_MS = 100;
+/** Handlers whose time is known before the window follows them. */
+export const RESIZE_AFTER_EVENTS = 8;
+/** Between two changes of the window: each costs a round trip. */
+export const RESIZE_EVERY_MS = 1_000;
+/** How long handlers that run may keep a change of the window waiting. */
+export const RESIZE_PATIENCE_MS = 50;
 /** Events of a tail that wait for the application; beyond it the hub is asked to pause. */
 export const TAIL_EVENTS = 4096;
 /** Text of a tail that waits for the application. */

@@ -30,6 +30,8 @@ export interface ClientOptions {
   readonly pingAfterMs?: number;
   /** A hub that was silent for so long is given up; 75 s unless said. */
   readonly silenceLimitMs?: number;
+  /** Deliveries that no loop asks for go back to the group after so long, without an attempt; 10 min unless said. */
+  readonly giveBackAfterMs?: number;
   /** How long `close` waits for answers and handlers; 10 s unless said. */
   readonly drainTimeoutMs?: number;
   /** Hears of everything that happens from the beginning; the same as `client.onNotice`. */
@@ -52,6 +54,7 @@ export interface Settings {
   readonly pingAfterMs: number;
   readonly silenceLimitMs: number;
   readonly drainTimeoutMs: number;
+  readonly giveBackAfterMs: number;
 }
 
 export function settingsOf(options: ClientOptions): Settings {
@@ -68,6 +71,7 @@ export function settingsOf(options: ClientOptions): Settings {
     pingAfterMs: Math.min(options.pingAfterMs ?? limits.PING_AFTER_MS, silenceLimitMs),
     silenceLimitMs,
     drainTimeoutMs: options.drainTimeoutMs ?? limits.DRAIN_TIMEOUT_MS,
+    giveBackAfterMs: options.giveBackAfterMs ?? limits.GIVE_BACK_AFTER_MS,
   };
 }
 
@@ -112,11 +116,14 @@ export interface SubscribeOptions<Pattern extends string = string> extends Group
   readonly topics?: readonly Pattern[];
   /** Events read and sent at once; 100 unless said. */
   readonly batchSize?: number;
-  /** Events lent to this subscriber at once; 1000 unless said. */
+  /**
+   * Events leased to this subscriber at once. Unless said, as many as its handlers run and what they work off in a tenth
+   * of a second; 1000 where it settles by hand or owns partitions.
+   */
   readonly maxInFlight?: number;
   /**
-   * How long an event is lent without being renewed; 30 s unless said. Handlers may take longer: the client renews at
-   * half time.
+   * How long an event is leased without being renewed; 90 s unless said, 30 s where the application settles by hand.
+   * Handlers may take longer: the client renews at half time.
    */
   readonly ackTimeoutMs?: number;
   /** A name that people see when they ask who holds an event; partitions tend to come back to it. */

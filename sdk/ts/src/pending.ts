@@ -12,6 +12,8 @@ export class Pending {
   number = 0;
   /** Sent at least once: from then on it may be stored. */
   wasSent = false;
+  /** Goes into no frame with others: one of them was refused, and which is not known. */
+  goesAlone = false;
   /** Somebody has been told how it ended; an answer that comes later is for nobody. */
   isOver = false;
   /** Where it takes a place until it is over. */

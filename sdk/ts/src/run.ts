@@ -5,6 +5,7 @@
  * none.
  */
 
+import { nowMs } from "./clock.js";
 import type { Connection } from "./connection/connection.js";
 import type { Delivery } from "./deliver.js";
 import type { EventEnvelope } from "./event.js";
@@ -14,13 +15,6 @@ import { Turn } from "./turn.js";
 
 export type AnyHandler = (event: EventEnvelope, delivery: Delivery) => unknown;
 
-/** How a handler is run. */
-export interface Handling {
-  readonly concurrency: number;
-  /** Who settles what a handler is done with. */
-  readonly settledBy: "result" | "handler";
-}
-
 export class Runner {
   #isPumping = false;
   readonly #turn = new Turn();
@@ -29,63 +23,72 @@ export class Runner {
     private readonly connection: Connection,
     private readonly feed: Feed,
     private readonly handler: AnyHandler,
-    private readonly handling: Handling,
   ) {
-    feed.onArrived = this.#pump;
+    feed.onArrived = this.#pumpNow;
   }
 
+  readonly #pumpNow = (): void => this.#pump(nowMs());
+
   /** Takes up as much as may run at the same time, for as long as the turn lasts. */
-  readonly #pump = (): void => {
+  #pump(began: number): void {
     // A handler that publishes or pauses may bring us here again; the loop below goes on anyway.
     if (this.#isPumping) return;
     this.#isPumping = true;
+    // Looking at the clock is not free: once for each event.
+    let now = began;
     try {
-      while (this.#mayTake && this.#turn.hasTime(this.#pump)) {
-        const delivery = this.feed.take();
+      while (this.#mayTake && this.#turn.hasTime(now, this.#pumpNow)) {
+        const delivery = this.feed.take(now);
         if (delivery === undefined) return;
-        this.#handle(delivery);
+        now = this.#handle(delivery, now);
       }
     } finally {
       this.#isPumping = false;
     }
-  };
+  }
 
   get #mayTake(): boolean {
     const { feed } = this;
-    return feed.hasWaiting && feed.running < this.handling.concurrency && feed.ended === undefined;
+    return feed.hasWaiting && feed.running < feed.facts.concurrency && feed.ended === undefined;
   }
 
-  #handle(delivery: Delivery): void {
+  /** Returns when the handler gave control back. */
+  #handle(delivery: Delivery, beganAt: number): number {
     let result: PromiseLike<unknown> | undefined;
     try {
       result = promised(this.handler(delivery.event, delivery));
+      if (result === undefined) this.#done(delivery);
     } catch (thrown) {
-      return this.#failed(delivery, thrown);
+      this.#failed(delivery, thrown);
     }
-    if (result === undefined) this.#done(delivery);
-    else this.#await(delivery, result);
+    const now = nowMs();
+    if (result !== undefined) this.#await(delivery, result, beganAt);
+    else this.feed.worked(now - beganAt);
+    return now;
   }
 
-  #await(delivery: Delivery, result: PromiseLike<unknown>): void {
+  #await(delivery: Delivery, result: PromiseLike<unknown>, beganAt: number): void {
     const { feed } = this;
     feed.running++;
     feed.hold(delivery);
     result.then(
-      () => this.#finished(delivery, () => this.#done(delivery)),
-      (thrown: unknown) => this.#finished(delivery, () => this.#failed(delivery, thrown)),
+      () => this.#finished(delivery, beganAt, () => this.#done(delivery)),
+      (thrown: unknown) => this.#finished(delivery, beganAt, () => this.#failed(delivery, thrown)),
     );
   }
 
-  #finished(delivery: Delivery, settle: () => void): void {
+  #finished(delivery: Delivery, beganAt: number, settle: () => void): void {
     this.feed.running--;
     settle();
     this.feed.release(delivery);
+    const now = nowMs();
+    this.feed.worked(now - beganAt);
     if (this.connection.closing !== undefined) this.connection.gatherSoon();
-    this.#pump();
+    this.#pump(now);
   }
 
   #done(delivery: Delivery): void {
-    if (delivery.isSettled || this.handling.settledBy === "handler" || this.feed.isTail) return;
+    if (delivery.isSettled || this.feed.facts.settledBy === "application" || this.feed.isTail) return;
     delivery.isSettled = true;
     this.connection.settlements.ack(delivery, undefined);
   }

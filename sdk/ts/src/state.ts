@@ -66,6 +66,11 @@ export type Notice =
       readonly eventId: string;
       readonly error: unknown;
     }
+  /**
+   * Publishes come too fast for the hub; they are sent again when it takes them, in order. At most once a second, for
+   * as long as it lasts.
+   */
+  | { readonly type: "publishing_slowed"; readonly reason: string; readonly retryInMs: number }
   /** No fresh token could be had; it is tried again. */
   | { readonly type: "token_failed"; readonly reason: string }
   /** The end, with what the hub refused if it was not asked for. */

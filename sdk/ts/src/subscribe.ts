@@ -4,15 +4,24 @@ import type { Connection } from "./connection/connection.js";
 import { Kept, type WireOptions } from "./connection/subscriptions.js";
 import { invalid } from "./error.js";
 import { Feed } from "./feed.js";
-import { ACK_TIMEOUT_MS, MAX_IN_FLIGHT } from "./limits.js";
+import { ACK_TIMEOUT_MS, MAX_IN_FLIGHT, WAITING_LEASE_MS } from "./limits.js";
 import type { SubscribeOptions } from "./options.js";
 import { isGroupName } from "./topic-name.js";
 import { topicPatternFault } from "./topic-pattern.js";
+import { Window } from "./window.js";
 
 /** A subscription that was asked for, and the promise of the hub's agreement. */
 export interface Begun {
   readonly feed: Feed;
   readonly agreed: Promise<void>;
+}
+
+/** How what comes is taken. */
+export interface Taking {
+  /** Handlers that run at the same time. */
+  readonly concurrency: number;
+  /** Who says what becomes of an event that was taken: `client` where returning, or asking for the next, acks it. */
+  readonly settledBy: "client" | "application";
 }
 
 /** `prepare` makes whoever takes the events, before the first can come. */
@@ -21,28 +30,51 @@ export function begin(
   topic: string,
   group: string | undefined,
   options: SubscribeOptions,
+  taking: Taking,
   prepare: (feed: Feed) => void,
 ): Begun {
-  const wire = wireOptions(topic, group, options);
+  const wire = wireOptions(topic, group, { ...options, ackTimeoutMs: leaseOf(options, taking) });
   const over = connection.refusal();
   if (over !== undefined) throw over;
   const facts = {
     topic,
     group,
-    maxInFlight: options.maxInFlight ?? MAX_IN_FLIGHT,
-    ackTimeoutMs: options.ackTimeoutMs ?? ACK_TIMEOUT_MS,
+    window: windowOf(options, taking),
+    ackTimeoutMs: leaseOf(options, taking),
+    ...taking,
+    giveBackAfterMs: connection.settings.giveBackAfterMs,
     onGap: options.onGap,
     onAssigned: options.onAssigned,
     onRevoked: options.onRevoked,
   };
   const feed = new Feed(facts, connection.settlements);
   feed.onRefill = () => connection.subscriptions.throttle(feed, false);
+  feed.onResize = () => connection.subscriptions.renew(feed);
+  feed.onWanted = () => connection.subscriptions.want(feed);
   prepare(feed);
   const agreed = new Promise<void>((resolve, reject) => {
     connection.subscriptions.subscribe(new Kept(feed, wire, { resolve, reject }));
   });
   connection.start();
   return { feed, agreed };
+}
+
+/**
+ * What the application settles in its own time, and partitions that no other member can work on, come with the window
+ * that the hub has where nothing is said.
+ */
+function windowOf(options: SubscribeOptions, { concurrency, settledBy }: Taking): number | Window {
+  if (options.maxInFlight !== undefined) return options.maxInFlight;
+  const isPartitioned = options.mode === "partitioned" || options.partitions !== undefined || isToldOfPartitions(options);
+  return isPartitioned || settledBy === "application" ? MAX_IN_FLIGHT : new Window(concurrency);
+}
+
+function leaseOf(options: SubscribeOptions, { settledBy }: Taking): number {
+  return options.ackTimeoutMs ?? (settledBy === "client" ? WAITING_LEASE_MS : ACK_TIMEOUT_MS);
+}
+
+function isToldOfPartitions({ onAssigned, onRevoked }: SubscribeOptions): boolean {
+  return onAssigned !== undefined || onRevoked !== undefined;
 }
 
 const OF_EVERY_SUBSCRIBER = ["from", "ts", "afterId", "offset", "topics"] as const;
@@ -71,6 +103,5 @@ function wireOptions(topic: string, group: string | undefined, options: Subscrib
   const wanted = group === undefined ? OF_EVERY_SUBSCRIBER : [...OF_EVERY_SUBSCRIBER, ...OF_A_GROUP, ...OF_A_MEMBER];
   const given = wanted.filter((name) => options[name] !== undefined);
   const wire = Object.fromEntries(given.map((name) => [name, options[name]]));
-  const isTold = group !== undefined && (options.onAssigned !== undefined || options.onRevoked !== undefined);
-  return isTold ? { ...wire, assignments: true } : wire;
+  return group !== undefined && isToldOfPartitions(options) ? { ...wire, assignments: true } : wire;
 }

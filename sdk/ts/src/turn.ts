@@ -6,7 +6,6 @@
  * turn, and what gathered meanwhile leaves first.
  */
 
-import { nowMs } from "./clock.js";
 import { TURN_MS } from "./limits.js";
 import { soon } from "./soon.js";
 
@@ -15,8 +14,7 @@ export class Turn {
   #resume: (() => void) | undefined;
 
   /** Whether there is time left in this turn. Where there is none, `resume` is called in the next. */
-  hasTime(resume: () => void): boolean {
-    const now = nowMs();
+  hasTime(now: number, resume: () => void): boolean {
     if (this.#beganAt === undefined) {
       this.#beganAt = now;
       soon(this.#end);

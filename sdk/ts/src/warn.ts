@@ -36,6 +36,8 @@ function warningOf(notice: Notice): string | undefined {
       return `events of ${notice.gap.topic} are gone before ${nameOf(notice)} had them (${notice.gap.reason})`;
     case "not_connected":
       return `no connection to the hub: ${notice.reason}`;
+    case "publishing_slowed":
+      return `the hub slows publishing down: ${notice.reason}`;
     case "token_failed":
       return `no token: ${notice.reason}`;
     case "closed":

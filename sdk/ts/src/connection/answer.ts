@@ -47,7 +47,7 @@ function agreed(session: Session, frame: OkFrame): string | undefined {
       subscribed(session, awaited.kept);
       return undefined;
     case "unsubscribe":
-      session.connection.subscriptions.remove(awaited.kept);
+      session.connection.subscriptions.left(awaited.kept);
       return undefined;
     case "switch":
       for (const waiter of awaited.waiters) waiter.resolve();
@@ -83,7 +83,7 @@ function refused(session: Session, awaited: Awaited, problem: Problem): void {
       return subscribeRefused(session, awaited.kept, problem);
     case "unsubscribe":
       // Whatever it says, the hub has no such subscription (any more).
-      return session.connection.subscriptions.remove(awaited.kept);
+      return session.connection.subscriptions.left(awaited.kept);
     case "switch":
       for (const waiter of awaited.waiters) waiter.reject(errorOf(problem));
       return;

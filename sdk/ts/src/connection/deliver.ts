@@ -30,8 +30,19 @@ export function deliver(session: Session, frame: EventsFrame, frameSize: number)
   const fill = feed.fill();
   if (fill === "overfull") return `more events for ${frame.topic} than its window holds`;
   if (fill === "full") subscriptions.throttle(feed, true);
+  leaseWaiting(session, lot);
   feed.onArrived();
   return undefined;
+}
+
+/** Before a handler begins, which may keep the event loop for longer than a short lease lasts. */
+function leaseWaiting(session: Session, lot: Lot): void {
+  const { feed } = lot;
+  if (feed.isTail) return;
+  const waiting = feed.leaseWaiting(lot);
+  if (waiting.length === 0) return;
+  for (const renewal of waiting) session.connection.settlements.modack({ ...renewal, waiter: undefined });
+  session.gather();
 }
 
 function lotOf(session: Session, { ctx, events }: EventsFrame, frameSize: number, feed: Lot["feed"]): Lot {
@@ -72,9 +83,9 @@ export function renewLeases(session: Session, now: number): void {
   const { subscriptions, settlements } = session.connection;
   subscriptions.renewAt = Infinity;
   for (const { feed } of subscriptions.all()) {
+    if (feed.isAbandoned(now)) subscriptions.giveBack(feed);
     const { due, nextAt } = feed.takeDueRenewals(now);
-    const extendMs = feed.facts.ackTimeoutMs;
-    for (const delivery of due) settlements.modack({ delivery, extendMs, waiter: undefined });
+    for (const renewal of due) settlements.modack({ ...renewal, waiter: undefined });
     subscriptions.renewAt = Math.min(subscriptions.renewAt, nextAt);
   }
 }

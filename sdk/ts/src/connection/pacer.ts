@@ -1,26 +1,40 @@
 /**
- * How fast to publish to a hub that said "not so fast".
+ * How fast to publish, to a hub that may say "not so fast".
  *
- * After a refusal nothing is published for as long as the hub asked for; then one event goes first, and as long as
- * events are taken twice as many follow. So a limit is neither hammered nor missed.
+ * A connection begins carefully: one frame at a time, which the hub takes whole or refuses whole. So nothing passes
+ * what was refused before it, and events of one key stay in order. As long as frames are taken, twice as many events
+ * follow; once many were taken in a row, frames leave without waiting. After a refusal nothing leaves for as long as
+ * the hub asked for, then one event goes first; and with a hub that has a limit the care stays.
  */
 
+/** Events of the first frame: fewer than any limit worth having. */
+const FIRST = 64;
 /** A window this large holds nothing back any more. */
 const WIDE = 4096;
+/** Between two notices of one slow hub. */
+const TELL_EVERY_MS = 1_000;
 
 export class Pacer {
   /** Nothing leaves before this; `undefined` when the wait is over. */
   holdUntil: number | undefined;
-  /** Events that may be under way; any number unless there was a refusal lately. */
-  #window = Infinity;
+  /** Events that the next frame may carry; any number when there is no reason for care. */
+  #window = FIRST;
   #underWay = 0;
+  /** The hub has refused for its pace before. */
+  #hasLimit = false;
+  #toldAt = -Infinity;
+
+  /** One frame at a time, taken whole or refused whole. */
+  get isCareful(): boolean {
+    return this.#window !== Infinity;
+  }
 
   /** How many events may leave now. */
   allowance(now: number): number {
     // What leaves from now on tells about the pace, whether or not the timer has looked.
     this.release(now);
     if (this.holdUntil !== undefined) return 0;
-    return Math.max(0, this.#window - this.#underWay);
+    return this.isCareful && this.#underWay > 0 ? 0 : this.#window;
   }
 
   sent(events: number): void {
@@ -30,9 +44,9 @@ export class Pacer {
   accepted(events: number): void {
     this.failed(events);
     // What was sent before a refusal says nothing about the pace after it.
-    if (this.holdUntil !== undefined || this.#window === Infinity) return;
-    this.#window += events;
-    if (this.#window >= WIDE) this.#window = Infinity;
+    if (this.holdUntil !== undefined || !this.isCareful) return;
+    this.#window = Math.min(WIDE, this.#window + events);
+    if (this.#window === WIDE && !this.#hasLimit) this.#window = Infinity;
   }
 
   /** Refused for good, and not because of the pace. */
@@ -44,6 +58,14 @@ export class Pacer {
     this.failed(events);
     this.holdUntil = Math.max(this.holdUntil ?? 0, now + waitMs);
     this.#window = 1;
+    this.#hasLimit = true;
+  }
+
+  /** Whether the application should hear of a refusal: not of each. */
+  isToBeTold(now: number): boolean {
+    if (now - this.#toldAt < TELL_EVERY_MS) return false;
+    this.#toldAt = now;
+    return true;
   }
 
   /** The wait is over. */
@@ -51,8 +73,9 @@ export class Pacer {
     if (this.holdUntil !== undefined && this.holdUntil <= now) this.holdUntil = undefined;
   }
 
-  /** Nothing is under way over a connection that is gone. */
+  /** Nothing is under way over a connection that is gone, and the next may be to a hub with a limit. */
   disconnected(): void {
     this.#underWay = 0;
+    this.#window = Math.min(this.#window, FIRST);
   }
 }

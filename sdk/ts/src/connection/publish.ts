@@ -29,7 +29,9 @@ export function writePublishes(session: Session): void {
 function writeLoad(session: Session, load: readonly Pending[]): void {
   const [first] = load as readonly [Pending, ...Pending[]];
   const corr = session.answers.expect({ for: "publish", list: load });
-  const head = `${opening("PUBLISH", corr)}${first.isAtomic ? ',"atomic":true' : ""},"events":[`;
+  const { pacer } = session.connection.publishes;
+  const isWhole = first.isAtomic || (pacer.isCareful && load.length > 1);
+  const head = `${opening("PUBLISH", corr)}${isWhole ? ',"atomic":true' : ""},"events":[`;
   const text = joined(head, load);
   // Only what is alone can be too large: others were gathered up to a size that fits.
   if (load.length === 1 && exceedsBytes(text, session.frameBytes)) {
@@ -43,7 +45,7 @@ function writeLoad(session: Session, load: readonly Pending[]): void {
     pending.wasSent = true;
     count += pending.count;
   }
-  session.connection.publishes.pacer.sent(count);
+  pacer.sent(count);
   session.send(text);
 }
 
@@ -110,10 +112,24 @@ function goOn({ connection }: Session): void {
 
 function receiptOf(id: string, result: PublishResult, durability: Durability): Receipt | undefined {
   if (!Array.isArray(result)) return undefined;
-  return { id, partition: result[0], offset: result[1], stored_ts: result[2], durability };
+  const receipt = { id, partition: result[0], offset: result[1], stored_ts: result[2], durability };
+  return result[3] === true || result[4] === true ? { ...receipt, duplicate: true } : receipt;
 }
 
+/** Codes that are not about one event of a frame. */
+const OF_THE_WHOLE: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "jwt_expired", "unauthorized"]);
+
 export function publishRefused(session: Session, list: readonly Pending[], problem: Problem): void {
+  // One of them may be wrong: each for itself then.
+  if (list.length > 1 && problem.stored === undefined && !OF_THE_WHOLE.has(problem.code)) {
+    const { publishes } = session.connection;
+    for (const pending of list) {
+      pending.goesAlone = true;
+      publishes.pacer.failed(pending.count);
+    }
+    publishes.putBack(list);
+    return goOn(session);
+  }
   session.connection.publishes.putBack(list.filter((pending) => isToBeSentAgain(session, pending, problem)));
   goOn(session);
 }
@@ -127,9 +143,16 @@ function isToBeSentAgain(session: Session, pending: Pending, problem: Problem): 
     return false;
   }
   const now = nowMs();
+  tellOfPace(session, problem, waitMs, now);
   pacer.refused(pending.count, Math.min(waitMs, session.connection.settings.giveUpAfterMs), now);
   session.connection.wakeBy(pacer.holdUntil ?? now);
   return true;
+}
+
+/** A publisher that is slowed down should know why. */
+function tellOfPace({ connection }: Session, { code, msg }: Problem, waitMs: number, now: number): void {
+  if (code === "jwt_expired" || !connection.publishes.pacer.isToBeTold(now)) return;
+  connection.teller.tell({ type: "publishing_slowed", reason: msg, retryInMs: waitMs });
 }
 
 /** How long to wait before it is sent again, where that helps. */

@@ -46,9 +46,10 @@ export class PublishQueue {
     while (at < most) {
       const next = waiting[at] as Pending;
       size += next.size + 1;
-      if (at > this.#first && (next.isAtomic || size > limit.size)) break;
+      const isAlone = next.isAtomic || next.goesAlone;
+      if (at > this.#first && (isAlone || size > limit.size)) break;
       at++;
-      if (next.isAtomic) break;
+      if (isAlone) break;
     }
     const load = waiting.slice(this.#first, at);
     this.#first = at;

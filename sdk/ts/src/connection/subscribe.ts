@@ -24,6 +24,7 @@ function writeDue(session: Session, kept: Kept): void {
     case "leaving":
       return writeUnsubscribe(session, kept);
     case "left":
+    case "resting":
   }
 }
 
@@ -71,6 +72,9 @@ export function subscribed(session: Session, kept: Kept): void {
     kept.starting = undefined;
     return;
   }
+  const isSameConnection = kept.afterLeaving !== undefined;
+  kept.afterLeaving = undefined;
+  if (isSameConnection) return;
   const { topic, group } = kept.feed.facts;
   session.connection.teller.tell({ type: "resubscribed", topic, group });
 }

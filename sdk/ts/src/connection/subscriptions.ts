@@ -12,15 +12,17 @@ import { Progress } from "./resume.js";
 
 /**
  * `waiting`: the hub does not know it; `asked`: SUBSCRIBE was sent; `leaving`: UNSUBSCRIBE is to be sent; `left`: it
- * was sent.
+ * was sent; `resting`: given back until the application asks for more.
  */
-export type Phase = "waiting" | "asked" | "live" | "leaving" | "left";
+export type Phase = "waiting" | "asked" | "live" | "leaving" | "left" | "resting";
 
 /** What may be asked for, as the frame has it. */
 export type WireOptions = Readonly<Record<string, unknown>>;
 
 export class Kept {
   phase: Phase = "waiting";
+  /** What follows leaving, where the application did not end it: asked for anew, or not before it is wanted. */
+  afterLeaving: "waiting" | "resting" | undefined;
   isPausedByUser = false;
   /** The queue of a tail is full. */
   isThrottled = false;
@@ -49,6 +51,11 @@ export class Kept {
     return this.phase === "leaving" && this.settling === 0;
   }
 
+  /** The application has ended it. */
+  get isEnding(): boolean {
+    return (this.phase === "leaving" || this.phase === "left") && this.afterLeaving === undefined;
+  }
+
   get wantsPause(): boolean {
     return this.isPausedByUser || this.isThrottled;
   }
@@ -58,14 +65,22 @@ export class Kept {
     return this.phase === "asked" || this.phase === "live";
   }
 
-  /** The options it is asked for with now: a tail goes on where it was. */
+  /** The options it is asked for with now: a tail goes on where it was, a group's window may have changed. */
   optionsNow(): WireOptions {
+    if (this.progress === undefined) return { ...this.#ofGroup(), maxInFlight: this.feed.maxInFlight };
     const began =
       this.options["from"] === undefined || this.options["from"] === "latest" ? "at the end" : "with history";
     const ts = this.progress?.resumeAt(began);
     if (ts === undefined) return this.options;
     const { afterId: _afterId, offset: _offset, ...rest } = this.options;
     return { ...rest, from: "ts", ts };
+  }
+
+  /** A group that is there may have been changed since; whoever only comes back takes what it has. */
+  #ofGroup(): WireOptions {
+    if (this.afterLeaving === undefined) return this.options;
+    const { maxAttempts: _maxAttempts, backoff: _backoff, expireAfter: _expireAfter, ...rest } = this.options;
+    return rest;
   }
 }
 
@@ -118,7 +133,7 @@ export class Subscriptions {
     const { topic, group } = wish.feed.facts;
     const kept = this.get(topic, group);
     if (kept === undefined) this.#add(wish);
-    else if ((kept.phase === "leaving" || kept.phase === "left") && kept.successor === undefined) kept.successor = wish;
+    else if (kept.isEnding && kept.successor === undefined) kept.successor = wish;
     else wish.starting?.reject(new PromError("already_subscribed", "this client has this subscription already"));
   }
 
@@ -138,7 +153,8 @@ export class Subscriptions {
     }
     if (current === undefined || current.feed !== feed) return waiter.resolve();
     current.ending.push(waiter);
-    if (current.phase === "waiting") this.remove(current);
+    current.afterLeaving = undefined;
+    if (current.phase === "waiting" || current.phase === "resting") this.remove(current);
     else if (current.isFed) {
       current.phase = "leaving";
       this.markDue(current);
@@ -152,6 +168,33 @@ export class Subscriptions {
     // Where what the hub was told fits, or it is told together with the subscription, there is nothing to wait for.
     if (!kept.isFed || kept.wantsPause === kept.toldPaused) return waiter.resolve();
     kept.switching.push(waiter);
+    this.markDue(kept);
+  }
+
+  /** Asks for it anew, with the window it has now. Only while nothing of it is in hand. */
+  renew(feed: Feed): void {
+    this.#leaveFor(feed, "waiting");
+  }
+
+  /** Gives everything back that waits, until the application asks for more. */
+  giveBack(feed: Feed): void {
+    this.#leaveFor(feed, "resting");
+  }
+
+  /** The application asks for more. */
+  want(feed: Feed): void {
+    const kept = this.of(feed);
+    if (kept?.afterLeaving === "resting") kept.afterLeaving = "waiting";
+    if (kept?.phase !== "resting") return;
+    kept.phase = "waiting";
+    this.markDue(kept);
+  }
+
+  #leaveFor(feed: Feed, afterLeaving: "waiting" | "resting"): void {
+    const kept = this.of(feed);
+    if (kept?.phase !== "live") return feed.goOn();
+    kept.phase = "leaving";
+    kept.afterLeaving = afterLeaving;
     this.markDue(kept);
   }
 
@@ -202,6 +245,15 @@ export class Subscriptions {
     }
   }
 
+  /** The hub has taken back what was not settled. */
+  left(kept: Kept): void {
+    if (kept.afterLeaving === undefined) return this.remove(kept);
+    kept.phase = kept.afterLeaving;
+    kept.toldPaused = false;
+    kept.feed.renewed();
+    this.markDue(kept);
+  }
+
   /** It has ended, as the application wanted. Whoever waits for the name gets it. */
   remove(kept: Kept): void {
     if (this.#byFeed.get(kept.feed) !== kept) return;
@@ -230,8 +282,9 @@ export class Subscriptions {
       kept.settling = 0;
       kept.retryAt = Infinity;
       for (const waiter of kept.switching.splice(0)) waiter.resolve();
-      if (kept.phase === "leaving" || kept.phase === "left") this.remove(kept);
-      else kept.phase = "waiting";
+      if (kept.isEnding) this.remove(kept);
+      else if (kept.phase !== "resting") kept.phase = kept.afterLeaving ?? "waiting";
+      kept.afterLeaving = undefined;
     }
     this.markAllDue();
   }

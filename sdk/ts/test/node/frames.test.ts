@@ -185,16 +185,38 @@ test("attempts of a frame are those of their places", async () => {
   await client.close();
 });
 
-test("leases of what runs and of what waits are renewed at half time, in one frame", async () => {
+test("leases of what runs are renewed at half time, and what waits is leased for long before a handler begins", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
-  await client.subscribe("a", "g", () => new Promise(() => {}), { ackTimeoutMs: 200 });
+  let waitingWasLeased = false;
+  const handler = () => {
+    waitingWasLeased = hub.sent("MODACK").length === 1;
+    return new Promise(() => {});
+  };
+  await client.subscribe("a", "g", handler, { ackTimeoutMs: 200 });
   const events = [0, 1, 2].map((offset) => event(offset));
   const began = performance.now();
   hub.socket.say({ op: "EVENTS", topic: "a", group: "g", events, ctx: { ...LEASE, ack_deadline_ms: 200 } });
-  await until(() => hub.sent("MODACK").length >= 2, "two renewals");
+  await until(() => hub.sent("MODACK").length >= 3, "two renewals");
   const tookMs = performance.now() - began;
   assert.ok(tookMs >= 150 && tookMs < 2000, `two renewals took ${tookMs} ms`);
+  const told = hub.sent("MODACK").map(({ offsets, extend_ms }) => [offsets, extend_ms]);
+  assert.deepEqual(told.slice(0, 3), [
+    [[[0, 2]], 90_000],
+    [[[0, 0]], 200],
+    [[[0, 0]], 200],
+  ]);
+  assert.ok(waitingWasLeased, "the handler began before the hub was told");
+  await client.close();
+});
+
+test("what waits to be settled by hand is renewed at half time with what runs, in one frame", async () => {
+  const hub = new FakeHub();
+  const client = await connected(hub);
+  await client.subscribe("a", "g", () => new Promise(() => {}), { ackTimeoutMs: 200, manualAck: true });
+  const events = [0, 1, 2].map((offset) => event(offset));
+  hub.socket.say({ op: "EVENTS", topic: "a", group: "g", events, ctx: { ...LEASE, ack_deadline_ms: 200 } });
+  await until(() => hub.sent("MODACK").length >= 2, "two renewals");
   for (const { offsets, extend_ms } of hub.sent("MODACK")) assert.deepEqual([offsets, extend_ms], [[[0, 2]], 200]);
   await client.close();
 });

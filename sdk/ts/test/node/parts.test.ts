@@ -76,9 +76,23 @@ test("waits double to the longest with jitter and begin again after a reset", ()
   }
 });
 
-test("after a refusal for pace it waits, then probes, then doubles", () => {
+test("a connection begins with one frame at a time, twice as many events each, until nothing is held back", () => {
   const pacer = new Pacer();
+  let events = 64;
+  for (; pacer.isCareful; events *= 2) {
+    assert.equal(pacer.allowance(0), events);
+    pacer.sent(events);
+    assert.equal(pacer.allowance(0), 0, "one frame at a time");
+    pacer.accepted(events);
+  }
+  assert.equal(events, 4096);
   assert.equal(pacer.allowance(0), Infinity);
+  pacer.disconnected();
+  assert.equal(pacer.allowance(0), 64);
+});
+
+test("after a refusal for pace it waits, then probes, then doubles, and stays careful", () => {
+  const pacer = new Pacer();
   pacer.sent(10);
   pacer.refused(10, 1000, 0);
   assert.equal(pacer.allowance(500), 0);
@@ -88,9 +102,10 @@ test("after a refusal for pace it waits, then probes, then doubles", () => {
   assert.equal(pacer.allowance(2000), 0, "one probe at a time");
   pacer.accepted(1);
   assert.equal(pacer.allowance(2000), 2);
-  pacer.sent(4096);
-  pacer.accepted(4096);
-  assert.equal(pacer.allowance(2000), Infinity, "the refusal is forgotten");
+  pacer.sent(5000);
+  pacer.accepted(5000);
+  assert.equal(pacer.allowance(2000), 4096);
+  assert.ok(pacer.isCareful);
 });
 
 function pending(text: string, ids: string | string[] = "id"): Pending {

@@ -1,0 +1,51 @@
+/**
+ * How many events a subscriber has leased at once, where the application does not say: as many as its handlers run, and
+ * what they work off in a moment. Slow handlers take nothing that another subscriber could have begun; fast ones never
+ * wait for the hub.
+ */
+
+import { nowMs } from "./clock.js";
+import { LOOK_AHEAD_MS, MAX_IN_FLIGHT, RESIZE_AFTER_EVENTS, RESIZE_EVERY_MS } from "./limits.js";
+
+export class Window {
+  size: number;
+  /** Of the last events: how many, and how long their handlers took together. */
+  #events = 0;
+  #busyMs = 0;
+  #resizedAt = -Infinity;
+
+  constructor(private readonly concurrency: number) {
+    this.size = concurrency;
+  }
+
+  /** A handler has finished after so long. */
+  note(tookMs: number): void {
+    this.#events++;
+    this.#busyMs += tookMs;
+    if (this.#events < RESIZE_AFTER_EVENTS * 8) return;
+    // What is long ago counts less and less.
+    this.#events /= 2;
+    this.#busyMs /= 2;
+  }
+
+  /** A size that is worth asking the hub for; `waiting` events have come and were not taken. */
+  better(waiting: number): number | undefined {
+    if (this.#events < RESIZE_AFTER_EVENTS) return undefined;
+    const wanted = this.#wanted();
+    const isTooSmall = waiting === 0 && wanted >= this.size * 2;
+    const isTooLarge = waiting > wanted * 4;
+    if (!isTooSmall && !isTooLarge) return undefined;
+    return nowMs() - this.#resizedAt < RESIZE_EVERY_MS ? undefined : wanted;
+  }
+
+  resize(size: number): void {
+    this.size = size;
+    this.#resizedAt = nowMs();
+  }
+
+  #wanted(): number {
+    const perHandler = (LOOK_AHEAD_MS * this.#events) / this.#busyMs;
+    const ahead = this.concurrency * Math.min(perHandler, MAX_IN_FLIGHT);
+    return Math.max(this.concurrency, Math.min(MAX_IN_FLIGHT, this.concurrency + Math.floor(ahead)));
+  }
+}
