@@ -1,7 +1,7 @@
 //! Publish: bytes of a client, decoded, read, gathered, committed, answered.
 
 use anyhow::{bail, ensure};
-use prom_engine::Gathering;
+use prom_engine::UnitOfWork;
 use prom_protocol::frame::ok::{self, Placed};
 use prom_protocol::frame::publish::Publish;
 use prom_protocol::{ClientFrame, Corr, Request};
@@ -50,14 +50,14 @@ pub async fn send(
     let mut stored = Vec::new();
     for bytes in reads {
         connection.read(bytes);
-        let mut gathering = scene.bus.gather();
+        let mut work = scene.bus.unit_of_work();
         let mut slots = Vec::new();
         while let Some(text) = connection.next()? {
             let Request { corr, frame } = Request::read(&text).map_err(|refused| refused.error)?;
-            let answer = gather(&mut gathering, topic, frame)?;
+            let answer = gather(&mut work, topic, frame)?;
             slots.push(Slot { corr, answer });
         }
-        let receipts = gathering.send().await?;
+        let receipts = work.commit_each().await?;
         answer(connection, slots, &receipts);
         connection.write();
         stored.extend(receipts);
@@ -65,10 +65,10 @@ pub async fn send(
     Ok(stored)
 }
 
-fn gather(gathering: &mut Gathering, topic: &TopicName, frame: ClientFrame<'_>) -> anyhow::Result<Answer> {
+fn gather(work: &mut UnitOfWork, topic: &TopicName, frame: ClientFrame<'_>) -> anyhow::Result<Answer> {
     let mut add = |event: Publish<'_>| {
         ensure!(event.topic == **topic, "a frame of another topic");
-        Ok(gathering.add(&event.into_event(topic.clone()))?)
+        Ok(work.publish(&event.into_event(topic.clone()))?)
     };
     match frame {
         ClientFrame::Publish(event) => {

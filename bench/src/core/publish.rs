@@ -39,11 +39,11 @@ async fn publish_gathered(bus: Bus, in_flight: usize, gathered: usize, span: Dur
     let started = Instant::now();
     let mut published = 0;
     while started.elapsed() < span {
-        let mut gathering = bus.gather();
+        let mut work = bus.unit_of_work();
         for _ in 0..gathered {
-            gathering.add(&event)?;
+            work.publish(&event)?;
         }
-        waiting.push_back(gathering.send());
+        waiting.push_back(work.commit_each());
         if waiting.len() * gathered >= in_flight
             && let Some(oldest) = waiting.pop_front()
         {

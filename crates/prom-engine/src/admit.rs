@@ -12,13 +12,22 @@ use crate::Error;
 use crate::bus::{Core, NewTopics};
 use crate::topic::{Topic, TopicSettings};
 
-/// Where a publish goes.
-pub(crate) enum Place {
-    Known(Arc<Topic>),
+/// The topic of a publish.
+pub(crate) enum TopicSlot {
+    /// It is there.
+    Topic(Arc<Topic>),
     /// Not there yet; may be made with these settings.
     New(TopicSettings),
     /// Not known here, and never made by publishing; another process may have made it.
     Missing(TopicSettings),
+}
+
+/// Who publishes an event: the rules differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Publisher {
+    Caller,
+    /// To its own topics, in sizes that follow from checked events.
+    Hub,
 }
 
 /// An event that may be stored.
@@ -29,36 +38,36 @@ pub(crate) struct Admitted {
     pub id: EventId,
 }
 
-impl Place {
+impl TopicSlot {
     pub fn name(&self) -> &TopicName {
         &self.settings().name
     }
 
     fn settings(&self) -> &TopicSettings {
         match self {
-            Self::Known(topic) => &topic.settings,
+            Self::Topic(topic) => &topic.settings,
             Self::New(settings) | Self::Missing(settings) => settings,
         }
     }
 }
 
 impl Core {
-    /// The place of a caller's publish. One look-up in the usual case.
-    pub fn place_for_publish(&self, name: &str) -> Result<Place, Error> {
+    /// The topic of a caller's publish. One look-up in the usual case.
+    pub fn slot_for_publish(&self, name: &str) -> Result<TopicSlot, Error> {
         self.check_open()?;
         if let Some(topic) = self.topics.get(name) {
-            return Ok(Place::Known(topic));
+            return Ok(TopicSlot::Topic(topic));
         }
         let topic = TopicName::parse(name)?;
         match self.options.new_topics {
-            NewTopics::Create { .. } => Ok(Place::New(self.settings_of_new(topic))),
-            NewTopics::Refuse => Ok(Place::Missing(TopicSettings::named(topic))),
+            NewTopics::Create { .. } => Ok(TopicSlot::New(self.settings_of_new(topic))),
+            NewTopics::Refuse => Ok(TopicSlot::Missing(TopicSettings::named(topic))),
         }
     }
 
     /// Every rule for what a caller publishes.
-    pub fn check(&self, place: &Place, event: &NewEvent) -> Result<(), Error> {
-        let settings = place.settings();
+    pub fn check(&self, slot: &TopicSlot, event: &NewEvent) -> Result<(), Error> {
+        let settings = slot.settings();
         if settings.name.is_reserved() {
             let name = settings.name.to_string();
             return Err(Invalid::ReservedTopic { name }.into());
@@ -68,7 +77,7 @@ impl Core {
             let topic = settings.name.clone();
             return Err(Error::KeyRequired { topic });
         }
-        if let Place::Missing(settings) = place {
+        if let TopicSlot::Missing(settings) = slot {
             return Err(Error::UnknownTopic { topic: settings.name.clone() });
         }
         match event.partition {
@@ -78,28 +87,28 @@ impl Core {
     }
 
     /// Whether an event is refused only because its topic is not known here, though others may have made it.
-    pub fn may_be_elsewhere(&self, place: &Place, refusal: &Error) -> bool {
+    pub fn may_be_elsewhere(&self, slot: &TopicSlot, refusal: &Error) -> bool {
         let depends = matches!(refusal, Error::UnknownTopic { .. } | Error::Invalid(Invalid::Partition { .. }));
-        depends && !matches!(place, Place::Known(_)) && self.topics.others_write()
+        depends && !matches!(slot, TopicSlot::Topic(_)) && self.topics.others_write()
     }
 
     /// Admits an event that passed [`Core::check`].
-    pub fn admit(&self, place: Place, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
-        let topic = match place {
-            Place::Known(topic) => topic,
-            Place::New(settings) => self.topics.get_or_propose(settings),
-            Place::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
+    pub fn admit(&self, slot: TopicSlot, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
+        let topic = match slot {
+            TopicSlot::Topic(topic) => topic,
+            TopicSlot::New(settings) => self.topics.get_or_propose(settings),
+            TopicSlot::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
         };
         self.encode(topic, event, encoder)
     }
 
-    /// Admits what the hub itself writes: to its own topics, in sizes that follow from checked events.
-    pub fn admit_own(&self, topic: TopicName, event: &NewEvent) -> Result<Admitted, Error> {
-        let place = match self.topics.get(&topic) {
-            Some(topic) => Place::Known(topic),
-            None => Place::New(self.settings_of_new(topic)),
+    /// Admits what the hub itself writes ([`Publisher::Hub`]).
+    pub fn admit_own(&self, topic: TopicName, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
+        let slot = match self.topics.get(&topic) {
+            Some(topic) => TopicSlot::Topic(topic),
+            None => TopicSlot::New(self.settings_of_new(topic)),
         };
-        self.admit(place, event, &mut Encoder::default())
+        self.admit(slot, event, encoder)
     }
 
     fn encode(&self, topic: Arc<Topic>, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
@@ -145,9 +154,11 @@ fn no_such_partition(settings: &TopicSettings, partition: u32) -> Error {
 
 /// A batch is held in memory whole, so it has a size.
 pub(crate) fn check_batch(events: usize, bytes: usize) -> Result<(), Invalid> {
-    let within = |what, size, limit| match size > limit {
-        true => Err(Invalid::TooLarge { what, size, limit }),
-        false => Ok(()),
+    let within = |what, size, limit| {
+        if size > limit {
+            return Err(Invalid::TooLarge { what, size, limit });
+        }
+        Ok(())
     };
     within("number of events in the batch", events, limits::BATCH_EVENTS)?;
     within("size of the batch", bytes, limits::BATCH_BYTES)

@@ -1,7 +1,7 @@
 //! Documents that a program beside the bus keeps in its store, such as a secret that hubs share.
 
 use bytes::Bytes;
-use prom_store::{Commit, CommitError, DocumentWrite, Expect};
+use prom_store::{DocumentWrite, Expect};
 
 use crate::limits::CONTENTION_TRIES;
 use crate::{Bus, Error};
@@ -20,8 +20,9 @@ impl Bus {
                 return Ok(document.value);
             }
             let write = DocumentWrite::put(collection, key, make()).expecting(Expect::Absent);
-            match self.store().commit(Commit::document(write)).await {
-                Ok(_) | Err(CommitError::Conflict { .. }) => {}
+            match self.core().write(write).await {
+                Ok(_) => {}
+                Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,8 +1,11 @@
 //! What can go wrong on the bus. Every variant says what the caller can do.
 
-use prom_store::{CommitError, Outcome, StoreError};
+use prom_store::{CommitError, CursorName, Outcome, StoreError};
 use prom_transform::CompileError;
 use prom_types::{EventId, GroupName, Invalid, Offset, TopicName};
+
+use crate::commit::NotCommitted;
+use crate::topic::COLLECTION as TOPICS;
 
 /// The one error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +81,9 @@ pub enum Error {
     /// Somebody changed the same thing at the same time, again and again. Try once more.
     #[error("{what} kept being changed by others; try again")]
     Contended { what: String },
+    /// Nothing of the unit of work was stored. Read the document again and decide anew.
+    #[error("document {collection}/{key} is not as expected; read it again")]
+    Conflict { collection: String, key: String },
     /// The payload is not of the type that was asked for.
     #[error("the payload of event {id} does not have the expected form: {reason}")]
     Payload { id: EventId, reason: String },
@@ -146,6 +152,7 @@ impl Error {
             Self::PublishFailed { .. }
             | Self::AckFailed { .. }
             | Self::Contended { .. }
+            | Self::Conflict { .. }
             | Self::Incomplete { .. }
             | Self::CloseFailed { .. }
             | Self::NotReady { .. }
@@ -178,9 +185,15 @@ impl Error {
         }
     }
 
-    /// A failed commit as the publisher of its events sees it.
-    pub(crate) fn publish(error: CommitError) -> Self {
-        match error {
+    /// A failed unit of work as the publisher of its events sees it.
+    pub(crate) fn publish(error: NotCommitted) -> Self {
+        let refusal = match error {
+            NotCommitted::NotAdmitted(error) => return error,
+            NotCommitted::Refused(refusal) => refusal,
+        };
+        match refusal {
+            CommitError::Fenced { cursor, .. } => Self::fenced(&cursor),
+            CommitError::Conflict { collection, key, .. } if collection != TOPICS => Self::Conflict { collection, key },
             CommitError::KeyRequired { log } => Self::KeyRequired { topic: log.topic },
             CommitError::Closed => Self::Closed,
             CommitError::Failed { reason, outcome } => Self::PublishFailed { reason, stored: outcome },
@@ -188,23 +201,27 @@ impl Error {
         }
     }
 
-    /// A failed commit as the one who settled something sees it.
-    pub(crate) fn settle(error: &CommitError) -> Self {
+    /// A failed unit of work as the subscriber that settled something sees it.
+    pub(crate) fn settle(error: &NotCommitted) -> Self {
         match error {
-            CommitError::Fenced { cursor, .. } => Self::Fenced {
-                group: cursor.group.clone(),
-                topic: cursor.log.topic.clone(),
-                partition: cursor.log.partition,
-            },
-            CommitError::Closed => Self::Closed,
+            NotCommitted::Refused(CommitError::Fenced { cursor, .. }) => Self::fenced(cursor),
+            NotCommitted::Refused(CommitError::Closed) => Self::Closed,
             other => Self::AckFailed { reason: other.to_string() },
         }
     }
+
+    pub(crate) fn fenced(cursor: &CursorName) -> Self {
+        let CursorName { log, group } = cursor.clone();
+        Self::Fenced { group, topic: log.topic, partition: log.partition }
+    }
 }
 
-impl From<CommitError> for Error {
-    fn from(error: CommitError) -> Self {
-        StoreError::Commit(error).into()
+impl From<NotCommitted> for Error {
+    fn from(error: NotCommitted) -> Self {
+        match error {
+            NotCommitted::Refused(refusal) => StoreError::Commit(refusal).into(),
+            NotCommitted::NotAdmitted(error) => error,
+        }
     }
 }
 

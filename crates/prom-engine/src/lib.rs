@@ -14,8 +14,8 @@ mod error;
 pub mod limits;
 
 mod admit;
+mod commit;
 mod publish;
-mod publish_many;
 mod topic;
 
 mod group;
@@ -55,6 +55,7 @@ mod shutdown;
 
 pub use ack::{ack_all, ack_tickets};
 pub use bus::{Bus, BusOptions, NewTopics};
+pub use commit::{Committing, UnitOfWork};
 pub use cursor::CursorInfo;
 pub use deliver::{Delivery, Ticket};
 pub use error::{Error, ErrorKind};
@@ -69,7 +70,6 @@ pub use outlet::{Arrivals, AssignmentChange};
 pub use ownership::{HubOptions, Owner};
 pub use position::BeyondEnd;
 pub use publish::{Publish, Publishing};
-pub use publish_many::{Gathered, Gathering};
 pub use read::Page;
 pub use read_topic::{TopicOffsets, TopicPage};
 pub use retain::Retained;

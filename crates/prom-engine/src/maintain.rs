@@ -38,7 +38,7 @@ pub(crate) async fn run(core: Arc<Core>, every: Duration) {
 }
 
 /// Each part for itself: one that fails does not stop the others.
-async fn pass(core: &Core) {
+async fn pass(core: &Arc<Core>) {
     log_failure("retention", retain::retain(core).await);
     log_failure("compaction", compact::compact(core).await);
     log_failure("expiry of groups", group::expire(core).await);

@@ -1,4 +1,4 @@
-//! Publishing one event or an atomic batch.
+//! Publishing one event, independent events or an atomic batch.
 //!
 //! Admission happens when the future is made; the commit is under way before it is first polled.
 //! Dropping the future does not withdraw it, and what it stores counts all the same.
@@ -6,16 +6,13 @@
 use std::cell::RefCell;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use prom_store::{Commit, Encoder, Stored};
-use prom_types::{Durability, EpochMs, EventId, Json, NewEvent, Receipt};
+use prom_store::Encoder;
+use prom_types::{EpochMs, EventId, Json, NewEvent, Receipt};
 
-use crate::admit::{Admitted, Place, check_batch};
-use crate::bus::Core;
-use crate::publish_many::Gathered;
-use crate::topic::{Again, Committing, Concerned, Topic, try_again};
+use crate::admit::{TopicSlot, check_batch};
+use crate::commit::{Committing, Pending, after_a_look};
 use crate::{Bus, Error};
 
 thread_local! {
@@ -28,23 +25,16 @@ thread_local! {
 pub struct Publish<'a> {
     bus: &'a Bus,
     /// What was refused already is only remembered; the future tells it.
-    place: Result<(Place, NewEvent), Error>,
+    event: Result<(TopicSlot, NewEvent), Error>,
 }
 
 /// Ready when the event is durable, or known not to be.
 #[must_use = "the event is durable only once this is ready"]
-pub struct Publishing(State);
+pub struct Publishing(PublishState);
 
-enum State {
+enum PublishState {
     Refused(Option<Error>),
-    Pending { commit: Committing<PlacedOne>, durability: Durability },
-}
-
-/// The only event of a commit.
-struct PlacedOne {
-    topic: Arc<Topic>,
-    id: EventId,
-    partition: u32,
+    Pending(Pending),
 }
 
 impl Bus {
@@ -70,17 +60,17 @@ impl Bus {
     /// # }
     /// ```
     pub fn publish(&self, topic: &str, payload: impl Into<Json>) -> Publish<'_> {
-        let place = self.core().place_for_publish(topic).map(|place| {
-            let event = NewEvent::new(place.name().clone(), payload);
-            (place, event)
+        let event = self.core().slot_for_publish(topic).map(|slot| {
+            let event = NewEvent::new(slot.name().clone(), payload);
+            (slot, event)
         });
-        Publish { bus: self, place }
+        Publish { bus: self, event }
     }
 
     /// Publishes an event that is put together already.
     pub fn publish_event(&self, event: NewEvent) -> Publishing {
-        match self.core().place_for_publish(&event.topic) {
-            Ok(place) => self.send(place, &event),
+        match self.core().slot_for_publish(&event.topic) {
+            Ok(slot) => self.send(slot, &event),
             Err(error) => Publishing::refused(error),
         }
     }
@@ -110,30 +100,42 @@ impl Bus {
         async move { sent?.await }
     }
 
-    fn send(&self, place: Place, event: &NewEvent) -> Publishing {
-        let core = self.core();
-        let checked = core.check(&place, event);
-        if let Err(refusal) = &checked
-            && core.may_be_elsewhere(&place, refusal)
-        {
-            let commit = Committing::after_a_look(&event.topic, again(core.clone(), event.clone()));
-            return Publishing(State::Pending { commit, durability: core.store.durability() });
+    /// Publishes events that are independent: one that is refused does not hold up the others.
+    /// Results in their order.
+    pub fn publish_many(
+        &self,
+        events: Vec<NewEvent>,
+    ) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
+        let mut work = self.unit_of_work();
+        let admitted: Vec<Result<(), Error>> = events.iter().map(|event| work.publish(event)).collect();
+        let committing = work.commit_each();
+        async move {
+            let mut receipts = match committing.await {
+                Ok(receipts) => receipts.into_iter(),
+                Err(error) => return admitted.into_iter().map(|one| one.and_then(|()| Err(error.again()))).collect(),
+            };
+            admitted.into_iter().map(|one| one.and_then(|()| receipts.next().ok_or(Error::Closed))).collect()
         }
-        let admit = |encoder: &RefCell<Encoder>| core.admit(place, event, &mut encoder.borrow_mut());
-        let admitted = match checked.and_then(|()| ENCODER.with(admit)) {
-            Ok(admitted) => admitted,
-            Err(error) => return Publishing::refused(error),
-        };
-        let (commit, placed) = place_one(admitted);
-        let again = (!placed.topic.is_stored()).then(|| again(core.clone(), event.clone()));
-        let commit = core.topics.commit(&*core.store, commit, placed.topics());
-        Publishing(State::Pending {
-            commit: Committing::new(commit, placed, again),
-            durability: core.store.durability(),
-        })
     }
 
-    fn send_batch(&self, events: &[NewEvent]) -> Result<Gathered, Error> {
+    fn send(&self, slot: TopicSlot, event: &NewEvent) -> Publishing {
+        let core = self.core();
+        let checked = core.check(&slot, event);
+        if let Err(refusal) = &checked
+            && core.may_be_elsewhere(&slot, refusal)
+        {
+            let looked = after_a_look(core, std::slice::from_ref(event), &event.topic);
+            return Publishing(PublishState::Pending(looked));
+        }
+        let mut work = self.unit_of_work();
+        let admit = |encoder: &RefCell<Encoder>| work.publish_alone(slot, event, &mut encoder.borrow_mut());
+        match checked.and_then(|()| ENCODER.with(admit)) {
+            Ok(()) => Publishing(PublishState::Pending(work.send())),
+            Err(error) => Publishing::refused(error),
+        }
+    }
+
+    fn send_batch(&self, events: &[NewEvent]) -> Result<Committing, Error> {
         let core = self.core();
         core.check_open()?;
         let payload_bytes = events.iter().map(|event| event.payload.as_bytes().len()).sum();
@@ -141,58 +143,26 @@ impl Bus {
         // All are checked before the first is admitted: a refused batch makes no topic.
         let mut checked = Vec::with_capacity(events.len());
         for event in events {
-            let place = core.place_for_publish(&event.topic)?;
-            match core.check(&place, event) {
-                Ok(()) => checked.push(place),
-                Err(refusal) if core.may_be_elsewhere(&place, &refusal) => {
-                    return Ok(self.look_first(events, &event.topic));
+            let slot = core.slot_for_publish(&event.topic)?;
+            match core.check(&slot, event) {
+                Ok(()) => checked.push(slot),
+                Err(refusal) if core.may_be_elsewhere(&slot, &refusal) => {
+                    return Ok(after_a_look(core, events, &event.topic).into());
                 }
                 Err(refusal) => return Err(refusal),
             }
         }
-        let mut batch = self.gather();
-        for (place, event) in checked.into_iter().zip(events) {
-            batch.admit(place, event)?;
+        let mut work = self.unit_of_work();
+        for (slot, event) in checked.into_iter().zip(events) {
+            work.publish_to(slot, event)?;
         }
-        Ok(batch.send_whole())
-    }
-}
-
-fn place_one(admitted: Admitted) -> (Commit, PlacedOne) {
-    let placed = PlacedOne { topic: admitted.topic, id: admitted.id, partition: admitted.append.log.partition };
-    let mut commit = Commit::default();
-    commit.appends.push(admitted.append);
-    (commit, placed)
-}
-
-/// Publishes the event anew, by what its topic turned out to be.
-fn again(core: Arc<Core>, event: NewEvent) -> Again<PlacedOne> {
-    Box::new(move |refusal| {
-        let runtime = core.topics.runtime().clone();
-        runtime.spawn(async move {
-            let admit = || {
-                let place = core.place_for_publish(&event.topic)?;
-                core.check(&place, &event)?;
-                core.admit(place, &event, &mut Encoder::default()).map(place_one)
-            };
-            try_again(&core, refusal, admit).await
-        })
-    })
-}
-
-impl Concerned for PlacedOne {
-    fn hear(&self, stored: &[Stored]) {
-        self.topic.committed(stored);
-    }
-
-    fn topics(&self) -> &[Arc<Topic>] {
-        std::slice::from_ref(&self.topic)
+        Ok(work.commit())
     }
 }
 
 impl Publish<'_> {
     fn with(mut self, set: impl FnOnce(&mut NewEvent)) -> Self {
-        if let Ok((_, event)) = &mut self.place {
+        if let Ok((_, event)) = &mut self.event {
             set(event);
         }
         self
@@ -204,10 +174,10 @@ impl Publish<'_> {
     }
 
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
-        if let Ok((_, event)) = &mut self.place
+        if let Ok((_, event)) = &mut self.event
             && let Err(fault) = event.headers.insert(name, value)
         {
-            self.place = Err(fault.into());
+            self.event = Err(fault.into());
         }
         self
     }
@@ -251,8 +221,8 @@ impl Publish<'_> {
 
     /// Sends it now; the future only waits for the answer.
     pub fn send(self) -> Publishing {
-        match self.place {
-            Ok((place, event)) => self.bus.send(place, &event),
+        match self.event {
+            Ok((slot, event)) => self.bus.send(slot, &event),
             Err(error) => Publishing::refused(error),
         }
     }
@@ -269,7 +239,7 @@ impl IntoFuture for Publish<'_> {
 
 impl Publishing {
     fn refused(error: Error) -> Self {
-        Self(State::Refused(Some(error)))
+        Self(PublishState::Refused(Some(error)))
     }
 }
 
@@ -278,23 +248,11 @@ impl Future for Publishing {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            State::Refused(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Closed))),
-            State::Pending { commit, durability } => {
-                let (placed, committed) = match ready!(Pin::new(commit).poll(context)) {
-                    Ok(answer) => answer,
-                    Err(error) => return Poll::Ready(Err(error)),
-                };
-                Poll::Ready(match committed.stored.first() {
-                    Some(stored) => Ok(Receipt {
-                        id: placed.id,
-                        partition: placed.partition,
-                        offset: stored.offset,
-                        stored_ts: stored.stored_ts,
-                        durability: *durability,
-                    }),
-                    None => Err(Error::Closed),
-                })
-            }
+            PublishState::Refused(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Closed))),
+            PublishState::Pending(pending) => Poll::Ready(match ready!(Pin::new(pending).poll(context)) {
+                Ok(durable) => durable.receipts().next().ok_or(Error::Closed),
+                Err(error) => Err(Error::publish(error)),
+            }),
         }
     }
 }

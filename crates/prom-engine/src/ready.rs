@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prom_store::{Commit, LogInfo};
+use prom_store::LogInfo;
 use prom_types::Durability;
 
 use crate::{Bus, Error};
@@ -17,7 +17,7 @@ impl Bus {
         if let Some(trouble) = self.store().trouble() {
             return refuse(trouble);
         }
-        match tokio::time::timeout(within, self.store().commit(Commit::default())).await {
+        match tokio::time::timeout(within, self.unit_of_work().send()).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => refuse(error.to_string()),
             Err(_) => refuse(format!("the store did not answer within {} s", within.as_secs())),

@@ -23,7 +23,9 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::LostGroup { .. } => ErrorCode::Fenced,
         Error::PublishFailed { .. } => ErrorCode::PublishFailed,
         Error::AckFailed { .. } => ErrorCode::AckFailed,
-        Error::Contended { .. } | Error::NotReady { .. } | Error::Closed => ErrorCode::Overloaded,
+        Error::Contended { .. } | Error::Conflict { .. } | Error::NotReady { .. } | Error::Closed => {
+            ErrorCode::Overloaded
+        }
         Error::Store(_) | Error::Document { .. } | Error::Incomplete { .. } | Error::CloseFailed { .. } => {
             ErrorCode::Internal
         }

@@ -268,16 +268,12 @@ impl Task {
         }
         let seated = self.seats.drain(..).map(|seat| seat.outlet);
         seated.chain(left).for_each(|outlet| outlet.detach(&log, &self.wake));
-        self.settlement.give_up(|| fenced(&self.cursor));
+        self.settlement.give_up(|| Error::fenced(&self.cursor));
         self.requests.close();
         while let Some(request) = self.requests.recv().await {
             request.refuse(&self.cursor);
         }
     }
-}
-
-pub(super) fn fenced(cursor: &CursorName) -> Error {
-    Error::Fenced { group: cursor.group.clone(), topic: cursor.log.topic.clone(), partition: cursor.log.partition }
 }
 
 impl Retry {

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use prom_store::{Commit, CommitError, Expect};
+use prom_store::Expect;
 use prom_types::{GroupName, TopicName, TopicPattern};
 
 use super::document::Agreed;
@@ -86,12 +86,12 @@ impl Bus {
             // It may begin to expire now: its time begins now too.
             document.last_used_ts = document.last_used_ts.max(core.clock.now_ms());
             let write = document.write(&name, Expect::Revision(revision))?;
-            match core.store.commit(Commit::document(write)).await {
+            match core.write(write).await {
                 Ok(_) => {
                     self.tell_dispatchers(&name, &changed, revision).await;
                     return Ok(());
                 }
-                Err(CommitError::Conflict { .. }) => {}
+                Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error.into()),
             }
         }

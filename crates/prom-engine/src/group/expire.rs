@@ -1,7 +1,9 @@
 //! Groups that nobody used for as long as they said are deleted. One that cannot be read or deleted
 //! keeps no other from expiring.
 
-use prom_store::{CommitError, Document, Expect};
+use std::sync::Arc;
+
+use prom_store::{Document, Expect};
 use prom_types::{EpochMs, GroupName};
 
 use super::{COLLECTION, GroupDocument};
@@ -18,7 +20,7 @@ impl Bus {
     }
 }
 
-pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
+pub(crate) async fn expire(core: &Arc<Core>) -> Result<Vec<GroupName>, Error> {
     let mut expired = Vec::new();
     let mut failures = Failures::of("expiry");
     let mut after: Option<String> = None;
@@ -38,7 +40,7 @@ pub(crate) async fn expire(core: &Core) -> Result<Vec<GroupName>, Error> {
 }
 
 /// The name of the group if it has expired.
-async fn expire_one(core: &Core, document: &Document) -> Result<Option<GroupName>, Error> {
+async fn expire_one(core: &Arc<Core>, document: &Document) -> Result<Option<GroupName>, Error> {
     let group = GroupDocument::parse(&document.key, &document.value)?;
     let Some(expire_after_ms) = group.expire_after_ms() else {
         return Ok(None);
@@ -70,12 +72,13 @@ impl Core {
     }
 
     /// Writes down that the group is in use.
-    async fn touch(&self, name: &GroupName, mut group: GroupDocument, revision: u64) -> Result<(), Error> {
+    async fn touch(self: &Arc<Self>, name: &GroupName, mut group: GroupDocument, revision: u64) -> Result<(), Error> {
         group.last_used_ts = group.last_used_ts.max(self.clock.now_ms());
         let write = group.write(name, Expect::Revision(revision))?;
-        match self.store.commit(prom_store::Commit::document(write)).await {
-            // Somebody subscribed at this moment, which says the same.
-            Ok(_) | Err(CommitError::Conflict { .. }) => Ok(()),
+        match self.write(write).await {
+            Ok(_) => Ok(()),
+            // A new subscriber has written the same at this moment.
+            Err(error) if error.is_conflict() => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

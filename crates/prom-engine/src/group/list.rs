@@ -1,6 +1,8 @@
 //! Listing groups and deleting them.
 
-use prom_store::{Commit, CommitError, CursorChange, DocumentWrite, Expect};
+use std::sync::Arc;
+
+use prom_store::{CursorChange, DocumentWrite, Expect};
 use prom_types::{EpochMs, GroupName, TopicPattern};
 
 use super::{COLLECTION, GroupDocument, GroupOptions, read_group};
@@ -80,7 +82,7 @@ impl Bus {
 
 impl Core {
     /// Ends the dispatchers first, so that nothing is settled in a cursor that is gone.
-    pub(super) async fn delete_group(&self, name: &GroupName, expect: Expect) -> Result<(), Error> {
+    pub(super) async fn delete_group(self: &Arc<Self>, name: &GroupName, expect: Expect) -> Result<(), Error> {
         let here = self.followers.all();
         here.iter().filter(|live| live.group.name == *name).for_each(|live| {
             live.outlet.fail(Error::UnknownGroup { group: name.clone() });
@@ -91,14 +93,13 @@ impl Core {
         }
         self.groups.forget(name);
         let cursors = self.store.cursors(None).await?.into_iter().filter(|(cursor, _)| cursor.group == *name);
-        let commit = Commit {
-            cursors: cursors.map(|(cursor, _)| (cursor, CursorChange::Delete)).collect(),
-            documents: vec![DocumentWrite::delete(COLLECTION, name.as_str()).expecting(expect)],
-            ..Commit::default()
-        };
-        match self.store.commit(commit).await {
+        let mut work = self.unit_of_work();
+        cursors.for_each(|(cursor, _)| work.change_cursor(cursor, CursorChange::Delete));
+        work.write(DocumentWrite::delete(COLLECTION, name.as_str()).expecting(expect));
+        match work.send().await {
+            Ok(_) => Ok(()),
             // It was used again at the last moment: it stays.
-            Ok(_) | Err(CommitError::Conflict { .. }) => Ok(()),
+            Err(error) if error.is_conflict() => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

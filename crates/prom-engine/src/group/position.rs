@@ -1,8 +1,10 @@
 //! Making a group, or teaching it more topics: its document and the cursors of every topic that is
 //! there become durable together. `from` is used here, once; topics that come later start at 0.
 
-use prom_store::{Commit, CommitError, CursorChange, CursorName, Expect, LogName};
-use prom_types::{GroupName, TopicPattern};
+use std::sync::Arc;
+
+use prom_store::{CursorChange, CursorName, Expect, LogName};
+use prom_types::{GroupName, Offset, TopicPattern};
 
 use super::document::Learned;
 use super::{Asked, GroupDocument, GroupOptions, read_group};
@@ -14,7 +16,7 @@ use crate::{BeyondEnd, Error};
 impl Core {
     /// The options of the group for these topics, after making whatever of it was missing.
     pub async fn join_group(
-        &self,
+        self: &Arc<Self>,
         name: &GroupName,
         topics: &[TopicPattern],
         asked: &Asked,
@@ -32,14 +34,17 @@ impl Core {
                 return Ok(options);
             }
             group.last_used_ts = group.last_used_ts.max(now);
-            let mut commit = Commit::document(group.write(name, expect)?);
+            let mut work = self.unit_of_work();
+            work.write(group.write(name, expect)?);
             if learned == Learned::Topics {
-                commit.cursors = self.first_cursors(name, topics, &options, &before).await?;
+                for (cursor, floor) in self.first_cursors(name, topics, &options, &before).await? {
+                    work.change_cursor(cursor, CursorChange::Create { floor });
+                }
             }
-            match self.store.commit(commit).await {
+            match work.send().await {
                 Ok(_) => return Ok(options),
                 // Another subscriber was first: look again what the group has become.
-                Err(CommitError::Conflict { .. }) => {}
+                Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -53,14 +58,14 @@ impl Core {
         topics: &[TopicPattern],
         options: &GroupOptions,
         before: &GroupDocument,
-    ) -> Result<Vec<(CursorName, CursorChange)>, Error> {
+    ) -> Result<Vec<(CursorName, Offset)>, Error> {
         let wanted = self.topics.matching(topics);
         // A topic the group reached before has come later than the group: it starts at 0.
         let (known, new): (Vec<_>, Vec<_>) = wanted.iter().partition(|topic| before.matches(topic.name()));
         let logs: Vec<LogName> = new.into_iter().flat_map(|topic| topic.logs().iter().cloned()).collect();
         let floors = resolve(options.from, BeyondEnd::Refuse, &*self.store, &logs).await?;
         let from_zero = known.into_iter().flat_map(|topic| topic.logs().iter().cloned()).map(|log| (log, 0));
-        let cursor = |(log, floor)| (CursorName::new(log, name.clone()), CursorChange::Create { floor });
+        let cursor = |(log, floor)| (CursorName::new(log, name.clone()), floor);
         Ok(logs.into_iter().zip(floors).chain(from_zero).map(cursor).collect())
     }
 }

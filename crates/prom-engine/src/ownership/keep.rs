@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::HashSet;
-use prom_store::{Commit, Expect, Lease};
+use prom_store::{Expect, Lease};
 use prom_types::GroupName;
 use tokio::time::{sleep, timeout};
 
@@ -36,7 +36,7 @@ async fn keep_alive(core: &Core, ownership: &Ownership, every: Duration) {
     }
 }
 
-async fn keep_tidy(core: &Core, ownership: &Ownership, every: Duration) {
+async fn keep_tidy(core: &Arc<Core>, ownership: &Ownership, every: Duration) {
     let mut phase = core.watch_phase();
     while *phase.borrow_and_update() == Phase::Open {
         tokio::select! {
@@ -111,7 +111,7 @@ impl Ownership {
     }
 
     /// A group that nobody used here since the last look is free for the hub that next needs it.
-    async fn let_go_of_unused(&self, core: &Core) {
+    async fn let_go_of_unused(&self, core: &Arc<Core>) {
         let used: HashSet<GroupName> = core
             .followers
             .all()
@@ -122,7 +122,7 @@ impl Ownership {
         for (group, tenure) in self.mark_unused(&used, core.clock.monotonic()) {
             let given_up = OwnerDocument::nobody(tenure.generation).write(&group, Expect::Revision(tenure.revision));
             let committed = match given_up {
-                Ok(write) => core.store.commit(Commit::document(write)).await.map_err(Error::from),
+                Ok(write) => core.write(write).await.map_err(Error::from),
                 Err(error) => Err(error),
             };
             if let Err(error) = committed {

@@ -1,9 +1,10 @@
 //! Who dispatches a group, and taking it where nobody does.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use prom_store::{Commit, CommitError, Expect, Store};
+use prom_store::{Expect, Store};
 use prom_types::GroupName;
 
 use super::document::{self, OwnerDocument};
@@ -46,7 +47,7 @@ impl Bus {
 
 impl Core {
     /// Makes sure that this hub dispatches the group, or says who does.
-    pub async fn own(&self, group: &GroupName) -> Result<(), Error> {
+    pub async fn own(self: &Arc<Self>, group: &GroupName) -> Result<(), Error> {
         match &self.ownership {
             Some(ownership) => ownership.take(self, group).await,
             None => Ok(()),
@@ -93,7 +94,7 @@ impl Ownership {
         })
     }
 
-    async fn take(&self, core: &Core, group: &GroupName) -> Result<(), Error> {
+    async fn take(&self, core: &Arc<Core>, group: &GroupName) -> Result<(), Error> {
         for _ in 0..CONTENTION_TRIES {
             if !self.is_live(core.clock.monotonic()) {
                 return Err(Error::LostGroup { group: group.clone() });
@@ -131,7 +132,7 @@ impl Ownership {
     /// Revision and generation of the document that names this hub; `None` when somebody else was faster.
     async fn write_down(
         &self,
-        core: &Core,
+        core: &Arc<Core>,
         group: &GroupName,
         me: &str,
         before: Option<(OwnerDocument, u64)>,
@@ -141,12 +142,12 @@ impl Ownership {
             None => (Expect::Absent, 1, 1),
         };
         let owner = OwnerDocument { hub: me.to_owned(), url: self.options.url.clone(), generation };
-        match core.store.commit(Commit::document(owner.write(group, expect)?)).await {
+        match core.write(owner.write(group, expect)?).await {
             Ok(_) => {
                 tracing::info!(%group, generation, before = before.map(|(owner, _)| owner.url), "serves the group");
                 Ok(Some((revision, generation)))
             }
-            Err(CommitError::Conflict { .. }) => Ok(None),
+            Err(error) if error.is_conflict() => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -1,10 +1,11 @@
 //! Making topics, changing them, listing them.
 
 use hashbrown::HashMap;
-use prom_store::{Bounds, LogName, StoreError};
+use prom_store::{Bounds, LogName};
 use prom_types::TopicName;
 
 use super::{COLLECTION, Refused, Topic, TopicSettings};
+use crate::commit::NotCommitted;
 use crate::limits::{CONTENTION_TRIES, DOCUMENTS_AT_ONCE};
 use crate::{Bus, Error, GroupSubscription, audit};
 
@@ -52,7 +53,7 @@ impl Bus {
     pub async fn create_topic(&self, settings: TopicSettings) -> Result<(), Error> {
         self.core().check_open()?;
         settings.check()?;
-        // In a task of its own: it comes to its end also if whoever asked does not wait for it.
+        // In a task of its own: it also ends in order when the caller does not wait for it.
         let bus = self.clone();
         let made = tokio::spawn(async move { bus.make_topic(settings).await });
         made.await.unwrap_or(Err(Error::Closed))
@@ -62,11 +63,12 @@ impl Bus {
     async fn make_topic(&self, settings: TopicSettings) -> Result<(), Error> {
         let core = self.core();
         for _ in 0..CONTENTION_TRIES {
-            let before = match core.topics.others_write() {
-                true => core.topics.learn(&*core.store, &settings.name).await?,
-                false => core.topics.get(&settings.name),
+            let before = if core.topics.others_write() {
+                core.topics.learn(&*core.store, &settings.name).await?
+            } else {
+                core.topics.get(&settings.name)
             };
-            let mut audit = None;
+            let mut work = core.unit_of_work();
             if let Some(before) = &before {
                 if before.settings == settings && before.is_stored() {
                     return Ok(());
@@ -74,14 +76,14 @@ impl Bus {
                 self.check_topic_change(before, &settings).await?;
                 if settings.partitions > before.settings.partitions {
                     let (trail, event) = audit::partitions_raised(&before.settings, settings.partitions)?;
-                    audit = Some(core.admit_own(trail, &event)?);
+                    work.publish_own(trail, &event)?;
                 }
             }
             let checked_at = before.map_or(0, |before| before.revision());
-            match core.topics.put(&*core.store, settings.clone(), checked_at, audit).await {
-                Err(Error::Store(StoreError::Commit(refusal)))
+            match core.topics.put(settings.clone(), checked_at, work).await {
+                Err(NotCommitted::Refused(refusal))
                     if core.topics.learn_from(&*core.store, &refusal).await? == Refused::ForATopic => {}
-                answer => return answer,
+                answer => return Ok(answer?),
             }
         }
         Err(Error::Contended { what: format!("topic {}", settings.name) })
@@ -99,25 +101,25 @@ impl Bus {
                 }
             }
         }
-        match settings.partitions > before.settings.partitions {
-            true => self.check_nobody_divides(&settings.name).await,
-            false => Ok(()),
+        if settings.partitions > before.settings.partitions {
+            self.check_not_divided(&settings.name).await?;
         }
+        Ok(())
     }
 
     /// Virtual partitions lie in a topic's only log; with more of them their order would be lost.
-    async fn check_nobody_divides(&self, topic: &TopicName) -> Result<(), Error> {
+    async fn check_not_divided(&self, topic: &TopicName) -> Result<(), Error> {
         let groups = self.groups().await?;
         let divides = |one: &GroupSubscription| {
             one.options.partitions.is_some() && one.topics.iter().any(|pattern| pattern.matches(topic))
         };
-        match groups.iter().flat_map(|group| &group.subscriptions).any(divides) {
-            true => Err(Error::TopicChange {
+        if groups.iter().flat_map(|group| &group.subscriptions).any(divides) {
+            return Err(Error::TopicChange {
                 topic: topic.clone(),
                 reason: "a group divides it into partitions of its own; delete that group first, or make a new topic",
-            }),
-            false => Ok(()),
+            });
         }
+        Ok(())
     }
 
     /// All topics, by name.

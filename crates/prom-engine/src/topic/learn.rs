@@ -68,7 +68,7 @@ impl Topics {
     /// Whether the commit was refused because a topic is not as it was taken for; then it is known now.
     pub async fn learn_from(&self, store: &dyn Store, refusal: &CommitError) -> Result<Refused, Error> {
         match refusal {
-            CommitError::Conflict { collection, key, .. } if collection == COLLECTION => {
+            CommitError::Conflict { key, .. } if is_about_a_topic(refusal) => {
                 self.learn(store, &TopicName::parse(key)?).await?;
                 Ok(Refused::ForATopic)
             }
@@ -94,6 +94,16 @@ impl Topics {
     fn take_in(&self, document: &Document) -> Result<Arc<Topic>, Error> {
         Ok(self.take_over(TopicSettings::parse(document)?, document.revision))
     }
+}
+
+/// A topic is not as it was taken for.
+pub(crate) fn is_about_a_topic(refusal: &CommitError) -> bool {
+    matches!(refusal, CommitError::Conflict { collection, .. } if collection == COLLECTION)
+}
+
+/// The refusal of a commit that takes a topic for another one.
+pub(crate) fn conflict(topic: &TopicName, current: u64) -> CommitError {
+    CommitError::Conflict { collection: COLLECTION.to_owned(), key: topic.to_string(), current }
 }
 
 /// Why a commit was refused.

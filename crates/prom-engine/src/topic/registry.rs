@@ -11,7 +11,7 @@
 //! Where others write too, that is only a guess. A proposal is stored only where there is no such topic, or
 //! the very same one, and a change of settings only at the revision it was checked against. If a guess was
 //! wrong, the commit is refused whole, the registry takes over what is stored, and the publish is admitted
-//! anew ([`super::Committing`]). What is taken over never goes back to a lower revision.
+//! anew ([`crate::commit`]). What is taken over never goes back to a lower revision.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,9 +24,8 @@ use prom_types::{TopicName, TopicPattern};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::{COLLECTION, KeyProgram, TopicSettings};
-use crate::Error;
-use crate::admit::Admitted;
+use super::{COLLECTION, KeyProgram, TopicSettings, conflict};
+use crate::commit::{NotCommitted, UnitOfWork};
 use crate::meters::TopicMeter;
 
 /// A topic as the publish path sees it.
@@ -46,7 +45,7 @@ pub(crate) struct Topic {
 
 /// All topics.
 pub(crate) struct Topics {
-    known: RwLock<Known>,
+    registered: RwLock<Registered>,
     /// Where the bus was started.
     runtime: Handle,
     /// The length of the history, for those who wait for new topics.
@@ -63,7 +62,7 @@ pub(super) enum Writers {
 }
 
 #[derive(Default)]
-struct Known {
+struct Registered {
     by_name: HashMap<TopicName, Arc<Topic>, RandomState>,
     /// Names in the order in which topics were made or changed; a follower remembers how far it read.
     history: Vec<TopicName>,
@@ -128,11 +127,11 @@ impl Topic {
 impl Topics {
     /// Without any topic yet.
     pub(super) fn new(writers: Writers) -> Self {
-        Self { known: RwLock::default(), runtime: Handle::current(), grown: watch::Sender::new(0), writers }
+        Self { registered: RwLock::default(), runtime: Handle::current(), grown: watch::Sender::new(0), writers }
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Topic>> {
-        self.known.read().by_name.get(name).cloned()
+        self.registered.read().by_name.get(name).cloned()
     }
 
     /// Where the bus runs.
@@ -141,28 +140,28 @@ impl Topics {
     }
 
     pub fn all(&self) -> Vec<Arc<Topic>> {
-        self.known.read().by_name.values().cloned().collect()
+        self.registered.read().by_name.values().cloned().collect()
     }
 
     /// Topics that match one of the patterns, each once. Plain names cost a look-up each.
     pub fn matching(&self, patterns: &[TopicPattern]) -> Vec<Arc<Topic>> {
-        let known = self.known.read();
+        let registered = self.registered.read();
         let names: Option<Vec<TopicName>> = patterns.iter().map(TopicPattern::as_topic).collect();
         match names {
-            Some(names) => names.iter().filter_map(|name| known.by_name.get(name).cloned()).collect(),
+            Some(names) => names.iter().filter_map(|name| registered.by_name.get(name).cloned()).collect(),
             None => {
                 let wanted = |topic: &&Arc<Topic>| patterns.iter().any(|pattern| pattern.matches(topic.name()));
-                known.by_name.values().filter(wanted).cloned().collect()
+                registered.by_name.values().filter(wanted).cloned().collect()
             }
         }
     }
 
     /// Topics made or changed after the first `seen` of the history, and how long the history is now.
     pub fn since(&self, seen: usize) -> (Vec<Arc<Topic>>, usize) {
-        let known = self.known.read();
-        let names = known.history.iter().skip(seen);
-        let topics = names.filter_map(|name| known.by_name.get(name).cloned()).collect();
-        (topics, known.history.len())
+        let registered = self.registered.read();
+        let names = registered.history.iter().skip(seen);
+        let topics = names.filter_map(|name| registered.by_name.get(name).cloned()).collect();
+        (topics, registered.history.len())
     }
 
     /// Changes whenever a topic is made or changed.
@@ -173,20 +172,20 @@ impl Topics {
     /// The topic, or a proposal of it with these settings.
     pub fn get_or_propose(&self, settings: TopicSettings) -> Arc<Topic> {
         let proposal = Arc::new(Topic::new(settings, 0, self.runtime.clone()));
-        let mut known = self.known.write();
-        if let Some(first) = known.by_name.get(proposal.name()) {
+        let mut registered = self.registered.write();
+        if let Some(first) = registered.by_name.get(proposal.name()) {
             return first.clone();
         }
-        known.set(proposal.clone());
-        self.grown.send_replace(known.history.len());
+        registered.set(proposal.clone());
+        self.grown.send_replace(registered.history.len());
         proposal
     }
 
     /// What the store has, unless something newer is known.
     pub(super) fn take_over(&self, settings: TopicSettings, revision: u64) -> Arc<Topic> {
         let mut topic = Topic::new(settings, revision, self.runtime.clone());
-        let mut known = self.known.write();
-        if let Some(current) = known.by_name.get(topic.name()) {
+        let mut registered = self.registered.write();
+        if let Some(current) = registered.by_name.get(topic.name()) {
             if current.revision() >= revision {
                 return current.clone();
             }
@@ -197,8 +196,8 @@ impl Topics {
             topic.meter = current.meter.clone();
         }
         let topic = Arc::new(topic);
-        known.set(topic.clone());
-        self.grown.send_replace(known.history.len());
+        registered.set(topic.clone());
+        self.grown.send_replace(registered.history.len());
         topic
     }
 
@@ -207,91 +206,66 @@ impl Topics {
         if topics.iter().all(|topic| topic.is_stored()) {
             return store.commit(commit);
         }
-        let known = self.known.read();
-        for topic in topics.iter().filter(|topic| !topic.is_stored()) {
-            // It may have been changed since the caller looked it up.
-            let current = known.by_name.get(topic.name()).unwrap_or(topic);
-            let is_overtaken = self.writers == Writers::Others && current.settings != topic.settings;
-            let written = match (is_overtaken, current.is_stored()) {
-                (true, _) => Err(current.conflict()),
-                (false, true) => Ok(()),
-                (false, false) => current.write_into(&mut commit, Expect::AbsentOrSame),
-            };
-            if let Err(error) = written {
-                return PendingCommit::known(Err(error));
-            }
+        let registered = self.registered.read();
+        match registered.add_proposals(self.writers, topics, &mut commit) {
+            Ok(()) => store.commit(commit),
+            Err(error) => PendingCommit::known(Err(error)),
         }
-        store.commit(commit)
     }
 
-    /// As [`Topics::commit`], where the events stand each for itself.
+    /// As [`Topics::commit`], where the events are independent.
     pub fn commit_each(&self, store: &dyn Store, commit: Commit, topics: &[Arc<Topic>]) -> PendingCommit {
-        match topics.iter().all(|topic| topic.is_stored()) {
-            true => store.commit_each(commit),
-            false => self.commit(store, commit, topics),
+        if topics.iter().all(|topic| topic.is_stored()) {
+            return store.commit_each(commit);
         }
+        self.commit(store, commit, topics)
     }
 
     /// Makes a topic or changes it; the caller has checked that the change is allowed, where others write
-    /// too against the document at this revision (0 where there was none). An audit event becomes durable
-    /// with the change.
-    pub async fn put(
-        &self,
-        store: &dyn Store,
-        settings: TopicSettings,
-        checked_at: u64,
-        audit: Option<Admitted>,
-    ) -> Result<(), Error> {
+    /// too against the document at this revision (0 where there was none). The rest of the unit becomes
+    /// durable with the change.
+    pub async fn put(&self, settings: TopicSettings, checked_at: u64, work: UnitOfWork) -> Result<(), NotCommitted> {
         let expect = match self.writers {
             Writers::OnlyUs => Expect::Anything,
             Writers::Others => Expect::Revision(checked_at),
         };
         let mut topic = Topic::new(settings, 0, self.runtime.clone());
-        let mut trailed = None;
         let (pending, topic, before) = {
-            let mut known = self.known.write();
-            let before = known.by_name.get(topic.name()).cloned();
+            let mut registered = self.registered.write();
+            let before = registered.by_name.get(topic.name()).cloned();
             if let Some(before) = &before {
                 before.settings.check_change(&topic.settings)?;
                 topic.meter = before.meter.clone();
             }
             let topic = Arc::new(topic);
-            let mut commit = Commit::default();
-            topic.write_into(&mut commit, expect)?;
-            if let Some(Admitted { topic: trail, append, .. }) = audit {
-                // It may have been made since the event was admitted.
-                let current = known.by_name.get(trail.name()).unwrap_or(&trail);
-                if !current.is_stored() {
-                    current.write_into(&mut commit, Expect::AbsentOrSame)?;
-                }
-                commit.appends.push(append);
-                trailed = Some(trail);
-            }
-            known.set(topic.clone());
-            (store.commit(commit), topic, before)
+            registered.set(topic.clone());
+            let pending = work.send_by(|commit, topics| {
+                topic.write_into(commit, expect)?;
+                registered.add_proposals(self.writers, topics, commit)
+            });
+            (pending, topic, before)
         };
-        let result = pending.await;
-        match &result {
-            Ok(committed) => {
+        match pending.await {
+            Ok(_) => {
                 self.is_put(topic, checked_at + 1);
-                if let Some(trail) = trailed {
-                    trail.committed(&committed.stored);
-                }
+                Ok(())
             }
-            Err(_) => self.known.write().put_back(&topic, before),
+            Err(error) => {
+                self.registered.write().put_back(&topic, before);
+                Err(error)
+            }
         }
-        Ok(result.map(drop)?)
     }
 
     /// A change is durable. Older news may have come in between.
     fn is_put(&self, topic: Arc<Topic>, revision: u64) {
-        let mut known = self.known.write();
+        let mut registered = self.registered.write();
         topic.revision.fetch_max(revision, Ordering::Relaxed);
-        let current = known.by_name.get(topic.name());
+        let current = registered.by_name.get(topic.name());
         if current.is_none_or(|current| current.is_stored() && current.revision() < revision) {
-            known.set(topic);
+            registered.set(topic);
         }
-        self.grown.send_replace(known.history.len());
+        self.grown.send_replace(registered.history.len());
     }
 }
 
@@ -309,15 +283,24 @@ impl Topic {
         }
         Ok(())
     }
-
-    /// Whoever goes by other settings has to begin anew.
-    fn conflict(&self) -> CommitError {
-        let (collection, key) = (COLLECTION.to_owned(), self.name().to_string());
-        CommitError::Conflict { collection, key, current: self.revision() }
-    }
 }
 
-impl Known {
+impl Registered {
+    /// Adds the documents of topics that are only proposed.
+    fn add_proposals(&self, writers: Writers, topics: &[Arc<Topic>], commit: &mut Commit) -> Result<(), CommitError> {
+        for topic in topics.iter().filter(|topic| !topic.is_stored()) {
+            // It may have been changed since the caller looked it up.
+            let current = self.by_name.get(topic.name()).unwrap_or(topic);
+            if writers == Writers::Others && current.settings != topic.settings {
+                return Err(conflict(current.name(), current.revision()));
+            }
+            if !current.is_stored() {
+                current.write_into(commit, Expect::AbsentOrSame)?;
+            }
+        }
+        Ok(())
+    }
+
     fn set(&mut self, topic: Arc<Topic>) {
         self.history.push(topic.name().clone());
         self.by_name.insert(topic.name().clone(), topic);

@@ -28,3 +28,4 @@ mod subscribe;
 mod tail;
 mod together;
 mod topic;
+mod unit_of_work;

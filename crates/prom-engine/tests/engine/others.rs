@@ -20,9 +20,9 @@ fn event(topic: &str, key: Option<&str>) -> NewEvent {
 }
 
 async fn gathered(bus: &Bus, events: &[NewEvent]) -> Result<Vec<Receipt>, Error> {
-    let mut gathering = bus.gather();
-    events.iter().for_each(|event| gathering.add(event).unwrap());
-    gathering.send().await
+    let mut work = bus.unit_of_work();
+    events.iter().for_each(|event| work.publish(event).unwrap());
+    work.commit_each().await
 }
 
 async fn stored(bus: &Bus, topic: &str) -> u64 {

@@ -160,9 +160,9 @@ fn walk_away(bus: &Bus, topic: &str, way: &Way) {
         Way::Batch => drop(bus.publish_batch(events).now_or_never()),
         Way::Many => drop(bus.publish_many(events).now_or_never()),
         Way::Gathered => {
-            let mut gathering = bus.gather();
-            gathering.add(&events[0]).unwrap();
-            drop(gathering.send());
+            let mut work = bus.unit_of_work();
+            work.publish(&events[0]).unwrap();
+            drop(work.commit_each());
         }
     }
 }

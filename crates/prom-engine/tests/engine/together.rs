@@ -51,10 +51,10 @@ async fn one_refused_publish_does_not_hold_up_the_others() {
 #[tokio::test]
 async fn a_topic_is_made_only_for_what_was_admitted() {
     let bus = World::new().bus_with(|options| options.new_topics = NewTopics::Refuse).await;
-    let mut gathering = bus.gather();
-    assert!(matches!(gathering.add(&event("a", 1)), Err(Error::UnknownTopic { .. })));
-    assert!(gathering.is_empty());
-    assert_eq!(gathering.send().await.unwrap(), []);
+    let mut work = bus.unit_of_work();
+    assert!(matches!(work.publish(&event("a", 1)), Err(Error::UnknownTopic { .. })));
+    assert!(work.is_empty());
+    assert_eq!(work.commit_each().await.unwrap(), []);
     assert_eq!(bus.topics().await.unwrap(), []);
 }
 

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use prom_engine::{Gathered, Gathering, Ticket};
+use prom_engine::{Committing, Ticket, UnitOfWork};
 use prom_protocol::Corr;
 use prom_protocol::frame::Which;
 use prom_protocol::frame::auth::Welcome;
@@ -20,7 +20,7 @@ pub const MOST: usize = 512;
 
 #[derive(Default)]
 pub struct Burst {
-    pub gathering: Option<Gathering>,
+    pub work: Option<UnitOfWork>,
     /// To be acked, in the order of their slots.
     pub acks: Vec<Ticket>,
     pub slots: Vec<Slot>,
@@ -91,7 +91,7 @@ pub enum Reply {
 
 /// A burst that was handed over.
 pub struct Sent {
-    pub gathered: Option<Gathered>,
+    pub gathered: Option<Committing>,
     pub acks: Option<BoxFuture<'static, Vec<Result<(), prom_engine::Error>>>>,
     pub slots: Vec<Slot>,
     pub traced: Vec<TracedPublish>,
@@ -103,7 +103,7 @@ impl Burst {
     }
 
     pub fn is_full(&self) -> bool {
-        self.slots.len() >= MOST || self.gathering.as_ref().is_some_and(|gathering| gathering.len() >= MOST)
+        self.slots.len() >= MOST || self.work.as_ref().is_some_and(|work| work.len() >= MOST)
     }
 
     /// Hands everything to the bus; what is left is to wait.
@@ -113,7 +113,7 @@ impl Burst {
         }
         let acks = std::mem::take(&mut self.acks);
         Some(Sent {
-            gathered: self.gathering.take().map(Gathering::send),
+            gathered: self.work.take().map(UnitOfWork::commit_each),
             acks: (!acks.is_empty()).then(|| Box::pin(prom_engine::ack_tickets(acks)) as _),
             slots: std::mem::take(&mut self.slots),
             traced: std::mem::take(&mut self.traced),

@@ -39,8 +39,8 @@ impl Connection {
     fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
         let event = self.check(frame)?;
         self.take_rates(&[(&event.topic, 1)])?;
-        let gathering = self.burst.gathering.get_or_insert_with(|| self.hub.bus.gather());
-        gathering.add(&event).map_err(|error| problem::of_bus(&error))?;
+        let work = self.burst.work.get_or_insert_with(|| self.hub.bus.unit_of_work());
+        work.publish(&event).map_err(|error| problem::of_bus(&error))?;
         if self.hub.traces.is_some()
             && let Some(traced) = TracedPublish::of(&event, self.hub.clock.now_ms())
         {

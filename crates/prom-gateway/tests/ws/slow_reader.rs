@@ -26,12 +26,12 @@ async fn well_filled(dir: &std::path::Path) -> Scene {
     let scene = Scene::over(store, BusOptions::default(), AuthOptions::default(), GatewayOptions::default()).await;
     let payload = json!("x".repeat(PAYLOAD_BYTES));
     for _ in 0..EVENTS / 100 {
-        let mut batch = scene.bus.gather();
+        let mut batch = scene.bus.unit_of_work();
         for _ in 0..100 {
             let topic = prom_types::TopicName::parse("a").unwrap();
-            batch.add(&prom_types::NewEvent::new(topic, payload.clone())).unwrap();
+            batch.publish(&prom_types::NewEvent::new(topic, payload.clone())).unwrap();
         }
-        batch.send().await.unwrap();
+        batch.commit_each().await.unwrap();
     }
     scene
 }

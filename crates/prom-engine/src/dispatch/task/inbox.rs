@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use prom_store::{Commit, CursorChange, CursorName};
+use prom_store::{CursorChange, CursorName};
 use prom_types::{NewEvent, Offset, TopicName};
 use tokio::sync::oneshot;
 
 use super::start::max_attempts;
-use super::{End, LaneOrder, Task, fenced};
+use super::{End, LaneOrder, Task};
 use crate::Error;
 use crate::ack::Leases;
 use crate::dispatch::{LeaseId, NotLeased, Settled, Status, SubscriberId};
@@ -83,7 +83,7 @@ impl Request {
                 (reply, not_leased(leases.iter().map(|(offset, _)| *offset).collect()))
             }
             Self::Nack { offset, reply, .. } => (reply, not_leased(vec![offset])),
-            Self::Reset(reset) => (Some(reset.reply), fenced(cursor)),
+            Self::Reset(reset) => (Some(reset.reply), Error::fenced(cursor)),
             Self::Status(_) | Self::Change { .. } | Self::Lane(_) | Self::Epoch(_) | Self::Delete(_) => return,
         };
         if let Some(reply) = reply {
@@ -199,26 +199,19 @@ impl Task {
     /// Moves the cursor: durable first, then in memory. Everything in flight is fenced.
     async fn reset(&mut self, reset: Reset) -> Option<End> {
         if let Some(end) = self.finish_commits().await {
-            let _nobody_waits = reset.reply.send(Err(fenced(&self.cursor)));
+            let _nobody_waits = reset.reply.send(Err(Error::fenced(&self.cursor)));
             return Some(end);
         }
         let (topic, event) = reset.audit;
-        let admitted = match self.core.admit_own(topic, &event) {
-            Ok(admitted) => admitted,
-            Err(error) => {
-                let _nobody_waits = reset.reply.send(Err(error));
-                return None;
-            }
+        let mut work = self.core.unit_of_work();
+        work.change_cursor(self.cursor.clone(), CursorChange::Reset { floor: reset.floor });
+        let moved = match work.publish_own(topic, &event) {
+            Ok(()) => work.send().await.map(drop).map_err(Error::from),
+            Err(error) => Err(error),
         };
-        let mut commit = Commit::cursor(self.cursor.clone(), CursorChange::Reset { floor: reset.floor });
-        commit.appends.push(admitted.append);
-        let topics = std::slice::from_ref(&admitted.topic);
-        match self.core.topics.commit(&*self.core.store, commit, topics).await {
-            Ok(committed) => admitted.topic.committed(&committed.stored),
-            Err(error) => {
-                let _nobody_waits = reset.reply.send(Err(error.into()));
-                return None;
-            }
+        if let Err(error) = moved {
+            let _nobody_waits = reset.reply.send(Err(error));
+            return None;
         }
         let end = self.take_again().await;
         let _nobody_waits = reset.reply.send(Ok(()));
@@ -243,6 +236,6 @@ impl Task {
             }
             tokio::time::sleep(crate::limits::FIRST_RETRY).await;
         }
-        Some(End::Failed(fenced))
+        Some(End::Failed(Error::fenced))
     }
 }

@@ -3,16 +3,16 @@
 
 use std::collections::VecDeque;
 
-use prom_store::{Commit, CommitError, Committed, CursorChange, PendingCommit, Record};
-use prom_types::Offset;
+use prom_store::{CommitError, CursorChange, Record};
+use prom_types::{Offset, TopicName};
 
 use super::scan::Found;
-use super::{End, Task, fenced};
+use super::{End, Task};
 use crate::Error;
+use crate::commit::{Durable, NotCommitted, Pending};
 use crate::dead_letter::{self, Letter};
 use crate::dispatch::{Dead, LeaseId, Leased, SubscriberId};
 use crate::limits::LETTERS_AT_ONCE;
-use crate::topic::Topic;
 
 #[derive(Default)]
 pub(super) struct Letters {
@@ -30,8 +30,8 @@ struct Condemned {
 }
 
 struct UnderWay {
-    commit: PendingCommit,
-    topic: std::sync::Arc<Topic>,
+    commit: Pending,
+    topic: TopicName,
     events: Vec<(Offset, Cause)>,
 }
 
@@ -47,7 +47,7 @@ impl Letters {
     }
 
     /// Ready when the commit under way is; never while there is none. Can be dropped and called again.
-    pub async fn done(&mut self) -> Result<Committed, CommitError> {
+    pub async fn done(&mut self) -> Result<Durable, NotCommitted> {
         match &mut self.under_way {
             Some(under_way) => (&mut under_way.commit).await,
             None => std::future::pending().await,
@@ -79,22 +79,17 @@ impl Task {
             return;
         };
         let mut events = Vec::new();
-        let mut commit = Commit::default();
-        let mut home = None;
+        let mut work = self.core.unit_of_work();
         for (letter, cause) in self.next_letters().await {
             let event = dead_letter::event(&self.cursor, &letter, topic.clone(), self.core.clock.now_ms());
-            match self.core.admit_own(topic.clone(), &event) {
-                Ok(admitted) => {
-                    commit.appends.push(admitted.append);
-                    home = Some(admitted.topic);
-                    events.push((letter.record.offset(), cause));
-                }
+            match work.publish_own(topic.clone(), &event) {
+                Ok(()) => events.push((letter.record.offset(), cause)),
                 Err(error) => self.letter_failed(letter.record.offset(), cause, &error),
             }
         }
-        let Some(topic) = home else {
+        if events.is_empty() {
             return;
-        };
+        }
         let mut offsets: Vec<Offset> = events.iter().map(|(offset, _)| *offset).collect();
         offsets.sort_unstable();
         let settle = CursorChange::Settle {
@@ -102,9 +97,8 @@ impl Task {
             settled: offsets.into_iter().map(|offset| offset..offset + 1).collect(),
             failures: Vec::new(),
         };
-        commit.cursors.push((self.cursor.clone(), settle));
-        let commit = self.core.topics.commit(&*self.core.store, commit, std::slice::from_ref(&topic));
-        self.letters.under_way = Some(UnderWay { commit, topic, events });
+        work.change_cursor(self.cursor.clone(), settle);
+        self.letters.under_way = Some(UnderWay { commit: work.send(), topic, events });
     }
 
     /// The letters of the next commit, with their events.
@@ -139,14 +133,13 @@ impl Task {
         letters
     }
 
-    pub(super) fn letters_done(&mut self, result: Result<Committed, CommitError>) -> Option<End> {
+    pub(super) fn letters_done(&mut self, result: Result<Durable, NotCommitted>) -> Option<End> {
         let UnderWay { topic, events, .. } = self.letters.under_way.take()?;
         match result {
-            Ok(committed) => {
-                topic.committed(&committed.stored);
+            Ok(_) => {
                 self.meter.dead_lettered.add(events.len() as u64);
                 for (offset, cause) in events {
-                    tracing::warn!(cursor = %self.cursor, offset, letters = %topic.name(), "event went to the dead letters");
+                    tracing::warn!(cursor = %self.cursor, offset, letters = %topic, "event went to the dead letters");
                     self.condemned.remove(&offset);
                     match cause {
                         Cause::AttemptLimit => self.machine.dead_letter_written(offset),
@@ -156,8 +149,8 @@ impl Task {
                 }
                 None
             }
-            Err(CommitError::Fenced { .. }) => Some(End::Failed(fenced)),
-            Err(CommitError::Closed) => Some(End::Failed(|_| Error::Closed)),
+            Err(NotCommitted::Refused(CommitError::Fenced { .. })) => Some(End::Failed(Error::fenced)),
+            Err(NotCommitted::Refused(CommitError::Closed)) => Some(End::Failed(|_| Error::Closed)),
             Err(error) => {
                 for (offset, cause) in events {
                     self.letter_failed(offset, cause, &error);

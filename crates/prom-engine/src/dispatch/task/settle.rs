@@ -1,10 +1,11 @@
 //! Making settlements durable: at most one commit under way; what gathers meanwhile goes into the
 //! next. No timer adds latency.
 
-use prom_store::{Commit, CommitError, Committed, CursorChange, PendingCommit};
+use prom_store::{CommitError, CursorChange};
 
-use super::{End, Reply, Retry, Task, fenced};
+use super::{End, Reply, Retry, Task};
 use crate::Error;
+use crate::commit::{Durable, NotCommitted, Pending};
 use crate::dispatch::Changes;
 use crate::limits::{FLUSH_TIMEOUT, UNANSWERED};
 
@@ -19,7 +20,7 @@ pub(super) struct Settlement {
 }
 
 struct UnderWay {
-    commit: PendingCommit,
+    commit: Pending,
     changes: Changes,
     answers: Vec<Answer>,
 }
@@ -37,7 +38,7 @@ impl Answer {
 
 impl Settlement {
     /// Ready when the commit under way is; never while there is none. Can be dropped and called again.
-    pub async fn done(&mut self) -> Result<Committed, CommitError> {
+    pub async fn done(&mut self) -> Result<Durable, NotCommitted> {
         match &mut self.under_way {
             Some(under_way) => (&mut under_way.commit).await,
             None => std::future::pending().await,
@@ -87,15 +88,13 @@ impl Task {
             settled: changes.settled.clone(),
             failures: changes.failures.clone(),
         };
-        self.settlement.under_way = Some(UnderWay {
-            commit: self.core.store.commit(Commit::cursor(self.cursor.clone(), change)),
-            changes,
-            answers,
-        });
+        let mut work = self.core.unit_of_work();
+        work.change_cursor(self.cursor.clone(), change);
+        self.settlement.under_way = Some(UnderWay { commit: work.send(), changes, answers });
     }
 
     /// The commit under way is durable, or failed.
-    pub(super) fn settled(&mut self, result: Result<Committed, CommitError>) -> Option<End> {
+    pub(super) fn settled(&mut self, result: Result<Durable, NotCommitted>) -> Option<End> {
         let UnderWay { changes, answers, .. } = self.settlement.under_way.take()?;
         let error = match result {
             Ok(_) => {
@@ -111,11 +110,11 @@ impl Task {
             answer.send();
         }
         match error {
-            CommitError::Fenced { .. } => {
+            NotCommitted::Refused(CommitError::Fenced { .. }) => {
                 tracing::warn!(cursor = %self.cursor, %error, "dispatching ends");
-                Some(End::Failed(fenced))
+                Some(End::Failed(Error::fenced))
             }
-            CommitError::Closed => Some(End::Failed(|_| Error::Closed)),
+            NotCommitted::Refused(CommitError::Closed) => Some(End::Failed(|_| Error::Closed)),
             _ => {
                 let now = self.now();
                 let wait = self.settlement.retry.failed(now);

@@ -1,0 +1,209 @@
+//! One unit of work: everything that becomes durable together, or not at all.
+//!
+//! ```text
+//!   events ──▶ admitted ─┐
+//!   cursor changes ──────┼─▶ UnitOfWork ──▶ one commit ──▶ the topics hear ──▶ receipts
+//!   documents ───────────┘        ▲             │
+//!                                 └─ anew ◀─────┘ a topic is not as it was proposed
+//! ```
+//!
+//! Publishing, settling, dead letters, moved cursors, and the documents of topics, groups and owners all
+//! go this way; no other part of the engine makes a commit.
+//!
+//! Promises: a unit is refused whole when one of its conditions fails (a cursor of another epoch, a
+//! document that is not as expected), and leaves no trace then. A topic that is only proposed becomes
+//! durable with its first events. Topics count what is stored, also if the caller does not wait for the
+//! answer.
+
+mod again;
+mod appended;
+mod pending;
+
+use std::sync::Arc;
+
+use prom_store::{Commit, CommitError, CursorChange, CursorName, DocumentWrite, Encoder, PendingCommit};
+use prom_types::{NewEvent, TopicName};
+
+use self::again::Draft;
+use self::appended::Appended;
+use crate::admit::{Admitted, Publisher, TopicSlot};
+use crate::bus::Core;
+use crate::topic::Topic;
+use crate::{Bus, Error};
+
+pub(crate) use self::again::after_a_look;
+pub use self::pending::Committing;
+pub(crate) use self::pending::{Durable, NotCommitted, Pending};
+
+/// Events of any topics, cursor changes of any groups and documents, on their way into one commit.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), prom_engine::Error> {
+/// # let store = std::sync::Arc::new(prom_store::MemoryStore::new(std::sync::Arc::new(prom_store::SystemClock::new())));
+/// # let bus = prom_engine::Bus::start(store, Default::default()).await?;
+/// use prom_store::{DocumentWrite, Expect};
+/// use prom_types::{NewEvent, TopicName};
+/// use serde_json::json;
+///
+/// let mut work = bus.unit_of_work();
+/// work.publish(&NewEvent::new(TopicName::parse("orders.paid")?, json!({"id": 7})))?;
+/// work.write(DocumentWrite::put("invoices", "7", "{}").expecting(Expect::Absent));
+/// let receipts = work.commit().await?;
+/// assert_eq!(receipts.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+pub struct UnitOfWork {
+    core: Arc<Core>,
+    encoder: Encoder,
+    commit: Commit,
+    appended: Appended,
+    /// Events of topics that are only proposed, by their place among the appends.
+    drafts: Vec<(usize, Draft)>,
+}
+
+/// What the parts of a unit are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Atomicity {
+    /// Stored whole or not at all.
+    Whole,
+    /// Events that are independent and were only handed over together.
+    Each,
+}
+
+impl Bus {
+    /// Begins a unit of work. Nothing is stored before it is committed.
+    pub fn unit_of_work(&self) -> UnitOfWork {
+        self.core().unit_of_work()
+    }
+}
+
+impl Core {
+    pub fn unit_of_work(self: &Arc<Self>) -> UnitOfWork {
+        UnitOfWork {
+            core: self.clone(),
+            encoder: Encoder::default(),
+            commit: Commit::default(),
+            appended: Appended::default(),
+            drafts: Vec::new(),
+        }
+    }
+
+    /// A unit of one document.
+    pub fn write(self: &Arc<Self>, document: DocumentWrite) -> Pending {
+        let mut work = self.unit_of_work();
+        work.write(document);
+        work.send()
+    }
+}
+
+impl UnitOfWork {
+    /// Adds an event. What is refused here leaves no trace.
+    pub fn publish(&mut self, event: &NewEvent) -> Result<(), Error> {
+        let slot = self.core.slot_for_publish(&event.topic)?;
+        self.core.check(&slot, event)?;
+        self.publish_to(slot, event)
+    }
+
+    /// Adds another form of the event that was added last, for another topic. It has no receipt.
+    pub fn publish_copy(&mut self, event: &NewEvent) -> Result<(), Error> {
+        self.publish(event)?;
+        self.appended.last_is_copy();
+        Ok(())
+    }
+
+    /// Settles events of a group, or makes, moves or deletes its cursor.
+    pub fn change_cursor(&mut self, cursor: CursorName, change: CursorChange) {
+        self.commit.cursors.push((cursor, change));
+    }
+
+    /// Writes or deletes a document. Where it is not as expected, nothing of the unit is stored.
+    pub fn write(&mut self, document: DocumentWrite) {
+        self.commit.documents.push(document);
+    }
+
+    /// How many receipts there will be.
+    pub fn len(&self) -> usize {
+        self.appended.receipts()
+    }
+
+    /// Whether no event was added.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Stores all of it or nothing. Under way before the future is polled; dropping it withdraws nothing.
+    pub fn commit(self) -> Committing {
+        self.send().into()
+    }
+
+    /// Stores events that are independent and were only gathered for one hand-over. A store that pays for
+    /// several logs at one moment may then store a part of them; the error says so.
+    pub fn commit_each(self) -> Committing {
+        self.send_as(Atomicity::Each).into()
+    }
+
+    /// As [`UnitOfWork::commit`], with the refusal as the store gave it.
+    pub(crate) fn send(self) -> Pending {
+        self.send_as(Atomicity::Whole)
+    }
+
+    /// Adds an event that passed every check.
+    pub(crate) fn publish_to(&mut self, slot: TopicSlot, event: &NewEvent) -> Result<(), Error> {
+        let admitted = self.core.admit(slot, event, &mut self.encoder)?;
+        self.add(admitted, event, Publisher::Caller);
+        Ok(())
+    }
+
+    /// As [`UnitOfWork::publish_to`]; a lone event shares memory with other lone ones.
+    pub(crate) fn publish_alone(&mut self, slot: TopicSlot, event: &NewEvent, lone: &mut Encoder) -> Result<(), Error> {
+        let admitted = self.core.admit(slot, event, lone)?;
+        self.add(admitted, event, Publisher::Caller);
+        Ok(())
+    }
+
+    /// Adds an event that the hub itself writes.
+    pub(crate) fn publish_own(&mut self, topic: TopicName, event: &NewEvent) -> Result<(), Error> {
+        let admitted = self.core.admit_own(topic, event, &mut self.encoder)?;
+        self.add(admitted, event, Publisher::Hub);
+        Ok(())
+    }
+
+    fn add(&mut self, admitted: Admitted, event: &NewEvent, publisher: Publisher) {
+        if !admitted.topic.is_stored() {
+            let draft = Draft { event: event.clone(), publisher };
+            self.drafts.push((self.commit.appends.len(), draft));
+        }
+        self.add_admitted(admitted);
+    }
+
+    fn add_admitted(&mut self, admitted: Admitted) {
+        self.appended.add(admitted.topic, admitted.id, admitted.append.log.partition);
+        self.commit.appends.push(admitted.append);
+    }
+
+    fn send_as(mut self, atomicity: Atomicity) -> Pending {
+        let again = self.again(atomicity);
+        let (core, topics) = (&self.core, self.appended.topics());
+        let commit = match atomicity {
+            Atomicity::Whole => core.topics.commit(&*core.store, self.commit, topics),
+            Atomicity::Each if self.commit.is_empty() => PendingCommit::known(Ok(Default::default())),
+            Atomicity::Each => core.topics.commit_each(&*core.store, self.commit, topics),
+        };
+        Pending::new(commit, self.appended, again, core.store.durability())
+    }
+
+    /// For the registry, which holds its lock and adds the documents of topics itself. A refusal for one of
+    /// them is its own to handle.
+    pub(crate) fn send_by(
+        mut self,
+        complete: impl FnOnce(&mut Commit, &[Arc<Topic>]) -> Result<(), CommitError>,
+    ) -> Pending {
+        let commit = match complete(&mut self.commit, self.appended.topics()) {
+            Ok(()) => self.core.store.commit(self.commit),
+            Err(refusal) => PendingCommit::known(Err(refusal)),
+        };
+        Pending::new(commit, self.appended, None, self.core.store.durability())
+    }
+}
