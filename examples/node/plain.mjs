@@ -3,7 +3,7 @@
 import WebSocket from "ws";
 
 const url = process.argv[2] ?? "ws://127.0.0.1:8090/ws";
-const topic = "orders.placed", group = "billing";
+const topic = "numbers.drawn", group = "plain";
 const settled = new Set();
 
 function connect(numbers, done) {

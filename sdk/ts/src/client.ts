@@ -10,6 +10,7 @@ import type { Delivery } from "./deliver.js";
 import type { EventEnvelope, NewEvent, PublishOptions, Receipt } from "./event.js";
 import { EventStream } from "./events.js";
 import type { Feed } from "./feed.js";
+import { checkOptions } from "./known-options.js";
 import { type ClientOptions, settingsOf, type SubscribeOptions, type TailOptions, type Token } from "./options.js";
 import { publish, publishBatch } from "./publish.js";
 import { type AnyHandler, Runner } from "./run.js";
@@ -44,6 +45,7 @@ export class BaseClient<Topics extends object = AnyTopics> {
   readonly #connection: Connection;
 
   constructor(url: string | URL, token: Token | null | undefined, options: ClientOptions, transport: Transport) {
+    checkOptions("the client", options);
     this.#connection = new Connection(hubUrl(url), new TokenSource(token), settingsOf(options), transport);
     if (options.onNotice !== undefined) this.onNotice(options.onNotice);
   }

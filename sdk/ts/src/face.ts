@@ -17,8 +17,10 @@ export { CLIENT_CODES, type ClientCode, type MaybeStored, PromError } from "./er
 export type { Durability, EventEnvelope, NewEvent, PublishOptions, Receipt, StoredEvent } from "./event.js";
 export { IdMaker, isEventId } from "./event-id.js";
 export { EventStream } from "./events.js";
+export { idFromKey } from "./id-from-key.js";
 export type { NackOptions } from "./nack.js";
 export type { ClientOptions, GroupOptions, PositionOptions, SubscribeOptions, TailOptions, Token } from "./options.js";
+export type { Payloads } from "./payload-text.js";
 export { partitionOf } from "./partition-of.js";
 export { type Action, type Effect, Policy, PolicyError, type Rule, scopesToRules } from "./policy.js";
 export type { Assignment, Gap, Notice, NoticeListener, State } from "./state.js";

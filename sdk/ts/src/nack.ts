@@ -2,6 +2,7 @@
 
 import type { Delivery } from "./deliver.js";
 import { invalid, reasonOf } from "./error.js";
+import { checkOptions } from "./known-options.js";
 import { REASON_BYTES } from "./limits.js";
 import { answered } from "./settle.js";
 import { cutToBytes, wellFormed } from "./text-size.js";
@@ -12,6 +13,11 @@ export interface NackOptions {
 }
 
 export function nack(delivery: Delivery, reason: unknown = "", options: NackOptions = {}): Promise<void> {
+  try {
+    checkOptions("a nack", options);
+  } catch (error) {
+    return Promise.reject(error);
+  }
   const { delayMs } = options;
   if (delayMs !== undefined && !(Number.isSafeInteger(delayMs) && delayMs >= 0)) {
     return Promise.reject(invalid(`delayMs is ${delayMs}, not a whole number of milliseconds`));

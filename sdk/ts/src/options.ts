@@ -1,6 +1,7 @@
 /** How a client connects and behaves, and what a subscriber may ask for. */
 
 import * as limits from "./limits.js";
+import type { Payloads } from "./payload-text.js";
 import type { Assignment, Gap, NoticeListener } from "./state.js";
 import type { Transport } from "./transport/transport.js";
 
@@ -36,6 +37,11 @@ export interface ClientOptions {
   readonly drainTimeoutMs?: number;
   /** Hears of everything that happens from the beginning; the same as `client.onNotice`. */
   readonly onNotice?: NoticeListener;
+  /**
+   * How payloads are written and read, `JSON` unless said. That one rounds integers above 2⁵³ in both directions; bring
+   * another where they have to be exact.
+   */
+  readonly payloads?: Payloads;
   /** How bytes travel; that of the platform unless said. */
   readonly transport?: Transport;
   /** Node, `wss:` and `https:` only: certificates in PEM form to trust instead of the well-known ones. */
@@ -55,6 +61,8 @@ export interface Settings {
   readonly silenceLimitMs: number;
   readonly drainTimeoutMs: number;
   readonly giveBackAfterMs: number;
+  /** None where `JSON` does. */
+  readonly payloads: Payloads | undefined;
 }
 
 export function settingsOf(options: ClientOptions): Settings {
@@ -72,6 +80,7 @@ export function settingsOf(options: ClientOptions): Settings {
     silenceLimitMs,
     drainTimeoutMs: options.drainTimeoutMs ?? limits.DRAIN_TIMEOUT_MS,
     giveBackAfterMs: options.giveBackAfterMs ?? limits.GIVE_BACK_AFTER_MS,
+    payloads: options.payloads,
   };
 }
 

@@ -10,7 +10,9 @@ import { invalid, PromError, reasonOf } from "./error.js";
 import type { NewEvent, PublishOptions, Receipt } from "./event.js";
 import { isEventId } from "./event-id.js";
 import { canonicalHeaderName, headerFault } from "./header-rules.js";
+import { checkOptions } from "./known-options.js";
 import * as limits from "./limits.js";
+import type { Payloads } from "./payload-text.js";
 import { OPTS, Pending } from "./pending.js";
 import { exceedsBytes, utf8Bytes } from "./text-size.js";
 import { isReservedTopic, topicNameFault } from "./topic-name.js";
@@ -25,7 +27,8 @@ export function publish(
   return new Promise((resolve, reject) => {
     const id = idOf(connection, opts);
     const deadlineAt = connection.publishDeadline();
-    connection.publish(new Pending(headOf(topic), jsonOf(payload), tailOf(opts), id, deadlineAt, resolve, reject));
+    const json = jsonOf(payload, connection.settings.payloads);
+    connection.publish(new Pending(headOf(topic), json, tailOf(opts), id, deadlineAt, resolve, reject));
   });
 }
 
@@ -37,8 +40,9 @@ export function publishBatch(connection: Connection, events: readonly NewEvent[]
       throw new PromError("too_large", `${events.length} events in a batch, at most ${limits.FRAME_ITEMS} fit`);
     }
     const ids = events.map(({ opts }) => idOf(connection, opts));
+    const { payloads } = connection.settings;
     const texts = events.map(
-      ({ topic, payload, opts }, at) => headOf(topic) + jsonOf(payload) + OPTS + ids[at] + tailOf(opts),
+      ({ topic, payload, opts }, at) => headOf(topic) + jsonOf(payload, payloads) + OPTS + ids[at] + tailOf(opts),
     );
     connection.publish(new Pending(texts.join(","), "", "", ids, connection.publishDeadline(), resolve, reject));
   });
@@ -66,16 +70,23 @@ function checkTopic(topic: string): string {
   return head;
 }
 
-function jsonOf(payload: unknown): string {
+function jsonOf(payload: unknown, payloads: Payloads | undefined): string {
   let json: string | undefined;
   try {
-    json = JSON.stringify(payload);
+    json = payloads === undefined ? JSON.stringify(payload) : writtenBy(payloads, payload);
   } catch (thrown) {
     throw new PromError("bad_request", `the payload is not JSON: ${reasonOf(thrown)}`, { cause: thrown });
   }
   if (json === undefined) throw invalid(`the payload is not JSON: it is ${typeof payload}; null is the tombstone`);
   if (exceedsBytes(json, limits.PAYLOAD_BYTES)) throw tooLarge("the payload", utf8Bytes(json), limits.PAYLOAD_BYTES);
   return json;
+}
+
+/** It goes into a frame with others, so it has to be what it says it is. */
+function writtenBy(payloads: Payloads, payload: unknown): string | undefined {
+  const text = payloads.stringify(payload);
+  if (text !== undefined) JSON.parse(text);
+  return text;
 }
 
 function idOf(connection: Connection, opts: PublishOptions | undefined): string {
@@ -89,6 +100,7 @@ function checkId(id: string): string {
 
 /** Each member with a comma before it. */
 function optsText(opts: PublishOptions): string {
+  checkOptions("a publish", opts);
   let text = "";
   if (opts.exact === true) text += ',"exact":true';
   if (opts.ts !== undefined) text += `,"ts":${integer("ts", opts.ts)}`;

@@ -4,6 +4,7 @@ import type { Connection } from "./connection/connection.js";
 import { Kept, type WireOptions } from "./connection/subscriptions.js";
 import { invalid } from "./error.js";
 import { Feed } from "./feed.js";
+import { checkOptions } from "./known-options.js";
 import { ACK_TIMEOUT_MS, MAX_IN_FLIGHT, WAITING_LEASE_MS } from "./limits.js";
 import type { SubscribeOptions } from "./options.js";
 import { isGroupName } from "./topic-name.js";
@@ -33,6 +34,7 @@ export function begin(
   taking: Taking,
   prepare: (feed: Feed) => void,
 ): Begun {
+  checkOptions(group === undefined ? "a subscriber without a group" : "a subscriber", options);
   const wire = wireOptions(topic, group, { ...options, ackTimeoutMs: leaseOf(options, taking) });
   const over = connection.refusal();
   if (over !== undefined) throw over;

@@ -14,9 +14,9 @@ export function hear(session: Session, text: string): string | undefined {
   const frame: HubFrame = readFrame(text);
   switch (frame.op) {
     case "EVENTS":
-      return deliver(session, frame, text.length);
+      return deliver(session, frame, text);
     case "EVENT":
-      return deliver(session, asEvents(frame), text.length);
+      return deliver(session, asEvents(frame), text);
     case "OK":
       return agreed(session, frame);
     case "ERR":

@@ -5,10 +5,11 @@ import type { Lot } from "../deliver.js";
 import type { EventEnvelope } from "../event.js";
 import type { AssignmentFrame, EventsFrame, GapFrame } from "../frame.js";
 import { LONGEST_LEASE_MS } from "../limits.js";
+import { readPayloads } from "../payload-text.js";
 import type { Session } from "./session.js";
 
 /** An error means that the hub does not keep to the protocol. */
-export function deliver(session: Session, frame: EventsFrame, frameSize: number): string | undefined {
+export function deliver(session: Session, frame: EventsFrame, text: string): string | undefined {
   const { subscriptions } = session.connection;
   const kept = subscriptions.get(frame.topic, frame.group);
   // What was on its way when a subscription ended is given back by the hub.
@@ -17,7 +18,9 @@ export function deliver(session: Session, frame: EventsFrame, frameSize: number)
   const { ctx, events } = frame;
   if (!Array.isArray(events)) return "events that are no list";
   if (!feed.isTail && !(typeof ctx?.ack_deadline_ms === "number")) return "an event for a group without a lease";
-  const lot = lotOf(session, frame, frameSize, feed);
+  const { payloads } = session.connection.settings;
+  if (payloads !== undefined) readPayloads(text, events, payloads);
+  const lot = lotOf(session, frame, text.length, feed);
   const attempts = ctx?.attempts;
   for (let at = 0; at < events.length; at++) {
     const event = events[at] as EventEnvelope;

@@ -2,15 +2,17 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { PromClient } from "../../src/index.js";
 import { type Harness, startHarness } from "../../src/harness.js";
 import { browserMissing, openBrowser } from "../browser/open-browser.js";
 import { serveFiles } from "../browser/serve-files.js";
+import { until } from "../scenarios/expectations.js";
 
 /** The folder of the package: from `build/test/pack`. */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -65,10 +67,42 @@ test("it works in Node, harness included", () => {
   assert.equal(said, "hello from a fresh folder\n");
 });
 
-test("the example of the repository runs with it", () => {
+/** As the README does it: two orders, and a group that has settled them, with options of its own. */
+async function takeFirstSteps(): Promise<void> {
+  const client = new PromClient(harness.url, undefined, { onNotice: () => {} });
+  await client.publish("orders.placed", { id: 7 }, { key: "7" });
+  await client.publish("orders.placed", { id: 8 });
+  let settled = 0;
+  await client.subscribe("orders.*", "billing", () => settled++, { from: "earliest" });
+  await until(() => settled === 2, "both orders");
+  await client.close();
+}
+
+test("the example of the repository runs with it, after the first steps of the README, and again", async () => {
+  await takeFirstSteps();
   cpSync(join(root, "..", "..", "examples", "node", "orders.mjs"), join(folder, "orders.mjs"));
   const run = [process.execPath, ["orders.mjs", harness.httpUrl], { cwd: folder, encoding: "utf8", timeout: 60_000 }] as const;
-  assert.match(execFileSync(...run), /^order 0 is stored at offset 0\n[^]*billed 20 orders\n$/);
+  assert.match(execFileSync(...run), /^order 0 is stored at offset 2\n[^]*out of paper\n[^]*billed 20 orders\n$/);
+  assert.match(execFileSync(...run), /^order 0 is stored at offset 22\n[^]*billed 20 orders\n$/);
+});
+
+test("packing in a fresh checkout fetches the compiler first, and only there", () => {
+  const checkout = mkdtempSync(join(tmpdir(), "prom-checkout-"));
+  try {
+    // Notes what it is asked for, instead of doing it.
+    writeFileSync(join(checkout, "npm"), `#!/bin/sh\necho "$@" >> "${checkout}/asked"\n`, { mode: 0o755 });
+    const env = { ...process.env, PATH: `${checkout}:${process.env["PATH"]}` };
+    const prepack = () => {
+      rmSync(join(checkout, "asked"), { force: true });
+      execFileSync(process.execPath, [join(root, "scripts", "prepack.mjs")], { cwd: checkout, env });
+      return readFileSync(join(checkout, "asked"), "utf8");
+    };
+    assert.equal(prepack(), "ci --no-audit --no-fund\nrun build\n");
+    mkdirSync(join(checkout, "node_modules", "typescript"), { recursive: true });
+    assert.equal(prepack(), "run build\n");
+  } finally {
+    rmSync(checkout, { recursive: true, force: true });
+  }
 });
 
 describe("bundled by Vite", { skip: browserMissing() }, () => {
