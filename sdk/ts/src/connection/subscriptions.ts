@@ -76,7 +76,7 @@ export class Kept {
     return { ...rest, from: "ts", ts };
   }
 
-  /** A group that is there may have been changed since; whoever only comes back takes what it has. */
+  /** A group that is there may have been changed since; a subscriber that only comes back takes what it has. */
   #ofGroup(): WireOptions {
     if (this.afterLeaving === undefined) return this.options;
     const { maxAttempts: _maxAttempts, backoff: _backoff, expireAfter: _expireAfter, ...rest } = this.options;
