@@ -1,4 +1,4 @@
-//! Time since the machine started, which also passes while it sleeps: how old a view of a log's head is.
+//! Time since the machine started, including sleep. It tells how old a view of a log's head is.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ pub fn boot_time() -> Duration {
     Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// Elsewhere the system's wall clock stands in; turned back it makes views look too young by as much.
+/// On other systems the wall clock is used. If it is set back, views look younger by as much.
 #[cfg(not(target_os = "linux"))]
 pub fn boot_time() -> Duration {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()

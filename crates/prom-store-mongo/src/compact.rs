@@ -1,7 +1,7 @@
-//! Compaction: batches that are old enough are rewritten without the events that later ones replaced.
+//! Compaction: old batches are rewritten without the events that later ones replaced.
 //!
-//! A batch keeps its place and its end, also when nothing is left in it: the chain stays whole, and merging
-//! makes few of many.
+//! A batch keeps its base and its end even when it is empty: the chain stays whole, and merging reduces the number
+//! of batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,23 +11,21 @@ use mongodb::bson::doc;
 use prom_store::{CompactReport, LogName, Record, StoreError};
 use prom_types::{EpochMs, Offset};
 
-use crate::codec::{Batch, BatchPlan};
+use crate::codec::{BatchPlan, StoredBatch};
 use crate::fault::unreadable;
 use crate::latest::{self, Latest};
+use crate::limits::ACTIVE_BATCHES;
 use crate::log::ensure_loaded;
 use crate::queries;
 use crate::read::fetch;
 use crate::remove::Ages;
-use crate::shared::Shared;
-
-/// The newest batches, which compaction leaves alone.
-pub const ACTIVE_BATCHES: usize = 16;
+use crate::shared::MongoShared;
 
 struct Pass<'a> {
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<MongoShared>,
     name: &'a LogName,
     start: Offset,
-    /// Batches that begin before this may be touched.
+    /// Only batches that begin before this may be rewritten.
     before: Offset,
     ages: Ages,
     grace_ms: EpochMs,
@@ -35,7 +33,7 @@ struct Pass<'a> {
     report: CompactReport,
 }
 
-pub async fn compact(shared: &Arc<Shared>, name: &LogName, grace: Duration) -> Result<CompactReport, StoreError> {
+pub async fn compact(shared: &Arc<MongoShared>, name: &LogName, grace: Duration) -> Result<CompactReport, StoreError> {
     shared.check_open()?;
     let log = shared.log(name);
     ensure_loaded(shared, &log).await?;
@@ -72,7 +70,7 @@ pub async fn compact(shared: &Arc<Shared>, name: &LogName, grace: Duration) -> R
 }
 
 /// Where the newest batches begin.
-async fn active_from(shared: &Shared, name: &LogName) -> Result<Offset, StoreError> {
+async fn active_from(shared: &MongoShared, name: &LogName) -> Result<Offset, StoreError> {
     let bases = shared
         .read(async || {
             let query = queries::head(name);
@@ -80,7 +78,7 @@ async fn active_from(shared: &Shared, name: &LogName) -> Result<Offset, StoreErr
             let mut cursor = find.limit(ACTIVE_BATCHES as i64).await?;
             let mut bases = Vec::new();
             while cursor.advance().await? {
-                bases.extend(Batch::base_of(cursor.current()));
+                bases.extend(StoredBatch::base_of(cursor.current()));
             }
             Ok(bases)
         })
@@ -89,16 +87,17 @@ async fn active_from(shared: &Shared, name: &LogName) -> Result<Offset, StoreErr
 }
 
 impl Pass<'_> {
-    async fn look_at(&mut self, batch: Batch) -> Result<(), StoreError> {
+    async fn look_at(&mut self, batch: StoredBatch) -> Result<(), StoreError> {
         let start = self.start;
         let retained = |record: &&Record| record.offset() >= start;
         let count = |records: &[Record]| records.iter().filter(retained).count() as u64;
         let bytes = |records: &[Record]| records.iter().filter(retained).map(|record| record.len() as u64).sum::<u64>();
         self.report.events_before += count(&batch.records);
         self.report.bytes_before += bytes(&batch.records);
-        let kept = match batch.head.base < self.before && self.ages.is_old(&batch.head) {
-            true => self.clean(&batch).await?,
-            false => None,
+        let kept = if batch.head.base < self.before && self.ages.is_old(&batch.head) {
+            self.clean(&batch).await?
+        } else {
+            None
         };
         let records = kept.as_deref().unwrap_or(&batch.records);
         self.report.events_after += count(records);
@@ -106,8 +105,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// The records that stay, if some do not.
-    async fn clean(&self, batch: &Batch) -> Result<Option<Vec<Record>>, StoreError> {
+    /// The records that stay, if any are dropped.
+    async fn clean(&self, batch: &StoredBatch) -> Result<Option<Vec<Record>>, StoreError> {
         let mut keys: Vec<&str> = batch.records.iter().filter_map(Record::key).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -157,10 +156,10 @@ impl Pass<'_> {
         }
     }
 
-    /// Puts the batch back as it is to be, if it is still as it was read.
+    /// Writes the batch back without the dropped events, if it has not changed since it was read.
     async fn rewrite(
         &self,
-        batch: &Batch,
+        batch: &StoredBatch,
         kept: &[Record],
         cleaned: HashMap<Offset, EpochMs>,
     ) -> Result<(), StoreError> {
@@ -195,7 +194,7 @@ impl Pass<'_> {
 
 enum Verdict {
     Keep,
-    /// A tombstone that is the last word on its key, and has to be seen by readers for a while.
+    /// A tombstone that is the latest event of its key: readers must be able to see it for a while.
     KeepForGrace,
     Replaced,
     TombstoneOver,

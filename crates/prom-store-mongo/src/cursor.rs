@@ -5,11 +5,10 @@
 //!     above: [[from, to]…], failures: [{ offset, attempts, returns, reason }…], deleted_at? }
 //! ```
 //!
-//! `version` grows with every write: whoever writes goes by the one it read. A deleted cursor leaves its epoch
-//! behind for some days, so that a holder of old cannot settle in one that was made anew.
+//! `version` grows with every write; a writer compares it with the one it read. A deleted cursor keeps its epoch for
+//! some days, so that an earlier holder cannot settle in a new cursor of the same name.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hashbrown::HashMap;
 use mongodb::ClientSession;
@@ -22,18 +21,14 @@ use prom_store::{
 use prom_types::{GroupName, Offset, TopicName};
 use tokio::time::Instant;
 
-use crate::commit::{Trouble, Waiting};
-use crate::fault::{self, Failed, unreadable};
+use crate::commit::{TransactionError, WaitingCommit};
+use crate::fault::{self, FailedWrite, unreadable};
+use crate::limits::CACHED_CURSORS;
 use crate::log::ensure_loaded;
 use crate::queries;
-use crate::shared::{Backoff, Shared, all, commit_error};
+use crate::shared::{MongoShared, RetryPause, all, commit_error};
 
-/// For so long a deleted cursor fences those who held it.
-pub const FENCED_AFTER_DELETION: Duration = Duration::from_secs(7 * 24 * 3600);
-/// States kept so that a settlement needs no reading.
-const CACHED: usize = 100_000;
-
-/// A cursor as it lies in the database.
+/// A cursor as it is stored.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoredCursor {
     state: CursorState,
@@ -53,7 +48,7 @@ impl CursorCache {
 
     fn put(&self, name: &CursorName, stored: StoredCursor) {
         let mut cached = self.0.lock();
-        if cached.len() >= CACHED {
+        if cached.len() >= CACHED_CURSORS {
             cached.clear();
         }
         cached.insert(name.clone(), stored);
@@ -69,7 +64,7 @@ impl StoredCursor {
         self.version > 0 && !self.is_deleted
     }
 
-    /// Makes a change, or says why not.
+    /// Applies a change, or says why not.
     fn apply(&mut self, name: &CursorName, change: &CursorChange) -> Result<(), CommitError> {
         match change {
             CursorChange::Create { .. } if self.exists() => {}
@@ -92,7 +87,7 @@ impl StoredCursor {
     fn begin(&mut self, epoch: u64, floor: Offset) {
         self.state = CursorState { epoch, ..CursorState::at(floor) };
         self.is_deleted = false;
-        // Something is there from now on.
+        // The cursor exists from now on.
         self.version = self.version.max(1);
     }
 
@@ -156,10 +151,10 @@ fn read_or_none(name: &CursorName, document: Option<RawDocumentBuf>) -> Result<S
     }
 }
 
-/// One turn of a cursor's lane: all that waits becomes one write.
-pub async fn change(shared: &Shared, name: &CursorName, waiting: Vec<Waiting>) {
+/// One turn of a cursor's lane: everything that waits becomes one write.
+pub async fn change(shared: &MongoShared, name: &CursorName, waiting: Vec<WaitingCommit>) {
     let deadline = Instant::now() + shared.options.times.commit;
-    let mut pause = Backoff::default();
+    let mut pause = RetryPause::default();
     let mut outcome = Outcome::NotStored;
     let failure = loop {
         let before = match current(shared, name).await {
@@ -175,10 +170,10 @@ pub async fn change(shared: &Shared, name: &CursorName, waiting: Vec<Waiting>) {
             Ok(Replaced::ByAnother) => {}
             Err(error) => {
                 let failed = fault::of_write(&error);
-                if failed == Failed::Unknown {
+                if failed == FailedWrite::Unknown {
                     outcome = Outcome::Unknown;
                 }
-                if failed == Failed::Refused || Instant::now() >= deadline {
+                if failed == FailedWrite::Refused || Instant::now() >= deadline {
                     break fault::commit_failed(&error, outcome);
                 }
                 pause.wait().await;
@@ -191,8 +186,8 @@ pub async fn change(shared: &Shared, name: &CursorName, waiting: Vec<Waiting>) {
 
 type Answers = Vec<Result<Committed, CommitError>>;
 
-/// Each commit whole or not at all.
-fn apply_each(before: &StoredCursor, name: &CursorName, waiting: &[Waiting]) -> (StoredCursor, Answers) {
+/// Each commit as a whole or not at all.
+fn apply_each(before: &StoredCursor, name: &CursorName, waiting: &[WaitingCommit]) -> (StoredCursor, Answers) {
     let mut after = before.clone();
     let mut answers = Answers::new();
     for waiting in waiting {
@@ -206,20 +201,20 @@ fn apply_each(before: &StoredCursor, name: &CursorName, waiting: &[Waiting]) -> 
     (after, answers)
 }
 
-fn answer(shared: &Shared, waiting: Vec<Waiting>, answers: Answers) {
+fn answer(shared: &MongoShared, waiting: Vec<WaitingCommit>, answers: Answers) {
     for (waiting, answer) in waiting.into_iter().zip(answers) {
         shared.lanes.answer(waiting, answer);
     }
 }
 
-async fn current(shared: &Shared, name: &CursorName) -> Result<StoredCursor, StoreError> {
+async fn current(shared: &MongoShared, name: &CursorName) -> Result<StoredCursor, StoreError> {
     match shared.cursors.get(name) {
         Some(cached) => Ok(cached),
         None => stored(shared, name).await,
     }
 }
 
-async fn stored(shared: &Shared, name: &CursorName) -> Result<StoredCursor, StoreError> {
+async fn stored(shared: &MongoShared, name: &CursorName) -> Result<StoredCursor, StoreError> {
     let id = name.to_string();
     let found =
         shared.read(|| async { shared.collections.cursors.find_one(queries::cursor(&id).filter).await }).await?;
@@ -233,7 +228,7 @@ enum Replaced {
 }
 
 async fn replace(
-    shared: &Shared,
+    shared: &MongoShared,
     name: &CursorName,
     before: &StoredCursor,
     mut after: StoredCursor,
@@ -245,7 +240,7 @@ async fn replace(
     let is_done = match before.version {
         0 => match shared.call(async { cursors.insert_one(&document).await }).await {
             Ok(_) => true,
-            Err(error) if fault::of_write(&error) == Failed::Duplicate => false,
+            Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => false,
             Err(error) => return Err(error),
         },
         version => {
@@ -264,25 +259,25 @@ async fn replace(
 
 /// The changes of a commit inside its transaction.
 pub async fn change_within(
-    shared: &Shared,
+    shared: &MongoShared,
     session: &mut ClientSession,
     changes: &[(CursorName, CursorChange)],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     let mut states: HashMap<&CursorName, StoredCursor> = HashMap::new();
     for (name, change) in changes {
         if !states.contains_key(name) {
             shared.cursors.forget(name);
             let query = queries::cursor(&name.to_string());
             let found = shared.collections.cursors.find_one(query.filter).session(&mut *session).await?;
-            let stored = read_or_none(name, found).map_err(|error| Trouble::Refused(commit_error(error)))?;
+            let stored = read_or_none(name, found).map_err(|error| TransactionError::Refused(commit_error(error)))?;
             states.insert(name, stored);
         }
         if let Some(state) = states.get_mut(name) {
-            state.apply(name, change).map_err(Trouble::Refused)?;
+            state.apply(name, change).map_err(TransactionError::Refused)?;
         }
     }
     for (name, mut state) in states {
-        // A cursor that was never there was deleted: nothing to write.
+        // A cursor that never existed was deleted: nothing to write.
         if state.version == 0 {
             continue;
         }
@@ -295,12 +290,12 @@ pub async fn change_within(
 }
 
 pub async fn take_cursor(
-    shared: &Arc<Shared>,
+    shared: &Arc<MongoShared>,
     name: &CursorName,
     floor_if_new: Offset,
 ) -> Result<CursorState, StoreError> {
     shared.check_open()?;
-    // Whoever takes a cursor reads the log next.
+    // A taker reads the log next.
     ensure_loaded(shared, &shared.log(&name.log)).await?;
     let id = name.to_string();
     let update = take_over(name, floor_if_new);
@@ -309,8 +304,8 @@ pub async fn take_cursor(
             let take = shared.collections.cursors.find_one_and_update(doc! { "_id": &id }, update.clone());
             let taken = take.upsert(true).return_document(ReturnDocument::After).await;
             match taken {
-                // Two made it at once: the second takes it from the first.
-                Err(error) if fault::of_write(&error) == Failed::Duplicate => Err(fault::timed_out()),
+                // Two hubs created it at once: the second takes it from the first.
+                Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => Err(fault::timed_out()),
                 taken => taken,
             }
         })
@@ -320,7 +315,7 @@ pub async fn take_cursor(
     Ok(stored.state)
 }
 
-/// Raises the epoch and keeps the rest, or begins at the floor; in one step of the server's.
+/// Raises the epoch and keeps the rest, or starts at the floor; one atomic step on the server.
 fn take_over(name: &CursorName, floor_if_new: Offset) -> Vec<Document> {
     let is_there = doc! { "$and": [
         { "$ne": [{ "$type": "$version" }, "missing"] },
@@ -341,13 +336,16 @@ fn take_over(name: &CursorName, floor_if_new: Offset) -> Vec<Document> {
     vec![doc! { "$set": set }, doc! { "$unset": "deleted_at" }]
 }
 
-pub async fn cursor(shared: &Shared, name: &CursorName) -> Result<Option<CursorState>, StoreError> {
+pub async fn cursor(shared: &MongoShared, name: &CursorName) -> Result<Option<CursorState>, StoreError> {
     shared.check_open()?;
     let stored = stored(shared, name).await?;
     Ok(stored.exists().then_some(stored.state))
 }
 
-pub async fn cursors(shared: &Shared, topic: Option<&TopicName>) -> Result<Vec<(CursorName, CursorState)>, StoreError> {
+pub async fn cursors(
+    shared: &MongoShared,
+    topic: Option<&TopicName>,
+) -> Result<Vec<(CursorName, CursorState)>, StoreError> {
     shared.check_open()?;
     let documents = shared
         .read(async || {

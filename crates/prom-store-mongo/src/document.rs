@@ -1,7 +1,7 @@
-//! Documents: one MongoDB document each, in a collection of their name.
+//! Documents: one MongoDB document each, in a collection named after theirs.
 //!
 //! ```text
-//!   { _id: key, revision, value }   or, where the value is not JSON that comes back the same,
+//!   { _id: key, revision, value }   or, if the value is not JSON that can be reproduced exactly,
 //!   { _id: key, revision, bytes }
 //! ```
 
@@ -13,13 +13,13 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::codec::{DocumentValue, document_value};
-use crate::commit::{Trouble, Waiting, in_transaction};
-use crate::fault::{self, Failed, unreadable};
+use crate::commit::{TransactionError, WaitingCommit, in_transaction};
+use crate::fault::{self, FailedWrite, unreadable};
 use crate::queries;
-use crate::shared::{Backoff, Shared, all, commit_error};
+use crate::shared::{MongoShared, RetryPause, all, commit_error};
 
 /// One turn of a document's lane.
-pub async fn write(shared: &Arc<Shared>, waiting: Vec<Waiting>) {
+pub async fn write(shared: &Arc<MongoShared>, waiting: Vec<WaitingCommit>) {
     for waiting in waiting {
         let result = match waiting.commit.documents.as_slice() {
             [write] => write_one(shared, write).await,
@@ -29,11 +29,11 @@ pub async fn write(shared: &Arc<Shared>, waiting: Vec<Waiting>) {
     }
 }
 
-/// One conditional write. Tried again only while it is certain that nothing was written.
-async fn write_one(shared: &Shared, write: &DocumentWrite) -> Result<(), CommitError> {
+/// One conditional write. Retried only while it is certain that nothing was written.
+async fn write_one(shared: &MongoShared, write: &DocumentWrite) -> Result<(), CommitError> {
     let deadline = Instant::now() + shared.options.times.commit;
     let collection = shared.collections.documents(&write.collection);
-    let mut pause = Backoff::default();
+    let mut pause = RetryPause::default();
     loop {
         let begun = Instant::now();
         let error = match shared.call(conditionally(&collection, write)).await {
@@ -45,21 +45,21 @@ async fn write_one(shared: &Shared, write: &DocumentWrite) -> Result<(), CommitE
             Err(error) => error,
         };
         match fault::of_write(&error) {
-            Failed::Duplicate if write.expect == Expect::Anything => {}
-            Failed::Duplicate if write.expect == Expect::AbsentOrSame => match standing(shared, write).await? {
+            FailedWrite::Duplicate if write.expect == Expect::Anything => {}
+            FailedWrite::Duplicate if write.expect == Expect::AbsentOrSame => match standing(shared, write).await? {
                 // It was deleted since.
                 Standing { revision: 0, .. } => {}
                 there => return write.onto(&there).map(drop),
             },
-            Failed::Duplicate => return Err(conflict(shared, write).await),
-            Failed::NotNow if Instant::now() < deadline => pause.wait().await,
-            Failed::Unknown => return Err(fault::commit_failed(&error, Outcome::Unknown)),
-            Failed::NotNow | Failed::Refused => return Err(fault::commit_failed(&error, Outcome::NotStored)),
+            FailedWrite::Duplicate => return Err(conflict(shared, write).await),
+            FailedWrite::NotNow if Instant::now() < deadline => pause.wait().await,
+            FailedWrite::Unknown => return Err(fault::commit_failed(&error, Outcome::Unknown)),
+            FailedWrite::NotNow | FailedWrite::Refused => return Err(fault::commit_failed(&error, Outcome::NotStored)),
         }
     }
 }
 
-/// Whether the document was as expected, and is now as written.
+/// Whether the document was as expected, and is now written.
 async fn conditionally(collection: &Collection<RawDocumentBuf>, write: &DocumentWrite) -> Result<bool, Error> {
     let key = doc! { "_id": &write.key };
     let expected = match write.expect {
@@ -86,7 +86,7 @@ async fn conditionally(collection: &Collection<RawDocumentBuf>, write: &Document
     }
 }
 
-/// What to set and what to take away.
+/// The fields to set and the fields to unset.
 fn fields(value: &[u8]) -> (Bson, Bson) {
     match document_value(value) {
         DocumentValue::Json(value) => (doc! { "value": value }, doc! { "bytes": "" }),
@@ -99,31 +99,31 @@ fn change(value: &[u8]) -> Bson {
     doc! { "$set": set, "$unset": unset, "$inc": { "revision": 1i64 } }
 }
 
-async fn conflict(shared: &Shared, write: &DocumentWrite) -> CommitError {
+async fn conflict(shared: &MongoShared, write: &DocumentWrite) -> CommitError {
     match standing(shared, write).await {
         Ok(there) => write.conflict(there.revision),
         Err(error) => error,
     }
 }
 
-async fn standing(shared: &Shared, write: &DocumentWrite) -> Result<Standing, CommitError> {
+async fn standing(shared: &MongoShared, write: &DocumentWrite) -> Result<Standing, CommitError> {
     document(shared, &write.collection, &write.key).await.map(Standing::from).map_err(commit_error)
 }
 
 /// The writes of a commit inside its transaction, in their order.
 pub async fn write_within(
-    shared: &Shared,
+    shared: &MongoShared,
     session: &mut ClientSession,
     writes: &[DocumentWrite],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     for write in writes {
         let collection = shared.collections.documents(&write.collection);
         let key = || doc! { "_id": &write.key };
         if write.expect != Expect::Anything {
             let found = collection.find_one(key()).session(&mut *session).await?;
             let found = found.as_deref().map(|found| read(&write.collection, found)).transpose();
-            let there = found.map_err(|error| Trouble::Refused(commit_error(error)))?.into();
-            if write.onto(&there).map_err(Trouble::Refused)?.is_none() {
+            let there = found.map_err(|error| TransactionError::Refused(commit_error(error)))?.into();
+            if write.onto(&there).map_err(TransactionError::Refused)?.is_none() {
                 continue;
             }
         }
@@ -139,7 +139,7 @@ pub async fn write_within(
     Ok(())
 }
 
-pub async fn document(shared: &Shared, collection: &str, key: &str) -> Result<Option<Document>, StoreError> {
+pub async fn document(shared: &MongoShared, collection: &str, key: &str) -> Result<Option<Document>, StoreError> {
     shared.check_open()?;
     let from = shared.collections.documents(collection);
     let found = shared.read(|| async { from.find_one(queries::document(key).filter).await }).await?;
@@ -147,7 +147,7 @@ pub async fn document(shared: &Shared, collection: &str, key: &str) -> Result<Op
 }
 
 pub async fn documents(
-    shared: &Shared,
+    shared: &MongoShared,
     collection: &str,
     after: Option<&str>,
     limit: usize,

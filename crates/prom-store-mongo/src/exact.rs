@@ -1,18 +1,18 @@
-//! Exact ids: known for as long as their event is retained, by an index of their own.
+//! Exact ids: known as long as their event is retained, through a separate index.
 
-use prom_store::{Record, StoreError};
+use prom_store::{Record, StoreError, StoredAt};
 use prom_types::{EventId, Offset};
 
-use crate::codec::{Batch, binary_id};
+use crate::codec::{StoredBatch, binary_id};
 use crate::commit::ExactPlaces;
 use crate::commit::pull_exact;
 use crate::fault::unreadable;
-use crate::log::{LogState, Place};
+use crate::log::LogHandle;
 use crate::queries;
-use crate::shared::{Shared, all};
+use crate::shared::{MongoShared, all};
 
-/// Where those of the ids are that are retained.
-pub async fn places(shared: &Shared, log: &LogState, ids: Vec<EventId>) -> Result<ExactPlaces, StoreError> {
+/// Where the retained ones of these ids are stored.
+pub async fn places(shared: &MongoShared, log: &LogHandle, ids: Vec<EventId>) -> Result<ExactPlaces, StoreError> {
     if ids.is_empty() {
         return Ok(ExactPlaces::default());
     }
@@ -22,8 +22,8 @@ pub async fn places(shared: &Shared, log: &LogState, ids: Vec<EventId>) -> Resul
     Ok(retained.map(|(id, _, place)| (id, place)).collect())
 }
 
-/// Takes those ids of the records out of the index whose events retention has taken out of sight.
-pub async fn forget_trimmed(shared: &Shared, log: &LogState, records: &[Record]) -> Result<(), StoreError> {
+/// Removes the ids of hidden events from the index: those that `records` need again.
+pub async fn forget_trimmed(shared: &MongoShared, log: &LogHandle, records: &[Record]) -> Result<(), StoreError> {
     let ids: Vec<EventId> = records.iter().filter(|record| record.is_exact()).map(Record::id).collect();
     let start = log.bounds().start;
     for (id, base, place) in find(shared, log, &ids).await? {
@@ -34,8 +34,12 @@ pub async fn forget_trimmed(shared: &Shared, log: &LogState, records: &[Record])
     crate::log::reload(shared, &shared.log(&log.name)).await
 }
 
-/// Each with the batch it is in.
-async fn find(shared: &Shared, log: &LogState, ids: &[EventId]) -> Result<Vec<(EventId, Offset, Place)>, StoreError> {
+/// Each with the base of its batch.
+async fn find(
+    shared: &MongoShared,
+    log: &LogHandle,
+    ids: &[EventId],
+) -> Result<Vec<(EventId, Offset, StoredAt)>, StoreError> {
     let wanted: hashbrown::HashSet<EventId> = ids.iter().copied().collect();
     let documents = shared
         .read(async || {
@@ -46,10 +50,10 @@ async fn find(shared: &Shared, log: &LogState, ids: &[EventId]) -> Result<Vec<(E
         .await?;
     let mut found = Vec::new();
     for document in documents {
-        let batch = Batch::read_ids(&document).ok().zip(Batch::base_of(&document));
+        let batch = StoredBatch::read_ids(&document).ok().zip(StoredBatch::base_of(&document));
         let (ids, base) = batch.ok_or_else(|| unreadable(format!("a batch of {}", log.name)))?;
         let of_interest = ids.into_iter().filter(|(id, ..)| wanted.contains(id));
-        found.extend(of_interest.map(|(id, offset, stored_ts)| (id, base, Place { offset, stored_ts })));
+        found.extend(of_interest.map(|(id, at)| (id, base, at)));
     }
     Ok(found)
 }

@@ -1,9 +1,11 @@
-//! What the driver's errors mean: to a commit, and to people.
+//! What the driver's errors mean for a commit, and how they are explained to people.
 
 use mongodb::error::{
     Error, ErrorKind, NO_WRITES_PERFORMED, RETRYABLE_WRITE_ERROR, TRANSIENT_TRANSACTION_ERROR, WriteFailure,
 };
 use prom_store::{CommitError, Outcome, StoreError};
+
+use crate::limits::REASON_CHARS;
 
 const DUPLICATE_KEY: i32 = 11000;
 const UNAUTHORIZED: i32 = 13;
@@ -13,15 +15,13 @@ const CHANGE_STREAM_FATAL: i32 = 280;
 const CHANGE_STREAM_HISTORY_LOST: i32 = 286;
 /// Shutting down, stepping down, no longer or not yet primary, interrupted by one of these.
 const UNSETTLED_SERVER: [i32; 12] = [6, 7, 89, 91, 189, 262, 9001, 10058, 10107, 11600, 11602, 13435];
-/// A message is for one line of a log.
-const REASON_CHARS: usize = 400;
 
-/// What a failed write says about the write.
+/// What an error says about the write that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failed {
-    /// A document with this key is there.
+pub enum FailedWrite {
+    /// A document with this key exists.
     Duplicate,
-    /// The server did not get it, or could not take it now. Trying again is right.
+    /// The server did not get it, or could not take it now. A retry is right.
     NotNow,
     /// It may have been done. The same write again tells.
     Unknown,
@@ -29,33 +29,33 @@ pub enum Failed {
     Refused,
 }
 
-pub fn of_write(error: &Error) -> Failed {
+pub fn of_write(error: &Error) -> FailedWrite {
     if error.contains_label(TRANSIENT_TRANSACTION_ERROR) || error.contains_label(NO_WRITES_PERFORMED) {
-        return Failed::NotNow;
+        return FailedWrite::NotNow;
     }
     match error.kind.as_ref() {
-        _ if code(error) == Some(DUPLICATE_KEY) => Failed::Duplicate,
-        ErrorKind::ServerSelection { .. } | ErrorKind::DnsResolve { .. } => Failed::NotNow,
+        _ if code(error) == Some(DUPLICATE_KEY) => FailedWrite::Duplicate,
+        ErrorKind::ServerSelection { .. } | ErrorKind::DnsResolve { .. } => FailedWrite::NotNow,
         ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. } | ErrorKind::InvalidResponse { .. } => {
-            Failed::Unknown
+            FailedWrite::Unknown
         }
-        ErrorKind::Write(WriteFailure::WriteConcernError(_)) => Failed::Unknown,
-        _ if error.contains_label(RETRYABLE_WRITE_ERROR) => Failed::Unknown,
-        _ if code(error).is_some_and(|code| UNSETTLED_SERVER.contains(&code)) => Failed::Unknown,
-        _ => Failed::Refused,
+        ErrorKind::Write(WriteFailure::WriteConcernError(_)) => FailedWrite::Unknown,
+        _ if error.contains_label(RETRYABLE_WRITE_ERROR) => FailedWrite::Unknown,
+        _ if code(error).is_some_and(|code| UNSETTLED_SERVER.contains(&code)) => FailedWrite::Unknown,
+        _ => FailedWrite::Refused,
     }
 }
 
 /// Whether a read can be tried again.
 pub fn is_passing(error: &Error) -> bool {
-    matches!(of_write(error), Failed::NotNow | Failed::Unknown)
+    matches!(of_write(error), FailedWrite::NotNow | FailedWrite::Unknown)
 }
 
 pub fn is_namespace_exists(error: &Error) -> bool {
     code(error) == Some(NAMESPACE_EXISTS)
 }
 
-/// The place where the stream stood is gone from the server's memory.
+/// The stream's position is gone from the server's log.
 pub fn is_stream_lost(error: &Error) -> bool {
     matches!(code(error), Some(CHANGE_STREAM_FATAL | CHANGE_STREAM_HISTORY_LOST))
         || matches!(error.kind.as_ref(), ErrorKind::MissingResumeToken)
@@ -74,7 +74,7 @@ pub fn code(error: &Error) -> Option<i32> {
     }
 }
 
-/// In one line.
+/// The error on one line.
 pub fn reason(error: &Error) -> String {
     let text = error.kind.to_string().replace('\n', " ");
     match text.char_indices().nth(REASON_CHARS) {
@@ -83,16 +83,16 @@ pub fn reason(error: &Error) -> String {
     }
 }
 
-/// The error as people get it, with what to do.
+/// The error for people, with what to do.
 pub fn explain(error: &Error) -> StoreError {
     let (what, fix) = match error.kind.as_ref() {
         ErrorKind::Authentication { .. } => (
             "MongoDB does not accept the user name or the password",
-            "look at user, password and authSource in the connection string",
+            "check user, password and authSource in the connection string",
         ),
         _ if code(error) == Some(AUTHENTICATION_FAILED) => (
             "MongoDB does not accept the user name or the password",
-            "look at user, password and authSource in the connection string",
+            "check user, password and authSource in the connection string",
         ),
         _ if code(error) == Some(UNAUTHORIZED) => (
             "the MongoDB user lacks rights",
@@ -103,9 +103,9 @@ pub fn explain(error: &Error) -> StoreError {
         }
         _ if is_passing(error) => (
             "MongoDB cannot be reached",
-            "see that the servers run, that the addresses are right and that the set has a primary",
+            "check that the servers run, that the addresses are right and that the set has a primary",
         ),
-        _ => ("MongoDB refused a command", "the reason is the server's; its log says more"),
+        _ => ("MongoDB refused a command", "the server gave this reason; its log says more"),
     };
     StoreError::Server { what, reason: reason(error), fix }
 }
@@ -115,10 +115,10 @@ pub fn commit_failed(error: &Error, outcome: Outcome) -> CommitError {
     CommitError::Failed { reason: explain(error).to_string(), outcome }
 }
 
-/// A document that is not as this store writes it.
+/// A document that does not have the form that this store writes.
 pub fn unreadable(what: impl std::fmt::Display) -> StoreError {
     StoreError::Server {
-        what: "MongoDB holds a document that is not as the store writes it",
+        what: "MongoDB holds a document that the store did not write in this form",
         reason: what.to_string(),
         fix: "restore it from a backup, or delete it if it is not the hub's",
     }

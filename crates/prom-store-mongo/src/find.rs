@@ -1,25 +1,20 @@
-//! Finding an offset by time, by id, or by how much remains after it.
+//! Finding an offset by time, by id, or by how many bytes remain after it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use prom_store::{Find, LogName, ReadLimit, Record, StoreError};
 use prom_types::{EpochMs, EventId, Offset};
 
-use crate::codec::{Batch, BatchHead};
+use crate::codec::{BatchHead, StoredBatch};
 use crate::fault::{explain, unreadable};
-use crate::log::{LogState, ensure_loaded};
+use crate::limits::{CLOCK_DOUBT_MS, SEARCH_TIMEOUT};
+use crate::log::{LogHandle, ensure_loaded};
 use crate::queries;
 use crate::read::read;
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 use crate::trim::head_before;
 
-/// Around the time at which an id says it was made, it is looked for first.
-const CLOCK_DOUBT_MS: EpochMs = 15 * 60_000;
-/// Looking into every batch of a long log takes its time.
-const SEARCH: Duration = Duration::from_secs(600);
-
-pub async fn find(shared: &Arc<Shared>, name: &LogName, what: Find) -> Result<Option<Offset>, StoreError> {
+pub async fn find(shared: &Arc<MongoShared>, name: &LogName, what: Find) -> Result<Option<Offset>, StoreError> {
     shared.check_open()?;
     let log = shared.log(name);
     ensure_loaded(shared, &log).await?;
@@ -34,9 +29,9 @@ pub async fn find(shared: &Arc<Shared>, name: &LogName, what: Find) -> Result<Op
     }
 }
 
-/// The batch by an index, the event by looking into it.
+/// The index finds the batch; the event is found inside it.
 async fn stored_at(
-    shared: &Arc<Shared>,
+    shared: &Arc<MongoShared>,
     name: &LogName,
     start: Offset,
     stored_ts: EpochMs,
@@ -47,7 +42,11 @@ async fn stored_at(
     first_record(shared, name, head.base.max(start), |record| record.stored_ts() >= stored_ts).await
 }
 
-async fn batch_stored_at(shared: &Shared, name: &LogName, stored_ts: EpochMs) -> Result<Option<BatchHead>, StoreError> {
+async fn batch_stored_at(
+    shared: &MongoShared,
+    name: &LogName,
+    stored_ts: EpochMs,
+) -> Result<Option<BatchHead>, StoreError> {
     let found = shared
         .read(|| async {
             let query = queries::stored_at(name, stored_ts);
@@ -58,9 +57,9 @@ async fn batch_stored_at(shared: &Shared, name: &LogName, stored_ts: EpochMs) ->
     found.map(read).transpose().map_err(|_| unreadable(format!("a batch of {name}")))
 }
 
-/// The first event at or after `from` that is what is looked for.
+/// The first event at or after `from` that matches.
 async fn first_record(
-    shared: &Arc<Shared>,
+    shared: &Arc<MongoShared>,
     name: &LogName,
     mut from: Offset,
     is_it: impl Fn(&Record) -> bool,
@@ -77,8 +76,8 @@ async fn first_record(
     }
 }
 
-/// First where its own time says it is, then everywhere, the newest first.
-async fn with_id(shared: &Arc<Shared>, name: &LogName, id: EventId) -> Result<Option<Offset>, StoreError> {
+/// First around the time that the id itself carries, then everywhere, newest first.
+async fn with_id(shared: &Arc<MongoShared>, name: &LogName, id: EventId) -> Result<Option<Offset>, StoreError> {
     let bounds = shared.log(name).bounds();
     // The start may lie inside a batch.
     let first = head_before(shared, name, bounds.start + 1).await?.map_or(0, |head| head.base);
@@ -95,7 +94,7 @@ async fn with_id(shared: &Arc<Shared>, name: &LogName, id: EventId) -> Result<Op
 }
 
 async fn id_between(
-    shared: &Shared,
+    shared: &MongoShared,
     name: &LogName,
     id: EventId,
     from: Offset,
@@ -103,16 +102,16 @@ async fn id_between(
 ) -> Result<Option<Offset>, StoreError> {
     let query = queries::with_id(name, id, from, before);
     let find = shared.collections.batches.find_one(query.filter).sort(query.sort).projection(query.projection);
-    let found = Shared::within(SEARCH, async { find.await }).await.map_err(|error| explain(&error))?;
+    let found = MongoShared::within(SEARCH_TIMEOUT, async { find.await }).await.map_err(|error| explain(&error))?;
     let Some(document) = found else {
         return Ok(None);
     };
-    let ids = Batch::read_ids(&document).map_err(|_| unreadable(format!("a batch of {name}")))?;
-    Ok(ids.into_iter().rev().find(|(of, ..)| *of == id).map(|(_, offset, _)| offset))
+    let ids = StoredBatch::read_ids(&document).map_err(|_| unreadable(format!("a batch of {name}")))?;
+    Ok(ids.into_iter().rev().find(|(of, _)| *of == id).map(|(_, at)| at.offset))
 }
 
-/// Each batch knows how many bytes lie before it, so the place is found by halving.
-async fn remaining(shared: &Arc<Shared>, log: &LogState, most: u64) -> Result<Option<Offset>, StoreError> {
+/// Each batch knows how many bytes lie before it, so a binary search finds the offset.
+async fn remaining(shared: &Arc<MongoShared>, log: &LogHandle, most: u64) -> Result<Option<Offset>, StoreError> {
     let (bounds, total, is_compacted) = {
         let known = log.lock();
         (known.bounds, known.total, known.options.compacted)
@@ -120,7 +119,7 @@ async fn remaining(shared: &Arc<Shared>, log: &LogState, most: u64) -> Result<Op
     if is_compacted {
         return remaining_of_compacted(shared, log, most).await;
     }
-    // Everything whose end lies beyond this many bytes from the beginning may stay.
+    // Everything that ends beyond this many bytes from the start may stay.
     let cut = total.saturating_sub(most);
     let (mut low, mut high) = (bounds.start, bounds.next);
     while high - low > 1 {
@@ -142,9 +141,9 @@ async fn remaining(shared: &Arc<Shared>, log: &LogState, most: u64) -> Result<Op
     from_within(shared, &log.name, low, total, most).await
 }
 
-/// Goes on event by event from the batch at `from`.
+/// Continues event by event from the batch at `from`.
 async fn from_within(
-    shared: &Arc<Shared>,
+    shared: &Arc<MongoShared>,
     name: &LogName,
     from: Offset,
     total: u64,
@@ -171,14 +170,18 @@ async fn from_within(
     }
 }
 
-/// Also below the start, where reading does not go.
-async fn read_whole(shared: &Shared, name: &LogName, base: Offset) -> Result<Batch, StoreError> {
+/// Also below the start, which normal reading does not reach.
+async fn read_whole(shared: &MongoShared, name: &LogName, base: Offset) -> Result<StoredBatch, StoreError> {
     let fetched = crate::read::fetch(shared, name, base, 1).await?;
     fetched.into_iter().next().ok_or_else(|| unreadable(format!("{name} has no batch at {base}")))
 }
 
-/// Compaction took bytes out of the middle: counted from the end.
-async fn remaining_of_compacted(shared: &Arc<Shared>, log: &LogState, most: u64) -> Result<Option<Offset>, StoreError> {
+/// Compaction took bytes out of the middle, so they are counted from the end.
+async fn remaining_of_compacted(
+    shared: &Arc<MongoShared>,
+    log: &LogHandle,
+    most: u64,
+) -> Result<Option<Offset>, StoreError> {
     let bounds = log.bounds();
     let (mut before, mut sum, mut found) = (bounds.next, 0, None);
     while let Some(head) = head_before(shared, &log.name, before).await? {

@@ -1,9 +1,9 @@
-//! Following what others write: one change stream per store.
+//! Following the writes of other hubs: one change stream per store.
 //!
-//! It wakes readers and brings the batches along, so that dispatchers near the head ask the database nothing.
-//! Batches of this hub are not in it: it knows them. Documents of the collections that hubs tell each other of are
-//! handed to whoever listens. A stream that breaks goes on where it stopped; if that place is gone, the head of every
-//! log in use is read again before it goes on, and listeners are told to look at all documents.
+//! It wakes readers and carries the batches, so dispatchers near the head need no query. It leaves out this hub's own
+//! batches. Documents of the collections that hubs watch go to their listeners. A broken stream resumes where it
+//! stopped. If that position is gone, the head of every log in use is read again first, and listeners are told to read
+//! all documents.
 
 use std::sync::Arc;
 
@@ -16,26 +16,24 @@ use mongodb::options::FullDocumentType;
 use prom_store::{DocumentNews, LogName, LogOptions};
 use prom_types::TopicName;
 
-use crate::codec::{Batch, BatchHead};
+use crate::codec::{BatchHead, StoredBatch};
 use crate::commit::take_in_read;
 use crate::latest::fill_soon;
+use crate::limits::STREAM_AWAIT;
 use crate::log::reload;
-use crate::shared::{Backoff, Shared};
+use crate::shared::{MongoShared, RetryPause};
 use crate::{document, fault};
 
-/// The server answers an idle stream after so long; nothing else happens meanwhile.
-const AWAIT: std::time::Duration = std::time::Duration::from_secs(10);
+pub type ChangeFeed = ChangeStream<RawDocumentBuf>;
 
-pub type Stream = ChangeStream<RawDocumentBuf>;
-
-pub async fn open(shared: &Shared, after: Option<ResumeToken>) -> Result<Stream, Error> {
-    let watch = shared.collections.database.watch().pipeline(pipeline(shared)).max_await_time(AWAIT);
+pub async fn open(shared: &MongoShared, after: Option<ResumeToken>) -> Result<ChangeFeed, Error> {
+    let watch = shared.collections.database.watch().pipeline(pipeline(shared)).max_await_time(STREAM_AWAIT);
     let watch = watch.full_document(FullDocumentType::UpdateLookup).resume_after(after);
     Ok(watch.await?.with_type())
 }
 
-/// Batches of others, what changed about logs, and documents that were written.
-fn pipeline(shared: &Shared) -> Vec<Document> {
+/// Batches of other hubs, changes to logs, and documents that were written.
+fn pipeline(shared: &MongoShared) -> Vec<Document> {
     let batches = doc! {
         "ns.coll": shared.collections.batches.name(),
         "operationType": "insert",
@@ -57,9 +55,9 @@ fn pipeline(shared: &Shared) -> Vec<Document> {
 }
 
 /// Runs until the store closes.
-pub async fn run(shared: Arc<Shared>, mut stream: Stream) {
+pub async fn run(shared: Arc<MongoShared>, mut stream: ChangeFeed) {
     let mut closing = shared.closing.subscribe();
-    let mut pause = Backoff::default();
+    let mut pause = RetryPause::default();
     loop {
         let next = tokio::select! {
             next = stream.next() => next,
@@ -68,7 +66,7 @@ pub async fn run(shared: Arc<Shared>, mut stream: Stream) {
         let error = match next {
             Some(Ok(change)) => {
                 take_in(&shared, &change);
-                pause = Backoff::default();
+                pause = RetryPause::default();
                 continue;
             }
             Some(Err(error)) => Some(error),
@@ -79,7 +77,7 @@ pub async fn run(shared: Arc<Shared>, mut stream: Stream) {
             _ => None,
         };
         let said = error.as_ref().map_or_else(|| "it ended".to_owned(), fault::reason);
-        tracing::warn!(reason = %said, "the change stream broke; it is opened again");
+        tracing::warn!(reason = %said, "the change stream broke; reopening it");
         let reopening = reopen(&shared, token, &mut pause);
         stream = tokio::select! {
             stream = reopening => stream,
@@ -88,8 +86,8 @@ pub async fn run(shared: Arc<Shared>, mut stream: Stream) {
     }
 }
 
-/// Tries for as long as it takes.
-async fn reopen(shared: &Arc<Shared>, mut token: Option<ResumeToken>, pause: &mut Backoff) -> Stream {
+/// Retries until the stream is open or the store closes.
+async fn reopen(shared: &Arc<MongoShared>, mut token: Option<ResumeToken>, pause: &mut RetryPause) -> ChangeFeed {
     loop {
         pause.wait().await;
         match open(shared, token.clone()).await {
@@ -107,7 +105,7 @@ async fn reopen(shared: &Arc<Shared>, mut token: Option<ResumeToken>, pause: &mu
     }
 }
 
-async fn read_heads(shared: &Arc<Shared>) -> bool {
+async fn read_heads(shared: &Arc<MongoShared>) -> bool {
     for log in shared.known_logs() {
         if let Err(error) = reload(shared, &log).await {
             tracing::warn!(log = %log.name, %error, "the log's head cannot be read");
@@ -117,7 +115,7 @@ async fn read_heads(shared: &Arc<Shared>) -> bool {
     true
 }
 
-fn take_in(shared: &Arc<Shared>, change: &RawDocumentBuf) {
+fn take_in(shared: &Arc<MongoShared>, change: &RawDocumentBuf) {
     let Some((log, of_batches)) = log_of(shared, change) else {
         tell_of_document(shared, change);
         return;
@@ -137,21 +135,21 @@ fn take_in(shared: &Arc<Shared>, change: &RawDocumentBuf) {
         known.is_made = true;
         return;
     }
-    // Nobody here has looked at it yet: its end is enough.
+    // No task on this hub has used the log yet: its end is enough.
     if !log.is_loaded() {
         if let Ok(head) = BatchHead::read(document) {
             log.lock().observe(&head, &[]);
         }
         return;
     }
-    match Batch::read(document) {
+    match StoredBatch::read(document) {
         Ok(batch) => take_in_read(shared, &log, batch),
-        Err(_) => tracing::error!(log = %log.name, "a batch in the change stream is not as the store writes it"),
+        Err(_) => tracing::error!(log = %log.name, "cannot read a batch from the change stream"),
     }
     fill_soon(shared, &log);
 }
 
-fn tell_of_document(shared: &Shared, change: &RawDocumentBuf) {
+fn tell_of_document(shared: &MongoShared, change: &RawDocumentBuf) {
     let named = || {
         let collection = change.get_document("ns").ok()?.get_str("coll").ok()?;
         Some((collection, change.get_document("documentKey").ok()?.get_str("_id").ok()?))
@@ -161,18 +159,18 @@ fn tell_of_document(shared: &Shared, change: &RawDocumentBuf) {
     };
     let told = shared.options.told_documents.iter();
     for collection in told.filter(|collection| shared.collections.documents_name(collection) == name) {
-        // There is none where it was deleted, now or since.
+        // There is no value if the document was deleted, now or since.
         let written = change.get_document("fullDocument").ok();
         match written.map(|written| document::read(collection, written)).transpose() {
             Ok(Some(document)) => shared.listeners.tell(collection, DocumentNews::Written(document)),
             Ok(None) => shared.listeners.tell(collection, DocumentNews::Deleted(key.to_owned())),
-            Err(error) => tracing::error!(%error, "a document in the change stream is left out"),
+            Err(error) => tracing::error!(%error, "skipped a document from the change stream"),
         }
     }
 }
 
-/// Which log it is about, and whether it is one of its batches.
-fn log_of(shared: &Shared, change: &RawDocumentBuf) -> Option<(LogName, bool)> {
+/// The log it is about, and whether it is one of its batches.
+fn log_of(shared: &MongoShared, change: &RawDocumentBuf) -> Option<(LogName, bool)> {
     let collection = change.get_document("ns").ok()?.get_str("coll").ok()?;
     let key = change.get_document("documentKey").ok()?.get_document("_id").ok()?;
     let topic = TopicName::parse(key.get_str("topic").ok()?).ok()?;
@@ -186,11 +184,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn after_a_stream_whose_place_is_gone_listeners_look_at_everything() {
+    async fn after_a_stream_loses_its_position_listeners_read_everything() {
         let url = prom_testkit::mongo::shared().await.unwrap().fresh_url();
         let shared = Arc::new(crate::open::open(&url, crate::MongoOptions::default()).await.unwrap());
         let mut watch = shared.listeners.watch("topics");
-        drop(reopen(&shared, None, &mut Backoff::default()).await);
+        drop(reopen(&shared, None, &mut RetryPause::default()).await);
         assert_eq!(watch.next().await.unwrap(), DocumentNews::Any);
     }
 }

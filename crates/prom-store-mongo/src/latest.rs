@@ -4,27 +4,23 @@
 //!   { _id: { topic, partition, key }, offset, tombstone, event }
 //! ```
 //!
-//! Filled behind the appends: `latest_upto` of the log says how far. A look-up takes what is filled and lays the
-//! rest of the log over it, so that it is never behind.
+//! Filled after the appends: the log's `latest_upto` says how far. A lookup combines the filled part with the rest of
+//! the log, so it is never behind.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
-use prom_store::{LogName, ReadLimit, Record, StoreError};
+use prom_store::{LogName, Record, StoreError};
 use prom_types::Offset;
 
-use crate::codec::{Batch, event_document};
+use crate::codec::{StoredBatch, event_document};
 use crate::fault::unreadable;
-use crate::log::{LogState, ensure_loaded};
+use crate::limits::{LATEST_FILL, LATEST_STATEMENTS};
+use crate::log::{LogHandle, ensure_loaded};
 use crate::queries;
 use crate::read::read;
-use crate::shared::{Shared, all};
-
-/// Statements in one command.
-const STATEMENTS: usize = 500;
-/// One pass of filling reads so much; a look-up meanwhile lays that much over at most.
-const FILL: ReadLimit = ReadLimit { events: 2000, bytes: 4 << 20 };
+use crate::shared::{MongoShared, all};
 
 /// The latest event of a key, as it is stored.
 pub struct Latest {
@@ -34,7 +30,7 @@ pub struct Latest {
 }
 
 pub async fn latest_by_key(
-    shared: &Arc<Shared>,
+    shared: &Arc<MongoShared>,
     name: &LogName,
     keys: &[&str],
 ) -> Result<Vec<Option<Record>>, StoreError> {
@@ -58,10 +54,14 @@ pub async fn latest_by_key(
     Ok(keys.iter().map(pick).collect())
 }
 
-/// What `latest` says about these keys.
-pub async fn filled(shared: &Shared, name: &LogName, keys: &[&str]) -> Result<HashMap<String, Latest>, StoreError> {
+/// The entries of `latest` for these keys.
+pub async fn filled(
+    shared: &MongoShared,
+    name: &LogName,
+    keys: &[&str],
+) -> Result<HashMap<String, Latest>, StoreError> {
     let mut found = HashMap::new();
-    for keys in keys.chunks(STATEMENTS) {
+    for keys in keys.chunks(LATEST_STATEMENTS) {
         let documents = shared
             .read(async || all(shared.collections.latest.find(queries::latest(name, keys).filter).await?).await)
             .await?;
@@ -78,12 +78,12 @@ fn read_latest(document: &RawDocument) -> Option<(String, Latest)> {
     let key = document.get_document("_id").ok()?.get_str("key").ok()?.to_owned();
     let offset = document.get_i64("offset").ok()? as Offset;
     let event = document.get_document("event").ok()?;
-    let record = Batch::read_single(event)?;
+    let record = StoredBatch::read_single(event)?;
     Some((key, Latest { offset, is_tombstone: record.is_tombstone(), record }))
 }
 
 async fn lay_over(
-    shared: &Arc<Shared>,
+    shared: &Arc<MongoShared>,
     name: &LogName,
     upto: Offset,
     found: &mut HashMap<String, Latest>,
@@ -91,7 +91,7 @@ async fn lay_over(
 ) -> Result<(), StoreError> {
     let mut from = upto;
     loop {
-        let batch = read(shared, name, from, FILL).await?;
+        let batch = read(shared, name, from, LATEST_FILL).await?;
         for record in batch.records {
             let Some(key) = record.key().filter(|key| keys.contains(key)) else { continue };
             let latest =
@@ -106,7 +106,7 @@ async fn lay_over(
 }
 
 /// Fills in the background, one task per log at a time.
-pub fn fill_soon(shared: &Arc<Shared>, log: &Arc<LogState>) {
+pub fn fill_soon(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) {
     {
         let mut known = log.lock();
         if !known.options.compacted || known.filling_latest || known.latest_upto >= known.bounds.next {
@@ -121,14 +121,14 @@ pub fn fill_soon(shared: &Arc<Shared>, log: &Arc<LogState>) {
         match filled {
             Ok(()) => {}
             Err(StoreError::Closed) => {}
-            // Look-ups go on by laying the rest over; the next append tries again.
+            // Lookups still combine it with the rest of the log; the next append tries again.
             Err(error) => tracing::warn!(log = %log.name, %error, "the latest events could not be filled in"),
         }
     });
 }
 
 /// Brings `latest` up to the head.
-pub async fn fill(shared: &Arc<Shared>, log: &Arc<LogState>) -> Result<(), StoreError> {
+pub async fn fill(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) -> Result<(), StoreError> {
     loop {
         let (from, next) = {
             let known = log.lock();
@@ -137,7 +137,7 @@ pub async fn fill(shared: &Arc<Shared>, log: &Arc<LogState>) -> Result<(), Store
         if from >= next || shared.is_closed() {
             return Ok(());
         }
-        let batch = read(shared, &log.name, from, FILL).await?;
+        let batch = read(shared, &log.name, from, LATEST_FILL).await?;
         put(shared, &log.name, &batch.records).await?;
         let upto = doc! { "$max": { "latest_upto": batch.next as i64 } };
         shared
@@ -148,8 +148,8 @@ pub async fn fill(shared: &Arc<Shared>, log: &Arc<LogState>) -> Result<(), Store
     }
 }
 
-/// Only newer events win, so that filling twice, and by two hubs, changes nothing.
-async fn put(shared: &Shared, name: &LogName, records: &[Record]) -> Result<(), StoreError> {
+/// Only newer events win, so filling twice, even from two hubs, changes nothing.
+async fn put(shared: &MongoShared, name: &LogName, records: &[Record]) -> Result<(), StoreError> {
     let mut newest: HashMap<&str, &Record> = HashMap::new();
     for record in records {
         if let Some(key) = record.key() {
@@ -157,7 +157,7 @@ async fn put(shared: &Shared, name: &LogName, records: &[Record]) -> Result<(), 
         }
     }
     let statements: Vec<Bson> = newest.into_iter().map(|(key, record)| statement(name, key, record)).collect();
-    for statements in statements.chunks(STATEMENTS) {
+    for statements in statements.chunks(LATEST_STATEMENTS) {
         shared
             .read(|| async {
                 let command = doc! {
@@ -173,7 +173,7 @@ async fn put(shared: &Shared, name: &LogName, records: &[Record]) -> Result<(), 
     Ok(())
 }
 
-/// Replaces an older entry, makes one where there is none, leaves a newer one alone.
+/// Replaces an older entry, creates a missing one, leaves a newer one alone.
 fn statement(name: &LogName, key: &str, record: &Record) -> Bson {
     let event = RawDocumentBuf::from_bytes(event_document(record)).ok();
     let event = event.and_then(|event| Document::try_from(&event).ok()).unwrap_or_default();
@@ -189,8 +189,8 @@ fn statement(name: &LogName, key: &str, record: &Record) -> Bson {
     doc! { "q": { "_id": queries::latest_key(name, key) }, "u": update, "upsert": true }.into()
 }
 
-/// Forgets a key of which nothing is left.
-pub async fn forget(shared: &Shared, name: &LogName, key: &str, offset: Offset) -> Result<(), StoreError> {
+/// Forgets a key that has no event left.
+pub async fn forget(shared: &MongoShared, name: &LogName, key: &str, offset: Offset) -> Result<(), StoreError> {
     let filter = || doc! { "_id": queries::latest_key(name, key), "offset": offset as i64 };
     shared.read(|| async { shared.collections.latest.delete_one(filter()).await }).await?;
     Ok(())

@@ -6,20 +6,25 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 use mongodb::options::ReturnDocument;
 use prom_store::{Lease, StoreError};
 
-use crate::fault::{self, Failed};
+use crate::fault::{self, FailedWrite};
 use crate::options::LeaseClock;
 use crate::queries;
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 
-pub async fn acquire(shared: &Shared, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+pub async fn acquire(
+    shared: &MongoShared,
+    name: &str,
+    holder: &str,
+    ttl: Duration,
+) -> Result<Option<Lease>, StoreError> {
     shared.check_open()?;
     let update = take_or_extend(shared, holder, ttl);
     let found = shared
         .read(|| async {
             let take = shared.collections.leases.find_one_and_update(doc! { "_id": name }, update.clone());
             match take.upsert(true).return_document(ReturnDocument::After).await {
-                // Two made it at once: the second looks at what the first made.
-                Err(error) if fault::of_write(&error) == Failed::Duplicate => Err(fault::timed_out()),
+                // Two hubs created it at once: the second reads what the first wrote.
+                Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => Err(fault::timed_out()),
                 found => found,
             }
         })
@@ -30,7 +35,7 @@ pub async fn acquire(shared: &Shared, name: &str, holder: &str, ttl: Duration) -
     Ok(is_ours.then(|| Lease { name: name.to_owned(), holder: holder.to_owned(), fence }))
 }
 
-fn take_or_extend(shared: &Shared, holder: &str, ttl: Duration) -> Vec<Document> {
+fn take_or_extend(shared: &MongoShared, holder: &str, ttl: Duration) -> Vec<Document> {
     let ttl_ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX / 2);
     let now = now(shared);
     let until = doc! { "$add": [now.clone(), ttl_ms] };
@@ -44,7 +49,7 @@ fn take_or_extend(shared: &Shared, holder: &str, ttl: Duration) -> Vec<Document>
     } }]
 }
 
-fn now(shared: &Shared) -> Bson {
+fn now(shared: &MongoShared) -> Bson {
     match shared.options.lease_clock {
         LeaseClock::Server => "$$NOW".into(),
         LeaseClock::Given => {
@@ -54,8 +59,8 @@ fn now(shared: &Shared) -> Bson {
     }
 }
 
-/// By its name, which is the key; the server's clock says whether it still holds.
-pub async fn held(shared: &Shared, name: &str) -> Result<Option<Lease>, StoreError> {
+/// Looks the lease up by its name, which is the key. The server's clock decides whether it still holds.
+pub async fn held(shared: &MongoShared, name: &str) -> Result<Option<Lease>, StoreError> {
     shared.check_open()?;
     let held = || queries::held_lease(name, now(shared)).filter;
     let found = shared.read(|| async { shared.collections.leases.find_one(held()).await }).await?;
@@ -66,7 +71,7 @@ pub async fn held(shared: &Shared, name: &str) -> Result<Option<Lease>, StoreErr
     }))
 }
 
-pub async fn release(shared: &Shared, lease: &Lease) -> Result<(), StoreError> {
+pub async fn release(shared: &MongoShared, lease: &Lease) -> Result<(), StoreError> {
     shared.check_open()?;
     let filter = || doc! { "_id": &lease.name, "holder": &lease.holder, "fence": lease.fence as i64 };
     let over = || doc! { "$set": { "until": DateTime::from_millis(i64::MIN / 2) } };

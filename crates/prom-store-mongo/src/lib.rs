@@ -1,4 +1,4 @@
-//! The store on a MongoDB replica set: the same promises as the embedded one, kept for many hubs at once.
+//! The store on a MongoDB replica set: the promises of the embedded store, for many hubs at once.
 //!
 //! ```text
 //!   commit ─▶ lane of the log ─▶ one insert of one batch, journaled by a majority ─▶ answer, readers woken
@@ -6,12 +6,12 @@
 //!              other hubs ◀── change stream
 //! ```
 //!
-//! A batch is one document whose key orders all batches of all logs; an append is one insert behind the last
-//! batch. Two hubs that append at once want the same key: one gets it, the other reads what was written and goes
-//! behind it. So offsets have no gaps, and whoever appends has seen everything before.
+//! A batch is one document whose key orders all batches of all logs. An append is one insert after the last batch.
+//! Two hubs that append at the same time want the same key: one gets it, the other reads what was written and goes
+//! after it. So offsets have no gaps, and every writer has seen everything before its batch.
 //!
-//! Read `commit/` for the way in, `read` for the way out, `follow` for what other hubs do, `queries` for
-//! everything that is asked of the database.
+//! Read `commit/` for writing, `read` for reading, `follow` for what other hubs do, `queries` for every query to the
+//! database, `limits` and `options` for sizes and times.
 
 mod boot_clock;
 mod codec;
@@ -25,6 +25,7 @@ mod find;
 mod follow;
 mod latest;
 mod lease;
+mod limits;
 mod log;
 mod merge;
 mod names;
@@ -38,6 +39,6 @@ mod store;
 mod sweep;
 mod trim;
 
-pub use compact::ACTIVE_BATCHES;
-pub use options::{LeaseClock, MongoOptions, Sizes, Times};
+pub use limits::ACTIVE_BATCHES;
+pub use options::{LeaseClock, MongoOptions, MongoSizes, MongoTimes};
 pub use store::MongoStore;

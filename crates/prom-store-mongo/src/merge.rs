@@ -1,5 +1,4 @@
-//! Merging small batches that are old enough: few large documents cost less to keep and to read than many
-//! small ones.
+//! Merging small old batches: a few large documents cost less to keep and to read than many small ones.
 
 use mongodb::bson::{Bson, doc};
 use mongodb::error::Error;
@@ -7,31 +6,29 @@ use mongodb::options::ReadConcern;
 use prom_store::{LogName, StoreError};
 use prom_types::Offset;
 
-use crate::codec::{Batch, BatchHead, BatchPlan};
+use crate::codec::{BatchHead, BatchPlan, StoredBatch};
 use crate::fault::{explain, unreadable};
+use crate::limits::MERGE_PAGES;
 use crate::queries;
 use crate::read::fetch;
 use crate::remove::{Ages, heads_from};
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 
-/// So many times batches of one log are looked at in one round: the rest comes with the next one.
-const PAGES: usize = 50;
-
-/// Merges what lies between `from` and the first batch that is too young. Says how far it came.
+/// Merges the batches between `from` and the first one that is too young. Returns how far it came.
 pub async fn merge(
-    shared: &Shared,
+    shared: &MongoShared,
     name: &LogName,
     from: Offset,
     start: Offset,
     ages: Ages,
 ) -> Result<Offset, StoreError> {
     let mut upto = from;
-    for _ in 0..PAGES {
+    for _ in 0..MERGE_PAGES {
         let heads = heads_from(shared, name, upto).await?;
         let mut old = heads.as_slice();
         old = &old[..old.iter().take_while(|head| ages.is_old(head)).count()];
         let begin = upto;
-        // Nothing more fits, or so much is there that waiting for more would not help.
+        // Either nothing more fits, or the run is so large that waiting for more would not help.
         while let run = run(shared, old)
             && let Some(last) = run.last()
             && (run.len() < old.len() || is_full(shared, run))
@@ -50,7 +47,7 @@ pub async fn merge(
 }
 
 /// The batches at the beginning that fit into one.
-fn run<'a>(shared: &Shared, heads: &'a [BatchHead]) -> &'a [BatchHead] {
+fn run<'a>(shared: &MongoShared, heads: &'a [BatchHead]) -> &'a [BatchHead] {
     let sizes = &shared.options.sizes;
     let (mut events, mut bytes) = (0, 0);
     let fits = |head: &&BatchHead| {
@@ -62,15 +59,15 @@ fn run<'a>(shared: &Shared, heads: &'a [BatchHead]) -> &'a [BatchHead] {
     &heads[..length]
 }
 
-fn is_full(shared: &Shared, run: &[BatchHead]) -> bool {
+fn is_full(shared: &MongoShared, run: &[BatchHead]) -> bool {
     let sizes = &shared.options.sizes;
     let events: u64 = run.iter().map(|head| head.count).sum();
     let bytes: u64 = run.iter().map(|head| head.bytes).sum();
     events * 2 >= sizes.batch_events as u64 || bytes * 2 >= sizes.batch_bytes as u64
 }
 
-/// One batch in place of several, in one transaction: readers see the one or the others.
-async fn merge_run(shared: &Shared, name: &LogName, run: &[BatchHead], start: Offset) -> Result<(), StoreError> {
+/// Replaces several batches by one, in one transaction: readers see either the old ones or the new one.
+async fn merge_run(shared: &MongoShared, name: &LogName, run: &[BatchHead], start: Offset) -> Result<(), StoreError> {
     let (Some(first), Some(last)) = (run.first(), run.last()) else {
         return Ok(());
     };
@@ -103,15 +100,21 @@ async fn merge_run(shared: &Shared, name: &LogName, run: &[BatchHead], start: Of
         let deleted = batches.delete_many(doc! { "_id": { "$in": gone } }).session(&mut session).await?;
         let filter = queries::own_batch(name, first.base, first.by, first.attempt);
         let replaced = batches.replace_one(filter, &document).session(&mut session).await?;
-        match deleted.deleted_count as usize == run.len() - 1 && replaced.matched_count == 1 {
-            true => session.commit_transaction().await,
-            false => session.abort_transaction().await,
+        if deleted.deleted_count as usize == run.len() - 1 && replaced.matched_count == 1 {
+            session.commit_transaction().await
+        } else {
+            session.abort_transaction().await
         }
     };
     shared.call(merged).await.map_err(|error: Error| explain(&error))
 }
 
-async fn fetch_run(shared: &Shared, name: &LogName, from: Offset, to: Offset) -> Result<Vec<Batch>, StoreError> {
+async fn fetch_run(
+    shared: &MongoShared,
+    name: &LogName,
+    from: Offset,
+    to: Offset,
+) -> Result<Vec<StoredBatch>, StoreError> {
     let mut batches = Vec::new();
     let mut at = from;
     while at < to {

@@ -10,10 +10,10 @@ pub const LATEST: &str = "latest";
 pub const CURSORS: &str = "cursors";
 pub const LEASES: &str = "leases";
 
-/// Names that documents cannot have for themselves.
+/// Names that collections of documents cannot have.
 const OWN: [&str; 6] = [BATCHES, EVENTS, LOGS, LATEST, CURSORS, LEASES];
 
-/// Handles to what the store keeps.
+/// Handles to the store's collections.
 #[derive(Clone)]
 pub struct Collections {
     pub database: Database,
@@ -43,7 +43,7 @@ impl Collections {
         format!("{}{own}", self.prefix)
     }
 
-    /// Where the documents of a named collection are.
+    /// The collection that holds the documents of a named collection.
     pub fn documents(&self, collection: &str) -> Collection<RawDocumentBuf> {
         self.database.collection(&self.documents_name(collection))
     }
@@ -53,15 +53,12 @@ impl Collections {
     }
 }
 
-/// A name that the server takes and that clashes with none of ours.
+/// A name that the server accepts and that clashes with none of ours.
 fn document_collection(collection: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut name = String::new();
     for c in collection.chars() {
-        match is_plain(c) {
-            true => name.push(c),
-            false => name.push_str(&format!("%{:x}", u32::from(c))),
-        }
+        if is_plain(c) { name.push(c) } else { name.push_str(&format!("%{:x}", u32::from(c))) }
     }
     let is_taken = OWN.contains(&name.as_str()) || name.starts_with("system.") || name.starts_with('.');
     if is_taken || name.is_empty() {
@@ -75,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collection_of_documents_never_meets_one_of_the_store() {
+    fn a_collection_of_documents_never_clashes_with_one_of_the_store() {
         let cases = [
             ("groups", "groups"),
             ("cursors", "documents_cursors"),

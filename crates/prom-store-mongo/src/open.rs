@@ -1,4 +1,4 @@
-//! Opening: the servers are reached and are what is needed, collections and indexes are there.
+//! Opening: reaches the servers, checks that they are suitable, creates missing collections and indexes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,24 +13,22 @@ use mongodb::{Client, IndexModel, ServerType};
 use prom_store::StoreError;
 use tokio::time::Instant;
 
-use crate::cursor::FENCED_AFTER_DELETION;
 use crate::fault::{self, explain};
+use crate::limits::{FENCED_AFTER_DELETION, SELECTION_TIMEOUT};
 use crate::names::{BATCHES, CURSORS, Collections, EVENTS, LATEST, LEASES, LOGS};
 use crate::options::MongoOptions;
-use crate::shared::{Backoff, Shared, Topology};
+use crate::shared::{MongoShared, RetryPause, Topology};
 
-/// Where the connection string names no database.
+/// Used if the connection string names no database.
 const DATABASE: &str = "prom";
 /// MongoDB 6.0.
 const OLDEST_WIRE_VERSION: i32 = 17;
-/// A primary is found within this, or the call is tried again.
-const SELECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub const EXACT_INDEX: &str = "exact_ids";
 pub const TIME_INDEX: &str = "by_time";
 
 /// Connects and sets up.
-pub async fn open(url: &str, options: MongoOptions) -> Result<Shared, StoreError> {
+pub async fn open(url: &str, options: MongoOptions) -> Result<MongoShared, StoreError> {
     let topology = Arc::new(Topology::default());
     let mut client = ClientOptions::parse(url).await.map_err(|error| explain(&error))?;
     configure(&mut client, topology.clone());
@@ -40,10 +38,10 @@ pub async fn open(url: &str, options: MongoOptions) -> Result<Shared, StoreError
     let hello = reach(&collections, options.open_timeout).await?;
     check_server(&collections, &hello).await?;
     set_up(&collections).await.map_err(|error| explain(&error))?;
-    Ok(Shared::new(client, collections, options, topology))
+    Ok(MongoShared::new(client, collections, options, topology))
 }
 
-/// What the store promises is not left to the connection string.
+/// The store's promises do not depend on the connection string.
 fn configure(options: &mut ClientOptions, topology: Arc<Topology>) {
     let mut write_concern = WriteConcern::default();
     write_concern.w = Some(Acknowledgment::Majority);
@@ -60,19 +58,19 @@ fn configure(options: &mut ClientOptions, topology: Arc<Topology>) {
             let takes_writes =
                 |kind| matches!(kind, ServerType::RsPrimary | ServerType::Mongos | ServerType::LoadBalancer);
             let is_fine = changed.new_description.servers().values().any(|server| takes_writes(server.server_type()));
-            let trouble = (!is_fine).then(|| "MongoDB has no primary that can be reached".to_owned());
+            let trouble = (!is_fine).then(|| "MongoDB has no reachable primary".to_owned());
             topology.set(trouble);
         }
     });
     options.sdam_event_handler = Some(handler);
 }
 
-/// Asks until a server answers or time is up. What trying again does not change is said at once.
+/// Retries until a server answers or time is up. An error that a retry cannot cure is returned at once.
 async fn reach(collections: &Collections, timeout: Duration) -> Result<Document, StoreError> {
     let deadline = Instant::now() + timeout;
-    let mut pause = Backoff::default();
+    let mut pause = RetryPause::default();
     loop {
-        // A server that stands alone is nobody's primary: any that answers will do to learn that.
+        // A standalone server is not a primary, so any server may answer the question what it is.
         let nearest = SelectionCriteria::ReadPreference(ReadPreference::Nearest { options: None });
         let hello = collections.database.run_command(doc! { "hello": 1 }).selection_criteria(nearest);
         let asked = tokio::time::timeout_at(deadline.max(Instant::now() + SELECTION_TIMEOUT), async { hello.await });
@@ -100,17 +98,17 @@ async fn check_server(collections: &Collections, hello: &Document) -> Result<(),
         });
     }
     let is_set = hello.contains_key("setName") || hello.get_str("msg").is_ok_and(|kind| kind == "isdbgrid");
-    match is_set {
-        true => Ok(()),
-        false => Err(StoreError::Server {
-            what: "this MongoDB server stands alone",
-            reason: "it belongs to no replica set, which change streams and transactions need".to_owned(),
-            fix: "start it with --replSet and run rs.initiate() once; a set of one member will do",
-        }),
+    if is_set {
+        return Ok(());
     }
+    Err(StoreError::Server {
+        what: "this MongoDB server is standalone",
+        reason: "it belongs to no replica set; change streams and transactions need one".to_owned(),
+        fix: "start it with --replSet and run rs.initiate() once; a set of one member is enough",
+    })
 }
 
-/// Makes what is missing. Two hubs that start at once do not disturb each other.
+/// Creates what is missing. Two hubs that start at once do not disturb each other.
 async fn set_up(collections: &Collections) -> Result<(), Error> {
     let there = collections.database.list_collection_names().await?;
     for own in [BATCHES, LOGS, LATEST, CURSORS, LEASES] {
@@ -156,8 +154,8 @@ fn batch_indexes() -> [IndexModel; 2] {
     ]
 }
 
-/// One document per event, with the names of the event. Questions about topic, partition and `last_ts` reach the
-/// index: the time of the last event of the batch that an event is in.
+/// A view with one document per event, with the event's own field names. Queries by topic, partition and `last_ts` (the
+/// time of the last event in the batch) use the index.
 fn view_pipeline() -> Vec<Document> {
     let or = |own: &str, usual: Bson| doc! { "$ifNull": [own, usual] };
     let by_place = doc! { "$add": ["$_id.base", "$index"] };

@@ -1,4 +1,4 @@
-//! Settings of the store, every size and time with its reason.
+//! Settings of the store. Every size and time has its reason.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,58 +8,58 @@ use prom_store::{Clock, SystemClock};
 /// How a [`crate::MongoStore`] is opened. The defaults are for production.
 #[derive(Clone)]
 pub struct MongoOptions {
-    /// Comes before the names of all collections.
+    /// Prefix of all collection names.
     pub prefix: String,
-    /// Collections of documents that others are told of when they are written. Each comes with the one
-    /// change stream, so they are few and seldom written.
+    /// Collections of documents whose writes other hubs hear of. They all share the one change stream, so they are few and
+    /// rarely written.
     pub told_documents: Vec<String>,
     pub clock: Arc<dyn Clock>,
     pub lease_clock: LeaseClock,
-    /// For how long opening tries to reach a server that does not answer.
+    /// How long opening tries to reach a server that does not answer.
     pub open_timeout: Duration,
-    pub sizes: Sizes,
-    pub times: Times,
+    pub sizes: MongoSizes,
+    pub times: MongoTimes,
 }
 
-/// Whose clock leases go by.
+/// The clock that leases use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LeaseClock {
-    /// The server's: the only one that all hubs share.
+    /// The server's: the only clock that all hubs share.
     #[default]
     Server,
-    /// The monotonic one of `clock`, for tests that move it by hand.
+    /// The monotonic time of `clock`, for tests that move it by hand.
     Given,
 }
 
 /// Sizes in bytes unless the name says otherwise.
 #[derive(Debug, Clone, Copy)]
-pub struct Sizes {
-    /// Events in one batch. Larger ones make nothing faster, and a reader fetches a batch whole.
+pub struct MongoSizes {
+    /// Events in one batch. Larger batches are not faster, and a reader fetches a batch whole.
     pub batch_events: usize,
-    /// Bytes of records in one batch; as BSON, with raw text beside it, it stays below the server's 16 MB.
+    /// Bytes of records in one batch. As BSON, including raw text, they stay below the server's 16 MB.
     pub batch_bytes: usize,
-    /// Commits that wait, all logs together, beyond which new ones are refused.
+    /// Waiting commits of all logs together, beyond which new ones are refused.
     pub waiting_bytes: usize,
-    /// Batches kept in memory for readers near the end and for the rest of a batch that was read in part.
+    /// Batches kept in memory for readers near the end and for the rest of a partly read batch.
     pub cache: usize,
     /// Batches fetched by one read.
     pub read_batches: i64,
 }
 
-/// The first two are one promise: see `docs/decisions/0011-mongodb-batches.md`. They are for tests to shorten,
-/// never for configuration.
+/// The first two form one promise: see `docs/decisions/0011-mongodb-batches.md`. Tests may shorten them; they are not
+/// configurable.
 #[derive(Debug, Clone, Copy)]
-pub struct Times {
+pub struct MongoTimes {
     /// Nothing younger than this is physically deleted or merged.
     pub keep_physically: Duration,
-    /// An append counts only if the head it went by was younger than this when its answer came. At most half of
+    /// An append counts only if its view of the head was younger than this when the answer came. At most half of
     /// `keep_physically`.
     pub head_age: Duration,
-    /// One call to the server; then the connection counts as broken.
+    /// One call to the server. After this the connection counts as broken.
     pub call: Duration,
-    /// For how long a commit is tried before it is answered with a failure.
+    /// How long a commit is retried before it is answered with a failure.
     pub commit: Duration,
-    /// Between two rounds of removing and merging old batches.
+    /// Time between two rounds of removing and merging old batches.
     pub sweep: Duration,
 }
 
@@ -71,19 +71,19 @@ impl Default for MongoOptions {
             clock: Arc::new(SystemClock::new()),
             lease_clock: LeaseClock::default(),
             open_timeout: Duration::from_secs(30),
-            sizes: Sizes::default(),
-            times: Times::default(),
+            sizes: MongoSizes::default(),
+            times: MongoTimes::default(),
         }
     }
 }
 
-impl Default for Sizes {
+impl Default for MongoSizes {
     fn default() -> Self {
         Self { batch_events: 1000, batch_bytes: 4 << 20, waiting_bytes: 64 << 20, cache: 64 << 20, read_batches: 16 }
     }
 }
 
-impl Default for Times {
+impl Default for MongoTimes {
     fn default() -> Self {
         Self {
             keep_physically: Duration::from_secs(3600),

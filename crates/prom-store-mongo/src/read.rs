@@ -1,7 +1,7 @@
-//! Reading a log: from memory where it is there, else whole batches from the database.
+//! Reading a log: from memory if possible, otherwise whole batches from the database.
 //!
-//! Batches form a chain: each begins where the one before it ends. A gap means that a merge changed the chain
-//! between two answers of the server; it is read again, never skipped.
+//! Batches form a chain: each begins where the one before it ends. A gap means that a merge changed the chain between
+//! two answers of the server. It is read again, never skipped.
 
 use std::sync::Arc;
 
@@ -9,18 +9,16 @@ use mongodb::bson::RawDocumentBuf;
 use prom_store::{LogName, ReadBatch, ReadLimit, StoreError};
 use prom_types::Offset;
 
-use crate::codec::Batch;
+use crate::codec::StoredBatch;
 use crate::commit::take_in_read;
 use crate::fault::unreadable;
-use crate::log::{CachedBatch, LogState, ensure_loaded, reload};
-use crate::queries::{self, Query};
-use crate::shared::{Backoff, Shared};
-
-/// A chain that does not close after so many looks is damage.
-const LOOKS: usize = 12;
+use crate::limits::CHAIN_READS;
+use crate::log::{CachedBatch, LogHandle, ensure_loaded, reload};
+use crate::queries::{self, IndexedQuery};
+use crate::shared::{MongoShared, RetryPause};
 
 pub async fn read(
-    shared: &Arc<Shared>,
+    shared: &Arc<MongoShared>,
     name: &LogName,
     from: Offset,
     limit: ReadLimit,
@@ -28,8 +26,8 @@ pub async fn read(
     shared.check_open()?;
     let log = shared.log(name);
     ensure_loaded(shared, &log).await?;
-    let mut pause = Backoff::default();
-    for _ in 0..LOOKS {
+    let mut pause = RetryPause::default();
+    for _ in 0..CHAIN_READS {
         let bounds = log.bounds();
         let from = from.max(bounds.start);
         if from >= bounds.next {
@@ -47,8 +45,8 @@ pub async fn read(
     Err(unreadable(format!("{name} has no batch with offset {from}, and ends only at {}", log.bounds().next)))
 }
 
-/// What memory holds from `from` on without a gap.
-fn gather(shared: &Shared, log: &LogState, from: Offset, limit: ReadLimit) -> ReadBatch {
+/// The records in memory from `from` on, up to the first gap.
+fn gather(shared: &MongoShared, log: &LogHandle, from: Offset, limit: ReadLimit) -> ReadBatch {
     let bounds = log.bounds();
     let mut found = ReadBatch { next: from, bounds, ..ReadBatch::default() };
     let mut bytes = 0;
@@ -65,13 +63,13 @@ fn gather(shared: &Shared, log: &LogState, from: Offset, limit: ReadLimit) -> Re
         }
         found.next = batch.next;
     }
-    // Seen in the meantime: the bounds are those of what is returned.
+    // More may have arrived meanwhile: the bounds match what is returned.
     found.bounds.next = found.bounds.next.max(found.next);
     found
 }
 
-/// Brings the batch that holds `from`, and some after it, into memory. `false`: the chain has to be looked at again.
-async fn load_from(shared: &Shared, log: &LogState, from: Offset) -> Result<bool, StoreError> {
+/// Brings the batch that holds `from`, and some after it, into memory. `false`: the chain must be read again.
+async fn load_from(shared: &MongoShared, log: &LogHandle, from: Offset) -> Result<bool, StoreError> {
     let mut batches = fetch(shared, &log.name, from, shared.options.sizes.read_batches).await?;
     if batches.first().is_none_or(|first| first.head.base != from) {
         let before = fetch_by(shared, queries::batches_before(&log.name, from), 1).await?;
@@ -90,23 +88,27 @@ async fn load_from(shared: &Shared, log: &LogState, from: Offset) -> Result<bool
             break;
         }
         expected = batch.head.next;
-        match batch.head.base >= log.bounds().next {
-            true => take_in_read(shared, log, batch),
-            false => {
-                let Batch { head, records, .. } = batch;
-                shared.cache.put(&log.name, CachedBatch { base: head.base, next: head.next, records });
-            }
+        if batch.head.base >= log.bounds().next {
+            take_in_read(shared, log, batch)
+        } else {
+            let StoredBatch { head, records, .. } = batch;
+            shared.cache.put(&log.name, CachedBatch { base: head.base, next: head.next, records });
         }
     }
     Ok(expected > from)
 }
 
 /// Batches that begin at or after `from`.
-pub async fn fetch(shared: &Shared, log: &LogName, from: Offset, most: i64) -> Result<Vec<Batch>, StoreError> {
+pub async fn fetch(
+    shared: &MongoShared,
+    log: &LogName,
+    from: Offset,
+    most: i64,
+) -> Result<Vec<StoredBatch>, StoreError> {
     fetch_by(shared, queries::batches_from(log, from), most).await
 }
 
-async fn fetch_by(shared: &Shared, query: Query, most: i64) -> Result<Vec<Batch>, StoreError> {
+async fn fetch_by(shared: &MongoShared, query: IndexedQuery, most: i64) -> Result<Vec<StoredBatch>, StoreError> {
     let documents: Vec<RawDocumentBuf> = shared
         .read(async || {
             let batches = &shared.collections.batches;
@@ -118,7 +120,7 @@ async fn fetch_by(shared: &Shared, query: Query, most: i64) -> Result<Vec<Batch>
                 let document = cursor.current();
                 bytes += document.as_bytes().len();
                 documents.push(document.to_owned());
-                // Large batches come one at a time.
+                // Large batches are fetched one at a time.
                 if bytes > shared.options.sizes.batch_bytes {
                     break;
                 }
@@ -126,7 +128,7 @@ async fn fetch_by(shared: &Shared, query: Query, most: i64) -> Result<Vec<Batch>
             Ok(documents)
         })
         .await?;
-    let read = |document: RawDocumentBuf| Batch::read(&document).map_err(|_| unreadable(key_text(&document)));
+    let read = |document: RawDocumentBuf| StoredBatch::read(&document).map_err(|_| unreadable(key_text(&document)));
     documents.into_iter().map(read).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Removing what retention has put out of sight, once it is old enough by the server's clock.
+//! Removing batches that retention has hidden, once they are old enough by the server's clock.
 
 use std::time::Duration;
 
@@ -7,14 +7,12 @@ use prom_store::{LogName, StoreError};
 use prom_types::Offset;
 
 use crate::codec::BatchHead;
+use crate::limits::REMOVED_AT_ONCE;
 use crate::queries;
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 use crate::trim::LogDocument;
 
-/// Batches removed by one command.
-const AT_ONCE: i64 = 500;
-
-/// How old batches are.
+/// Tells how old batches are.
 #[derive(Debug, Clone, Copy)]
 pub struct Ages {
     now_s: i64,
@@ -23,24 +21,24 @@ pub struct Ages {
 
 impl Ages {
     /// By the server's clock, which also stamped the batches.
-    pub async fn now(shared: &Shared) -> Result<Self, StoreError> {
+    pub async fn now(shared: &MongoShared) -> Result<Self, StoreError> {
         let database = &shared.collections.database;
         let hello = shared.read(|| async { database.run_command(doc! { "hello": 1 }).await }).await?;
         let now_ms = hello.get_datetime("localTime").map_or(0, |now| now.timestamp_millis());
         Ok(Self { now_s: now_ms / 1000, keep: shared.options.times.keep_physically })
     }
 
-    /// Nobody can still go by a head from before this batch.
+    /// No hub can still rely on a head from before this batch.
     pub fn is_old(&self, head: &BatchHead) -> bool {
         let age_s = self.now_s.saturating_sub(i64::from(head.at));
         age_s >= i64::try_from(self.keep.as_secs()).unwrap_or(i64::MAX)
     }
 }
 
-/// Removes batches that lie wholly before the start. Says where the first that is left begins.
-pub async fn remove(shared: &Shared, name: &LogName, log: &LogDocument, ages: Ages) -> Result<Offset, StoreError> {
+/// Removes batches that lie entirely before the start. Returns where the first remaining one begins.
+pub async fn remove(shared: &MongoShared, name: &LogName, log: &LogDocument, ages: Ages) -> Result<Offset, StoreError> {
     let mut from = log.next;
-    // Looking costs reading; most logs have nothing to remove.
+    // Checking costs a read, and most logs have nothing to remove.
     while from < log.start {
         let heads = heads_from(shared, name, from).await?;
         let is_gone = |head: &&BatchHead| head.next <= log.start && ages.is_old(head);
@@ -62,8 +60,8 @@ pub async fn remove(shared: &Shared, name: &LogName, log: &LogDocument, ages: Ag
     Ok(from)
 }
 
-/// Before the last batch goes, the log's document says where it ended.
-async fn note_end(shared: &Shared, name: &LogName, last: &BatchHead) -> Result<(), StoreError> {
+/// Before the last batch goes, the log's document records where it ended.
+async fn note_end(shared: &MongoShared, name: &LogName, last: &BatchHead) -> Result<(), StoreError> {
     let update = || {
         doc! { "$max": {
             "next": last.next as i64,
@@ -76,12 +74,12 @@ async fn note_end(shared: &Shared, name: &LogName, last: &BatchHead) -> Result<(
 }
 
 /// Batches in order, without their events.
-pub async fn heads_from(shared: &Shared, name: &LogName, from: Offset) -> Result<Vec<BatchHead>, StoreError> {
+pub async fn heads_from(shared: &MongoShared, name: &LogName, from: Offset) -> Result<Vec<BatchHead>, StoreError> {
     shared
         .read(async || {
             let query = queries::heads_from(name, from);
             let find = shared.collections.batches.find(query.filter).sort(query.sort).projection(query.projection);
-            let mut cursor = find.limit(AT_ONCE).await?;
+            let mut cursor = find.limit(REMOVED_AT_ONCE).await?;
             let mut heads = Vec::new();
             while cursor.advance().await? {
                 heads.extend(BatchHead::read(cursor.current()).ok());

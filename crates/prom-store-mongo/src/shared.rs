@@ -1,4 +1,4 @@
-//! What all parts of an open store share.
+//! State shared by all parts of an open store.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use parking_lot::Mutex;
 use prom_store::{CommitError, DocumentListeners, Histogram, LogName, StoreError};
 use tokio::sync::watch;
 
-use crate::commit::Lanes;
+use crate::commit::CommitLanes;
 use crate::cursor::CursorCache;
 use crate::fault;
-use crate::log::{Cache, LogState};
+use crate::log::{BatchCache, LogHandle};
 use crate::names::Collections;
 use crate::options::MongoOptions;
 
-pub struct Shared {
+pub struct MongoShared {
     pub client: Client,
     pub collections: Collections,
     pub options: MongoOptions,
     /// Marks every batch that this store writes.
     pub hub: ObjectId,
-    pub lanes: Lanes,
-    pub cache: Cache,
+    pub lanes: CommitLanes,
+    pub cache: BatchCache,
     pub cursors: CursorCache,
     pub listeners: DocumentListeners,
     pub topology: Arc<Topology>,
@@ -36,10 +36,10 @@ pub struct Shared {
     pub closing: watch::Sender<bool>,
     pub runtime: tokio::runtime::Handle,
     attempts: AtomicI64,
-    logs: Mutex<HashMap<LogName, Arc<LogState>>>,
+    logs: Mutex<HashMap<LogName, Arc<LogHandle>>>,
 }
 
-/// Why writes cannot work now, as the driver sees the servers.
+/// Why writes cannot succeed now, according to the driver's view of the servers.
 #[derive(Default)]
 pub struct Topology(Mutex<Option<String>>);
 
@@ -53,14 +53,14 @@ impl Topology {
     }
 }
 
-impl Shared {
+impl MongoShared {
     pub fn new(client: Client, collections: Collections, options: MongoOptions, topology: Arc<Topology>) -> Self {
         Self {
             client,
             collections,
             hub: ObjectId::new(),
-            lanes: Lanes::default(),
-            cache: Cache::new(options.sizes.cache),
+            lanes: CommitLanes::default(),
+            cache: BatchCache::new(options.sizes.cache),
             cursors: CursorCache::default(),
             listeners: DocumentListeners::default(),
             topology,
@@ -73,18 +73,18 @@ impl Shared {
         }
     }
 
-    /// What is known about a log. Makes nothing in the database.
-    pub fn log(&self, name: &LogName) -> Arc<LogState> {
+    /// The state of a log. Creates nothing in the database.
+    pub fn log(&self, name: &LogName) -> Arc<LogHandle> {
         let mut logs = self.logs.lock();
-        logs.entry_ref(name).or_insert_with(|| Arc::new(LogState::new(name.clone()))).clone()
+        logs.entry_ref(name).or_insert_with(|| Arc::new(LogHandle::new(name.clone()))).clone()
     }
 
-    /// A log that somebody here has used.
-    pub fn known_log(&self, name: &LogName) -> Option<Arc<LogState>> {
+    /// A log that was used on this hub.
+    pub fn known_log(&self, name: &LogName) -> Option<Arc<LogHandle>> {
         self.logs.lock().get(name).cloned()
     }
 
-    pub fn known_logs(&self) -> Vec<Arc<LogState>> {
+    pub fn known_logs(&self) -> Vec<Arc<LogHandle>> {
         self.logs.lock().values().cloned().collect()
     }
 
@@ -97,18 +97,15 @@ impl Shared {
     }
 
     pub fn check_open(&self) -> Result<(), StoreError> {
-        match self.is_closed() {
-            true => Err(StoreError::Closed),
-            false => Ok(()),
-        }
+        if self.is_closed() { Err(StoreError::Closed) } else { Ok(()) }
     }
 
-    /// A call to the server that takes no longer than it may.
+    /// A call to the server, with the usual timeout.
     pub async fn call<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         Self::within(self.options.times.call, work).await
     }
 
-    /// A call that takes no longer than this.
+    /// A call to the server, with this timeout.
     pub async fn within<T>(most: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         match tokio::time::timeout(most, work).await {
             Ok(answer) => answer,
@@ -116,12 +113,12 @@ impl Shared {
         }
     }
 
-    /// The same for a read, which is tried again while the servers are in disorder.
+    /// A call that reads. It is retried while the servers are unsettled.
     pub async fn read<T, W>(&self, mut work: impl FnMut() -> W) -> Result<T, StoreError>
     where
         W: Future<Output = Result<T, Error>>,
     {
-        let mut pause = Backoff::default();
+        let mut pause = RetryPause::default();
         let deadline = tokio::time::Instant::now() + self.options.times.commit;
         loop {
             match self.call(work()).await {
@@ -135,23 +132,23 @@ impl Shared {
     }
 }
 
-/// Waits longer from one failure to the next, up to a second.
-pub struct Backoff(Duration);
+/// A pause between retries that doubles each time, up to a second.
+pub struct RetryPause(Duration);
 
-impl Default for Backoff {
+impl Default for RetryPause {
     fn default() -> Self {
         Self(Duration::from_millis(2))
     }
 }
 
-impl Backoff {
+impl RetryPause {
     pub async fn wait(&mut self) {
         tokio::time::sleep(self.0).await;
         self.0 = (self.0 * 2).min(Duration::from_secs(1));
     }
 }
 
-/// A refusal inside work that otherwise fails with the store's errors.
+/// The error of a commit, from work that fails with a `StoreError`.
 pub fn commit_error(error: StoreError) -> CommitError {
     match error {
         StoreError::Commit(error) => error,
@@ -160,7 +157,7 @@ pub fn commit_error(error: StoreError) -> CommitError {
     }
 }
 
-/// Everything that a query found; for those that are bounded by what they ask for.
+/// All results of a query. Only for queries with a bounded number of results.
 pub async fn all(mut found: Cursor<RawDocumentBuf>) -> Result<Vec<RawDocumentBuf>, Error> {
     let mut documents = Vec::new();
     while found.advance().await? {

@@ -1,4 +1,4 @@
-//! The store's face: every trait, each call handed to the file of its verb.
+//! The store's public type: every trait method calls the file of its verb.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,23 +15,21 @@ use prom_types::{Durability, Offset, TopicName};
 use tokio::task::JoinHandle;
 
 use crate::fault::explain;
-use crate::log::{LogState, ensure_loaded};
+use crate::limits::LISTED_AT_ONCE;
+use crate::log::{LogHandle, ensure_loaded};
 use crate::options::MongoOptions;
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 use crate::{commit, compact, cursor, document, find, follow, latest, lease, open, read, sweep, trim};
-
-/// Logs that a listing reads at once.
-const LISTED_AT_ONCE: usize = 16;
 
 /// Events, cursors and documents on a replica set, shared with other hubs.
 pub struct MongoStore {
-    shared: Arc<Shared>,
+    shared: Arc<MongoShared>,
     background: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl MongoStore {
-    /// Connects, makes what is missing, and follows what others write. Tries to reach the servers for as long as
-    /// the options say.
+    /// Connects, creates what is missing, and follows the writes of other hubs. Retries an unreachable server for
+    /// `open_timeout`.
     pub async fn open(url: &str, options: MongoOptions) -> Result<Arc<Self>, StoreError> {
         let shared = Arc::new(open::open(url, options).await?);
         let stream = follow::open(&shared, None).await.map_err(|error| explain(&error))?;
@@ -40,13 +38,13 @@ impl MongoStore {
         Ok(Arc::new(Self { shared, background: Mutex::new(background) }))
     }
 
-    /// Removes and merges old batches now, instead of when their time comes.
+    /// Removes and merges old batches now, ahead of schedule.
     pub async fn sweep_now(&self) -> Result<(), StoreError> {
         self.shared.check_open()?;
         sweep::sweep(&self.shared).await
     }
 
-    fn loaded_soon(&self, log: &Arc<LogState>) {
+    fn loaded_soon(&self, log: &Arc<LogHandle>) {
         if log.is_loaded() {
             return;
         }
@@ -86,7 +84,7 @@ impl Store for MongoStore {
         self.shared.lanes.drained().await;
         let background = std::mem::take(&mut *self.background.lock());
         for task in background {
-            // One that panicked has ended as well.
+            // A task that panicked has ended as well.
             drop(task.await);
         }
         self.shared.known_logs().iter().for_each(|log| log.end_watches());

@@ -1,5 +1,5 @@
-//! The store's own upkeep, one hub at a time: what retention put out of sight is removed, small batches are
-//! merged, windows of logs that rest are forgotten.
+//! The store's background maintenance, on one hub at a time: removes batches that retention has hidden, merges small
+//! ones, forgets the windows of idle logs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use prom_types::TopicName;
 use crate::log::is_within;
 use crate::merge::merge;
 use crate::remove::{Ages, remove};
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 use crate::trim::LogDocument;
 use crate::{lease, queries};
 
 const LEASE: &str = "store.sweep";
 
 /// Runs until the store closes.
-pub async fn run(shared: Arc<Shared>) {
+pub async fn run(shared: Arc<MongoShared>) {
     let mut closing = shared.closing.subscribe();
     let every = shared.options.times.sweep;
     let holder = shared.hub.to_hex();
@@ -36,24 +36,24 @@ pub async fn run(shared: Arc<Shared>) {
         };
         match swept {
             Ok(()) | Err(StoreError::Closed) => {}
-            Err(error) => tracing::warn!(%error, "old batches could not be tidied up; it is tried again"),
+            Err(error) => tracing::warn!(%error, "cannot remove or merge old batches; trying again later"),
         }
     }
 }
 
-/// One round over all logs. One that fails keeps no other from being tidied up.
-pub async fn sweep(shared: &Arc<Shared>) -> Result<(), StoreError> {
+/// One round over all logs. A failure in one log does not affect the others.
+pub async fn sweep(shared: &Arc<MongoShared>) -> Result<(), StoreError> {
     let ages = Ages::now(shared).await?;
     for (name, log) in log_documents(shared).await? {
         shared.check_open()?;
         if let Err(error) = tidy_up(shared, &name, &log, ages).await {
-            tracing::warn!(log = %name, %error, "old batches of this log could not be tidied up");
+            tracing::warn!(log = %name, %error, "cannot remove or merge old batches of this log");
         }
     }
     Ok(())
 }
 
-async fn tidy_up(shared: &Arc<Shared>, name: &LogName, log: &LogDocument, ages: Ages) -> Result<(), StoreError> {
+async fn tidy_up(shared: &Arc<MongoShared>, name: &LogName, log: &LogDocument, ages: Ages) -> Result<(), StoreError> {
     let first = remove(shared, name, log, ages).await?;
     let from = log.merged_upto.max(first);
     let upto = merge(shared, name, from, log.start, ages).await?;
@@ -65,8 +65,8 @@ async fn tidy_up(shared: &Arc<Shared>, name: &LogName, log: &LogDocument, ages: 
     Ok(())
 }
 
-/// All logs that were ever made.
-pub async fn log_documents(shared: &Shared) -> Result<Vec<(LogName, LogDocument)>, StoreError> {
+/// All logs that were ever created.
+pub async fn log_documents(shared: &MongoShared) -> Result<Vec<(LogName, LogDocument)>, StoreError> {
     let documents: Vec<Document> = shared
         .read(async || {
             let query = queries::all_logs();
@@ -91,7 +91,7 @@ pub fn log_name(document: &Document) -> Option<LogName> {
     Some(LogName::new(topic, u32::try_from(key.get_i32("partition").ok()?).ok()?))
 }
 
-fn forget_resting_windows(shared: &Shared) {
+fn forget_resting_windows(shared: &MongoShared) {
     let now = shared.options.clock.now_ms();
     for log in shared.known_logs() {
         let mut known = log.lock();

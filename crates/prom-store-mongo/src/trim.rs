@@ -1,11 +1,11 @@
-//! Trimming: the start moves at once, in the log's own document; the batches go later, when they are old enough.
+//! Trimming: the start moves at once, in the log's document. The batches are removed later, when they are old enough.
 //!
 //! ```text
 //!   logs: { _id: { topic, partition }, start, next, last_stored_ts, total, removed, compacted, latest_upto, merged_upto }
 //! ```
 //!
-//! `next`, `last_stored_ts` and `total` say how far batches have been removed, so that a log of which nothing is
-//! left goes on where it ended.
+//! `next`, `last_stored_ts` and `total` record how far batches have been removed, so that an emptied log continues
+//! where it ended.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use prom_store::{Bounds, LogName, StoreError};
 use prom_types::{EpochMs, Offset};
 
 use crate::codec::BatchHead;
-use crate::log::{LogState, ensure_loaded};
+use crate::log::{LogHandle, ensure_loaded};
 use crate::queries;
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 
 /// A log's own document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl LogDocument {
     }
 }
 
-/// What a new log's document begins with, but for what is set anyway.
+/// The initial fields of a new log's document, except those in `set`.
 pub fn new_log(set: &Document) -> Document {
     let mut document = doc! {
         "start": 0i64,
@@ -68,8 +68,8 @@ pub fn new_log(set: &Document) -> Document {
     document
 }
 
-/// Makes the log's document where there is none, so that it is listed.
-pub async fn make_log(shared: &Shared, log: &LogState) -> Result<(), StoreError> {
+/// Creates the log's document if there is none, so that the log is listed.
+pub async fn make_log(shared: &MongoShared, log: &LogHandle) -> Result<(), StoreError> {
     shared
         .read(|| async {
             let update = doc! { "$setOnInsert": new_log(&doc! {}) };
@@ -80,12 +80,12 @@ pub async fn make_log(shared: &Shared, log: &LogState) -> Result<(), StoreError>
     Ok(())
 }
 
-pub async fn read_log(shared: &Shared, log: &LogName) -> Result<Option<LogDocument>, StoreError> {
+pub async fn read_log(shared: &MongoShared, log: &LogName) -> Result<Option<LogDocument>, StoreError> {
     let found = shared.read(|| async { shared.collections.logs.find_one(queries::log(log).filter).await }).await?;
     Ok(found.as_ref().map(LogDocument::read))
 }
 
-pub async fn trim(shared: &Arc<Shared>, name: &LogName, before: Offset) -> Result<Bounds, StoreError> {
+pub async fn trim(shared: &Arc<MongoShared>, name: &LogName, before: Offset) -> Result<Bounds, StoreError> {
     shared.check_open()?;
     let log = shared.log(name);
     ensure_loaded(shared, &log).await?;
@@ -112,14 +112,14 @@ pub async fn trim(shared: &Arc<Shared>, name: &LogName, before: Offset) -> Resul
     Ok(known.bounds)
 }
 
-/// Bytes of the log that lie before an offset, as finely as batches tell.
-async fn bytes_before(shared: &Shared, log: &LogName, offset: Offset) -> Result<u64, StoreError> {
+/// Bytes of the log before an offset, to the precision of a batch.
+async fn bytes_before(shared: &MongoShared, log: &LogName, offset: Offset) -> Result<u64, StoreError> {
     let head = head_before(shared, log, offset).await?;
     Ok(head.map_or(0, |head| if head.next <= offset { head.total } else { head.total_before() }))
 }
 
-/// The batch that begins last before `before`.
-pub async fn head_before(shared: &Shared, log: &LogName, before: Offset) -> Result<Option<BatchHead>, StoreError> {
+/// The last batch that begins before `before`.
+pub async fn head_before(shared: &MongoShared, log: &LogName, before: Offset) -> Result<Option<BatchHead>, StoreError> {
     let found: Option<RawDocumentBuf> = shared
         .read(|| async {
             let query = queries::heads_before(log, before);

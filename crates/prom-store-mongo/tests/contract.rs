@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use prom_store::contract::{Harness, TestClock};
 use prom_store::{Store, StoreError};
-use prom_store_mongo::{ACTIVE_BATCHES, LeaseClock, MongoOptions, MongoStore, Times};
+use prom_store_mongo::{ACTIVE_BATCHES, LeaseClock, MongoOptions, MongoStore, MongoTimes};
 use prom_testkit::mongo::shared;
 use tokio::sync::OnceCell;
 
@@ -34,7 +34,7 @@ impl Harness for MongoHarness {
             clock: self.clock.clone(),
             lease_clock: LeaseClock::Given,
             // The suite compacts what it has just written.
-            times: Times { keep_physically: Duration::ZERO, ..Times::default() },
+            times: MongoTimes { keep_physically: Duration::ZERO, ..MongoTimes::default() },
             ..MongoOptions::default()
         };
         Ok(MongoStore::open(url, options).await?)

@@ -1,15 +1,15 @@
-//! Every question that the store asks is answered by walking an index.
+//! Every query of the store is answered by an index scan.
 #![allow(clippy::unwrap_used)]
 
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
 use prom_store::{LogName, Store};
-use prom_store_mongo::queries::{self, Query};
+use prom_store_mongo::queries::{self, IndexedQuery};
 use prom_store_mongo::{MongoOptions, MongoStore};
 use prom_testkit::mongo::shared;
 use prom_types::{EventId, TopicName};
 
-fn all(log: &LogName) -> Vec<(&'static str, &'static str, Query)> {
+fn all(log: &LogName) -> Vec<(&'static str, &'static str, IndexedQuery)> {
     let id = EventId::derived("a");
     vec![
         ("batches_from", "event_batches", queries::batches_from(log, 7)),
@@ -62,14 +62,14 @@ fn winning_plan(explained: &Document) -> String {
 fn no_query_is_left_out() {
     let log = LogName::new(TopicName::parse("orders").unwrap(), 0);
     let explained: Vec<_> = all(&log).into_iter().map(|(name, ..)| name).collect();
-    for line in include_str!("../src/queries.rs").lines().filter(|line| line.ends_with("-> Query {")) {
+    for line in include_str!("../src/queries.rs").lines().filter(|line| line.ends_with("-> IndexedQuery {")) {
         let Some((name, _)) = line.strip_prefix("pub fn ").and_then(|rest| rest.split_once('(')) else { continue };
         assert!(explained.contains(&name), "{name} is not explained");
     }
 }
 
 #[tokio::test]
-async fn a_question_about_one_topic_reaches_the_index_through_the_view() {
+async fn a_query_on_one_topic_uses_the_index_through_the_view() {
     let url = shared().await.unwrap().fresh_url();
     let store = MongoStore::open(&url, MongoOptions::default()).await.unwrap();
     let database = Client::with_uri_str(&url).await.unwrap().default_database().unwrap();

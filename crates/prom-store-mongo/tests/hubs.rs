@@ -1,4 +1,4 @@
-//! Several stores on one database: order, no gaps, no doubles, each learns of what the others do.
+//! Several stores on one database: order, no gaps, no duplicates, and each learns of the others' writes.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -34,7 +34,7 @@ async fn two_hubs_that_append_to_one_partition_leave_no_gap_and_keep_each_caller
     let mut all = Vec::new();
     while let Some(offsets) = callers.join_next().await {
         let offsets = offsets.unwrap();
-        assert!(offsets.is_sorted(), "a caller's events changed places");
+        assert!(offsets.is_sorted(), "a caller's events are out of order");
         all.extend(offsets);
     }
     all.sort_unstable();
@@ -140,7 +140,7 @@ async fn a_hub_whose_view_is_too_old_reads_again_before_it_answers() {
 }
 
 #[tokio::test]
-async fn appends_that_stand_each_for_itself_are_answered_in_their_order() {
+async fn independent_appends_are_answered_in_their_order() {
     let url = database().await;
     let store = open(&url).await;
     let logs = [log("orders"), log("bills")];

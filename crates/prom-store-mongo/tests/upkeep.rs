@@ -1,4 +1,4 @@
-//! What happens to old batches: merged, removed, and never while somebody could still go by them.
+//! What happens to old batches: they are merged and removed, but never while a hub could still rely on them.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -37,7 +37,7 @@ async fn small_batches_are_merged_and_everything_reads_as_before() {
 }
 
 #[tokio::test]
-async fn what_retention_took_is_removed_and_the_log_goes_on_where_it_ended() {
+async fn the_log_continues_where_it_ended_after_retention_removed_everything() {
     let url = database().await;
     let store = open_with(&url, at_once).await;
     let orders = log("orders");
@@ -68,7 +68,7 @@ async fn nothing_young_is_removed_merged_or_compacted() {
     store.compact(&states, Duration::ZERO).await.unwrap();
     store.trim(&states, 10).await.unwrap();
     store.sweep_now().await.unwrap();
-    assert_eq!(batches(&url).await, 40, "each is where it was");
+    assert_eq!(batches(&url).await, 40, "nothing was merged or removed");
     assert_eq!(read_all(&store, &states).await.len(), 30);
 }
 

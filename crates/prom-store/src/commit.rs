@@ -6,7 +6,7 @@ use prom_types::{EpochMs, Offset};
 
 use crate::{CursorChange, CursorName, DocumentWrite, EncodedEvent, LogName, LogOptions};
 
-/// Events of any logs, cursor changes, documents: all of it or nothing.
+/// Events of any logs, cursor changes, documents: all or nothing.
 ///
 /// Refused as a whole when one precondition fails: an older epoch ([`CursorChange`]), a document
 /// that is not as expected, an event without a key on a compacted log.
@@ -15,7 +15,7 @@ pub struct Commit {
     pub appends: SmallVec<[Append; 1]>,
     pub cursors: Vec<(CursorName, CursorChange)>,
     pub documents: Vec<DocumentWrite>,
-    /// Logs made or changed by this commit. A log that is only appended to needs no mention.
+    /// Logs created or changed by this commit. A log that is only appended to is not listed.
     pub logs: Vec<(LogName, LogOptions)>,
 }
 
@@ -34,7 +34,7 @@ pub enum Dedupe {
     Fresh,
     /// Within the dedupe window ([`prom_types::limits::DEDUPE_WINDOW_MS`], by `stored_ts`).
     Window,
-    /// As `Window`, and among events that were appended with `Exact` for as long as they are retained.
+    /// As `Window`, and also among retained events that were appended with `Exact`.
     Exact,
 }
 
@@ -58,17 +58,30 @@ impl Commit {
     }
 }
 
-/// What became of a commit: one entry per append, in order.
+/// The result of a commit: one entry per append, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Committed {
     pub stored: SmallVec<[Stored; 1]>,
 }
 
-/// Where an event is, and since when.
+/// The offset at which an event was stored, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredAt {
+    pub offset: Offset,
+    pub stored_ts: EpochMs,
+}
+
+/// The answer to one append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     pub offset: Offset,
     pub stored_ts: EpochMs,
-    /// The id was there before; this is where.
+    /// The id was stored before, at this offset.
     pub duplicate: bool,
+}
+
+impl From<StoredAt> for Stored {
+    fn from(StoredAt { offset, stored_ts }: StoredAt) -> Self {
+        Self { offset, stored_ts, duplicate: false }
+    }
 }

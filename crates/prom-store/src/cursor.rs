@@ -5,8 +5,7 @@
 //!   0 1 2 3 4 5 6 7 8 9 10 11│12 13 ▓▓ ▓▓ 16 17 18 ▓▓
 //! ```
 //!
-//! The floor is the first offset that is not settled. It moves over what is contiguous, never
-//! past an offset that is not settled.
+//! The floor is the first unsettled offset. It moves over contiguous settled offsets and never past an unsettled one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,21 +41,21 @@ impl fmt::Debug for CursorName {
     }
 }
 
-/// How often an unsettled event has come back.
+/// How often an unsettled event was delivered in vain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failures {
     /// Nacks and expired leases.
     pub attempts: u32,
-    /// Leases given back because a connection ended.
+    /// Leases returned because a connection ended.
     pub returns: u32,
-    /// Why, the last time; cut short.
+    /// The last reason, truncated.
     pub reason: Option<String>,
 }
 
-/// Everything a dispatcher needs to go on where another stopped.
+/// Everything a dispatcher needs to continue where another stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CursorState {
-    /// Raised by every takeover and by every reset; what comes under an older one is refused.
+    /// Raised by every takeover and every reset. Changes under an older epoch are refused.
     pub epoch: u64,
     /// The first unsettled offset.
     pub floor: Offset,
@@ -69,14 +68,14 @@ pub struct CursorState {
 /// A durable step of a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CursorChange {
-    /// Makes the cursor at `floor`. One that exists stays as it is.
+    /// Creates the cursor at `floor`. An existing cursor is left alone.
     Create { floor: Offset },
     /// Settles offsets and records failures (absolute, not added). Refused unless `epoch` is current.
     /// Settling twice changes nothing; a failure of a settled offset is ignored.
     Settle { epoch: u64, settled: Vec<Range<Offset>>, failures: Vec<(Offset, Failures)> },
-    /// Puts the floor somewhere else, forgets the rest, raises the epoch.
+    /// Moves the floor, forgets the rest, raises the epoch.
     Reset { floor: Offset },
-    /// Forgets the cursor.
+    /// Deletes the cursor.
     Delete,
 }
 
@@ -106,7 +105,7 @@ impl CursorState {
         offset < self.floor || self.above.contains(offset)
     }
 
-    /// Applies what [`CursorChange::Settle`] carries. Doing it twice changes nothing.
+    /// Applies the contents of a [`CursorChange::Settle`]. Applying it twice changes nothing.
     pub fn apply(&mut self, settled: &[Range<Offset>], failures: &[(Offset, Failures)]) {
         for (offset, failure) in failures {
             if !self.is_settled(*offset) {
@@ -128,8 +127,8 @@ impl CursorState {
 /// Reading cursors and taking them over. They change through commits.
 #[async_trait]
 pub trait Cursors: Send + Sync {
-    /// Raises the epoch durably and returns the state under it: from now on only the caller's
-    /// changes count. Makes the cursor at `floor_if_new` where there is none.
+    /// Raises the epoch durably and returns the state under it: from now on only the caller's changes are accepted.
+    /// Creates the cursor at `floor_if_new` if there is none.
     async fn take_cursor(&self, cursor: &CursorName, floor_if_new: Offset) -> Result<CursorState, StoreError>;
 
     async fn cursor(&self, cursor: &CursorName) -> Result<Option<CursorState>, StoreError>;

@@ -10,7 +10,7 @@ use crate::{CommitError, DocumentWatch, StoreError};
 pub struct Document {
     pub key: String,
     pub value: Bytes,
-    /// 1 for the first value, one more with each write; 0 stands for "absent".
+    /// 1 for the first value, one more with each write; 0 means "absent".
     pub revision: u64,
 }
 
@@ -24,17 +24,17 @@ pub struct DocumentWrite {
     pub expect: Expect,
 }
 
-/// What must hold for a write to happen.
+/// The condition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     Anything,
     Absent,
     Revision(u64),
-    /// There is none, or it has this very value: then it stays as it is, with its revision.
+    /// The document is absent, or already has this value. Then it keeps its revision.
     AbsentOrSame,
 }
 
-/// How a document stands, with the earlier writes of a commit counted in.
+/// The current state of a document, including earlier writes of the same commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
     /// 0 when absent.
@@ -70,8 +70,7 @@ impl From<Option<Document>> for Standing {
 }
 
 impl DocumentWrite {
-    /// How the document stands after this write; `None` if it stays as it is. Refused where it is not as
-    /// expected.
+    /// The state after this write; `None` if nothing changes. Refused if the condition does not hold.
     pub fn onto(&self, current: &Standing) -> Result<Option<Standing>, CommitError> {
         let is_expected = match self.expect {
             Expect::Anything => true,
@@ -87,7 +86,7 @@ impl DocumentWrite {
         Ok(Some(Standing { revision, value: self.value.clone() }))
     }
 
-    /// The refusal, where the document is at `current`.
+    /// The refusal of this write, if the document is at revision `current`.
     pub fn conflict(&self, current: u64) -> CommitError {
         CommitError::Conflict { collection: self.collection.clone(), key: self.key.clone(), current }
     }
@@ -98,12 +97,12 @@ impl DocumentWrite {
 pub trait Documents: Send + Sync {
     async fn document(&self, collection: &str, key: &str) -> Result<Option<Document>, StoreError>;
 
-    /// Documents of a collection by key, those after `after` only, at most `limit`.
+    /// Documents of a collection in key order, only those after `after`, at most `limit`.
     async fn documents(&self, collection: &str, after: Option<&str>, limit: usize)
     -> Result<Vec<Document>, StoreError>;
 
-    /// For hearing of writes to a collection, also by other processes. `None` where nobody else can
-    /// write, or where the store does not tell of this collection.
+    /// Announces writes to a collection, including those of other processes. `None` if no other process can write, or
+    /// if the store does not announce this collection.
     fn watch_documents(&self, _collection: &str) -> Option<DocumentWatch> {
         None
     }

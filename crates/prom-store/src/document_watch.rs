@@ -1,7 +1,7 @@
-//! Hearing of documents that somebody wrote, without asking again and again.
+//! Announcements of document writes, so that listeners need not poll.
 //!
-//! News bring the document along, so that nobody has to ask for it. Few of them wait for slow listeners:
-//! whoever falls behind is told to look at the whole collection.
+//! News carry the document itself. Few news wait for a slow listener: one that falls behind is told to read the whole
+//! collection.
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -9,21 +9,21 @@ use tokio::sync::broadcast::{self, error::RecvError};
 
 use crate::{Document, StoreError};
 
-/// News that wait for a listener; one that is further behind looks at the whole collection.
+/// News that wait for a listener. One that is further behind reads the whole collection.
 const WAITING_NEWS: usize = 256;
 
-/// What happened to a collection, perhaps by this process itself.
+/// What happened to a collection, possibly through this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentNews {
-    /// A document as it was written, or as it became since.
+    /// A document as it was written, or as it has become since.
     Written(Document),
     /// The document of this key is gone.
     Deleted(String),
-    /// Any document of the collection may have changed: look at all of them.
+    /// Any document of the collection may have changed: read all of them.
     Any,
 }
 
-/// Tells of the writes to one collection that came after it was made.
+/// Announces the writes to one collection since this was created.
 #[derive(Debug)]
 pub struct DocumentWatch(broadcast::Receiver<DocumentNews>);
 
@@ -38,7 +38,7 @@ impl DocumentWatch {
     }
 }
 
-/// Who listens to which collection: the part of a store that tells.
+/// The listeners of each collection: the announcing side of a store.
 #[derive(Debug, Default)]
 pub struct DocumentListeners(Mutex<Listeners>);
 
@@ -52,27 +52,28 @@ impl DocumentListeners {
     pub fn watch(&self, collection: &str) -> DocumentWatch {
         let mut listeners = self.0.lock();
         let new = || broadcast::Sender::new(WAITING_NEWS);
-        DocumentWatch(match listeners.is_closed {
-            true => new().subscribe(),
-            false => listeners.by_collection.entry_ref(collection).or_insert_with(new).subscribe(),
+        DocumentWatch(if listeners.is_closed {
+            new().subscribe()
+        } else {
+            listeners.by_collection.entry_ref(collection).or_insert_with(new).subscribe()
         })
     }
 
     pub fn tell(&self, collection: &str, news: DocumentNews) {
         if let Some(sender) = self.0.lock().by_collection.get(collection) {
-            // Nobody listening is fine.
+            // It is fine if there is no listener.
             let _listeners = sender.send(news);
         }
     }
 
-    /// Something was missed: everybody looks at everything.
+    /// Some news were missed: every listener reads everything.
     pub fn tell_all(&self) {
         for sender in self.0.lock().by_collection.values() {
             let _listeners = sender.send(DocumentNews::Any);
         }
     }
 
-    /// Ends all watches, also those made later.
+    /// Ends all watches, including later ones.
     pub fn close(&self) {
         *self.0.lock() = Listeners { is_closed: true, ..Listeners::default() };
     }
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_listener_that_falls_behind_looks_at_everything_and_then_goes_on() {
+    async fn a_listener_that_falls_behind_reads_everything_and_continues() {
         let listeners = DocumentListeners::default();
         let mut watch = listeners.watch("topics");
         for key in 0..=WAITING_NEWS {
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!(watch.next().await.unwrap(), DocumentNews::Deleted("1".to_owned()));
         listeners.close();
         let last = std::iter::from_fn(|| Some(watch.0.try_recv())).take_while(Result::is_ok).count();
-        assert_eq!(last, WAITING_NEWS - 1, "what was told before the end is still heard");
+        assert_eq!(last, WAITING_NEWS - 1, "news from before the end still arrive");
         assert!(matches!(watch.next().await, Err(StoreError::Closed)));
         assert!(matches!(listeners.watch("topics").next().await, Err(StoreError::Closed)));
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in a store, each variant saying what the caller can do.
+//! The errors of a store. Each variant says what the caller can do.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,37 +7,37 @@ use prom_types::Offset;
 
 use crate::{CursorName, LogName};
 
-/// Why a commit did not happen.
+/// Why a commit failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// Somebody took the cursor over. Stop dispatching it.
-    #[error("cursor {cursor} is at epoch {current}, not {given}: somebody else took it over")]
+    /// Another dispatcher took the cursor over. Stop dispatching it.
+    #[error("cursor {cursor} is at epoch {current}, not {given}: another dispatcher took it over")]
     Fenced { cursor: CursorName, given: u64, current: u64 },
-    /// Read the document again and decide anew.
-    #[error("document {collection}/{key} is at revision {current}, another was expected")]
+    /// Read the document again and decide again.
+    #[error("document {collection}/{key} is at revision {current}, another one was expected")]
     Conflict { collection: String, key: String, current: u64 },
-    /// Give the event a key; compaction keeps the latest event of each.
+    /// Give the event a key: compaction keeps the latest event of each.
     #[error("{log} is compacted and takes no event without a key")]
     KeyRequired { log: LogName },
-    /// Make room; cursors and reads go on meanwhile. Nothing was stored.
+    /// Free some space; cursors and reads still work. Nothing was stored.
     #[error("no room for new events: {reason}")]
     Full { reason: String },
-    /// Too much waits already. Wait for answers before sending more. Nothing was stored.
+    /// Too many commits wait. Wait for answers before sending more. Nothing was stored.
     #[error("too many commits wait; wait for answers before sending more")]
     Overloaded,
-    /// The storage failed. `outcome` says whether the commit may be there all the same.
+    /// The storage failed. `outcome` says whether the commit may be stored anyway.
     #[error("the commit failed: {reason} ({outcome})")]
     Failed { reason: String, outcome: Outcome },
     #[error("the store is closed")]
     Closed,
 }
 
-/// What is known about a commit that failed.
+/// What is known about a failed commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It will never be seen.
     NotStored,
-    /// It may turn up after a restart. Publishing again with the same id is safe.
+    /// It may appear after a restart. Publishing again with the same id is safe.
     Unknown,
 }
 
@@ -50,16 +50,16 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Why a read, an opening or a maintenance call did not work.
+/// Why a read, an opening or a maintenance call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process has it. Stop that one, or use another directory.
+    /// Another process uses the directory. Stop it, or use another directory.
     #[error("{path} is in use by {holder}; stop it or choose another directory", path = .path.display())]
     InUse { path: PathBuf, holder: String },
     /// Written by a newer version of this software, or not ours at all.
     #[error("{path} has format {found}, this version reads {supported}; use the version that wrote it", path = .path.display())]
     Format { path: PathBuf, found: String, supported: String },
-    /// Bytes that were written and acknowledged are not what they were. The rest stays readable.
+    /// Acknowledged bytes have changed. The rest stays readable.
     #[error(transparent)]
     Damaged(#[from] Damage),
     #[error("{doing} {path}: {source}", path = .path.display())]
@@ -69,7 +69,7 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
-    /// The server behind the store refuses or cannot be reached. `fix` says what to do about it.
+    /// The server behind the store refuses or cannot be reached. `fix` says what to do.
     #[error("{what}: {reason}; {fix}")]
     Server { what: &'static str, reason: String, fix: &'static str },
     #[error("{log} keeps no latest event per key; turn compaction on for the topic")]
@@ -82,14 +82,14 @@ pub enum StoreError {
     Closed,
 }
 
-/// A place where the storage no longer holds what was written there.
+/// A position where the storage no longer holds what was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("damage in {file} at byte {position}: {reason}{}; the rest is readable, fsck lists all damage", offsets(.lost))]
 pub struct Damage {
     pub file: PathBuf,
     pub position: u64,
     pub reason: String,
-    /// Offsets that cannot be read, where that is known.
+    /// Offsets that cannot be read, if known.
     pub lost: Option<std::ops::Range<Offset>>,
 }
 

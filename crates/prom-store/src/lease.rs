@@ -1,4 +1,4 @@
-//! Leases: who may do a piece of background work now, among the processes that share a store.
+//! Leases: which process may do a piece of background work, among those that share a store.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use async_trait::async_trait;
 
 use crate::StoreError;
 
-/// A right that ends by itself.
+/// A right that expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub name: String,
     pub holder: String,
-    /// Grows with every new holder: what is done under an older one can be told apart.
+    /// Grows with every new holder, so that writes under an older lease can be told apart.
     pub fence: u64,
 }
 
-/// Taking and giving back leases. Time is the store's own.
+/// Acquiring and releasing leases. The store decides the time.
 #[async_trait]
 pub trait Leases: Send + Sync {
-    /// The lease, new or extended, or `None` while another holder has it.
+    /// The lease, new or extended; `None` while another holder has it.
     async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError>;
 
-    /// The lease as somebody holds it now; `None` when nobody does.
+    /// The lease as it is held now; `None` if it is free.
     async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError>;
 
-    /// Gives it back if it is still ours.
+    /// Releases it, if it is still ours.
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError>;
 }

@@ -1,8 +1,8 @@
-//! What every store offers, and the proof that it does.
+//! The store traits, and the suite that checks every store against them.
 //!
-//! A store keeps three things: **logs** (the events of one partition of one topic, by offset),
-//! **cursors** (what a group has settled in a log) and **documents** (everything else, in named
-//! collections). Whatever must be durable together goes in as one [`Commit`].
+//! A store keeps three things: **logs** (the events of one partition of one topic, by offset), **cursors** (what a
+//! group has settled in a log) and **documents** (everything else, in named collections). What must be durable
+//! together is one [`Commit`].
 //!
 //! ```text
 //!   Commit { appends, cursors, documents } ──▶ Store::commit ──▶ durable, all of it or nothing
@@ -10,8 +10,8 @@
 //!                        readers are woken ◀────────┘
 //! ```
 //!
-//! Backends: [`memory`] here, `prom-store-embedded`, `prom-store-mongo`. All pass
-//! the suite in `contract` (a cargo feature of that name, so that production builds do not carry it).
+//! Backends: [`memory`] here, `prom-store-embedded`, `prom-store-mongo`. All pass the suite in `contract`, which is a
+//! cargo feature so that production builds do not contain it.
 
 pub mod commit;
 #[cfg(any(test, feature = "contract"))]
@@ -29,7 +29,7 @@ pub mod ranges;
 pub mod record;
 mod store;
 
-pub use commit::{Append, Commit, Committed, Dedupe, Stored};
+pub use commit::{Append, Commit, Committed, Dedupe, Stored, StoredAt};
 pub use cursor::{CursorChange, CursorName, CursorState, Cursors, Failures};
 pub use document::{Document, DocumentWrite, Documents, Expect, Standing};
 pub use document_watch::{DocumentListeners, DocumentNews, DocumentWatch};
@@ -38,7 +38,7 @@ pub use lease::{Lease, Leases};
 pub use log::{Bounds, CompactReport, Find, HeadWatch, LogInfo, LogName, LogOptions, Logs, ReadBatch, ReadLimit};
 pub use memory::MemoryStore;
 pub use meter::{Counter, Gauge, Histogram, HistogramSnapshot, StoreMeters};
-pub use pending::{Answers, PendingCommit, Reply};
+pub use pending::{CommitAnswers, CommitReply, PendingCommit};
 pub use ranges::RangeSet;
 pub use record::{EncodedEvent, Encoder, Record, RecordParts};
 pub use store::Store;

@@ -28,7 +28,7 @@ impl LogName {
         Self { topic, partition }
     }
 
-    /// Whether both come from the same name: quick, and may miss that two names are equal.
+    /// Whether both share the same allocation: fast, but may miss that two names are equal.
     pub fn is_same(&self, other: &Self) -> bool {
         self.partition == other.partition && self.topic.is_same(&other.topic)
     }
@@ -46,17 +46,17 @@ impl fmt::Debug for LogName {
     }
 }
 
-/// What a log is told about itself.
+/// The settings of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogOptions {
-    /// Every event has a key; the latest of each can be looked up and survives compaction.
+    /// Every event has a key. The latest event of each key can be looked up and survives compaction.
     pub compacted: bool,
 }
 
 /// Where a log begins and ends. `start == next` means it is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The first offset that may still be there.
+    /// The first offset that may still exist.
     pub start: Offset,
     /// The offset that the next append gets.
     pub next: Offset,
@@ -68,12 +68,12 @@ pub struct LogInfo {
     pub log: LogName,
     pub options: LogOptions,
     pub bounds: Bounds,
-    /// Bytes that its events take, as far as the store knows without looking.
+    /// Bytes of its events, as far as the store knows without reading.
     pub bytes: u64,
     pub last_stored_ts: EpochMs,
 }
 
-/// When a read stops. At least one event is returned if there is one.
+/// When a read stops. It returns at least one event if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimit {
     pub events: usize,
@@ -93,16 +93,16 @@ impl From<usize> for ReadLimit {
     }
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadBatch {
     /// In offset order; offsets may have holes.
     pub records: Vec<Record>,
-    /// Where to go on. Everything from the asked offset up to here that is not in `records` does
-    /// not exist (any more). Equal to `bounds.next` at the end of the log.
+    /// Where to continue. What lies between the requested offset and here and is not in `records` does not exist (any
+    /// more). Equal to `bounds.next` at the end of the log.
     pub next: Offset,
     pub bounds: Bounds,
-    /// Offsets before `next` that exist and cannot be read.
+    /// Offsets before `next` that exist but cannot be read.
     pub damage: Option<Damage>,
 }
 
@@ -113,8 +113,8 @@ pub enum Find {
     StoredAt(EpochMs),
     /// The event with this id.
     Id(EventId),
-    /// The first offset from which on at most this many bytes of events remain, as finely as the
-    /// store can tell without reading them.
+    /// The first offset after which at most this many bytes of events remain, as precisely as the store knows without
+    /// reading them.
     RemainingBytes(u64),
 }
 
@@ -140,13 +140,13 @@ impl HeadWatch {
         *self.0.borrow_and_update()
     }
 
-    /// Ready when the bounds moved since `bounds` was last called; `Closed` when the store closed.
+    /// Ready when the bounds have moved since the last call of `bounds`; `Closed` when the store has closed.
     pub async fn changed(&mut self) -> Result<(), StoreError> {
         self.0.changed().await.map_err(|_| StoreError::Closed)
     }
 }
 
-/// Reading and tending logs. A log that was never appended to is an empty one.
+/// Reading and maintaining logs. A log that was never appended to is empty.
 #[async_trait]
 pub trait Logs: Send + Sync {
     /// Events at or after `from`. Below `start` it begins at `start`; beyond `next` it is empty.
@@ -157,18 +157,18 @@ pub trait Logs: Send + Sync {
     /// For waiting on new events. The log need not exist yet.
     fn watch(&self, log: &LogName) -> HeadWatch;
 
-    /// The offset of what is looked for; `None` if there is no such event.
+    /// The offset of the event; `None` if there is none.
     async fn find(&self, log: &LogName, what: Find) -> Result<Option<Offset>, StoreError>;
 
-    /// The latest event of each key, `None` where there is none or it is a tombstone.
+    /// The latest event of each key; `None` if there is none or it is a tombstone.
     /// Only for compacted logs; scans nothing.
     async fn latest_by_key(&self, log: &LogName, keys: &[&str]) -> Result<Vec<Option<Record>>, StoreError>;
 
-    /// Forgets everything before `before`. The start moves at once and durably; space follows.
+    /// Forgets everything before `before`. The start moves at once and durably; space is freed later.
     async fn trim(&self, log: &LogName, before: Offset) -> Result<Bounds, StoreError>;
 
-    /// Drops events of a compacted log that a later one of the same key replaced, and tombstones
-    /// that were first cleaned more than `tombstone_grace` ago. The newest events stay untouched.
+    /// Drops events of a compacted log that a later event of the same key replaced, and tombstones that were first cleaned
+    /// more than `tombstone_grace` ago. Never touches the newest events.
     async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError>;
 
     /// All logs, by name.

@@ -1,5 +1,4 @@
-//! Counting without a lock: what happens on the path of an event is measured by relaxed adds and
-//! read by whoever asks.
+//! Counting without a lock: the path of an event is measured with relaxed atomic adds.
 //!
 //! Promises: recording never waits and never allocates; a counter never falls; the buckets of a
 //! snapshot always add up to its count. Several numbers read together may be from slightly
@@ -8,8 +7,8 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The upper edges of a histogram's buckets, in nanoseconds: from a read out of memory to a handler
-/// that uses up its lease.
+/// The upper edges of a histogram's buckets, in nanoseconds: from a read out of memory to a handler that uses up its
+/// lease.
 const BOUNDS_NS: [u64; 18] = [
     50_000,
     100_000,
@@ -42,8 +41,8 @@ const BOUNDS_MS: [f64; BOUNDS_NS.len()] = {
     bounds
 };
 
-/// Something that only grows. On a cache line of its own, so that two that are counted by
-/// different threads do not slow each other down.
+/// A number that only grows. It has its own cache line, so that counters of different threads do not slow each other
+/// down.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Counter(AtomicU64);
@@ -58,7 +57,7 @@ impl Counter {
     }
 }
 
-/// Something that rises and falls; several parties may each add what is theirs.
+/// A number that rises and falls. Several parties may each add their share.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Gauge(AtomicI64);
@@ -77,9 +76,9 @@ impl Gauge {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Histogram {
-    /// The last one is for what is above all bounds.
+    /// The last bucket is for times above all bounds.
     counts: [AtomicU64; BOUNDS_NS.len() + 1],
-    /// In microseconds: fine enough for a sum, and centuries of it fit.
+    /// In microseconds: precise enough for a sum, and centuries fit.
     sum_us: AtomicU64,
 }
 
@@ -88,7 +87,7 @@ pub struct Histogram {
 pub struct HistogramSnapshot {
     /// Upper edges in milliseconds, each included in its bucket.
     pub bounds: &'static [f64],
-    /// How many fell into each bucket, not cumulated; one more than `bounds`, for what is above all of them.
+    /// How many fell into each bucket, not cumulative; one more than `bounds`, for times above all of them.
     pub counts: Vec<u64>,
     /// In milliseconds.
     pub sum: f64,
@@ -100,7 +99,7 @@ impl Histogram {
         self.record_many(took, 1);
     }
 
-    /// Records `count` things that took the same time, for the price of one.
+    /// Records `count` things that took the same time, at the price of one.
     pub fn record_many(&self, took: Duration, count: u64) {
         if count == 0 {
             return;

@@ -1,8 +1,7 @@
 //! The future of a commit. One concrete type for every store, so that a publish costs no boxed future.
 //!
-//! A store answers many commits at once. [`Answers`] first puts every answer in its place and wakes
-//! afterwards: a caller with many commits under way finds all of them answered when it runs, instead
-//! of being woken for each.
+//! A store answers many commits at once. [`CommitAnswers`] first stores every answer and wakes the callers afterwards: a
+//! caller with many commits in progress finds all of them answered when it runs, instead of being woken for each.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,43 +14,43 @@ use crate::{CommitError, Committed};
 
 /// Ready when the commit is durable or refused.
 #[must_use = "a commit is durable only once this is ready"]
-pub struct PendingCommit(State);
+pub struct PendingCommit(PendingState);
 
-enum State {
+enum PendingState {
     Known(Option<Result<Committed, CommitError>>),
-    Waiting(Arc<Mutex<Place>>),
+    Waiting(Arc<Mutex<ReplySlot>>),
 }
 
-/// Where answer and caller meet.
-enum Place {
+/// Where the answer and the caller meet.
+enum ReplySlot {
     Empty,
     Awaited(Waker),
     Answered(Result<Committed, CommitError>),
     Taken,
 }
 
-/// The store's end: answers one commit. Dropped without an answer it says `Closed`.
-pub struct Reply(Option<Arc<Mutex<Place>>>);
+/// The store's end: answers one commit. Dropping it without an answer answers `Closed`.
+pub struct CommitReply(Option<Arc<Mutex<ReplySlot>>>);
 
-/// Answers that are in place while their callers are still to be woken.
+/// Stored answers whose callers have not been woken yet.
 #[derive(Default)]
-pub struct Answers {
+pub struct CommitAnswers {
     wakers: Vec<Waker>,
 }
 
 impl PendingCommit {
-    pub fn new() -> (Reply, Self) {
-        let place = Arc::new(Mutex::new(Place::Empty));
-        (Reply(Some(place.clone())), Self(State::Waiting(place)))
+    pub fn new() -> (CommitReply, Self) {
+        let place = Arc::new(Mutex::new(ReplySlot::Empty));
+        (CommitReply(Some(place.clone())), Self(PendingState::Waiting(place)))
     }
 
     pub fn known(result: Result<Committed, CommitError>) -> Self {
-        Self(State::Known(Some(result)))
+        Self(PendingState::Known(Some(result)))
     }
 }
 
-impl Reply {
-    /// Answers and wakes. The caller may have stopped waiting; the commit stands all the same.
+impl CommitReply {
+    /// Answers and wakes. The caller may have stopped waiting; the commit counts anyway.
     pub fn send(mut self, result: Result<Committed, CommitError>) {
         if let Some(waker) = self.place(result) {
             waker.wake();
@@ -60,14 +59,14 @@ impl Reply {
 
     fn place(&mut self, result: Result<Committed, CommitError>) -> Option<Waker> {
         let place = self.0.take()?;
-        match std::mem::replace(&mut *place.lock(), Place::Answered(result)) {
-            Place::Awaited(waker) => Some(waker),
+        match std::mem::replace(&mut *place.lock(), ReplySlot::Answered(result)) {
+            ReplySlot::Awaited(waker) => Some(waker),
             _ => None,
         }
     }
 }
 
-impl Drop for Reply {
+impl Drop for CommitReply {
     fn drop(&mut self) {
         if let Some(waker) = self.place(Err(CommitError::Closed)) {
             waker.wake();
@@ -75,12 +74,12 @@ impl Drop for Reply {
     }
 }
 
-impl Answers {
-    pub fn put(&mut self, mut reply: Reply, result: Result<Committed, CommitError>) {
+impl CommitAnswers {
+    pub fn put(&mut self, mut reply: CommitReply, result: Result<Committed, CommitError>) {
         self.wakers.extend(reply.place(result));
     }
 
-    /// Wakes everybody whose answer was put.
+    /// Wakes every caller whose answer was stored.
     pub fn wake(&mut self) {
         for waker in self.wakers.drain(..) {
             waker.wake();
@@ -93,22 +92,22 @@ impl Future for PendingCommit {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let place = match &mut self.0 {
-            State::Known(result) => return Poll::Ready(result.take().unwrap_or(Err(CommitError::Closed))),
-            State::Waiting(place) => place,
+            PendingState::Known(result) => return Poll::Ready(result.take().unwrap_or(Err(CommitError::Closed))),
+            PendingState::Waiting(place) => place,
         };
         let mut place = place.lock();
         match &mut *place {
-            Place::Answered(_) => match std::mem::replace(&mut *place, Place::Taken) {
-                Place::Answered(result) => Poll::Ready(result),
+            ReplySlot::Answered(_) => match std::mem::replace(&mut *place, ReplySlot::Taken) {
+                ReplySlot::Answered(result) => Poll::Ready(result),
                 _ => Poll::Ready(Err(CommitError::Closed)),
             },
-            Place::Taken => Poll::Ready(Err(CommitError::Closed)),
-            Place::Awaited(waker) => {
+            ReplySlot::Taken => Poll::Ready(Err(CommitError::Closed)),
+            ReplySlot::Awaited(waker) => {
                 waker.clone_from(context.waker());
                 Poll::Pending
             }
-            Place::Empty => {
-                *place = Place::Awaited(context.waker().clone());
+            ReplySlot::Empty => {
+                *place = ReplySlot::Awaited(context.waker().clone());
                 Poll::Pending
             }
         }
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_answer_reaches_whoever_waits() {
+    async fn an_answer_reaches_its_caller() {
         let (reply, pending) = PendingCommit::new();
         let waiting = tokio::spawn(pending);
         tokio::task::yield_now().await;
@@ -129,11 +128,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_put_together_reach_everybody_once_woken() {
+    async fn answers_stored_together_reach_all_callers_once_woken() {
         let (replies, pendings): (Vec<_>, Vec<_>) = (0..100).map(|_| PendingCommit::new()).unzip();
         let waiting: Vec<_> = pendings.into_iter().map(tokio::spawn).collect();
         tokio::task::yield_now().await;
-        let mut answers = Answers::default();
+        let mut answers = CommitAnswers::default();
         replies.into_iter().for_each(|reply| answers.put(reply, Ok(Committed::default())));
         answers.wake();
         for waiting in waiting {

@@ -31,8 +31,8 @@ impl RangeSet {
         self.0.insert(start, end);
     }
 
-    /// Removes the range that begins at `from`, if there is one, and returns where it ends;
-    /// otherwise returns `from`. Ranges that lie wholly before `from` go as well.
+    /// Removes the range that begins at `from`, if there is one, and returns its end; otherwise returns `from`. Ranges
+    /// entirely before `from` are removed as well.
     pub fn take_prefix(&mut self, from: Offset) -> Offset {
         while let Some((&start, &end)) = self.0.first_key_value() {
             if start > from {

@@ -1,4 +1,4 @@
-//! The one encoding of an event: made once when it is published, copied from then on.
+//! The one encoding of an event: made when it is published, then only copied.
 //!
 //! ```text
 //!    0  u32  length of everything after byte 8      32  16    id
@@ -9,10 +9,9 @@
 //!   56  key · meta (`"headers":{…},"tags":[…],`, may be empty) · payload (JSON text)
 //! ```
 //!
-//! All numbers are little-endian. The checksum takes the stamp (offset and time) last, so that whoever
-//! encodes an event does the long part and the store only adds sixteen bytes to it.
-//! Meta and payload are the very text that readers get: delivery
-//! writes a short prefix and copies both. What the hub itself needs is in the fixed part.
+//! All numbers are little-endian. The checksum covers the stamp (offset and time) last, so the encoder does the long
+//! part and the store only adds sixteen bytes. Meta and payload are the exact text that readers get: delivery writes a
+//! short prefix and copies both. The fixed part holds what the hub itself needs.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use prom_types::{EpochMs, Event, EventId, Invalid, Json, NewEvent, Offset};
@@ -22,34 +21,34 @@ use crate::LogName;
 pub const HEADER_BYTES: usize = 56;
 /// The part before the checksummed bytes: length and checksum.
 pub const PREFIX_BYTES: usize = 8;
-/// What the store fills in ends here.
+/// The part that the store fills in ends here.
 const STAMP_END: usize = 24;
 
 const FLAG_KEY: u8 = 1;
 const FLAG_TOMBSTONE: u8 = 2;
 const FLAG_EXACT: u8 = 4;
 
-/// A piece of memory that an [`Encoder`] fills has at most this many bytes, unless one event needs more.
+/// A buffer of an [`Encoder`] has at most this many bytes, unless one event needs more.
 const PIECE_BYTES: usize = 32 << 10;
 
-/// A record whose offset and time are still open.
+/// A record whose offset and time are not yet known.
 #[derive(Debug, Clone)]
 pub struct EncodedEvent(Bytes);
 
-/// Encodes one event behind the other into shared pieces of memory: many events cost one allocation.
-/// A piece lives for as long as one of its events does.
+/// Encodes events one after the other into shared buffers: many events cost one allocation. A buffer lives as long as
+/// one of its events.
 #[derive(Debug, Default)]
 pub struct Encoder {
     piece: BytesMut,
-    /// How large the last piece was made.
+    /// The size of the last buffer.
     piece_bytes: usize,
 }
 
-/// A complete record as it lies in memory and on disk.
+/// A complete record as it is in memory and on disk.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Record(Bytes);
 
-/// What a record is made of, for a store that keeps the parts rather than the bytes.
+/// The parts of a record, for a store that keeps the parts rather than the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordParts<'a> {
     pub offset: Offset,
@@ -57,7 +56,7 @@ pub struct RecordParts<'a> {
     pub ts: EpochMs,
     pub id: EventId,
     pub key: Option<&'a str>,
-    /// As [`Record::meta`] gives it.
+    /// In the form of [`Record::meta`].
     pub meta: &'a [u8],
     pub payload: &'a [u8],
     pub exact: bool,
@@ -81,7 +80,7 @@ impl Encoder {
         let payload = event.payload.as_bytes();
         self.make_room(HEADER_BYTES + key.len() + payload.len() + meta_estimate(event));
         let out = &mut self.piece;
-        // What a refused event left behind.
+        // Left behind by a refused event.
         out.clear();
         out.put_bytes(0, HEADER_BYTES);
         out.extend_from_slice(key.as_bytes());
@@ -105,7 +104,7 @@ impl Encoder {
         Ok(EncodedEvent(out.split().freeze()))
     }
 
-    /// One who encodes little takes little: pieces grow from one to the next.
+    /// Buffers grow from one to the next, so an encoder that encodes little takes little memory.
     fn make_room(&mut self, bytes: usize) {
         if self.piece.capacity() < bytes {
             self.piece_bytes = (self.piece_bytes * 2).min(PIECE_BYTES).max(bytes);
@@ -115,12 +114,12 @@ impl Encoder {
 }
 
 impl EncodedEvent {
-    /// One event in memory of its own.
+    /// One event in its own buffer.
     pub fn encode(event: &NewEvent, id: EventId, ts: EpochMs) -> Result<Self, Invalid> {
         Encoder::default().encode(event, id, ts)
     }
 
-    /// Appends the finished record to `out`: the place and time are filled in, the checksum made.
+    /// Appends the finished record to `out`, with offset, time and checksum.
     pub fn write_at(&self, offset: Offset, stored_ts: EpochMs, out: &mut Vec<u8>) {
         let at = out.len();
         out.extend_from_slice(&self.0);
@@ -143,7 +142,7 @@ impl EncodedEvent {
         self.0[48] & FLAG_TOMBSTONE != 0
     }
 
-    /// Bytes it will take in a log.
+    /// The bytes it will take in a log.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -154,7 +153,7 @@ impl EncodedEvent {
 }
 
 impl RecordParts<'_> {
-    /// Appends the very record that these parts were taken from.
+    /// Appends the record from which these parts were taken.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Invalid> {
         let at = out.len();
         let key = self.key.unwrap_or_default();
@@ -190,13 +189,10 @@ impl Record {
     pub fn parse(bytes: &Bytes) -> Result<Self, RecordFault> {
         let length = frame_length(bytes)?;
         let record = bytes.slice(..length);
-        match is_sound(&record) {
-            true => Ok(Self(record)),
-            false => Err(RecordFault::Checksum),
-        }
+        if is_sound(&record) { Ok(Self(record)) } else { Err(RecordFault::Checksum) }
     }
 
-    /// The record at the beginning of bytes whose checksum is already known to be right.
+    /// The record at the beginning of bytes whose checksum is known to be right.
     pub fn trusted(bytes: &Bytes) -> Result<Self, RecordFault> {
         let length = frame_length(bytes)?;
         Ok(Self(bytes.slice(..length)))
@@ -238,7 +234,7 @@ impl Record {
         self.0[48] & FLAG_TOMBSTONE != 0
     }
 
-    /// Its id was published to be unique for as long as it is retained.
+    /// Whether its id was published as unique while retained.
     pub fn is_exact(&self) -> bool {
         self.0[48] & FLAG_EXACT != 0
     }
@@ -253,7 +249,7 @@ impl Record {
         &self.0[from..from + self.meta_len()]
     }
 
-    /// Appends the event as JSON, the form in which every reader gets it.
+    /// Appends the event as JSON, in the form that every reader gets.
     pub fn write_json(&self, log: &LogName, out: &mut Vec<u8>) {
         let mut number = itoa::Buffer::new();
         out.reserve(self.0.len() + log.topic.len() + 192);
@@ -281,7 +277,7 @@ impl Record {
         out.push(b'}');
     }
 
-    /// The event whole and owned; parses the text.
+    /// The whole event, owned; parses the text.
     pub fn to_event(&self, log: &LogName) -> Result<Event, serde_json::Error> {
         let mut json = Vec::new();
         self.write_json(log, &mut json);
@@ -303,7 +299,7 @@ impl std::fmt::Debug for Record {
     }
 }
 
-/// The whole length of the record that begins `bytes`, if its parts fit into it.
+/// The length of the record that begins `bytes`, if its parts fit.
 pub fn frame_length(bytes: &[u8]) -> Result<usize, RecordFault> {
     if bytes.len() < HEADER_BYTES {
         return Err(RecordFault::Short);
@@ -313,13 +309,10 @@ pub fn frame_length(bytes: &[u8]) -> Result<usize, RecordFault> {
     if length < HEADER_BYTES + parts {
         return Err(RecordFault::Length);
     }
-    match length <= bytes.len() {
-        true => Ok(length),
-        false => Err(RecordFault::Short),
-    }
+    if length <= bytes.len() { Ok(length) } else { Err(RecordFault::Short) }
 }
 
-/// Whether a whole record is what was written.
+/// Whether a complete record matches its checksum.
 pub fn is_sound(record: &[u8]) -> bool {
     let checksum = crc32c::crc32c_append(crc32c::crc32c(&record[STAMP_END..]), &record[PREFIX_BYTES..STAMP_END]);
     checksum == u32::from_le_bytes(array(record, 4))
@@ -344,9 +337,10 @@ fn key_of(record: &[u8]) -> Option<&str> {
 }
 
 fn meta_estimate(event: &NewEvent) -> usize {
-    match event.headers.is_empty() && event.tags.is_empty() && event.caused_by.is_empty() && event.sid.is_none() {
-        true => 0,
-        false => 256,
+    if event.headers.is_empty() && event.tags.is_empty() && event.caused_by.is_empty() && event.sid.is_none() {
+        0
+    } else {
+        256
     }
 }
 
@@ -384,7 +378,7 @@ pub fn write_json_string(text: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(text.as_bytes());
         out.push(b'"');
     } else if serde_json::to_writer(&mut *out, text).is_err() {
-        // Writing a string into memory has no way to fail.
+        // Writing a string into memory cannot fail.
         out.extend_from_slice(b"null");
     }
 }

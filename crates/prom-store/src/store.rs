@@ -5,38 +5,37 @@ use prom_types::Durability;
 
 use crate::{Commit, Cursors, Documents, Leases, Logs, PendingCommit, StoreError, StoreMeters};
 
-/// A place where events, cursors and documents are kept.
+/// Where events, cursors and documents are kept.
 ///
-/// `commit` is the only way in. The future it gives is ready when the commit is as durable as
-/// [`Store::durability`] says, or has been refused. The call itself returns at once, or after one
-/// quick write where that serves a lone caller better than waking somebody. Commits that wait
-/// together are made durable together. Dropping the future does not withdraw the commit.
+/// `commit` is the only way to write. Its future is ready when the commit is as durable as [`Store::durability`] says,
+/// or refused. The call itself returns at once, or after one quick write if that serves a lone caller better than
+/// waking another thread. Commits that wait together are made durable together. Dropping the future does not withdraw
+/// the commit.
 ///
-/// Order: the appends of two commits handed over one after the other by the same caller get
-/// offsets in that order.
+/// Order: two commits of the same caller, handed over one after the other, get offsets in that order.
 #[async_trait]
 pub trait Store: Logs + Cursors + Documents + Leases + Send + Sync + 'static {
     fn commit(&self, commit: Commit) -> PendingCommit;
 
-    /// A commit of appends that stand each for itself and were only handed over together. A store that pays for
-    /// making several logs durable at one moment may make each durable for itself; if one then fails, the answer
-    /// is that failure, and says that the others may be stored.
+    /// A commit of independent appends that were only handed over together. A store that pays for making several logs
+    /// durable at one moment may make each durable separately. If one then fails, the answer is that failure, and says
+    /// that the others may be stored.
     fn commit_each(&self, commit: Commit) -> PendingCommit {
         self.commit(commit)
     }
 
     fn durability(&self) -> Durability;
 
-    /// What the store measured since it was opened. Cheap; also answered after it was closed.
+    /// What the store has measured since it was opened. Cheap; works after closing too.
     fn meters(&self) -> StoreMeters {
         StoreMeters::default()
     }
 
-    /// Why new events are refused right now, if they are: a full disk, a journal that failed.
+    /// Why new events are refused right now, if they are: a full disk, a failed journal.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// Finishes what is under way and lets go of the storage. Later calls answer `Closed`.
+    /// Finishes the work in progress and releases the storage. Later calls answer `Closed`.
     async fn close(&self) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! A record gives back the event that was encoded, and is refused when a bit of it is not as written.
+//! A record reproduces the event that was encoded, and is refused if one bit of it has changed.
 
 use bytes::Bytes;
 use prom_store::record::{HEADER_BYTES, RecordFault};
@@ -23,7 +23,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any text, with a liking for what JSON has to escape.
+/// Any text, often with characters that JSON must escape.
 fn text(longest: usize) -> impl Strategy<Value = String> {
     let letter =
         prop_oneof![any::<char>(), prop::sample::select(vec!['"', '\\', '\n', '\0', '\u{7f}', 'ä', '😀', 'a'])];
@@ -135,7 +135,7 @@ proptest! {
 
     #[test]
     fn a_record_with_any_bit_flipped_is_refused(event in new_event(), id in event_id(), more in 0..300usize) {
-        // What follows in a log must not help a wrong length to pass.
+        // The following bytes in a log must not help a wrong length to pass.
         let mut bytes = encoded(&event, id, 1, 2, 3);
         let length = bytes.len();
         bytes.resize(length + more, 0x5a);

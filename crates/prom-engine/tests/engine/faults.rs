@@ -37,7 +37,7 @@ pub struct Faults {
     pub silenced: Option<String>,
     pub closes: usize,
     /// Commits wait here, if there is such a place, until [`Stubborn::go_on`].
-    held: Option<Vec<(Commit, Reply)>>,
+    held: Option<Vec<(Commit, CommitReply)>>,
     /// Commits that carried the document of a topic.
     pub topic_documents: usize,
     settlements_tried: usize,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prom_store::{Answers, CommitError, Committed, Outcome, Reply};
+use prom_store::{CommitAnswers, CommitError, CommitReply, Committed, Outcome};
 
 use super::build::Builder;
 use super::queue::Request;
@@ -29,9 +29,9 @@ pub(crate) struct Committer {
     shared: Arc<Shared>,
     journal: Journal,
     builder: Builder,
-    answers: Vec<(Reply, Answer)>,
+    answers: Vec<(CommitReply, Answer)>,
     /// Empty between rounds; kept for its memory.
-    woken: Answers,
+    woken: CommitAnswers,
     /// The journal failed, why, and when to try again.
     failed: Option<(String, Instant)>,
     frames: u64,
@@ -49,7 +49,7 @@ impl Committer {
             journal,
             builder: Builder::new(next_log_id, first_epoch),
             answers: Vec::new(),
-            woken: Answers::default(),
+            woken: CommitAnswers::default(),
             failed: None,
             frames: 0,
             batch: Vec::new(),

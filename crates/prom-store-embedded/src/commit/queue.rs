@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use prom_store::{Commit, CommitError, CursorChange, CursorName, LogName, PendingCommit, Reply};
+use prom_store::{Commit, CommitError, CommitReply, CursorChange, CursorName, LogName, PendingCommit};
 use prom_types::Offset;
 
 /// Beyond this many waiting bytes a commit is refused: whoever publishes should wait for answers.
@@ -23,7 +23,7 @@ pub(crate) struct Request {
     /// Besides what a commit can hold: taking a cursor over, moving a log's start.
     pub(crate) take: Option<TakeOver>,
     pub(crate) trim: Option<(LogName, Offset)>,
-    pub(crate) reply: Reply,
+    pub(crate) reply: CommitReply,
 }
 
 /// A takeover: the epoch it leads to is noted when the frame is built.

@@ -1,13 +1,13 @@
 //! One committed batch of one log as a document.
 //!
 //! ```text
-//!   _id:       { topic, partition, base }     orders all batches of all logs; the only unique key of every batch
-//!   topic, partition                          once more, for people's own questions and for sharding
-//!   next       the offset after the last; that of the following batch, always
+//!   _id:       { topic, partition, base }     orders all batches of all logs; the only unique key of a batch
+//!   topic, partition                          repeated, for queries by people and for sharding
+//!   next       the offset after the last event; always the base of the following batch
 //!   count, bytes, total                       events, bytes of their records, bytes of the log up to here
-//!   stored_ts, last_ts                        of the first and of the last event
-//!   at         the server's time of the insert, filled in by it
-//!   by, attempt                               which hub wrote it, and which of its tries
+//!   stored_ts, last_ts                        of the first and the last event
+//!   at         the server's time of the insert, filled in by the server
+//!   by, attempt                               the hub that wrote it, and the number of its attempt
 //!   exact?     ids that are unique for as long as they are retained
 //!   events     [ … ]
 //! ```
@@ -15,14 +15,14 @@
 use bytes::Bytes;
 use mongodb::bson::oid::ObjectId;
 use mongodb::bson::{RawDocument, RawDocumentBuf, Timestamp};
-use prom_store::{LogName, Record};
+use prom_store::{LogName, Record, StoredAt};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::element::{self, ARRAY, DOCUMENT, OBJECT_ID, TIMESTAMP, number};
-use super::event::{Place, Scratch, append_event, read_event, read_id};
+use super::event::{Scratch, append_event, read_event, read_id};
 use super::to_json::NotJson;
 
-/// Everything about a batch but its events.
+/// Everything about a batch except its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchHead {
     pub base: Offset,
@@ -40,7 +40,7 @@ pub struct BatchHead {
 
 /// A batch with its events.
 #[derive(Debug, Clone)]
-pub struct Batch {
+pub struct StoredBatch {
     pub head: BatchHead,
     pub records: Vec<Record>,
     /// Tombstones that compaction has met, and when.
@@ -55,11 +55,11 @@ pub struct BatchPlan<'a> {
     pub next: Offset,
     pub records: &'a [Record],
     pub cleaned: &'a [(Offset, EpochMs)],
-    /// Of a batch without events: what its last event had.
+    /// For a batch without events: the time of its last event before compaction.
     pub last_ts: EpochMs,
     /// Bytes of the log up to its end.
     pub total: u64,
-    /// Exact ids of events before this are free again.
+    /// Exact ids of events before this offset may be used again.
     pub start: Offset,
     pub by: ObjectId,
     pub attempt: i64,
@@ -145,7 +145,7 @@ impl BatchPlan<'_> {
             let cleaned_at = cleaned.peek().filter(|(offset, _)| *offset == record.offset()).map(|(_, at)| *at);
             element::begin(out, DOCUMENT, itoa::Buffer::new().format(index));
             let event = element::open(out);
-            let usual = Place { offset: self.base + index as u64, stored_ts };
+            let usual = StoredAt { offset: self.base + index as u64, stored_ts };
             append_event(out, record, Some(usual), cleaned_at);
             element::close(out, event);
         }
@@ -156,7 +156,7 @@ impl BatchPlan<'_> {
 impl BatchHead {
     pub fn read(document: &RawDocument) -> Result<Self, NotJson> {
         let whole = |name| number(document, name).ok_or(NotJson);
-        let base = Batch::base_of(document).ok_or(NotJson)?;
+        let base = StoredBatch::base_of(document).ok_or(NotJson)?;
         let at = document.get("at")?.and_then(|at| at.as_timestamp()).unwrap_or(Timestamp { time: 0, increment: 0 });
         Ok(Self {
             base,
@@ -172,13 +172,13 @@ impl BatchHead {
         })
     }
 
-    /// Where the bytes of this batch begin, counted from the beginning of the log.
+    /// Where the bytes of this batch begin, counted from the start of the log.
     pub fn total_before(&self) -> u64 {
         self.total.saturating_sub(self.bytes)
     }
 }
 
-impl Batch {
+impl StoredBatch {
     pub fn read(document: &RawDocument) -> Result<Self, NotJson> {
         let head = BatchHead::read(document)?;
         let events = document.get_array("events").map_err(|_| NotJson)?;
@@ -188,7 +188,7 @@ impl Batch {
         let mut cleaned_by_index = Vec::new();
         for (index, event) in events.into_iter().enumerate() {
             let event = event?.as_document().ok_or(NotJson)?;
-            let usual = Place { offset: head.base + index as u64, stored_ts: head.stored_ts };
+            let usual = StoredAt { offset: head.base + index as u64, stored_ts: head.stored_ts };
             if let Some(at) = read_event(event, usual, &mut scratch, &mut bytes)? {
                 cleaned_by_index.push((index, at));
             }
@@ -199,10 +199,10 @@ impl Batch {
         Ok(Self { head, records, cleaned })
     }
 
-    /// An event that is a document of its own.
+    /// An event stored as its own document.
     pub fn read_single(event: &RawDocument) -> Option<Record> {
         let mut bytes = Vec::new();
-        let usual = Place { offset: 0, stored_ts: 0 };
+        let usual = StoredAt { offset: 0, stored_ts: 0 };
         read_event(event, usual, &mut Scratch::default(), &mut bytes).ok()?;
         Record::trusted(&bytes.into()).ok()
     }
@@ -212,22 +212,21 @@ impl Batch {
     }
 
     /// The ids of a batch that was read without the rest of its events.
-    pub fn read_ids(document: &RawDocument) -> Result<Vec<(EventId, Offset, EpochMs)>, NotJson> {
+    pub fn read_ids(document: &RawDocument) -> Result<Vec<(EventId, StoredAt)>, NotJson> {
         let base = Self::base_of(document).ok_or(NotJson)?;
         let stored_ts = number(document, "stored_ts").ok_or(NotJson)?;
         let events = document.get_array("events").map_err(|_| NotJson)?;
         let mut ids = Vec::new();
         for (index, event) in events.into_iter().enumerate() {
             let event = event?.as_document().ok_or(NotJson)?;
-            let usual = Place { offset: base + index as u64, stored_ts };
-            let (id, place) = read_id(event, usual).ok_or(NotJson)?;
-            ids.push((id, place.offset, place.stored_ts));
+            let usual = StoredAt { offset: base + index as u64, stored_ts };
+            ids.push(read_id(event, usual).ok_or(NotJson)?);
         }
         Ok(ids)
     }
 }
 
-/// Records that share one piece of memory.
+/// Records that share one buffer.
 fn cut(bytes: Bytes, ends: &[usize]) -> Result<Vec<Record>, NotJson> {
     let mut records = Vec::with_capacity(ends.len());
     let mut at = 0;

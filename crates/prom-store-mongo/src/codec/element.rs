@@ -1,4 +1,4 @@
-//! The few BSON elements that are written by hand: straight into one buffer, without a tree in between.
+//! The few BSON elements that are written by hand, straight into one buffer, without a tree in between.
 
 use mongodb::bson::spec::BinarySubtype;
 use mongodb::bson::{Binary, RawBsonRef, RawDocument};
@@ -70,7 +70,7 @@ pub fn close(out: &mut Vec<u8>, at: usize) {
     out[at..at + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// An id as people see it: a UUID.
+/// An event id, stored as a UUID so that people can read it.
 pub fn binary_id(id: EventId) -> Binary {
     Binary { subtype: BinarySubtype::Uuid, bytes: id.as_bytes().to_vec() }
 }
@@ -80,7 +80,7 @@ pub fn id_of(value: RawBsonRef<'_>) -> Option<EventId> {
     Some(EventId::from_bytes(bytes.try_into().ok()?))
 }
 
-/// A number, however the server or a person's tool wrote it.
+/// A number of any BSON number type: the server and other tools choose different ones.
 pub fn number(document: &RawDocument, name: &str) -> Option<i64> {
     match document.get(name).ok()?? {
         RawBsonRef::Int64(value) => Some(value),

@@ -1,39 +1,32 @@
-//! One event in a batch, and as a document of its own.
+//! One event, inside a batch or as its own document.
 //!
 //! ```text
 //!   { id, ts, key?, sid?, headers?, caused_by?, tags?, payload?,
-//!     raw?       the payload's text, where `payload` would not give it back
-//!     raw_meta?  likewise for sid, headers, caused_by and tags
+//!     raw?       the payload's text, if `payload` would not reproduce it
+//!     raw_meta?  the same for sid, headers, caused_by and tags
 //!     exact?     true
-//!     offset?    where it is not base + index
-//!     stored_ts? where it is not that of the batch
+//!     offset?    if it is not base + index
+//!     stored_ts? if it differs from the batch's
 //!     cleaned_at? when compaction first met this tombstone }
 //! ```
 
 use mongodb::bson::{RawBsonRef, RawDocument};
 use prom_store::record::write_json_string;
-use prom_store::{Record, RecordParts};
+use prom_store::{Record, RecordParts, StoredAt};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::element::{self, number};
 use super::from_json::{Fit, append_members, append_value};
 use super::to_json::{NotJson, write_value};
 
-/// What an event takes over from its batch.
-#[derive(Debug, Clone, Copy)]
-pub struct Place {
-    pub offset: Offset,
-    pub stored_ts: EpochMs,
-}
-
-/// Memory that decoding uses again and again.
+/// Buffers that decoding reuses.
 #[derive(Debug, Default)]
 pub struct Scratch {
     meta: Vec<u8>,
     payload: Vec<u8>,
 }
 
-/// The record as a document of its own.
+/// The record as its own document.
 pub fn event_document(record: &Record) -> Vec<u8> {
     let mut out = Vec::with_capacity(record.len() + 128);
     let open = element::open(&mut out);
@@ -42,8 +35,8 @@ pub fn event_document(record: &Record) -> Vec<u8> {
     out
 }
 
-/// Appends the members of an event. What `usual` says already is left out.
-pub fn append_event(out: &mut Vec<u8>, record: &Record, usual: Option<Place>, cleaned_at: Option<EpochMs>) {
+/// Appends the fields of an event. Values equal to `usual` are left out.
+pub fn append_event(out: &mut Vec<u8>, record: &Record, usual: Option<StoredAt>, cleaned_at: Option<EpochMs>) {
     element::uuid(out, "id", record.id());
     element::int64(out, "ts", record.ts());
     if let Some(key) = record.key() {
@@ -75,7 +68,7 @@ pub fn append_event(out: &mut Vec<u8>, record: &Record, usual: Option<Place>, cl
 /// Appends the record of an event to `out`.
 pub fn read_event(
     event: &RawDocument,
-    usual: Place,
+    usual: StoredAt,
     scratch: &mut Scratch,
     out: &mut Vec<u8>,
 ) -> Result<Option<EpochMs>, NotJson> {
@@ -120,11 +113,11 @@ pub fn read_event(
     Ok(cleaned_at)
 }
 
-/// Only what deduplication asks.
-pub fn read_id(event: &RawDocument, usual: Place) -> Option<(EventId, Place)> {
+/// Only the fields that deduplication needs.
+pub fn read_id(event: &RawDocument, usual: StoredAt) -> Option<(EventId, StoredAt)> {
     let id = element::id_of(event.get("id").ok()??)?;
     let offset = number(event, "offset").map_or(usual.offset, |offset| offset as Offset);
-    Some((id, Place { offset, stored_ts: number(event, "stored_ts").unwrap_or(usual.stored_ts) }))
+    Some((id, StoredAt { offset, stored_ts: number(event, "stored_ts").unwrap_or(usual.stored_ts) }))
 }
 
 fn whole(value: RawBsonRef<'_>) -> Result<i64, NotJson> {

@@ -1,31 +1,29 @@
 //! JSON text to BSON in one pass.
 //!
-//! Promise: [`Fit::Same`] is answered only if `to_json` gives the same bytes back. So the pass looks for
-//! everything that has more than one spelling: spaces, escapes, numbers; and for names that an object has twice,
-//! of which the server's own tools keep one.
+//! Promise: [`Fit::Same`] is returned only if `to_json` reproduces the same bytes. So the pass looks for everything
+//! that has more than one spelling (spaces, escapes, numbers) and for duplicate names in an object, because the
+//! server's own tools keep only one of them.
 
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::element::{self, ARRAY, BOOLEAN, DOCUMENT, DOUBLE, INT32, INT64, NULL, STRING};
+use crate::limits::EVENT_DEPTH;
 
-/// BSON allows a hundred levels; some are around the event.
-const MOST_DEPTH: usize = 90;
-
-/// What became of the text.
+/// How well the text fits into BSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// The BSON gives the same text back.
+    /// The BSON reproduces the same text.
     Same,
-    /// The same value, spelt otherwise.
+    /// The same value, spelled differently.
     Differs,
 }
 
-/// The text has no place in BSON: a name with a zero byte, half a surrogate pair, too deep, or no JSON at all.
+/// BSON cannot hold the text: a name with a zero byte, half a surrogate pair, too deep, or not JSON at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unfit;
 
-/// Appends one element with the value of `text`. On `Unfit` the buffer is as it was.
+/// Appends one element with the value of `text`. On `Unfit` the buffer is unchanged.
 pub fn append_value(out: &mut Vec<u8>, name: &str, text: &[u8]) -> Result<Fit, Unfit> {
     let begin = out.len();
     let mut pass = Pass { text, at: 0, out, fit: Fit::Same };
@@ -33,7 +31,7 @@ pub fn append_value(out: &mut Vec<u8>, name: &str, text: &[u8]) -> Result<Fit, U
     settle(out, begin, done)
 }
 
-/// Appends the members of `"name":value,"name":value,` one by one. On `Unfit` the buffer is as it was.
+/// Appends the members of `"name":value,"name":value,` one by one. On `Unfit` the buffer is unchanged.
 pub fn append_members(out: &mut Vec<u8>, text: &[u8]) -> Result<Fit, Unfit> {
     let begin = out.len();
     let mut pass = Pass { text, at: 0, out, fit: Fit::Same };
@@ -48,7 +46,7 @@ fn settle(out: &mut Vec<u8>, begin: usize, done: Result<Fit, Unfit>) -> Result<F
     done
 }
 
-/// Where the names of one object lie in what was written.
+/// The positions of one object's names in the output.
 #[derive(Default)]
 struct Names {
     few: SmallVec<[(usize, usize); 16]>,
@@ -56,7 +54,7 @@ struct Names {
 }
 
 impl Names {
-    /// Whether the name at `at` was there before; remembers it.
+    /// Whether the name at `at` occurred before; remembers it.
     fn is_repeated(&mut self, out: &[u8], at: usize) -> bool {
         let length = memchr::memchr(0, &out[at..]).unwrap_or(0);
         let name = &out[at..at + length];
@@ -89,13 +87,10 @@ impl Pass<'_> {
     }
 
     fn end(&mut self) -> Result<Fit, Unfit> {
-        match self.at == self.text.len() {
-            true => Ok(self.fit),
-            false => Err(Unfit),
-        }
+        if self.at == self.text.len() { Ok(self.fit) } else { Err(Unfit) }
     }
 
-    /// An element of which the name is known.
+    /// An element whose name is known.
     fn named_value(&mut self, name: &str, depth: usize) -> Result<(), Unfit> {
         let tag = self.out.len();
         element::begin(self.out, NULL, name);
@@ -118,9 +113,9 @@ impl Pass<'_> {
         self.value(tag, depth)
     }
 
-    /// The value, and its kind into the place that was left for it.
+    /// The value; its type goes into the byte that was left free for it.
     fn value(&mut self, tag: usize, depth: usize) -> Result<(), Unfit> {
-        if depth > MOST_DEPTH {
+        if depth > EVENT_DEPTH {
             return Err(Unfit);
         }
         self.out[tag] = match self.peek()? {
@@ -189,7 +184,7 @@ impl Pass<'_> {
         Ok(ARRAY)
     }
 
-    /// What stands after a value.
+    /// What follows a value.
     fn separator(&mut self) -> Result<u8, Unfit> {
         self.skip_space();
         let byte = self.peek()?;
@@ -222,7 +217,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The writer's own choice for each character is the only spelling that comes back the same.
+    /// Only the spelling that the writer itself chooses for a character is reproduced.
     fn escape(&mut self) -> Result<(), Unfit> {
         let byte = self.peek()?;
         self.at += 1;
@@ -297,7 +292,7 @@ impl Pass<'_> {
         Ok(DOUBLE)
     }
 
-    /// As short as a person's tool would store it.
+    /// The narrowest type, as other tools would store it.
     fn whole_number(&mut self, value: i64) -> u8 {
         match i32::try_from(value) {
             Ok(short) => {
@@ -322,12 +317,11 @@ impl Pass<'_> {
 
     fn byte(&mut self, byte: u8) -> Result<(), Unfit> {
         self.skip_space();
-        match self.peek()? == byte {
-            true => {
-                self.at += 1;
-                Ok(())
-            }
-            false => Err(Unfit),
+        if self.peek()? == byte {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Unfit)
         }
     }
 

@@ -1,8 +1,8 @@
-//! Events as BSON that people can query, and back to the very bytes that were published.
+//! Events as BSON that people can query, and back to the exact bytes that were published.
 //!
 //! ```text
-//!   record ──▶ event   JSON text becomes BSON in one pass, which also tells whether the same text would come back
-//!   event  ──▶ record  BSON is written as text; where `raw` is there, that is the text
+//!   record ──▶ event   JSON text becomes BSON in one pass, which also tells whether the text can be reproduced
+//!   event  ──▶ record  BSON is written as text; if `raw` is present, that is the text
 //! ```
 
 mod batch;
@@ -15,7 +15,7 @@ mod promises;
 mod to_json;
 mod value;
 
-pub use batch::{Batch, BatchHead, BatchPlan};
+pub use batch::{BatchHead, BatchPlan, StoredBatch};
 pub use element::binary_id;
 pub use event::event_document;
 pub use value::{DocumentValue, document_value};

@@ -1,4 +1,4 @@
-//! What goes in comes out byte by byte.
+//! What goes in comes out byte for byte.
 
 use bytes::Bytes;
 use mongodb::bson::oid::ObjectId;
@@ -7,7 +7,7 @@ use prom_store::{EncodedEvent, LogName, Record};
 use prom_types::{EventId, Json, NewEvent, TopicName};
 use proptest::prelude::*;
 
-use super::{Batch, BatchPlan, DocumentValue, document_value};
+use super::{BatchPlan, DocumentValue, StoredBatch, document_value};
 
 fn log() -> LogName {
     LogName::new(TopicName::parse("orders").unwrap(), 3)
@@ -51,7 +51,7 @@ fn events(records: &[Record]) -> Vec<Document> {
 }
 
 fn comes_back(records: &[Record]) {
-    let batch = Batch::read(&document(records)).unwrap();
+    let batch = StoredBatch::read(&document(records)).unwrap();
     assert_eq!(batch.records, records);
     for record in &batch.records {
         assert!(prom_store::record::is_sound(record.as_bytes()));
@@ -59,7 +59,7 @@ fn comes_back(records: &[Record]) {
 }
 
 #[test]
-fn what_a_usual_client_sends_is_kept_once_and_comes_back() {
+fn what_a_usual_client_sends_is_stored_once_and_comes_back() {
     for text in [
         "null",
         "true",
@@ -83,7 +83,7 @@ fn what_a_usual_client_sends_is_kept_once_and_comes_back() {
 }
 
 #[test]
-fn what_has_another_spelling_is_kept_as_text_beside_what_people_query() {
+fn text_with_another_spelling_is_stored_next_to_its_queryable_form() {
     for text in [
         r#"{"a": 1}"#,
         "[1, 2]",
@@ -106,7 +106,7 @@ fn what_has_another_spelling_is_kept_as_text_beside_what_people_query() {
 }
 
 #[test]
-fn what_bson_cannot_hold_is_kept_as_text_alone() {
+fn what_bson_cannot_hold_is_stored_as_text_only() {
     let deep = format!("{}{}", "[".repeat(110), "]".repeat(110));
     for text in [r#"{"a\u0000b":1}"#, &deep] {
         let record = with_payload(text);
@@ -189,9 +189,10 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
 proptest! {
     #[test]
     fn any_json_comes_back(value in json(), pretty in any::<bool>()) {
-        let text = match pretty {
-            true => serde_json::to_string_pretty(&value).unwrap(),
-            false => value.to_string(),
+        let text = if pretty {
+            serde_json::to_string_pretty(&value).unwrap()
+        } else {
+            value.to_string()
         };
         comes_back(&[with_payload(&text)]);
     }

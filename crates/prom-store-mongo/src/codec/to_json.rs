@@ -3,7 +3,7 @@
 use mongodb::bson::{RawArray, RawBsonRef, RawDocument};
 use prom_store::record::write_json_string;
 
-/// The BSON is not of the kinds that JSON knows: nobody but a person's tool writes that.
+/// The BSON holds a type that JSON does not have. Only a tool outside the hub writes such a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotJson;
 

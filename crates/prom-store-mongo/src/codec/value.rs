@@ -1,4 +1,4 @@
-//! The value of a document: a part that people can query where it is JSON that comes back the same, else bytes.
+//! The value of a document: queryable if it is JSON that can be reproduced exactly, bytes otherwise.
 
 use bytes::Bytes;
 use mongodb::bson::spec::BinarySubtype;

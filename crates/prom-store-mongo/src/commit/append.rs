@@ -1,7 +1,7 @@
-//! Appending to one log: everything that waits goes into one insert behind the head.
+//! Appending to one log: everything that waits goes into one insert after the head.
 //!
-//! Whoever inserts at the offset after the last batch has seen everything before it, so that what it decided
-//! about duplicates holds. If another hub was first, its batch is read and everything is decided anew.
+//! An insert at the offset after the last batch succeeds only if its writer has seen everything before it, so its
+//! decisions about duplicates hold. If another hub was first, its batch is read and everything is decided again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use prom_types::EventId;
 use tokio::time::Instant;
 
 use super::insert::{Inserted, insert};
-use super::lanes::Waiting;
+use super::lanes::WaitingCommit;
 use super::place::{ExactPlaces, Placer};
 use super::transaction::in_transaction;
 use crate::exact;
 use crate::latest::fill_soon;
-use crate::log::{LogState, ensure_loaded, fill_window, reload};
-use crate::shared::{Shared, commit_error};
+use crate::log::{LogHandle, ensure_loaded, fill_window, reload};
+use crate::shared::{MongoShared, commit_error};
 
-/// What is decided about the first of those that wait.
+/// What was decided about the first waiting commits.
 struct Decided {
     /// One per commit that goes now.
     answers: Vec<Committed>,
     records: Vec<Record>,
 }
 
-pub async fn append(shared: &Arc<Shared>, log: &Arc<LogState>, waiting: Vec<Waiting>) {
-    let mut rest: VecDeque<Waiting> = waiting.into();
+pub async fn append(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, waiting: Vec<WaitingCommit>) {
+    let mut rest: VecDeque<WaitingCommit> = waiting.into();
     while !rest.is_empty() {
         round(shared, log, &mut rest).await;
     }
 }
 
 /// Answers at least the first of `rest`.
-async fn round(shared: &Arc<Shared>, log: &Arc<LogState>, rest: &mut VecDeque<Waiting>) {
+async fn round(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, rest: &mut VecDeque<WaitingCommit>) {
     let deadline = Instant::now() + shared.options.times.commit;
     loop {
         let exact = match ready(shared, log, rest.iter().flat_map(|waiting| &waiting.commit.appends)).await {
@@ -64,17 +64,17 @@ async fn round(shared: &Arc<Shared>, log: &Arc<LogState>, rest: &mut VecDeque<Wa
             Inserted::OthersWereFirst => {}
             Inserted::Failed(error) => {
                 let failed = decided.answers.len();
-                let mut gone: VecDeque<Waiting> = rest.drain(..failed).collect();
+                let mut gone: VecDeque<WaitingCommit> = rest.drain(..failed).collect();
                 return refuse(shared, &mut gone, &error);
             }
         }
     }
 }
 
-/// Brings the view of the log to where duplicates can be decided.
+/// Brings the view of the log up to date, so that duplicates can be decided.
 pub async fn ready(
-    shared: &Arc<Shared>,
-    log: &Arc<LogState>,
+    shared: &Arc<MongoShared>,
+    log: &Arc<LogHandle>,
     appends: impl Iterator<Item = &Append> + Clone,
 ) -> Result<ExactPlaces, CommitError> {
     ensure_loaded(shared, log).await.map_err(commit_error)?;
@@ -89,11 +89,11 @@ pub async fn ready(
     exact::places(shared, log, exact).await.map_err(commit_error)
 }
 
-/// As many of the waiting commits as fit into one batch. `None` if the window was lost since it was filled.
+/// As many waiting commits as fit into one batch. `None` if the window was lost since it was filled.
 fn decide(
-    shared: &Shared,
-    log: &LogState,
-    rest: &VecDeque<Waiting>,
+    shared: &MongoShared,
+    log: &LogHandle,
+    rest: &VecDeque<WaitingCommit>,
     exact: &ExactPlaces,
 ) -> Result<Option<Decided>, CommitError> {
     let known = log.lock();
@@ -118,15 +118,15 @@ fn decide(
 }
 
 /// It changes more than one document.
-fn goes_alone(shared: &Shared, commit: &Commit) -> bool {
+fn goes_alone(shared: &MongoShared, commit: &Commit) -> bool {
     let sizes = &shared.options.sizes;
     !commit.logs.is_empty()
         || commit.appends.len() > sizes.batch_events
         || commit.appends.iter().map(|append| append.event.len()).sum::<usize>() > sizes.batch_bytes
 }
 
-/// Each commit for itself: one that is refused does not take others with it.
-fn refuse_keyless(shared: &Shared, log: &LogState, rest: &mut VecDeque<Waiting>) {
+/// Each commit is independent: a refused one does not fail the others.
+fn refuse_keyless(shared: &MongoShared, log: &LogHandle, rest: &mut VecDeque<WaitingCommit>) {
     let options = log.lock().options;
     if !options.compacted {
         return;
@@ -147,8 +147,8 @@ pub fn check_keys<'a>(appends: impl IntoIterator<Item = &'a Append>, options: Lo
     }
 }
 
-fn answer(shared: &Shared, rest: &mut VecDeque<Waiting>, answers: Vec<Committed>) {
-    let mut together = prom_store::Answers::default();
+fn answer(shared: &MongoShared, rest: &mut VecDeque<WaitingCommit>, answers: Vec<Committed>) {
+    let mut together = prom_store::CommitAnswers::default();
     for (waiting, committed) in rest.drain(..answers.len()).zip(answers) {
         shared.lanes.release(waiting.bytes);
         together.put(waiting.reply, Ok(committed));
@@ -156,14 +156,14 @@ fn answer(shared: &Shared, rest: &mut VecDeque<Waiting>, answers: Vec<Committed>
     together.wake();
 }
 
-fn refuse(shared: &Shared, rest: &mut VecDeque<Waiting>, error: &CommitError) {
+fn refuse(shared: &MongoShared, rest: &mut VecDeque<WaitingCommit>, error: &CommitError) {
     for waiting in rest.drain(..) {
         shared.lanes.answer(waiting, Err(error.clone()));
     }
 }
 
-/// Batches for records that are too many for one.
-pub fn chunks<'a>(shared: &Shared, mut records: &'a [Record]) -> Vec<&'a [Record]> {
+/// Splits records that are too many for one batch.
+pub fn chunks<'a>(shared: &MongoShared, mut records: &'a [Record]) -> Vec<&'a [Record]> {
     let sizes = &shared.options.sizes;
     let mut chunks = Vec::new();
     while !records.is_empty() {
@@ -179,7 +179,7 @@ pub fn chunks<'a>(shared: &Shared, mut records: &'a [Record]) -> Vec<&'a [Record
     chunks
 }
 
-/// Nothing was stored, for a reason of the store's own.
+/// Nothing was stored, for an internal reason.
 pub fn not_stored(reason: impl ToString) -> CommitError {
     CommitError::Failed { reason: reason.to_string(), outcome: Outcome::NotStored }
 }

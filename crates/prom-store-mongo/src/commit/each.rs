@@ -1,4 +1,4 @@
-//! Appends that stand each for itself: every log's go into its own lane, without a transaction.
+//! Independent appends: those of each log go into its lane, without a transaction.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use hashbrown::HashMap;
 use prom_store::{Commit, CommitError, Committed, LogName, Outcome, PendingCommit, Stored};
 
 use super::commit;
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 
-/// The appends of one log, and where they stood.
+/// The appends of one log, and their indexes in the commit.
 #[derive(Default)]
 struct Part {
     commit: Commit,
     places: Vec<usize>,
 }
 
-pub fn commit_each(shared: &Arc<Shared>, whole: Commit) -> PendingCommit {
+pub fn commit_each(shared: &Arc<MongoShared>, whole: Commit) -> PendingCommit {
     let is_more = !whole.cursors.is_empty() || !whole.documents.is_empty() || !whole.logs.is_empty();
     let first = whole.appends.first().map(|append| append.log.clone());
     if is_more || first.is_none_or(|first| whole.appends.iter().all(|append| append.log == first)) {
@@ -28,14 +28,14 @@ pub fn commit_each(shared: &Arc<Shared>, whole: Commit) -> PendingCommit {
         part.places.push(place);
         part.commit.appends.push(append);
     }
-    // All are in their lanes before this returns, so that the order of the calls holds.
+    // All are in their lanes before this returns, so the order of the calls is kept.
     let under_way: Vec<_> = parts.into_values().map(|part| (part.places, commit(shared, part.commit))).collect();
     let (reply, pending) = PendingCommit::new();
     shared.runtime.spawn(async move { reply.send(together(under_way, count).await) });
     pending
 }
 
-/// One answer for all: the places of all, or the first failure.
+/// One answer for all: where each was stored, or the first failure.
 async fn together(under_way: Vec<(Vec<usize>, PendingCommit)>, count: usize) -> Result<Committed, CommitError> {
     let mut stored = vec![Stored { offset: 0, stored_ts: 0, duplicate: false }; count];
     let mut failure = None;

@@ -3,7 +3,7 @@
 //! ```text
 //!   insert at `next` ─┬─ ok ─────────── was the view young enough? ─ yes ─▶ stored
 //!                     │                                            └ no ──▶ look: in place, or withdrawn
-//!                     ├─ duplicate key ─ whose is it? ─ ours ─▶ stored     another hub's ─▶ decide anew
+//!                     ├─ duplicate key ─ whose is it? ─ ours ─▶ stored     another hub's ─▶ decide again
 //!                     └─ no answer ──── the same insert again, until there is one or time is up
 //! ```
 
@@ -18,12 +18,12 @@ use tokio::time::Instant;
 
 use super::append::not_stored;
 use crate::boot_clock::boot_time;
-use crate::codec::{Batch, BatchHead, BatchPlan};
+use crate::codec::{BatchHead, BatchPlan, StoredBatch};
 use crate::exact;
-use crate::fault::{self, Failed};
-use crate::log::{CachedBatch, LogState};
+use crate::fault::{self, FailedWrite};
+use crate::log::{CachedBatch, LogHandle};
 use crate::queries;
-use crate::shared::{Backoff, Shared, commit_error};
+use crate::shared::{MongoShared, RetryPause, commit_error};
 
 pub enum Inserted {
     Stored,
@@ -32,7 +32,12 @@ pub enum Inserted {
     Failed(CommitError),
 }
 
-pub async fn insert(shared: &Arc<Shared>, log: &Arc<LogState>, records: &[Record], deadline: Instant) -> Inserted {
+pub async fn insert(
+    shared: &Arc<MongoShared>,
+    log: &Arc<LogHandle>,
+    records: &[Record],
+    deadline: Instant,
+) -> Inserted {
     let batches = new_batches(shared, log, &[records]);
     let (plan, is_made, viewed_at) = {
         let known = log.lock();
@@ -58,8 +63,8 @@ pub async fn insert(shared: &Arc<Shared>, log: &Arc<LogState>, records: &[Record
     answer
 }
 
-/// Batches behind the head, one per slice of records.
-pub fn new_batches<'a>(shared: &Shared, log: &'a LogState, slices: &[&'a [Record]]) -> Vec<BatchPlan<'a>> {
+/// Batches after the head, one per slice of records.
+pub fn new_batches<'a>(shared: &MongoShared, log: &'a LogHandle, slices: &[&'a [Record]]) -> Vec<BatchPlan<'a>> {
     let mut total = log.lock().total;
     let attempt = shared.next_attempt();
     let plan = |records: &&'a [Record]| {
@@ -82,7 +87,7 @@ pub fn new_batches<'a>(shared: &Shared, log: &'a LogState, slices: &[&'a [Record
 }
 
 /// What is durable becomes visible here.
-pub fn take_in(shared: &Shared, log: &LogState, plan: &BatchPlan<'_>, sent_at: Duration) {
+pub fn take_in(shared: &MongoShared, log: &LogHandle, plan: &BatchPlan<'_>, sent_at: Duration) {
     let cached = CachedBatch { base: plan.base, next: plan.next, records: plan.records.to_vec() };
     shared.cache.put(&log.name, cached);
     let mut known = log.lock();
@@ -92,13 +97,13 @@ pub fn take_in(shared: &Shared, log: &LogState, plan: &BatchPlan<'_>, sent_at: D
 }
 
 async fn insert_until_answered(
-    shared: &Arc<Shared>,
-    log: &Arc<LogState>,
+    shared: &Arc<MongoShared>,
+    log: &Arc<LogHandle>,
     plan: &BatchPlan<'_>,
     document: &RawDocumentBuf,
     deadline: Instant,
 ) -> Inserted {
-    let mut pause = Backoff::default();
+    let mut pause = RetryPause::default();
     let mut outcome = Outcome::NotStored;
     loop {
         let inserting = shared.collections.batches.insert_one(document);
@@ -107,10 +112,10 @@ async fn insert_until_answered(
             Err(error) => error,
         };
         match fault::of_write(&error) {
-            Failed::Duplicate => return whose(shared, log, plan, &error, deadline).await,
-            Failed::Refused => return Inserted::Failed(fault::commit_failed(&error, outcome)),
-            Failed::Unknown => outcome = Outcome::Unknown,
-            Failed::NotNow => {}
+            FailedWrite::Duplicate => return whose(shared, log, plan, &error, deadline).await,
+            FailedWrite::Refused => return Inserted::Failed(fault::commit_failed(&error, outcome)),
+            FailedWrite::Unknown => outcome = Outcome::Unknown,
+            FailedWrite::NotNow => {}
         }
         if Instant::now() >= deadline {
             if outcome == Outcome::Unknown {
@@ -122,29 +127,31 @@ async fn insert_until_answered(
     }
 }
 
-/// Somebody's batch is where ours was to go.
+/// Another batch has the key that ours needs.
 async fn whose(
-    shared: &Arc<Shared>,
-    log: &Arc<LogState>,
+    shared: &Arc<MongoShared>,
+    log: &Arc<LogHandle>,
     plan: &BatchPlan<'_>,
     error: &Error,
     deadline: Instant,
 ) -> Inserted {
     if fault::is_about_exact_ids(error) {
-        // Another hub's, or one that retention has taken out of sight: both are told apart by looking again.
+        // Either another hub's batch, or one that retention has hidden. Reading again tells which.
         return match exact::forget_trimmed(shared, log, plan.records).await {
             Ok(()) => Inserted::OthersWereFirst,
             Err(error) => Inserted::Failed(commit_error(error)),
         };
     }
-    let mut pause = Backoff::default();
+    let mut pause = RetryPause::default();
     loop {
         match take_in_others(shared, log, plan).await {
             Ok(Some(Whose::Ours)) => return Inserted::Stored,
             Ok(Some(Whose::Another)) => return Inserted::OthersWereFirst,
-            // Not yet with a majority, or the servers are in disorder.
+            // Not yet on a majority, or the servers are unsettled.
             Ok(None) | Err(_) if Instant::now() < deadline => pause.wait().await,
-            Ok(None) => return Inserted::Failed(unknown("another batch is in its place and no majority has it yet")),
+            Ok(None) => {
+                return Inserted::Failed(unknown("another batch has its key and no majority has confirmed it yet"));
+            }
             Err(error) => return Inserted::Failed(unknown(error)),
         }
     }
@@ -155,8 +162,12 @@ enum Whose {
     Another,
 }
 
-/// Reads what lies at and behind our place.
-async fn take_in_others(shared: &Shared, log: &LogState, plan: &BatchPlan<'_>) -> Result<Option<Whose>, StoreError> {
+/// Reads the batches at and after our offset.
+async fn take_in_others(
+    shared: &MongoShared,
+    log: &LogHandle,
+    plan: &BatchPlan<'_>,
+) -> Result<Option<Whose>, StoreError> {
     let viewed_at = boot_time();
     let batches = crate::read::fetch(shared, &log.name, plan.base, shared.options.sizes.read_batches).await?;
     let Some(first) = batches.first() else {
@@ -176,17 +187,17 @@ async fn take_in_others(shared: &Shared, log: &LogState, plan: &BatchPlan<'_>) -
 }
 
 /// A batch that a majority has.
-pub fn take_in_read(shared: &Shared, log: &LogState, batch: Batch) {
+pub fn take_in_read(shared: &MongoShared, log: &LogHandle, batch: StoredBatch) {
     let seen = log.lock().observe(&batch.head, &batch.records);
-    if seen != crate::log::Seen::Before || shared.cache.get(&log.name, batch.head.base).is_none() {
-        let Batch { head, records, .. } = batch;
+    if seen != crate::log::Observed::Before || shared.cache.get(&log.name, batch.head.base).is_none() {
+        let StoredBatch { head, records, .. } = batch;
         shared.cache.put(&log.name, CachedBatch { base: head.base, next: head.next, records });
     }
 }
 
-/// The answer came so late that others may have merged or removed what lay before: the batch stands only if it
+/// The answer came so late that others may have merged or removed earlier batches. The batch counts only if it
 /// continues the one before it.
-async fn place_again(shared: &Arc<Shared>, log: &Arc<LogState>, plan: &BatchPlan<'_>) -> Inserted {
+async fn place_again(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, plan: &BatchPlan<'_>) -> Inserted {
     match is_in_place(shared, plan).await {
         Ok(true) => {
             take_in(shared, log, plan, boot_time());
@@ -203,7 +214,7 @@ async fn place_again(shared: &Arc<Shared>, log: &Arc<LogState>, plan: &BatchPlan
     }
 }
 
-async fn is_in_place(shared: &Shared, plan: &BatchPlan<'_>) -> Result<bool, StoreError> {
+async fn is_in_place(shared: &MongoShared, plan: &BatchPlan<'_>) -> Result<bool, StoreError> {
     let before = shared
         .read(|| {
             let query = queries::heads_before(plan.log, plan.base);
@@ -217,15 +228,15 @@ async fn is_in_place(shared: &Shared, plan: &BatchPlan<'_>) -> Result<bool, Stor
     Ok(end == plan.base)
 }
 
-async fn withdraw(shared: &Shared, plan: &BatchPlan<'_>) -> Result<(), StoreError> {
+async fn withdraw(shared: &MongoShared, plan: &BatchPlan<'_>) -> Result<(), StoreError> {
     let own = || queries::own_batch(plan.log, plan.base, plan.by, plan.attempt);
     shared.read(|| async { shared.collections.batches.delete_one(own()).await }).await?;
     Ok(())
 }
 
-/// After an answer that said "unknown": readers are told if the batch turns up after all. Our own batches are
-/// not in the stream, so it is looked for until the server has answered once and a while has passed.
-pub fn head_is_settled(shared: &Arc<Shared>, log: &Arc<LogState>) {
+/// After an answer of "unknown": readers are told if the batch turns up after all. Our own batches are not in the
+/// change stream, so it is looked for until the server has answered once and some time has passed.
+pub fn head_is_settled(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) {
     let (shared, log) = (shared.clone(), log.clone());
     shared.clone().runtime.spawn(async move {
         let mut closing = shared.closing.subscribe();
@@ -247,10 +258,10 @@ fn unknown(reason: impl ToString) -> CommitError {
     CommitError::Failed { reason: reason.to_string(), outcome: Outcome::Unknown }
 }
 
-/// Forgets exact ids of a batch: their events are out of sight.
+/// Forgets exact ids of a batch whose events retention has hidden.
 pub async fn pull_exact(
-    shared: &Shared,
-    log: &LogState,
+    shared: &MongoShared,
+    log: &LogHandle,
     base: u64,
     ids: Vec<mongodb::bson::Binary>,
 ) -> Result<(), StoreError> {

@@ -1,5 +1,5 @@
-//! Lanes: what touches the same log, cursor or document goes one after the other, in the order of the calls;
-//! different lanes go at once. A lane is a task only while it has something to do.
+//! Lanes: commits that touch the same log, cursor or document run one after the other, in the order of the calls.
+//! Different lanes run concurrently. A lane is a task only while it has work.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
-use prom_store::{Commit, CommitError, Committed, CursorName, LogName, Reply};
+use prom_store::{Commit, CommitError, CommitReply, Committed, CursorName, LogName};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{append, transaction};
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 use crate::{cursor, document};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,46 +21,46 @@ pub enum LaneKey {
     Document(String, String),
 }
 
-/// A commit that nobody has begun with.
-pub struct Waiting {
+/// A commit whose work has not begun.
+pub struct WaitingCommit {
     pub commit: Commit,
-    pub reply: Reply,
+    pub reply: CommitReply,
     pub bytes: usize,
 }
 
-/// A commit that several lanes stand still for.
+/// A commit that several lanes pause for.
 struct Crossing {
-    waiting: Mutex<Option<Waiting>>,
+    waiting: Mutex<Option<WaitingCommit>>,
     missing: AtomicUsize,
-    /// Closed when it is over.
+    /// Closed when the work is done.
     over: Semaphore,
 }
 
 enum Item {
-    Own(Waiting),
+    Own(WaitingCommit),
     Crossing(Arc<Crossing>),
 }
 
 /// What a lane does next.
 enum Turn {
-    Own(Vec<Waiting>),
+    Own(Vec<WaitingCommit>),
     Crossing(Arc<Crossing>),
     Over,
 }
 
 #[derive(Default)]
-pub struct Lanes {
+pub struct CommitLanes {
     queues: Mutex<HashMap<LaneKey, VecDeque<Item>>>,
     waiting_bytes: AtomicUsize,
-    /// Told whenever a lane ends.
+    /// Notified whenever a lane ends.
     ended: Notify,
 }
 
-impl Lanes {
-    /// Whether there is room for so many more bytes; counts them if so.
+impl CommitLanes {
+    /// Whether there is room for this many more bytes; counts them if so.
     pub fn admit(&self, bytes: usize, most: usize) -> bool {
         let before = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
-        // A commit larger than the bound goes alone.
+        // A commit larger than the limit runs alone.
         if before != 0 && before + bytes > most {
             self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
             return false;
@@ -68,8 +68,8 @@ impl Lanes {
         true
     }
 
-    /// Answers, and frees the room.
-    pub fn answer(&self, waiting: Waiting, result: Result<Committed, CommitError>) {
+    /// Answers, and frees the space.
+    pub fn answer(&self, waiting: WaitingCommit, result: Result<Committed, CommitError>) {
         self.release(waiting.bytes);
         waiting.reply.send(result);
     }
@@ -78,7 +78,7 @@ impl Lanes {
         self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Ready when nothing is under way any more.
+    /// Ready when no commit is in progress.
     pub async fn drained(&self) {
         loop {
             let ended = self.ended.notified();
@@ -116,8 +116,8 @@ impl Lanes {
     }
 }
 
-/// Puts a commit into all of its lanes at one moment, so that two commits meet in the same order everywhere.
-pub fn enqueue(shared: &Arc<Shared>, mut keys: Vec<LaneKey>, waiting: Waiting) {
+/// Puts a commit into all of its lanes at once, so that two commits meet in the same order everywhere.
+pub fn enqueue(shared: &Arc<MongoShared>, mut keys: Vec<LaneKey>, waiting: WaitingCommit) {
     let mut queues = shared.lanes.queues.lock();
     let single = if keys.len() == 1 { keys.pop() } else { None };
     if let Some(key) = single {
@@ -134,7 +134,7 @@ pub fn enqueue(shared: &Arc<Shared>, mut keys: Vec<LaneKey>, waiting: Waiting) {
     }
 }
 
-fn push(shared: &Arc<Shared>, queues: &mut HashMap<LaneKey, VecDeque<Item>>, key: LaneKey, item: Item) {
+fn push(shared: &Arc<MongoShared>, queues: &mut HashMap<LaneKey, VecDeque<Item>>, key: LaneKey, item: Item) {
     match queues.get_mut(&key) {
         Some(queue) => queue.push_back(item),
         None => {
@@ -144,7 +144,7 @@ fn push(shared: &Arc<Shared>, queues: &mut HashMap<LaneKey, VecDeque<Item>>, key
     }
 }
 
-async fn run(shared: Arc<Shared>, key: LaneKey) {
+async fn run(shared: Arc<MongoShared>, key: LaneKey) {
     let most_commits = shared.options.sizes.batch_events;
     loop {
         match shared.lanes.next_turn(&key, most_commits) {
@@ -156,7 +156,7 @@ async fn run(shared: Arc<Shared>, key: LaneKey) {
     shared.lanes.ended.notify_waiters();
 }
 
-async fn own_turn(shared: &Arc<Shared>, key: &LaneKey, waiting: Vec<Waiting>) {
+async fn own_turn(shared: &Arc<MongoShared>, key: &LaneKey, waiting: Vec<WaitingCommit>) {
     match key {
         LaneKey::Log(log) => append::append(shared, &shared.log(log), waiting).await,
         LaneKey::Cursor(cursor) => cursor::change(shared, cursor, waiting).await,
@@ -164,10 +164,10 @@ async fn own_turn(shared: &Arc<Shared>, key: &LaneKey, waiting: Vec<Waiting>) {
     }
 }
 
-/// The last lane to arrive does the work, the others wait for it.
-async fn cross(shared: &Arc<Shared>, crossing: &Crossing) {
+/// The last lane to arrive does the work; the others wait for it.
+async fn cross(shared: &Arc<MongoShared>, crossing: &Crossing) {
     if crossing.missing.fetch_sub(1, Ordering::AcqRel) > 1 {
-        // An error says that it is over.
+        // The semaphore is only ever closed: an error means that the work is done.
         drop(crossing.over.acquire().await);
         return;
     }

@@ -1,10 +1,10 @@
-//! Commits: sorted by what they touch, gathered while others are under way, made durable.
+//! Commits: sorted by what they touch, gathered while others are in progress, made durable.
 //!
 //! ```text
 //!   one log        ─▶ its lane: one insert for everything that waits
 //!   one cursor     ─▶ its lane: one conditional update
 //!   one document   ─▶ its lane: one conditional write
-//!   anything more  ─▶ all the lanes it touches stand still for one transaction
+//!   anything more  ─▶ all lanes it touches pause for one transaction
 //! ```
 
 mod append;
@@ -23,16 +23,14 @@ use prom_store::{Commit, CommitError, Committed, PendingCommit};
 
 pub use each::commit_each;
 pub use insert::{pull_exact, take_in_read};
-pub use lanes::{LaneKey, Lanes, Waiting};
+pub use lanes::{CommitLanes, LaneKey, WaitingCommit};
 pub use place::ExactPlaces;
-pub use transaction::{Trouble, in_transaction};
+pub use transaction::{TransactionError, in_transaction};
 
-use crate::shared::Shared;
+use crate::limits::COMMIT_BYTES;
+use crate::shared::MongoShared;
 
-/// Beside the events: what a commit costs while it waits.
-const COMMIT_BYTES: usize = 256;
-
-pub fn commit(shared: &Arc<Shared>, commit: Commit) -> PendingCommit {
+pub fn commit(shared: &Arc<MongoShared>, commit: Commit) -> PendingCommit {
     if shared.is_closed() {
         return PendingCommit::known(Err(CommitError::Closed));
     }
@@ -45,7 +43,7 @@ pub fn commit(shared: &Arc<Shared>, commit: Commit) -> PendingCommit {
     }
     let (reply, pending) = PendingCommit::new();
     let keys = keys_of(&commit);
-    lanes::enqueue(shared, keys, Waiting { commit, reply, bytes });
+    lanes::enqueue(shared, keys, WaitingCommit { commit, reply, bytes });
     pending
 }
 

@@ -1,26 +1,26 @@
-//! Placing events behind the head: offset, time, or that they are duplicates. Changes nothing outside itself.
+//! Placing events after the head: an offset and a time, or the finding that they are duplicates. Pure.
 
 use bytes::Bytes;
 use hashbrown::HashMap;
-use prom_store::{Append, CommitError, Dedupe, Outcome, Record, Stored};
+use prom_store::{Append, CommitError, Dedupe, Outcome, Record, Stored, StoredAt};
 use prom_types::{EpochMs, EventId, Offset};
 
-use crate::log::{Known, Place};
+use crate::log::LogView;
 
 /// Exact ids that were found in the database.
-pub type ExactPlaces = HashMap<EventId, Place>;
+pub type ExactPlaces = HashMap<EventId, StoredAt>;
 
-/// The end of a log, with what was placed since counted in.
+/// The end of a log, including the events placed so far.
 pub struct Placer {
     next: Offset,
     stored_ts: EpochMs,
-    ids: HashMap<EventId, Place>,
+    ids: HashMap<EventId, StoredAt>,
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl Placer {
-    pub fn new(known: &Known, now: EpochMs) -> Self {
+    pub fn new(known: &LogView, now: EpochMs) -> Self {
         Self {
             next: known.bounds.next,
             stored_ts: known.last_stored_ts.max(now),
@@ -38,15 +38,15 @@ impl Placer {
         self.bytes.len()
     }
 
-    pub fn place(&mut self, append: &Append, known: &Known, exact: &ExactPlaces) -> Stored {
+    pub fn place(&mut self, append: &Append, known: &LogView, exact: &ExactPlaces) -> Stored {
         let id = append.event.id();
         match self.earlier(&id, append.dedupe, known, exact) {
-            Some(place) => Stored { duplicate: true, ..stored(place) },
+            Some(place) => Stored { duplicate: true, ..place.into() },
             None => self.add(append),
         }
     }
 
-    fn earlier(&self, id: &EventId, dedupe: Dedupe, known: &Known, exact: &ExactPlaces) -> Option<Place> {
+    fn earlier(&self, id: &EventId, dedupe: Dedupe, known: &LogView, exact: &ExactPlaces) -> Option<StoredAt> {
         if dedupe == Dedupe::Fresh {
             return None;
         }
@@ -59,15 +59,15 @@ impl Placer {
     }
 
     fn add(&mut self, append: &Append) -> Stored {
-        let place = Place { offset: self.next, stored_ts: self.stored_ts };
+        let place = StoredAt { offset: self.next, stored_ts: self.stored_ts };
         append.event.write_at(place.offset, place.stored_ts, &mut self.bytes);
         self.ends.push(self.bytes.len());
         self.ids.insert(append.event.id(), place);
         self.next += 1;
-        stored(place)
+        place.into()
     }
 
-    /// The new records, sharing one piece of memory.
+    /// The new records, sharing one buffer.
     pub fn into_records(self) -> Result<Vec<Record>, CommitError> {
         let bytes = Bytes::from(self.bytes);
         let mut at = 0;
@@ -79,8 +79,4 @@ impl Placer {
         cut.collect::<Result<_, _>>()
             .map_err(|fault| CommitError::Failed { reason: fault.to_string(), outcome: Outcome::NotStored })
     }
-}
-
-fn stored(place: Place) -> Stored {
-    Stored { offset: place.offset, stored_ts: place.stored_ts, duplicate: false }
 }

@@ -1,4 +1,4 @@
-//! What happens to a hub that slept through everything the others did.
+//! What happens to a hub that slept while others wrote.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use prom_types::{EventId, Json, NewEvent, TopicName};
 use super::commit;
 use crate::log::ensure_loaded;
 use crate::options::MongoOptions;
-use crate::shared::Shared;
+use crate::shared::MongoShared;
 use crate::{open, queries, sweep};
 
 fn orders() -> LogName {
@@ -22,8 +22,8 @@ fn append(name: &str) -> Commit {
     Commit::append(orders(), EncodedEvent::encode(&event, EventId::derived(name), 0).unwrap(), Dedupe::Fresh)
 }
 
-/// Without a change stream: it hears of nothing.
-async fn deaf(url: &str, change: impl FnOnce(&mut MongoOptions)) -> Arc<Shared> {
+/// A store without a change stream: it learns of nothing.
+async fn deaf(url: &str, change: impl FnOnce(&mut MongoOptions)) -> Arc<MongoShared> {
     let mut options = MongoOptions::default();
     change(&mut options);
     Arc::new(open::open(url, options).await.unwrap())
@@ -42,7 +42,7 @@ async fn a_batch_put_where_others_were_merged_away_is_withdrawn_and_goes_to_the_
     let log = sleeper.log(&orders());
     ensure_loaded(&sleeper, &log).await.unwrap();
     {
-        // As it was when it fell asleep, and too long ago by the time the answer comes.
+        // Its view from before it slept; too old by the time the answer comes.
         let mut known = log.lock();
         known.bounds.next = 5;
         known.viewed_at = Duration::ZERO;
@@ -57,7 +57,7 @@ async fn a_batch_put_where_others_were_merged_away_is_withdrawn_and_goes_to_the_
 }
 
 #[tokio::test]
-async fn a_batch_that_took_long_and_is_in_its_place_stands() {
+async fn a_slow_batch_that_continues_the_one_before_it_counts() {
     let url = prom_testkit::mongo::shared().await.unwrap().fresh_url();
     let slow = deaf(&url, |options| options.times.head_age = Duration::ZERO).await;
     for n in 0..3 {

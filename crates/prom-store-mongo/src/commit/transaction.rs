@@ -1,7 +1,7 @@
-//! A commit that touches several documents: one transaction, tried again for as long as trying is right.
+//! A commit that touches several documents: one transaction, retried as long as a retry can succeed.
 //!
-//! The lanes of everything it touches stand still meanwhile, so that on this hub nobody is in its way. The
-//! server ends a transaction after a minute; so the heads it goes by are never too old when it commits.
+//! The lanes of everything it touches pause meanwhile, so nothing on this hub competes with it. The server ends a
+//! transaction after a minute, so the heads it relies on are never too old when it commits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,43 +18,41 @@ use super::insert::{head_is_settled, new_batches, take_in};
 use super::place::Placer;
 use crate::boot_clock::boot_time;
 use crate::exact;
-use crate::fault::{self, Failed};
+use crate::fault::{self, FailedWrite};
 use crate::latest::fill_soon;
-use crate::log::{LogState, reload};
-use crate::shared::{Backoff, Shared, commit_error};
+use crate::limits::COMMIT_STATEMENTS;
+use crate::log::{LogHandle, reload};
+use crate::shared::{MongoShared, RetryPause, commit_error};
 use crate::{cursor, document, queries};
 
-/// Statements in one command.
-const STATEMENTS: usize = 1000;
-
-/// What goes into one log.
+/// The records for one log.
 struct Part {
-    log: Arc<LogState>,
+    log: Arc<LogHandle>,
     records: Vec<Record>,
 }
 
-/// Why one try did not end in a commit.
+/// Why one attempt did not commit.
 enum Stop {
-    /// Look at everything again and try again.
+    /// Read everything again and retry.
     Again(Error),
     Never(CommitError),
 }
 
-/// The same inside the transaction.
-pub enum Trouble {
+/// Why the writes inside the transaction stopped.
+pub enum TransactionError {
     Driver(Error),
     Refused(CommitError),
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for TransactionError {
     fn from(error: Error) -> Self {
         Self::Driver(error)
     }
 }
 
-pub async fn in_transaction(shared: &Arc<Shared>, commit: &Commit) -> Result<Committed, CommitError> {
+pub async fn in_transaction(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Committed, CommitError> {
     let deadline = Instant::now() + shared.options.times.commit;
-    let mut pause = Backoff::default();
+    let mut pause = RetryPause::default();
     loop {
         let Some((parts, stored)) = decide(shared, commit).await? else {
             continue;
@@ -77,7 +75,7 @@ pub async fn in_transaction(shared: &Arc<Shared>, commit: &Commit) -> Result<Com
 }
 
 /// Where each event goes. `None` if a window was lost since it was filled.
-async fn decide(shared: &Arc<Shared>, commit: &Commit) -> Result<Option<(Vec<Part>, Vec<Stored>)>, CommitError> {
+async fn decide(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Option<(Vec<Part>, Vec<Stored>)>, CommitError> {
     let mut by_log: BTreeMap<&LogName, Vec<usize>> = BTreeMap::new();
     for (index, append) in commit.appends.iter().enumerate() {
         by_log.entry(&append.log).or_default().push(index);
@@ -110,7 +108,7 @@ fn options_of(commit: &Commit, log: &LogName) -> Option<LogOptions> {
     commit.logs.iter().rev().find(|(name, _)| name == log).map(|(_, options)| *options)
 }
 
-async fn attempt(shared: &Arc<Shared>, commit: &Commit, parts: &[Part], deadline: Instant) -> Result<(), Stop> {
+async fn attempt(shared: &Arc<MongoShared>, commit: &Commit, parts: &[Part], deadline: Instant) -> Result<(), Stop> {
     let started = async {
         let mut session = shared.client.start_session().await?;
         session.start_transaction().read_concern(ReadConcern::snapshot()).await?;
@@ -128,19 +126,19 @@ async fn attempt(shared: &Arc<Shared>, commit: &Commit, parts: &[Part], deadline
         documents.push(document.map_err(|_| Stop::Never(not_stored("a batch cannot be written as BSON")))?);
     }
     let work = async { Ok(write(shared, &mut session, commit, parts, &documents).await) };
-    let written = match Shared::within(shared.options.times.commit, work).await {
+    let written = match MongoShared::within(shared.options.times.commit, work).await {
         Ok(written) => written,
-        Err(error) => Err(Trouble::Driver(error)),
+        Err(error) => Err(TransactionError::Driver(error)),
     };
     if let Err(trouble) = written {
-        // What was not committed ends by itself; this only ends it sooner.
+        // An uncommitted transaction ends by itself; this only ends it sooner.
         drop(shared.call(async { session.abort_transaction().await }).await);
         return Err(match trouble {
-            Trouble::Refused(error) => Stop::Never(error),
-            Trouble::Driver(error) if fault::of_write(&error) == Failed::Refused => {
+            TransactionError::Refused(error) => Stop::Never(error),
+            TransactionError::Driver(error) if fault::of_write(&error) == FailedWrite::Refused => {
                 Stop::Never(fault::commit_failed(&error, Outcome::NotStored))
             }
-            Trouble::Driver(error) => Stop::Again(error),
+            TransactionError::Driver(error) => Stop::Again(error),
         });
     }
     if let Err(stop) = make_durable(shared, &mut session, deadline).await {
@@ -157,8 +155,8 @@ async fn attempt(shared: &Arc<Shared>, commit: &Commit, parts: &[Part], deadline
     Ok(())
 }
 
-async fn make_durable(shared: &Shared, session: &mut ClientSession, deadline: Instant) -> Result<(), Stop> {
-    let mut pause = Backoff::default();
+async fn make_durable(shared: &MongoShared, session: &mut ClientSession, deadline: Instant) -> Result<(), Stop> {
+    let mut pause = RetryPause::default();
     loop {
         let committing = async { session.commit_transaction().await };
         let error = match shared.call(committing).await {
@@ -169,7 +167,7 @@ async fn make_durable(shared: &Shared, session: &mut ClientSession, deadline: In
             return Err(Stop::Again(error));
         }
         let is_unknown =
-            error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) || fault::of_write(&error) == Failed::Unknown;
+            error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) || fault::of_write(&error) == FailedWrite::Unknown;
         if !is_unknown || Instant::now() >= deadline {
             let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotStored };
             return Err(Stop::Never(fault::commit_failed(&error, outcome)));
@@ -178,18 +176,18 @@ async fn make_durable(shared: &Shared, session: &mut ClientSession, deadline: In
     }
 }
 
-/// Everything the commit writes. What refuses it comes first.
+/// Everything the commit writes. Conditions are checked first.
 async fn write(
-    shared: &Shared,
+    shared: &MongoShared,
     session: &mut ClientSession,
     commit: &Commit,
     parts: &[Part],
     documents: &[RawDocumentBuf],
-) -> Result<(), Trouble> {
+) -> Result<(), TransactionError> {
     document::write_within(shared, session, &commit.documents).await?;
     cursor::change_within(shared, session, &commit.cursors).await?;
     let made = log_statements(commit, parts);
-    for statements in made.chunks(STATEMENTS) {
+    for statements in made.chunks(COMMIT_STATEMENTS) {
         let command = doc! { "update": shared.collections.logs.name(), "updates": statements };
         shared.collections.database.run_command(command).session(&mut *session).await?;
     }
@@ -199,7 +197,7 @@ async fn write(
     Ok(())
 }
 
-/// Logs that are made or told about themselves.
+/// Logs that are created or whose options change.
 fn log_statements(commit: &Commit, parts: &[Part]) -> Vec<Bson> {
     let mut changes: BTreeMap<&LogName, Document> = BTreeMap::new();
     for part in parts.iter().filter(|part| !part.log.lock().is_made) {
@@ -218,7 +216,7 @@ fn log_statements(commit: &Commit, parts: &[Part]) -> Vec<Bson> {
     changes.into_iter().map(statement).collect()
 }
 
-fn settle_options(shared: &Arc<Shared>, commit: &Commit) {
+fn settle_options(shared: &Arc<MongoShared>, commit: &Commit) {
     for (name, options) in &commit.logs {
         let log = shared.log(name);
         let mut known = log.lock();
@@ -231,7 +229,7 @@ fn settle_options(shared: &Arc<Shared>, commit: &Commit) {
 }
 
 /// Another hub may have been first.
-async fn look_again(shared: &Arc<Shared>, parts: &[Part], error: &Error) -> Result<(), CommitError> {
+async fn look_again(shared: &Arc<MongoShared>, parts: &[Part], error: &Error) -> Result<(), CommitError> {
     for part in parts {
         if fault::is_about_exact_ids(error) {
             exact::forget_trimmed(shared, &part.log, &part.records).await.map_err(commit_error)?;

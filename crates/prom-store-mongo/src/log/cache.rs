@@ -1,4 +1,4 @@
-//! Batches in memory: those just written or seen, and those just read. The oldest go first.
+//! Batches in memory: recently written, seen or read. The oldest are dropped first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,10 +8,9 @@ use parking_lot::Mutex;
 use prom_store::{LogName, Record};
 use prom_types::Offset;
 
-/// What a batch takes beside its records.
-const OVERHEAD_BYTES: usize = 256;
+use crate::limits::CACHED_BATCH_BYTES;
 
-/// A batch as readers want it.
+/// A batch in the form that readers need.
 #[derive(Debug)]
 pub struct CachedBatch {
     pub base: Offset,
@@ -19,7 +18,7 @@ pub struct CachedBatch {
     pub records: Vec<Record>,
 }
 
-pub struct Cache {
+pub struct BatchCache {
     most_bytes: usize,
     inner: Mutex<Inner>,
 }
@@ -31,7 +30,7 @@ struct Inner {
     bytes: usize,
 }
 
-impl Cache {
+impl BatchCache {
     pub fn new(most_bytes: usize) -> Self {
         Self { most_bytes, inner: Mutex::default() }
     }
@@ -53,14 +52,14 @@ impl Cache {
         }
     }
 
-    /// The batch that holds `offset`, or would if the event were there.
+    /// The batch whose range covers `offset`, even if the event itself is gone.
     pub fn get(&self, log: &LogName, offset: Offset) -> Option<Arc<CachedBatch>> {
         let inner = self.inner.lock();
         let (_, batch) = inner.logs.get(log)?.range(..=offset).next_back()?;
         (offset < batch.next).then(|| batch.clone())
     }
 
-    /// Forgets what was changed underneath.
+    /// Forgets the batches of a log that was changed in the database.
     pub fn forget(&self, log: &LogName) {
         let mut inner = self.inner.lock();
         if let Some(batches) = inner.logs.remove(log) {
@@ -83,5 +82,5 @@ impl Inner {
 }
 
 fn size(batch: &CachedBatch) -> usize {
-    batch.records.iter().map(Record::len).sum::<usize>() + OVERHEAD_BYTES
+    batch.records.iter().map(Record::len).sum::<usize>() + CACHED_BATCH_BYTES
 }

@@ -1,52 +1,45 @@
-//! Learning about a log from the database: bounds, options, and the ids of the window.
+//! Loading a log's state from the database: bounds, options, and the ids of the window.
 //!
-//! The newest batch is read before the log's own document, in one causal order: whatever is removed from the
-//! end is noted in that document first, so that the next offset is never read too low.
+//! The newest batch is read before the log's document, in one causal order. A removal at the end is recorded in that
+//! document first, so the next offset is never read too low.
 
 use std::sync::Arc;
 
 use mongodb::bson::RawDocumentBuf;
 use mongodb::error::Error;
-use prom_store::{Bounds, LogOptions, StoreError};
+use prom_store::{Bounds, LogOptions, StoreError, StoredAt};
 use prom_types::Offset;
 
-use super::{IdWindow, Known, LogState, Place, is_within};
+use super::{IdWindow, LogHandle, LogView, is_within};
 use crate::boot_clock::boot_time;
-use crate::codec::{Batch, BatchHead};
+use crate::codec::{BatchHead, StoredBatch};
 use crate::fault::unreadable;
+use crate::limits::ID_PAGE_BATCHES;
 use crate::queries;
-use crate::shared::{Shared, all};
+use crate::shared::{MongoShared, all};
 use crate::trim::LogDocument;
 
-/// Batches whose ids are read at once.
-const PAGE_BATCHES: i64 = 200;
-
-/// What the database says about a log.
-struct Found {
+/// A log as the database describes it.
+struct StoredLog {
     head: Option<BatchHead>,
     document: Option<LogDocument>,
 }
 
-pub async fn ensure_loaded(shared: &Shared, log: &Arc<LogState>) -> Result<(), StoreError> {
-    match log.is_loaded() {
-        true => Ok(()),
-        false => {
-            let _one = log.loading.lock().await;
-            match log.is_loaded() {
-                true => Ok(()),
-                false => load(shared, log).await,
-            }
-        }
+pub async fn ensure_loaded(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<(), StoreError> {
+    if log.is_loaded() {
+        return Ok(());
     }
+    let _one = log.loading.lock().await;
+    if log.is_loaded() { Ok(()) } else { load(shared, log).await }
 }
 
 /// Reads everything about the log again.
-pub async fn reload(shared: &Shared, log: &Arc<LogState>) -> Result<(), StoreError> {
+pub async fn reload(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<(), StoreError> {
     let _one = log.loading.lock().await;
     load(shared, log).await
 }
 
-async fn load(shared: &Shared, log: &Arc<LogState>) -> Result<(), StoreError> {
+async fn load(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<(), StoreError> {
     let viewed_at = boot_time();
     let found = shared.read(|| find(shared, log)).await??;
     let mut known = log.lock();
@@ -54,7 +47,7 @@ async fn load(shared: &Shared, log: &Arc<LogState>) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn find(shared: &Shared, log: &LogState) -> Result<Result<Found, StoreError>, Error> {
+async fn find(shared: &MongoShared, log: &LogHandle) -> Result<Result<StoredLog, StoreError>, Error> {
     let mut session = shared.client.start_session().causal_consistency(true).await?;
     let query = queries::head(&log.name);
     let find = shared.collections.batches.find_one(query.filter).sort(query.sort);
@@ -65,18 +58,18 @@ async fn find(shared: &Shared, log: &LogState) -> Result<Result<Found, StoreErro
         Ok(head) => head,
         Err(_) => return Ok(Err(unreadable(format!("the newest batch of {}", log.name)))),
     };
-    Ok(Ok(Found { head, document: document.map(|document| LogDocument::read(&document)) }))
+    Ok(Ok(StoredLog { head, document: document.map(|document| LogDocument::read(&document)) }))
 }
 
-impl Known {
-    fn apply(&mut self, found: Found, viewed_at: std::time::Duration) {
+impl LogView {
+    fn apply(&mut self, found: StoredLog, viewed_at: std::time::Duration) {
         let document = found.document.unwrap_or_default();
         let next = found.head.map_or(0, |head| head.next).max(document.next).max(document.start);
         let stale_window = self.loaded && next > self.bounds.next;
         if stale_window {
             self.window = None;
         }
-        // Somebody on this hub may have seen more meanwhile: nothing goes back.
+        // Another task on this hub may have seen more meanwhile: nothing goes back.
         self.bounds = Bounds { start: self.bounds.start.max(document.start), next: self.bounds.next.max(next) };
         let last = found.head.map_or(0, |head| head.last_ts).max(document.last_stored_ts);
         self.last_stored_ts = self.last_stored_ts.max(last);
@@ -97,8 +90,8 @@ impl Known {
     }
 }
 
-/// Makes the window complete up to the head. Batches that are seen meanwhile find their way in.
-pub async fn fill_window(shared: &Shared, log: &Arc<LogState>) -> Result<(), StoreError> {
+/// Completes the window up to the head. Batches that arrive meanwhile are added to it as well.
+pub async fn fill_window(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<(), StoreError> {
     loop {
         let (before, now) = {
             let mut known = log.lock();
@@ -110,7 +103,7 @@ pub async fn fill_window(shared: &Shared, log: &Arc<LogState>) -> Result<(), Sto
         };
         let ids = recent_ids(shared, log, before, now).await?;
         let mut known = log.lock();
-        // Gone again if a batch was missed while reading.
+        // It is gone again if a batch was missed while reading.
         if let Some(window) = &mut known.window {
             ids.into_iter().for_each(|(id, place)| window.remember(id, place));
             window.completed();
@@ -119,21 +112,21 @@ pub async fn fill_window(shared: &Shared, log: &Arc<LogState>) -> Result<(), Sto
     }
 }
 
-type Ids = Vec<(prom_types::EventId, Place)>;
+type Ids = Vec<(prom_types::EventId, StoredAt)>;
 
 /// Page by page: a window of ten minutes can be long.
-async fn recent_ids(shared: &Shared, log: &LogState, mut before: Offset, now: i64) -> Result<Ids, StoreError> {
+async fn recent_ids(shared: &MongoShared, log: &LogHandle, mut before: Offset, now: i64) -> Result<Ids, StoreError> {
     let mut ids = Ids::new();
     loop {
         let page = shared.read(|| ids_page(shared, log, before)).await?;
-        let is_last = (page.len() as i64) < PAGE_BATCHES;
+        let is_last = (page.len() as i64) < ID_PAGE_BATCHES;
         for document in page {
-            let batch = Batch::read_ids(&document).map_err(|_| unreadable(format!("a batch of {}", log.name)))?;
+            let batch = StoredBatch::read_ids(&document).map_err(|_| unreadable(format!("a batch of {}", log.name)))?;
             if !is_within(document.get_i64("last_ts").unwrap_or(now), now) {
                 return Ok(ids);
             }
-            before = Batch::base_of(&document).unwrap_or(0);
-            ids.extend(batch.into_iter().map(|(id, offset, stored_ts)| (id, Place { offset, stored_ts })));
+            before = StoredBatch::base_of(&document).unwrap_or(0);
+            ids.extend(batch);
         }
         if is_last {
             return Ok(ids);
@@ -141,8 +134,8 @@ async fn recent_ids(shared: &Shared, log: &LogState, mut before: Offset, now: i6
     }
 }
 
-async fn ids_page(shared: &Shared, log: &LogState, before: Offset) -> Result<Vec<RawDocumentBuf>, Error> {
+async fn ids_page(shared: &MongoShared, log: &LogHandle, before: Offset) -> Result<Vec<RawDocumentBuf>, Error> {
     let query = queries::ids_before(&log.name, before);
     let find = shared.collections.batches.find(query.filter).sort(query.sort).projection(query.projection);
-    all(find.limit(PAGE_BATCHES).await?).await
+    all(find.limit(ID_PAGE_BATCHES).await?).await
 }

@@ -1,7 +1,7 @@
-//! What a hub knows about one log: its bounds, the ids of its window, who waits for it.
+//! What a hub knows about one log: its bounds, the ids of its window, its watchers.
 //!
-//! Promises: bounds only grow; whoever watches is told after the batch can be read; the window is complete up
-//! to the head or is not there.
+//! Promises: bounds only grow; watchers are told only once the batch can be read; the window is complete up to the
+//! head or absent.
 
 mod cache;
 mod load;
@@ -10,51 +10,51 @@ mod window;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use prom_store::{Append, Bounds, Dedupe, HeadWatch, LogInfo, LogName, LogOptions, Record};
+use prom_store::{Append, Bounds, Dedupe, HeadWatch, LogInfo, LogName, LogOptions, Record, StoredAt};
 use prom_types::EpochMs;
 use tokio::sync::watch;
 
 use crate::boot_clock::boot_time;
 use crate::codec::BatchHead;
-pub use cache::{Cache, CachedBatch};
+pub use cache::{BatchCache, CachedBatch};
 pub use load::{ensure_loaded, fill_window, reload};
-pub use window::{IdWindow, Place, is_within};
+pub use window::{IdWindow, is_within};
 
-pub struct LogState {
+pub struct LogHandle {
     pub name: LogName,
-    /// One load at a time.
+    /// Allows one load at a time.
     loading: tokio::sync::Mutex<()>,
-    inner: Mutex<Known>,
+    inner: Mutex<LogView>,
 }
 
 #[derive(Default)]
-pub struct Known {
+pub struct LogView {
     loaded: bool,
     pub bounds: Bounds,
     pub options: LogOptions,
     pub last_stored_ts: EpochMs,
-    /// Bytes ever appended, and those of them that retention and compaction took away.
+    /// Bytes ever appended, and how many of them retention and compaction removed.
     pub total: u64,
     pub removed: u64,
-    /// It has a document in `logs`.
+    /// Whether it has a document in `logs`.
     pub is_made: bool,
     /// Boot time before which nothing was appended at `bounds.next`.
     pub viewed_at: Duration,
     pub window: Option<IdWindow>,
-    /// Everything before is in `latest`.
+    /// Everything before this offset is in `latest`.
     pub latest_upto: u64,
     pub filling_latest: bool,
-    /// The newest batch that the stream brought before the log was loaded.
+    /// The newest batch that arrived by the change stream before the log was loaded.
     early: Option<BatchHead>,
     watchers: Option<watch::Sender<Bounds>>,
 }
 
-impl LogState {
+impl LogHandle {
     pub fn new(name: LogName) -> Self {
         Self { name, loading: tokio::sync::Mutex::default(), inner: Mutex::default() }
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, Known> {
+    pub fn lock(&self) -> MutexGuard<'_, LogView> {
         self.inner.lock()
     }
 
@@ -73,7 +73,7 @@ impl LogState {
         HeadWatch::new(sender.subscribe())
     }
 
-    /// Whoever watches learns that nothing comes any more.
+    /// Tells all watchers that nothing more comes.
     pub fn end_watches(&self) {
         self.lock().watchers = None;
     }
@@ -90,37 +90,34 @@ impl LogState {
     }
 }
 
-impl Known {
-    /// Whether the head is known well enough to append after it.
+impl LogView {
+    /// Whether the view of the head is recent enough to append after it.
     pub fn is_view_younger_than(&self, age: Duration) -> bool {
         self.loaded && boot_time().saturating_sub(self.viewed_at) < age
     }
 
-    /// Whether everything that these appends ask about earlier events can be answered.
+    /// Whether duplicates of these appends can be detected.
     pub fn can_tell_duplicates<'a>(&self, mut appends: impl Iterator<Item = &'a Append>) -> bool {
         self.window.as_ref().is_some_and(IdWindow::is_complete) || appends.all(|append| append.dedupe == Dedupe::Fresh)
     }
 
-    /// Takes in a batch that is durable. `records` are those of the whole batch.
-    pub fn observe(&mut self, head: &BatchHead, records: &[Record]) -> Seen {
+    /// Takes in a durable batch. `records` are all of its records.
+    pub fn observe(&mut self, head: &BatchHead, records: &[Record]) -> Observed {
         if !self.loaded {
             if self.early.is_none_or(|early| early.next < head.next) {
                 self.early = Some(*head);
             }
-            return Seen::Before;
+            return Observed::Before;
         }
         if head.base < self.bounds.next {
-            return Seen::Before;
+            return Observed::Before;
         }
-        let seen = match head.base == self.bounds.next {
-            true => Seen::Next,
-            false => Seen::Beyond,
-        };
+        let seen = if head.base == self.bounds.next { Observed::Next } else { Observed::Beyond };
         match (&mut self.window, seen) {
-            (Some(window), Seen::Next) => {
+            (Some(window), Observed::Next) => {
                 window.forget_before_window(head.last_ts);
                 for record in records {
-                    let place = Place { offset: record.offset(), stored_ts: record.stored_ts() };
+                    let place = StoredAt { offset: record.offset(), stored_ts: record.stored_ts() };
                     window.remember(record.id(), place);
                 }
             }
@@ -137,7 +134,7 @@ impl Known {
         self.tell();
     }
 
-    /// Retention moved the start, here or elsewhere.
+    /// Retention moved the start, on this hub or another.
     pub fn start_at(&mut self, start: u64, removed: u64) {
         self.bounds.start = self.bounds.start.max(start);
         self.bounds.next = self.bounds.next.max(self.bounds.start);
@@ -165,13 +162,13 @@ impl Known {
     }
 }
 
-/// How a batch relates to what was known.
+/// How a batch relates to the view of its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// It was known.
+pub enum Observed {
+    /// It was known already.
     Before,
-    /// The one after the last.
+    /// It follows the last one.
     Next,
-    /// Others lie between.
+    /// Batches between are missing.
     Beyond,
 }

@@ -1,26 +1,20 @@
-//! The ids of the dedupe window of one log, by minute of storing: a minute that has left the window goes whole.
+//! The ids in the dedupe window of one log, by minute of storing. A minute that has left the window is dropped whole.
 
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
+use prom_store::StoredAt;
 use prom_types::limits::DEDUPE_WINDOW_MS;
 use prom_types::{EpochMs, EventId, Offset};
 
 const MINUTE_MS: EpochMs = 60_000;
 
-/// Where an id was stored, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    pub offset: Offset,
-    pub stored_ts: EpochMs,
-}
-
 #[derive(Debug, Default)]
 pub struct IdWindow {
     minutes: BTreeMap<EpochMs, HashMap<EventId, Offset>>,
-    /// Since which offset events have which time: one entry per batch.
+    /// From which offset on events have which time: one entry per batch.
     times: BTreeMap<Offset, EpochMs>,
-    /// Everything the window reaches back to has been read.
+    /// Everything in the window has been read.
     complete: bool,
 }
 
@@ -33,15 +27,15 @@ impl IdWindow {
         self.complete = true;
     }
 
-    /// The place of `id` if an event stored at `now` still has it within its window.
-    pub fn place_within(&self, id: &EventId, now: EpochMs) -> Option<Place> {
+    /// Where `id` was stored, if an event stored at `now` still has it in its window.
+    pub fn place_within(&self, id: &EventId, now: EpochMs) -> Option<StoredAt> {
         let newest_first = self.minutes.values().rev();
         let offset = newest_first.filter_map(|ids| ids.get(id)).copied().max()?;
         let (_, &stored_ts) = self.times.range(..=offset).next_back()?;
-        is_within(stored_ts, now).then_some(Place { offset, stored_ts })
+        is_within(stored_ts, now).then_some(StoredAt { offset, stored_ts })
     }
 
-    pub fn remember(&mut self, id: EventId, place: Place) {
+    pub fn remember(&mut self, id: EventId, place: StoredAt) {
         let ids = self.minutes.entry(place.stored_ts.div_euclid(MINUTE_MS)).or_default();
         let known = ids.entry(id).or_insert(place.offset);
         *known = (*known).max(place.offset);
@@ -55,7 +49,7 @@ impl IdWindow {
         while self.minutes.first_key_value().is_some_and(|(&minute, _)| gone(minute)) {
             self.minutes.pop_first();
         }
-        // The first entry also answers for what lies between it and the next.
+        // The first entry also covers the offsets between it and the next.
         while self.times.len() > 1 && self.times.values().nth(1).is_some_and(|&stored_ts| !is_within(stored_ts, now)) {
             self.times.pop_first();
         }
@@ -80,7 +74,7 @@ mod tests {
         for n in 0..1000 {
             let now = n as EpochMs * MINUTE_MS;
             window.forget_before_window(now);
-            window.remember(id(n), Place { offset: n, stored_ts: now });
+            window.remember(id(n), StoredAt { offset: n, stored_ts: now });
         }
         assert!(window.minutes.len() <= 12, "{}", window.minutes.len());
         assert!(window.times.len() <= 12, "{}", window.times.len());
@@ -89,7 +83,7 @@ mod tests {
     #[test]
     fn an_id_is_known_to_the_millisecond() {
         let mut window = IdWindow::default();
-        let place = Place { offset: 7, stored_ts: 59_999 };
+        let place = StoredAt { offset: 7, stored_ts: 59_999 };
         window.remember(id(1), place);
         let last = place.stored_ts + DEDUPE_WINDOW_MS - 1;
         window.forget_before_window(last);
@@ -100,7 +94,7 @@ mod tests {
     #[test]
     fn older_ids_may_come_after_younger_ones() {
         let mut window = IdWindow::default();
-        let (older, younger) = (Place { offset: 1, stored_ts: 5 }, Place { offset: 900, stored_ts: 500_000 });
+        let (older, younger) = (StoredAt { offset: 1, stored_ts: 5 }, StoredAt { offset: 900, stored_ts: 500_000 });
         window.remember(id(1), younger);
         window.remember(id(1), older);
         window.remember(id(2), older);

@@ -1,4 +1,4 @@
-//! Short words for what the tests of this store do.
+//! Helpers shared by the tests of this store.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::future::Future;
@@ -32,7 +32,7 @@ pub fn log(topic: &str) -> LogName {
     LogName::new(TopicName::parse(topic).unwrap(), 0)
 }
 
-/// The name decides the id.
+/// The name determines the id.
 pub fn draft(name: &str) -> NewEvent {
     NewEvent::new(log("orders").topic, Json::from_value(&name).unwrap())
 }

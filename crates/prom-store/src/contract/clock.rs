@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it.
+//! A clock that only a test moves.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use prom_types::EpochMs;
 
 use crate::Clock;
 
-/// Some moment in 2023: far from zero, so that turning the clock back stays a valid time.
+/// A moment in 2023: far from zero, so that the clock can be turned back to a valid time.
 const BEGINNING_MS: EpochMs = 1_700_000_000_000;
 
 /// Wall and monotonic time, moved by hand.
@@ -33,7 +33,7 @@ impl TestClock {
         self.monotonic_ms.fetch_add(by_ms, Ordering::SeqCst);
     }
 
-    /// Somebody turns the wall clock back; no time passes.
+    /// The wall clock is turned back; no time passes.
     pub fn turn_back(&self, by: Duration) {
         self.wall_ms.fetch_sub(signed_ms(by), Ordering::SeqCst);
     }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::Harness;
-use super::scene::{Draft, Scene, Verdict, cursor, log};
+use super::scene::{CheckResult, EventDraft, StoreScene, cursor, log};
 use crate::{Commit, CommitError, DocumentWrite, Find, ReadLimit, StoreError};
 
-pub async fn every_call_after_closing_answers_closed(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn every_call_after_closing_answers_closed(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let (store, orders) = (&scene.store, log("orders")?);
     let billing = cursor(&orders, "billing")?;
-    scene.append(&orders, Draft::unnamed()).await?;
+    scene.append(&orders, EventDraft::unnamed()).await?;
     store.close().await?;
 
     let refusal = scene.commit(Commit::document(DocumentWrite::put("groups", "a", "1"))).await;
@@ -37,8 +37,8 @@ pub async fn every_call_after_closing_answers_closed(harness: &dyn Harness) -> V
     Ok(())
 }
 
-pub async fn closing_twice_is_no_error(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn closing_twice_is_no_error(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     scene.store.close().await?;
     scene.store.close().await?;
     Ok(())

@@ -1,18 +1,20 @@
 //! One commit with everything in it, and the fence that refuses all of it.
 
 use super::Harness;
-use super::scene::{Draft, Scene, Verdict, cursor, log};
+use super::scene::{CheckResult, EventDraft, StoreScene, cursor, log};
 use crate::{Bounds, Commit, CommitError, CursorChange, DocumentWrite};
 
-pub async fn events_cursors_and_documents_become_durable_together(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn events_cursors_and_documents_become_durable_together(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let (orders, letters) = (log("orders")?, log("dlq.orders")?);
     let billing = cursor(&orders, "billing")?;
-    scene.append(&orders, Draft::unnamed()).await?;
+    scene.append(&orders, EventDraft::unnamed()).await?;
     let epoch = scene.store.take_cursor(&billing, 0).await?.epoch;
 
     let commit = Commit {
-        appends: [Draft::unnamed().for_log(&letters)?, Draft::unnamed().for_log(&orders)?].into_iter().collect(),
+        appends: [EventDraft::unnamed().for_log(&letters)?, EventDraft::unnamed().for_log(&orders)?]
+            .into_iter()
+            .collect(),
         cursors: vec![(billing.clone(), settled_first(epoch))],
         documents: vec![DocumentWrite::put("marks", "a", "1"), DocumentWrite::put("marks", "b", "2")],
         logs: Vec::new(),
@@ -28,17 +30,17 @@ pub async fn events_cursors_and_documents_become_durable_together(harness: &dyn 
     Ok(())
 }
 
-pub async fn an_old_epoch_refuses_the_whole_commit(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_old_epoch_refuses_the_whole_commit(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let (orders, letters) = (log("orders")?, log("dlq.orders")?);
     let (billing, audit) = (cursor(&orders, "billing")?, cursor(&orders, "audit")?);
-    scene.append(&orders, Draft::unnamed()).await?;
+    scene.append(&orders, EventDraft::unnamed()).await?;
     let old = scene.store.take_cursor(&billing, 0).await?.epoch;
     let current = scene.store.take_cursor(&billing, 0).await?.epoch;
     let audit_epoch = scene.store.take_cursor(&audit, 0).await?.epoch;
 
     let commit = Commit {
-        appends: [Draft::unnamed().for_log(&letters)?].into_iter().collect(),
+        appends: [EventDraft::unnamed().for_log(&letters)?].into_iter().collect(),
         cursors: vec![(audit.clone(), settled_first(audit_epoch)), (billing.clone(), settled_first(old))],
         documents: vec![DocumentWrite::put("marks", "a", "1")],
         logs: Vec::new(),
@@ -56,8 +58,8 @@ pub async fn an_old_epoch_refuses_the_whole_commit(harness: &dyn Harness) -> Ver
     Ok(())
 }
 
-pub async fn a_cursor_is_made_and_settled_in_one_commit(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_cursor_is_created_and_settled_in_one_commit(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let cursors = vec![(billing.clone(), CursorChange::Create { floor: 0 }), (billing.clone(), settled_first(0))];
     scene.commit(Commit { cursors, ..Commit::default() }).await?;

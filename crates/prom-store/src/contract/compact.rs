@@ -3,30 +3,30 @@
 use std::time::Duration;
 
 use super::Harness;
-use super::scene::{Draft, MINUTE, Scene, Unexpected, Verdict, log};
+use super::scene::{CheckResult, EventDraft, MINUTE, StoreScene, Unexpected, log};
 use crate::{CommitError, LogName, Record, StoreError};
 
 const GRACE: Duration = Duration::from_secs(3600);
 
-async fn compacted<'a>(harness: &'a dyn Harness, topic: &str) -> Result<(Scene<'a>, LogName), Unexpected> {
-    let scene = Scene::open(harness).await?;
+async fn compacted<'a>(harness: &'a dyn Harness, topic: &str) -> Result<(StoreScene<'a>, LogName), Unexpected> {
+    let scene = StoreScene::open(harness).await?;
     let states = log(topic)?;
     scene.turn_compaction_on(&states).await?;
     Ok((scene, states))
 }
 
-async fn latest(scene: &Scene<'_>, log: &LogName, keys: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+async fn latest(scene: &StoreScene<'_>, log: &LogName, keys: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
     let records = scene.store.latest_by_key(log, keys).await?;
     Ok(records.iter().map(|record| record.as_ref().map(Record::offset)).collect())
 }
 
-pub async fn the_latest_event_of_a_key_is_looked_up(harness: &dyn Harness) -> Verdict {
+pub async fn the_latest_event_of_a_key_is_looked_up(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
     for key in ["a", "b", "a", "a", "c"] {
-        scene.append(&states, Draft::unnamed().key(key)).await?;
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
     }
-    scene.append(&states, Draft::unnamed().key("c").tombstone()).await?;
-    scene.append(&states, Draft::unnamed().key("").payload(serde_json::json!(1).into())).await?;
+    scene.append(&states, EventDraft::unnamed().key("c").tombstone()).await?;
+    scene.append(&states, EventDraft::unnamed().key("").payload(serde_json::json!(1).into())).await?;
     let expected = [None, Some(3), Some(1), Some(6), None];
     let keys = ["never", "a", "b", "", "c"];
     assert_eq!(latest(&scene, &states, &keys).await?, expected);
@@ -35,20 +35,20 @@ pub async fn the_latest_event_of_a_key_is_looked_up(harness: &dyn Harness) -> Ve
     Ok(())
 }
 
-pub async fn a_deleted_key_can_come_back(harness: &dyn Harness) -> Verdict {
+pub async fn a_deleted_key_can_come_back(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
-    scene.append(&states, Draft::unnamed().key("a")).await?;
-    scene.append(&states, Draft::unnamed().key("a").tombstone()).await?;
+    scene.append(&states, EventDraft::unnamed().key("a")).await?;
+    scene.append(&states, EventDraft::unnamed().key("a").tombstone()).await?;
     assert_eq!(latest(&scene, &states, &["a"]).await?, [None]);
-    scene.append(&states, Draft::unnamed().key("a")).await?;
+    scene.append(&states, EventDraft::unnamed().key("a")).await?;
     assert_eq!(latest(&scene, &states, &["a"]).await?, [Some(2)]);
     Ok(())
 }
 
-pub async fn a_trimmed_event_is_no_longer_the_latest_of_its_key(harness: &dyn Harness) -> Verdict {
+pub async fn a_trimmed_event_is_no_longer_the_latest_of_its_key(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
-    scene.append(&states, Draft::unnamed().key("a")).await?;
-    scene.append(&states, Draft::unnamed().key("b")).await?;
+    scene.append(&states, EventDraft::unnamed().key("a")).await?;
+    scene.append(&states, EventDraft::unnamed().key("b")).await?;
     scene.store.trim(&states, 1).await?;
     assert_eq!(latest(&scene, &states, &["a", "b"]).await?, [None, Some(1)]);
     let scene = scene.reopen().await?;
@@ -56,48 +56,51 @@ pub async fn a_trimmed_event_is_no_longer_the_latest_of_its_key(harness: &dyn Ha
     Ok(())
 }
 
-pub async fn a_log_that_is_not_compacted_has_no_latest_events(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_log_that_is_not_compacted_has_no_latest_events(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    scene.append(&orders, Draft::unnamed().key("a")).await?;
+    scene.append(&orders, EventDraft::unnamed().key("a")).await?;
     let answer = scene.store.latest_by_key(&orders, &["a"]).await;
     assert!(matches!(answer, Err(StoreError::NotCompacted { .. })), "{answer:?}");
     Ok(())
 }
 
-pub async fn compaction_can_be_turned_on_for_a_log_that_has_events(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn compaction_can_be_turned_on_for_a_log_that_has_events(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let states = log("states")?;
     for key in ["a", "b", "a"] {
-        scene.append(&states, Draft::unnamed().key(key)).await?;
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
     }
-    scene.append(&states, Draft::unnamed()).await?;
-    scene.append(&states, Draft::unnamed().key("b").tombstone()).await?;
+    scene.append(&states, EventDraft::unnamed()).await?;
+    scene.append(&states, EventDraft::unnamed().key("b").tombstone()).await?;
     let scene = scene.reopen().await?;
     scene.turn_compaction_on(&states).await?;
     assert_eq!(latest(&scene, &states, &["a", "b"]).await?, [Some(2), None]);
-    scene.append(&states, Draft::unnamed().key("a")).await?;
+    scene.append(&states, EventDraft::unnamed().key("a")).await?;
     assert_eq!(latest(&scene, &states, &["a"]).await?, [Some(5)]);
     let scene = scene.reopen().await?;
     assert_eq!(latest(&scene, &states, &["a", "b"]).await?, [Some(5), None]);
     Ok(())
 }
 
-pub async fn an_event_without_a_key_is_refused_on_a_compacted_log(harness: &dyn Harness) -> Verdict {
+pub async fn an_event_without_a_key_is_refused_on_a_compacted_log(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
     let mut commit = crate::Commit::default();
-    commit.appends.push(Draft::named("keyed").key("a").for_log(&states)?);
-    commit.appends.push(Draft::named("keyless").for_log(&states)?);
+    commit.appends.push(EventDraft::named("keyed").key("a").for_log(&states)?);
+    commit.appends.push(EventDraft::named("keyless").for_log(&states)?);
     let refusal = scene.commit(commit).await;
     assert!(matches!(&refusal, Err(CommitError::KeyRequired { log }) if *log == states), "{refusal:?}");
-    assert!(scene.offsets(&states).await?.is_empty(), "the keyed one must not be there either");
+    assert!(
+        scene.offsets(&states).await?.is_empty(),
+        "the event with a key was stored although the commit was refused"
+    );
     Ok(())
 }
 
-pub async fn compaction_keeps_the_latest_event_of_each_key(harness: &dyn Harness) -> Verdict {
+pub async fn compaction_keeps_the_latest_event_of_each_key(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
     for key in ["a", "b", "a", "c", "a", "b"] {
-        scene.append(&states, Draft::unnamed().key(key)).await?;
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
     }
     scene.seal(&states).await?;
     let before = scene.read_all(&states).await?;
@@ -110,7 +113,7 @@ pub async fn compaction_keeps_the_latest_event_of_each_key(harness: &dyn Harness
     assert_eq!((report.events_before, report.events_after), (before.len() as u64, after.len() as u64));
     assert!(report.bytes_after < report.bytes_before);
     let unchanged = after.iter().all(|record| before.contains(record));
-    assert!(unchanged, "what is kept is kept as it was");
+    assert!(unchanged, "compaction changed an event that it keeps");
     assert_eq!(latest(&scene, &states, &["a", "b", "c"]).await?, [Some(4), Some(5), Some(3)]);
 
     let scene = scene.reopen().await?;
@@ -119,20 +122,20 @@ pub async fn compaction_keeps_the_latest_event_of_each_key(harness: &dyn Harness
     Ok(())
 }
 
-pub async fn compaction_leaves_the_newest_events_alone(harness: &dyn Harness) -> Verdict {
+pub async fn compaction_leaves_the_newest_events_alone(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
     scene.seal(&states).await?;
-    let first = scene.append(&states, Draft::unnamed().key("a")).await?.offset;
-    scene.append(&states, Draft::unnamed().key("a")).await?;
+    let first = scene.append(&states, EventDraft::unnamed().key("a")).await?.offset;
+    scene.append(&states, EventDraft::unnamed().key("a")).await?;
     scene.store.compact(&states, GRACE).await?;
     assert_eq!(scene.offsets_of(&states, "a").await?, [first, first + 1]);
     Ok(())
 }
 
-pub async fn compacting_again_changes_nothing(harness: &dyn Harness) -> Verdict {
+pub async fn compacting_again_changes_nothing(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
     for key in ["a", "a", "b"] {
-        scene.append(&states, Draft::unnamed().key(key)).await?;
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
     }
     scene.seal(&states).await?;
     scene.store.compact(&states, GRACE).await?;
@@ -142,10 +145,10 @@ pub async fn compacting_again_changes_nothing(harness: &dyn Harness) -> Verdict 
     Ok(())
 }
 
-pub async fn a_tombstone_stays_for_its_grace_from_when_it_was_first_cleaned(harness: &dyn Harness) -> Verdict {
+pub async fn a_tombstone_stays_for_its_grace_from_when_it_was_first_cleaned(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
-    scene.append(&states, Draft::unnamed().key("a")).await?;
-    scene.append(&states, Draft::unnamed().key("a").tombstone()).await?;
+    scene.append(&states, EventDraft::unnamed().key("a")).await?;
+    scene.append(&states, EventDraft::unnamed().key("a").tombstone()).await?;
     scene.seal(&states).await?;
     scene.clock().advance(10 * GRACE);
     scene.store.compact(&states, GRACE).await?;
@@ -162,20 +165,20 @@ pub async fn a_tombstone_stays_for_its_grace_from_when_it_was_first_cleaned(harn
     Ok(())
 }
 
-pub async fn reads_skip_what_compaction_removed(harness: &dyn Harness) -> Verdict {
+pub async fn reads_skip_what_compaction_removed(harness: &dyn Harness) -> CheckResult {
     let (scene, states) = compacted(harness, "states").await?;
     for key in ["a", "a", "a", "b", "a"] {
-        scene.append(&states, Draft::unnamed().key(key)).await?;
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
     }
     scene.seal(&states).await?;
     scene.store.compact(&states, GRACE).await?;
     let one = crate::ReadLimit { events: 1, bytes: usize::MAX };
     let first = scene.store.read(&states, 1, one).await?;
     assert_eq!(first.records.iter().map(Record::offset).collect::<Vec<_>>(), [3]);
-    assert!(first.next == 4, "goes on after what it read, at {}", first.next);
+    assert!(first.next == 4, "a read continues after its last event, at {}", first.next);
     let second = scene.store.read(&states, first.next, one).await?;
     assert_eq!(second.records.iter().map(Record::offset).collect::<Vec<_>>(), [4]);
     let end = scene.store.bounds(&states).await?.next;
-    assert_eq!(scene.append(&states, Draft::unnamed().key("a")).await?.offset, end, "offsets are never reused");
+    assert_eq!(scene.append(&states, EventDraft::unnamed().key("a")).await?.offset, end, "offsets are never reused");
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Cursors: the floor, what is settled above it, failures, epochs.
 
-#![allow(clippy::single_range_in_vec_init, reason = "a list of one range is what is meant")]
+#![allow(clippy::single_range_in_vec_init, reason = "a list of one range is intended")]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Harness;
-use super::scene::{Scene, Verdict, cursor, log, partition};
+use super::scene::{CheckResult, StoreScene, cursor, log, partition};
 use crate::{Commit, CommitError, CursorChange, CursorName, CursorState, Failures};
 
 fn settle(epoch: u64, settled: &[Range<u64>]) -> CursorChange {
@@ -21,17 +21,17 @@ fn failures(attempts: u32, reason: &str) -> Failures {
     Failures { attempts, returns: 2, reason: Some(reason.to_owned()) }
 }
 
-async fn change(scene: &Scene<'_>, name: &CursorName, change: CursorChange) -> Result<(), CommitError> {
+async fn change(scene: &StoreScene<'_>, name: &CursorName, change: CursorChange) -> Result<(), CommitError> {
     scene.commit(Commit::cursor(name.clone(), change)).await.map(|_| ())
 }
 
-async fn state(scene: &Scene<'_>, name: &CursorName) -> Result<CursorState, super::Unexpected> {
+async fn state(scene: &StoreScene<'_>, name: &CursorName) -> Result<CursorState, super::Unexpected> {
     let state = scene.store.cursor(name).await?;
     state.ok_or_else(|| format!("{name} is gone").into())
 }
 
-pub async fn creating_a_cursor_keeps_one_that_exists(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn creating_a_cursor_keeps_one_that_exists(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     assert_eq!(scene.store.cursor(&billing).await?, None);
     change(&scene, &billing, CursorChange::Create { floor: 7 }).await?;
@@ -43,8 +43,8 @@ pub async fn creating_a_cursor_keeps_one_that_exists(harness: &dyn Harness) -> V
     Ok(())
 }
 
-pub async fn the_floor_moves_only_over_what_is_contiguous(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn the_floor_moves_only_over_what_is_contiguous(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let epoch = scene.store.take_cursor(&billing, 0).await?.epoch;
     let mut expected = CursorState { epoch, ..CursorState::at(0) };
@@ -67,8 +67,8 @@ pub async fn the_floor_moves_only_over_what_is_contiguous(harness: &dyn Harness)
     Ok(())
 }
 
-pub async fn what_is_settled_survives_a_restart(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn what_is_settled_survives_a_restart(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let epoch = scene.store.take_cursor(&billing, 0).await?.epoch;
     change(&scene, &billing, settle(epoch, &[0..2, 5..9])).await?;
@@ -83,8 +83,8 @@ pub async fn what_is_settled_survives_a_restart(harness: &dyn Harness) -> Verdic
     Ok(())
 }
 
-pub async fn settling_twice_changes_nothing(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn settling_twice_changes_nothing(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let epoch = scene.store.take_cursor(&billing, 0).await?.epoch;
     change(&scene, &billing, settle(epoch, &[0..3, 5..6])).await?;
@@ -94,8 +94,8 @@ pub async fn settling_twice_changes_nothing(harness: &dyn Harness) -> Verdict {
     Ok(())
 }
 
-pub async fn failures_are_kept_overwritten_and_forgotten_when_settled(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn failures_are_kept_overwritten_and_forgotten_when_settled(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let epoch = scene.store.take_cursor(&billing, 0).await?.epoch;
     change(&scene, &billing, fail(epoch, 4, 1, "timeout")).await?;
@@ -114,8 +114,8 @@ pub async fn failures_are_kept_overwritten_and_forgotten_when_settled(harness: &
     Ok(())
 }
 
-pub async fn taking_a_cursor_fences_whoever_had_it(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn taking_a_cursor_fences_its_earlier_holder(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let first = scene.store.take_cursor(&billing, 5).await?;
     assert_eq!(first.floor, 5);
@@ -123,7 +123,7 @@ pub async fn taking_a_cursor_fences_whoever_had_it(harness: &dyn Harness) -> Ver
     let scene = scene.reopen().await?;
     let second = scene.store.take_cursor(&billing, 0).await?;
     assert!(second.epoch > first.epoch);
-    assert_eq!(second.floor, 6, "an existing cursor keeps its place");
+    assert_eq!(second.floor, 6, "an existing cursor keeps its floor");
 
     let refusal = change(&scene, &billing, settle(first.epoch, &[6..7])).await;
     let fenced = CommitError::Fenced { cursor: billing.clone(), given: first.epoch, current: second.epoch };
@@ -133,8 +133,8 @@ pub async fn taking_a_cursor_fences_whoever_had_it(harness: &dyn Harness) -> Ver
     Ok(())
 }
 
-pub async fn an_epoch_survives_a_restart(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_epoch_survives_a_restart(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     scene.store.take_cursor(&billing, 0).await?;
     let taken = scene.store.take_cursor(&billing, 0).await?;
@@ -143,8 +143,8 @@ pub async fn an_epoch_survives_a_restart(harness: &dyn Harness) -> Verdict {
     Ok(())
 }
 
-pub async fn a_reset_forgets_what_was_settled_and_raises_the_epoch(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_reset_forgets_what_was_settled_and_raises_the_epoch(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let before = scene.store.take_cursor(&billing, 0).await?;
     change(&scene, &billing, settle(before.epoch, &[0..4, 6..8])).await?;
@@ -159,8 +159,8 @@ pub async fn a_reset_forgets_what_was_settled_and_raises_the_epoch(harness: &dyn
     Ok(())
 }
 
-pub async fn a_deleted_cursor_is_gone(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_deleted_cursor_is_gone(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let taken = scene.store.take_cursor(&billing, 3).await?;
     change(&scene, &billing, CursorChange::Delete).await?;
@@ -174,8 +174,8 @@ pub async fn a_deleted_cursor_is_gone(harness: &dyn Harness) -> Verdict {
     Ok(())
 }
 
-pub async fn a_cursor_made_anew_is_out_of_reach_for_the_old_holder(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_earlier_holder_cannot_settle_in_a_recreated_cursor(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let billing = cursor(&log("orders")?, "billing")?;
     let old = scene.store.take_cursor(&billing, 0).await?;
     change(&scene, &billing, CursorChange::Delete).await?;
@@ -188,8 +188,8 @@ pub async fn a_cursor_made_anew_is_out_of_reach_for_the_old_holder(harness: &dyn
     Ok(())
 }
 
-pub async fn cursors_are_listed_by_topic(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn cursors_are_listed_by_topic(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let (orders, orders_1, longer) = (log("orders")?, partition("orders", 1)?, log("orders.v2")?);
     let names = [
         cursor(&orders, "audit")?,

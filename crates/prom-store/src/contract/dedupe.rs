@@ -1,47 +1,47 @@
-//! The same id twice: stored once within the window, and for as long as retained where asked.
+//! The same id twice: stored once within the window, or as long as the first event is retained if asked.
 
 use std::time::Duration;
 
 use prom_types::limits::DEDUPE_WINDOW_MS;
 
 use super::Harness;
-use super::scene::{Draft, Scene, Verdict, log, partition};
+use super::scene::{CheckResult, EventDraft, StoreScene, log, partition};
 use crate::Dedupe;
 
 const WINDOW: Duration = Duration::from_millis(DEDUPE_WINDOW_MS.unsigned_abs());
 const MOMENT: Duration = Duration::from_secs(1);
 
-pub async fn an_id_repeated_within_the_window_gets_the_first_receipt(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_id_repeated_within_the_window_gets_the_first_receipt(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    scene.append(&orders, Draft::unnamed()).await?;
-    let first = scene.append(&orders, Draft::named("a")).await?;
+    scene.append(&orders, EventDraft::unnamed()).await?;
+    let first = scene.append(&orders, EventDraft::named("a")).await?;
     scene.clock().advance(WINDOW - MOMENT);
-    let again = scene.append(&orders, Draft::named("a")).await?;
+    let again = scene.append(&orders, EventDraft::named("a")).await?;
     assert!(again.duplicate);
     assert_eq!((again.offset, again.stored_ts), (first.offset, first.stored_ts));
-    let next = scene.append(&orders, Draft::unnamed()).await?;
+    let next = scene.append(&orders, EventDraft::unnamed()).await?;
     assert_eq!(next.offset, 2, "a duplicate uses up no offset");
     Ok(())
 }
 
-pub async fn an_id_is_known_across_a_restart(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_id_is_known_across_a_restart(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    let first = scene.append(&orders, Draft::named("a")).await?;
+    let first = scene.append(&orders, EventDraft::named("a")).await?;
     let scene = scene.reopen().await?;
     scene.clock().advance(WINDOW - MOMENT);
-    let again = scene.append(&orders, Draft::named("a")).await?;
+    let again = scene.append(&orders, EventDraft::named("a")).await?;
     assert!(again.duplicate);
     assert_eq!((again.offset, again.stored_ts), (first.offset, first.stored_ts));
     assert_eq!(scene.offsets(&orders).await?, [0]);
     Ok(())
 }
 
-pub async fn an_id_repeated_inside_one_batch_is_stored_once(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_id_repeated_inside_one_batch_is_stored_once(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    let batch = [Draft::named("a"), Draft::named("b"), Draft::named("a"), Draft::named("c")];
+    let batch = [EventDraft::named("a"), EventDraft::named("b"), EventDraft::named("a"), EventDraft::named("c")];
     let stored = scene.append_all(&orders, batch).await?;
     let offsets: Vec<_> = stored.iter().map(|stored| (stored.offset, stored.duplicate)).collect();
     assert_eq!(offsets, [(0, false), (1, false), (0, true), (2, false)]);
@@ -50,53 +50,53 @@ pub async fn an_id_repeated_inside_one_batch_is_stored_once(harness: &dyn Harnes
     Ok(())
 }
 
-pub async fn an_id_that_the_hub_made_is_known_when_it_is_repeated(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_id_that_the_hub_made_is_known_when_it_is_repeated(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    scene.append(&orders, Draft::named("a").dedupe(Dedupe::Fresh)).await?;
-    assert!(scene.append(&orders, Draft::named("a")).await?.duplicate);
+    scene.append(&orders, EventDraft::named("a").dedupe(Dedupe::Fresh)).await?;
+    assert!(scene.append(&orders, EventDraft::named("a")).await?.duplicate);
     Ok(())
 }
 
-pub async fn the_same_id_in_another_log_is_another_event(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn the_same_id_in_another_log_is_another_event(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     for name in [log("orders")?, partition("orders", 1)?, log("bills")?] {
-        let stored = scene.append(&name, Draft::named("a").dedupe(Dedupe::Exact)).await?;
+        let stored = scene.append(&name, EventDraft::named("a").dedupe(Dedupe::Exact)).await?;
         assert_eq!((stored.offset, stored.duplicate), (0, false));
     }
     Ok(())
 }
 
-pub async fn after_the_window_an_id_is_stored_again(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn after_the_window_an_id_is_stored_again(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    scene.append(&orders, Draft::named("a")).await?;
+    scene.append(&orders, EventDraft::named("a")).await?;
     scene.clock().advance(WINDOW + MOMENT);
-    let again = scene.append(&orders, Draft::named("a")).await?;
+    let again = scene.append(&orders, EventDraft::named("a")).await?;
     assert_eq!((again.offset, again.duplicate), (1, false));
-    let third = scene.append(&orders, Draft::named("a")).await?;
+    let third = scene.append(&orders, EventDraft::named("a")).await?;
     assert_eq!((third.offset, third.duplicate), (1, true), "the window is that of the newer one");
     Ok(())
 }
 
-pub async fn after_the_window_an_id_is_stored_again_across_a_restart(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn after_the_window_an_id_is_stored_again_across_a_restart(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    scene.append(&orders, Draft::named("a")).await?;
+    scene.append(&orders, EventDraft::named("a")).await?;
     let scene = scene.reopen().await?;
     scene.clock().advance(WINDOW + MOMENT);
-    let again = scene.append(&orders, Draft::named("a")).await?;
+    let again = scene.append(&orders, EventDraft::named("a")).await?;
     assert_eq!((again.offset, again.duplicate), (1, false));
     Ok(())
 }
 
-pub async fn an_exact_id_is_known_for_as_long_as_its_event_is_retained(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_exact_id_is_known_for_as_long_as_its_event_is_retained(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    let exact = Draft::named("a").dedupe(Dedupe::Exact);
+    let exact = EventDraft::named("a").dedupe(Dedupe::Exact);
     let first = scene.append(&orders, exact.clone()).await?;
     scene.clock().advance(100 * WINDOW);
-    scene.append(&orders, Draft::unnamed()).await?;
+    scene.append(&orders, EventDraft::unnamed()).await?;
     let scene = scene.reopen().await?;
     let again = scene.append(&orders, exact).await?;
     assert!(again.duplicate);
@@ -104,12 +104,12 @@ pub async fn an_exact_id_is_known_for_as_long_as_its_event_is_retained(harness: 
     Ok(())
 }
 
-pub async fn an_exact_id_goes_with_its_event(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn an_exact_id_is_forgotten_with_its_event(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    let exact = Draft::named("a").dedupe(Dedupe::Exact);
+    let exact = EventDraft::named("a").dedupe(Dedupe::Exact);
     scene.append(&orders, exact.clone()).await?;
-    scene.append(&orders, Draft::unnamed()).await?;
+    scene.append(&orders, EventDraft::unnamed()).await?;
     scene.clock().advance(WINDOW + MOMENT);
     scene.store.trim(&orders, 1).await?;
     let again = scene.append(&orders, exact).await?;

@@ -1,15 +1,15 @@
 //! Documents: revisions, expectations, listings.
 
 use super::Harness;
-use super::scene::{Draft, Scene, Verdict, WAKE_DEADLINE, log};
+use super::scene::{CheckResult, EventDraft, StoreScene, WAKE_DEADLINE, log};
 use crate::{Bounds, Commit, CommitError, Document, DocumentNews, DocumentWrite, Expect, StoreError};
 
-async fn write(scene: &Scene<'_>, write: DocumentWrite) -> Result<(), CommitError> {
+async fn write(scene: &StoreScene<'_>, write: DocumentWrite) -> Result<(), CommitError> {
     scene.commit(Commit::document(write)).await.map(|_| ())
 }
 
-pub async fn each_write_raises_the_revision(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn each_write_raises_the_revision(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     assert_eq!(scene.store.document("groups", "a").await?, None);
     for (revision, value) in [(1, "one"), (2, "two"), (3, "")] {
         write(&scene, DocumentWrite::put("groups", "a", value)).await?;
@@ -23,8 +23,8 @@ pub async fn each_write_raises_the_revision(harness: &dyn Harness) -> Verdict {
     Ok(())
 }
 
-pub async fn a_write_that_expects_otherwise_is_refused(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_write_whose_condition_fails_is_refused(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let put = |value: &str, expect| DocumentWrite::put("groups", "a", value.to_owned()).expecting(expect);
     let refused =
         |current| Err(CommitError::Conflict { collection: "groups".to_owned(), key: "a".to_owned(), current });
@@ -40,12 +40,12 @@ pub async fn a_write_that_expects_otherwise_is_refused(harness: &dyn Harness) ->
     Ok(())
 }
 
-pub async fn a_write_that_expects_nothing_or_the_same_leaves_what_is_the_same(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_write_that_expects_absent_or_same_keeps_an_equal_value(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     let propose = |value: &str| DocumentWrite::put("topics", "a", value.to_owned()).expecting(Expect::AbsentOrSame);
     let with_event = |value: &str| {
-        let appends = [Draft::unnamed().for_log(&orders)?].into_iter().collect();
+        let appends = [EventDraft::unnamed().for_log(&orders)?].into_iter().collect();
         Ok::<_, super::Unexpected>(Commit { appends, documents: vec![propose(value)], ..Commit::default() })
     };
     write(&scene, propose("{\"n\":1}")).await?;
@@ -70,19 +70,19 @@ pub async fn a_write_that_expects_nothing_or_the_same_leaves_what_is_the_same(ha
     Ok(())
 }
 
-pub async fn a_write_that_expects_nothing_or_the_same_refuses_the_whole_commit(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_write_that_expects_absent_or_same_refuses_the_whole_commit(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     let propose = |value: &str| DocumentWrite::put("topics", "a", value.to_owned()).expecting(Expect::AbsentOrSame);
     let refused =
         |current| Err(CommitError::Conflict { collection: "topics".to_owned(), key: "a".to_owned(), current });
     write(&scene, DocumentWrite::put("topics", "a", "one")).await?;
     write(&scene, DocumentWrite::put("topics", "a", "two")).await?;
-    assert_eq!(write(&scene, propose("one")).await, refused(2), "it was so once, and is no more");
+    assert_eq!(write(&scene, propose("one")).await, refused(2), "an earlier value does not count as the same");
     let delete = DocumentWrite::delete("topics", "a").expecting(Expect::AbsentOrSame);
     assert_eq!(write(&scene, delete).await, refused(2));
     let with_event = Commit {
-        appends: [Draft::unnamed().for_log(&orders)?].into_iter().collect(),
+        appends: [EventDraft::unnamed().for_log(&orders)?].into_iter().collect(),
         documents: vec![DocumentWrite::put("topics", "b", "b"), propose("one")],
         ..Commit::default()
     };
@@ -97,8 +97,8 @@ pub async fn a_write_that_expects_nothing_or_the_same_refuses_the_whole_commit(h
     Ok(())
 }
 
-pub async fn a_deleted_document_begins_anew(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_deleted_document_starts_over_at_revision_1(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     write(&scene, DocumentWrite::put("groups", "a", "one")).await?;
     write(&scene, DocumentWrite::put("groups", "a", "two")).await?;
     write(&scene, DocumentWrite::delete("groups", "a")).await?;
@@ -112,8 +112,8 @@ pub async fn a_deleted_document_begins_anew(harness: &dyn Harness) -> Verdict {
     Ok(())
 }
 
-pub async fn writes_of_one_commit_see_each_other(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn writes_of_one_commit_see_each_other(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let documents = vec![
         DocumentWrite::put("groups", "a", "one").expecting(Expect::Absent),
         DocumentWrite::put("groups", "a", "two").expecting(Expect::Revision(1)),
@@ -124,8 +124,8 @@ pub async fn writes_of_one_commit_see_each_other(harness: &dyn Harness) -> Verdi
     Ok(())
 }
 
-pub async fn documents_are_listed_in_key_order_page_by_page(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn documents_are_listed_in_key_order_page_by_page(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     for key in ["b", "a/2", "ä", "a", "c", "a.1", ""] {
         write(&scene, DocumentWrite::put("groups", key, key.to_owned())).await?;
     }
@@ -144,8 +144,8 @@ pub async fn documents_are_listed_in_key_order_page_by_page(harness: &dyn Harnes
     Ok(())
 }
 
-pub async fn collections_are_apart(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn collections_are_apart(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     for (collection, key) in [("groups", "a"), ("group", "sa"), ("groupsa", "")] {
         write(&scene, DocumentWrite::put(collection, key, collection.to_owned())).await?;
     }
@@ -160,9 +160,9 @@ pub async fn collections_are_apart(harness: &dyn Harness) -> Verdict {
     Ok(())
 }
 
-/// Only where the store tells of the collection; one that nobody shares has nothing to tell.
-pub async fn a_listener_hears_of_every_write_where_others_may_write(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+/// Only if the store announces writes to the collection; a store with one writer announces none.
+pub async fn a_listener_hears_of_every_write_to_a_shared_collection(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let Some(mut watch) = scene.store.watch_documents("topics") else {
         return Ok(());
     };
@@ -170,7 +170,7 @@ pub async fn a_listener_hears_of_every_write_where_others_may_write(harness: &dy
     write(&scene, DocumentWrite::put("topics", "alone", "1")).await?;
     write(&scene, DocumentWrite::put("topics", "alone", "1")).await?;
     let with_event = Commit {
-        appends: [Draft::unnamed().for_log(&log("orders")?)?].into_iter().collect(),
+        appends: [EventDraft::unnamed().for_log(&log("orders")?)?].into_iter().collect(),
         documents: vec![DocumentWrite::put("topics", "with an event", "1").expecting(Expect::AbsentOrSame)],
         ..Commit::default()
     };

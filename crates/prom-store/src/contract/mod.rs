@@ -1,8 +1,8 @@
 //! The contract suite: what every store promises, one function per promise.
 //!
-//! A backend brings a [`Harness`] and calls [`contract_tests!`](crate::contract_tests), which makes
-//! one test of each. Time is a [`TestClock`]; nothing here sleeps. Where a store is free to choose
-//! (how coarsely it tells bytes, which precondition it names when several fail) nothing is checked.
+//! A backend provides a [`Harness`] and calls [`contract_tests!`](crate::contract_tests), which makes one test of
+//! each. Time is a [`TestClock`]; nothing here sleeps. What a store may choose freely (how coarsely it counts bytes,
+//! which of several failed preconditions it names) is not checked.
 
 mod clock;
 mod harness;
@@ -24,4 +24,4 @@ pub mod watch;
 
 pub use clock::TestClock;
 pub use harness::Harness;
-pub use scene::{Unexpected, Verdict};
+pub use scene::{CheckResult, Unexpected};

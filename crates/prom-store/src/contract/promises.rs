@@ -1,8 +1,7 @@
 //! The list of promises, and the macro that makes a test of each.
 
-/// Makes one test per promise, in modules named after the files of the suite, so that every
-/// backend shows the same list. The expression makes a fresh [`Harness`](crate::contract::Harness)
-/// and is evaluated once per test.
+/// Makes one test per promise, in modules named after the files of the suite, so that every backend shows the same list.
+/// The expression makes a fresh [`Harness`](crate::contract::Harness) and is evaluated once per test.
 ///
 /// ```ignore
 /// prom_store::contract_tests!(MyHarness::new());
@@ -13,17 +12,17 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @modules $harness;
             append {
                 appended_events_get_offsets_0_1_2
-                each_log_counts_for_itself
+                each_log_has_its_own_offsets
                 events_come_back_as_they_were_published
                 the_largest_event_is_stored_and_read_back
                 the_largest_batch_is_stored_whole
                 a_batch_over_several_logs_is_stored_whole
                 an_empty_commit_changes_nothing
                 a_refused_batch_leaves_nothing_behind
-                stored_ts_never_goes_back_though_the_clock_does
+                stored_ts_never_goes_back_when_the_clock_does
                 stored_ts_never_goes_back_even_when_nothing_is_left_to_compare
                 concurrent_appenders_get_a_gap_free_sequence_each_in_its_own_order
-                a_commit_stands_although_nobody_waits_for_it
+                a_commit_counts_although_its_caller_stopped_waiting
             }
             dedupe {
                 an_id_repeated_within_the_window_gets_the_first_receipt
@@ -34,15 +33,15 @@ macro_rules! contract_tests {
                 after_the_window_an_id_is_stored_again
                 after_the_window_an_id_is_stored_again_across_a_restart
                 an_exact_id_is_known_for_as_long_as_its_event_is_retained
-                an_exact_id_goes_with_its_event
+                an_exact_id_is_forgotten_with_its_event
             }
             read {
                 a_read_stops_at_the_number_of_events
                 a_read_stops_at_the_number_of_bytes_but_gives_at_least_one
-                reading_on_from_where_a_read_stopped_gives_every_event_once
+                continuing_where_a_read_stopped_gives_every_event_once
                 a_read_at_or_beyond_the_end_is_empty
-                a_log_never_appended_to_is_an_empty_one
-                logs_are_listed_by_name_with_what_is_known_of_them
+                a_log_that_was_never_appended_to_is_empty
+                logs_are_listed_by_name_with_their_bounds_and_sizes
             }
             find {
                 an_offset_is_found_by_time
@@ -82,36 +81,36 @@ macro_rules! contract_tests {
                 what_is_settled_survives_a_restart
                 settling_twice_changes_nothing
                 failures_are_kept_overwritten_and_forgotten_when_settled
-                taking_a_cursor_fences_whoever_had_it
+                taking_a_cursor_fences_its_earlier_holder
                 an_epoch_survives_a_restart
                 a_reset_forgets_what_was_settled_and_raises_the_epoch
                 a_deleted_cursor_is_gone
-                a_cursor_made_anew_is_out_of_reach_for_the_old_holder
+                an_earlier_holder_cannot_settle_in_a_recreated_cursor
                 cursors_are_listed_by_topic
             }
             document {
                 each_write_raises_the_revision
-                a_write_that_expects_otherwise_is_refused
-                a_deleted_document_begins_anew
-                a_write_that_expects_nothing_or_the_same_leaves_what_is_the_same
-                a_write_that_expects_nothing_or_the_same_refuses_the_whole_commit
+                a_write_whose_condition_fails_is_refused
+                a_deleted_document_starts_over_at_revision_1
+                a_write_that_expects_absent_or_same_keeps_an_equal_value
+                a_write_that_expects_absent_or_same_refuses_the_whole_commit
                 writes_of_one_commit_see_each_other
                 documents_are_listed_in_key_order_page_by_page
                 collections_are_apart
-                a_listener_hears_of_every_write_where_others_may_write
+                a_listener_hears_of_every_write_to_a_shared_collection
             }
             lease {
                 a_lease_has_one_holder_until_it_ends
                 a_holder_extends_its_lease_under_the_same_fence
-                a_lease_given_back_is_free_at_once
-                whoever_asks_is_told_who_holds_a_lease
-                giving_back_an_earlier_lease_leaves_the_later_one
+                a_released_lease_is_free_at_once
+                a_lease_can_be_looked_up
+                releasing_an_earlier_lease_leaves_the_later_one
                 turning_the_wall_clock_back_keeps_no_lease_alive
             }
             commit {
                 events_cursors_and_documents_become_durable_together
                 an_old_epoch_refuses_the_whole_commit
-                a_cursor_is_made_and_settled_in_one_commit
+                a_cursor_is_created_and_settled_in_one_commit
             }
             close {
                 every_call_after_closing_answers_closed
@@ -124,7 +123,7 @@ macro_rules! contract_tests {
             #[allow(unused_imports)]
             use super::*;
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $promise() -> $crate::contract::Verdict {
+            async fn $promise() -> $crate::contract::CheckResult {
                 let harness = $harness;
                 $crate::contract::$file::$promise(&harness).await
             })*

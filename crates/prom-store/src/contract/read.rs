@@ -3,11 +3,11 @@
 use prom_types::EventId;
 
 use super::Harness;
-use super::scene::{Draft, Scene, Verdict, cursor, log, partition, unnamed};
+use super::scene::{CheckResult, EventDraft, StoreScene, cursor, log, partition, unnamed};
 use crate::{Bounds, Find, LogOptions, ReadLimit, Record};
 
-pub async fn a_read_stops_at_the_number_of_events(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_read_stops_at_the_number_of_events(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(10)).await?;
     let limit = ReadLimit { events: 3, bytes: usize::MAX };
@@ -17,10 +17,10 @@ pub async fn a_read_stops_at_the_number_of_events(harness: &dyn Harness) -> Verd
     Ok(())
 }
 
-pub async fn a_read_stops_at_the_number_of_bytes_but_gives_at_least_one(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_read_stops_at_the_number_of_bytes_but_gives_at_least_one(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    let same_size = || Draft::unnamed().payload(serde_json::json!("0123456789").into());
+    let same_size = || EventDraft::unnamed().payload(serde_json::json!("0123456789").into());
     scene.append_all(&orders, std::iter::repeat_with(same_size).take(10)).await?;
     let size = scene.read_all(&orders).await?[0].len();
 
@@ -32,8 +32,8 @@ pub async fn a_read_stops_at_the_number_of_bytes_but_gives_at_least_one(harness:
     Ok(())
 }
 
-pub async fn reading_on_from_where_a_read_stopped_gives_every_event_once(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn continuing_where_a_read_stopped_gives_every_event_once(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     for _ in 0..5 {
         scene.append_all(&orders, unnamed(20)).await?;
@@ -49,8 +49,8 @@ pub async fn reading_on_from_where_a_read_stopped_gives_every_event_once(harness
     Ok(())
 }
 
-pub async fn a_read_at_or_beyond_the_end_is_empty(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_read_at_or_beyond_the_end_is_empty(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(3)).await?;
     let at_end = scene.store.read(&orders, 3, ReadLimit::default()).await?;
@@ -60,8 +60,8 @@ pub async fn a_read_at_or_beyond_the_end_is_empty(harness: &dyn Harness) -> Verd
     Ok(())
 }
 
-pub async fn a_log_never_appended_to_is_an_empty_one(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_log_that_was_never_appended_to_is_empty(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let never = log("never.made")?;
     let batch = scene.store.read(&never, 5, ReadLimit::default()).await?;
     assert_eq!((batch.records.len(), batch.bounds), (0, Bounds::default()));
@@ -71,16 +71,16 @@ pub async fn a_log_never_appended_to_is_an_empty_one(harness: &dyn Harness) -> V
         assert_eq!(scene.store.find(&never, what).await?, None);
     }
     assert_eq!(scene.store.cursor(&cursor(&never, "group")?).await?, None);
-    assert_eq!(scene.append(&never, Draft::unnamed()).await?.offset, 0);
+    assert_eq!(scene.append(&never, EventDraft::unnamed()).await?.offset, 0);
     Ok(())
 }
 
-pub async fn logs_are_listed_by_name_with_what_is_known_of_them(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn logs_are_listed_by_name_with_their_bounds_and_sizes(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let (orders, orders_1, states) = (log("orders")?, partition("orders", 1)?, log("states")?);
     scene.turn_compaction_on(&states).await?;
     scene.append_all(&orders_1, unnamed(3)).await?;
-    let last = scene.append(&orders, Draft::unnamed()).await?;
+    let last = scene.append(&orders, EventDraft::unnamed()).await?;
     scene.store.trim(&orders_1, 2).await?;
 
     let scene = scene.reopen().await?;

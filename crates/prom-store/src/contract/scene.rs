@@ -1,4 +1,4 @@
-//! An open store under check, and short words for what the checks do with it.
+//! An open store under check, and helpers for the checks.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::{
     ReadLimit, Record, Store, Stored,
 };
 
-/// A check fails by an assertion or by an error that it did not expect.
-pub type Verdict = Result<(), Unexpected>;
+/// A check fails by an assertion or by an unexpected error.
+pub type CheckResult = Result<(), Unexpected>;
 pub type Unexpected = Box<dyn Error + Send + Sync>;
 
 /// Longer than any store takes to wake a reader on a busy machine.
@@ -21,21 +21,21 @@ pub(super) const WAKE_DEADLINE: Duration = Duration::from_secs(20);
 
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
-pub(super) struct Scene<'a> {
+pub(super) struct StoreScene<'a> {
     harness: &'a dyn Harness,
     pub store: Arc<dyn Store>,
 }
 
-/// An event in the making.
+/// An event before it is appended.
 #[derive(Clone)]
-pub(super) struct Draft {
+pub(super) struct EventDraft {
     name: String,
     key: Option<String>,
     payload: Option<Json>,
     dedupe: Dedupe,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> StoreScene<'a> {
     pub async fn open(harness: &'a dyn Harness) -> Result<Self, Unexpected> {
         let store = harness.open().await?;
         Ok(Self { harness, store })
@@ -50,7 +50,7 @@ impl<'a> Scene<'a> {
         self.harness.clock()
     }
 
-    pub async fn append(&self, log: &LogName, draft: Draft) -> Result<Stored, Unexpected> {
+    pub async fn append(&self, log: &LogName, draft: EventDraft) -> Result<Stored, Unexpected> {
         let stored = self.append_all(log, [draft]).await?;
         stored.first().copied().ok_or_else(|| "an append without an answer".into())
     }
@@ -58,7 +58,7 @@ impl<'a> Scene<'a> {
     pub async fn append_all(
         &self,
         log: &LogName,
-        drafts: impl IntoIterator<Item = Draft>,
+        drafts: impl IntoIterator<Item = EventDraft>,
     ) -> Result<Vec<Stored>, Unexpected> {
         let mut commit = Commit::default();
         for draft in drafts {
@@ -71,17 +71,17 @@ impl<'a> Scene<'a> {
         self.store.commit(commit).await
     }
 
-    pub async fn turn_compaction_on(&self, log: &LogName) -> Verdict {
+    pub async fn turn_compaction_on(&self, log: &LogName) -> CheckResult {
         let logs = vec![(log.clone(), LogOptions { compacted: true })];
         self.commit(Commit { logs, ..Commit::default() }).await?;
         Ok(())
     }
 
-    /// Everything in the log so far becomes what compaction may touch.
-    pub async fn seal(&self, log: &LogName) -> Verdict {
+    /// Appends until compaction may touch everything that is in the log now.
+    pub async fn seal(&self, log: &LogName) -> CheckResult {
         let padding = Json::from_value(&"·".repeat(120))?;
         for n in 0..self.harness.events_until_sealed() {
-            let filler = Draft::unnamed().key(&format!("filler-{n}")).payload(padding.clone());
+            let filler = EventDraft::unnamed().key(&format!("filler-{n}")).payload(padding.clone());
             self.append(log, filler).await?;
         }
         Ok(())
@@ -97,7 +97,7 @@ impl<'a> Scene<'a> {
             if batch.next >= batch.bounds.next {
                 return Ok(records);
             }
-            assert!(batch.next > from, "a read that does not get anywhere");
+            assert!(batch.next > from, "a read that makes no progress");
             from = batch.next;
         }
     }
@@ -114,13 +114,13 @@ impl<'a> Scene<'a> {
     }
 }
 
-impl Draft {
-    /// The name decides the id.
+impl EventDraft {
+    /// The name determines the id.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_owned(), key: None, payload: None, dedupe: Dedupe::Window }
     }
 
-    /// An event that no other is a duplicate of.
+    /// An event that is a duplicate of no other.
     pub fn unnamed() -> Self {
         use std::sync::atomic::{AtomicU64, Ordering};
         static MADE: AtomicU64 = AtomicU64::new(0);
@@ -163,8 +163,8 @@ impl Draft {
     }
 }
 
-pub(super) fn unnamed(count: usize) -> impl Iterator<Item = Draft> {
-    std::iter::repeat_with(Draft::unnamed).take(count)
+pub(super) fn unnamed(count: usize) -> impl Iterator<Item = EventDraft> {
+    std::iter::repeat_with(EventDraft::unnamed).take(count)
 }
 
 pub(super) fn log(topic: &str) -> Result<LogName, Invalid> {
@@ -180,9 +180,9 @@ pub(super) fn cursor(log: &LogName, group: &str) -> Result<CursorName, Invalid> 
 }
 
 /// Waits until the bounds have moved.
-pub(super) async fn woken(watch: &mut HeadWatch) -> Verdict {
+pub(super) async fn woken(watch: &mut HeadWatch) -> CheckResult {
     match tokio::time::timeout(WAKE_DEADLINE, watch.changed()).await {
         Ok(changed) => Ok(changed?),
-        Err(_) => Err("nobody was woken".into()),
+        Err(_) => Err("the watch was not woken".into()),
     }
 }

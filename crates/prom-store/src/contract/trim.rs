@@ -1,11 +1,11 @@
 //! Trimming: the start moves at once and for good, the next offset stays.
 
 use super::Harness;
-use super::scene::{Draft, Scene, Verdict, log, unnamed};
+use super::scene::{CheckResult, EventDraft, StoreScene, log, unnamed};
 use crate::{Bounds, ReadLimit};
 
-pub async fn a_trim_moves_the_start_at_once_and_for_good(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_trim_moves_the_start_at_once_and_for_good(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(10)).await?;
     let trimmed = Bounds { start: 4, next: 10 };
@@ -17,8 +17,8 @@ pub async fn a_trim_moves_the_start_at_once_and_for_good(harness: &dyn Harness) 
     Ok(())
 }
 
-pub async fn a_read_below_the_start_begins_at_the_start(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_read_below_the_start_begins_at_the_start(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(10)).await?;
     scene.store.trim(&orders, 7).await?;
@@ -28,8 +28,8 @@ pub async fn a_read_below_the_start_begins_at_the_start(harness: &dyn Harness) -
     Ok(())
 }
 
-pub async fn trimming_everything_keeps_the_next_offset(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn trimming_everything_keeps_the_next_offset(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(5)).await?;
     let emptied = Bounds { start: 5, next: 5 };
@@ -37,18 +37,18 @@ pub async fn trimming_everything_keeps_the_next_offset(harness: &dyn Harness) ->
     let scene = scene.reopen().await?;
     assert_eq!(scene.store.bounds(&orders).await?, emptied);
     assert!(scene.offsets(&orders).await?.is_empty());
-    assert_eq!(scene.append(&orders, Draft::unnamed()).await?.offset, 5);
+    assert_eq!(scene.append(&orders, EventDraft::unnamed()).await?.offset, 5);
     assert_eq!(scene.offsets(&orders).await?, [5]);
     Ok(())
 }
 
-pub async fn a_trim_stops_at_the_end_and_never_goes_back(harness: &dyn Harness) -> Verdict {
-    let scene = Scene::open(harness).await?;
+pub async fn a_trim_stops_at_the_end_and_never_goes_back(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
     scene.append_all(&orders, unnamed(5)).await?;
     scene.store.trim(&orders, 3).await?;
     assert_eq!(scene.store.trim(&orders, 1).await?, Bounds { start: 3, next: 5 });
     assert_eq!(scene.store.trim(&orders, 99).await?, Bounds { start: 5, next: 5 });
-    assert_eq!(scene.append(&orders, Draft::unnamed()).await?.offset, 5);
+    assert_eq!(scene.append(&orders, EventDraft::unnamed()).await?.offset, 5);
     Ok(())
 }

@@ -1,25 +1,24 @@
-//! A commit in memory: checked whole, placed, applied. Nothing is changed before nothing can fail.
+//! A commit in memory: checked, placed, applied. Nothing changes until nothing can fail.
 
 use bytes::Bytes;
 use hashbrown::HashMap;
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::State;
-use super::recent_ids::Place;
-use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored};
+use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored, StoredAt};
 
-/// What an append comes to.
-struct Placed {
+/// The result of one append.
+struct PlacedAppend {
     stored: Stored,
     /// `None` for a duplicate.
     record: Option<Record>,
 }
 
-/// The end of a log with the earlier events of the same commit counted in.
+/// The end of a log, including earlier events of the same commit.
 struct Tail {
     next: Offset,
     stored_ts: EpochMs,
-    ids: HashMap<EventId, Place>,
+    ids: HashMap<EventId, StoredAt>,
 }
 
 impl State {
@@ -63,7 +62,7 @@ impl State {
         }
     }
 
-    fn place(&self, appends: &[Append], now: EpochMs) -> Result<Vec<Placed>, CommitError> {
+    fn place(&self, appends: &[Append], now: EpochMs) -> Result<Vec<PlacedAppend>, CommitError> {
         let mut tails: HashMap<&LogName, Tail> = HashMap::new();
         let mut placed = Vec::with_capacity(appends.len());
         for append in appends {
@@ -82,7 +81,7 @@ impl State {
                 }
             };
             placed.push(match known {
-                Some(place) => Placed::duplicate(place),
+                Some(place) => PlacedAppend::duplicate(place),
                 None => tail.add(append)?,
             });
         }
@@ -98,26 +97,20 @@ impl State {
 }
 
 impl Tail {
-    fn add(&mut self, append: &Append) -> Result<Placed, CommitError> {
-        let place = Place { offset: self.next, stored_ts: self.stored_ts };
+    fn add(&mut self, append: &Append) -> Result<PlacedAppend, CommitError> {
+        let place = StoredAt { offset: self.next, stored_ts: self.stored_ts };
         let mut bytes = Vec::with_capacity(append.event.len());
         append.event.write_at(place.offset, place.stored_ts, &mut bytes);
         let record = Record::trusted(&Bytes::from(bytes))
             .map_err(|fault| CommitError::Failed { reason: fault.to_string(), outcome: Outcome::NotStored })?;
         self.next += 1;
         self.ids.insert(append.event.id(), place);
-        Ok(Placed { stored: place.into(), record: Some(record) })
+        Ok(PlacedAppend { stored: place.into(), record: Some(record) })
     }
 }
 
-impl Placed {
-    fn duplicate(place: Place) -> Self {
+impl PlacedAppend {
+    fn duplicate(place: StoredAt) -> Self {
         Self { stored: Stored { duplicate: true, ..place.into() }, record: None }
-    }
-}
-
-impl From<Place> for Stored {
-    fn from(place: Place) -> Self {
-        Self { offset: place.offset, stored_ts: place.stored_ts, duplicate: false }
     }
 }

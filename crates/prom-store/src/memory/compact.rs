@@ -1,4 +1,4 @@
-//! Compaction: what a later event of the same key replaced goes, and old tombstones after their grace.
+//! Compaction: drops events that a later event of the same key replaced, and tombstones after their grace.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use prom_types::EpochMs;
 use super::log::MemoryLog;
 use crate::{CompactReport, Record};
 
-/// The newest events, which compaction leaves alone: what the active segment is to a store on disk.
+/// The newest events, which compaction leaves alone: the counterpart of the active segment on disk.
 pub const ACTIVE_EVENTS: usize = 16;
 
 enum Verdict {
     Keep,
-    /// A tombstone that is the last word on its key, and has to be seen by readers for a while.
+    /// A tombstone that is the latest event of its key: readers must be able to see it for a while.
     KeepForGrace,
     Drop,
 }

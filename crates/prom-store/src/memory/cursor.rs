@@ -1,5 +1,4 @@
-//! Cursors in memory. An epoch that was current once never becomes current again, not even when
-//! the cursor was deleted and made anew.
+//! Cursors in memory. A past epoch never becomes current again, even if the cursor is deleted and created again.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +10,14 @@ use super::MemoryStore;
 use crate::{CommitError, CursorChange, CursorName, CursorState, Cursors, StoreError};
 
 #[derive(Default)]
-pub(super) struct CursorTable {
+pub(super) struct MemoryCursors {
     states: BTreeMap<CursorName, CursorState>,
-    /// The epoch with which new cursors begin: above that of every deleted one.
+    /// The first epoch of a new cursor: above that of every deleted one.
     first_epoch: u64,
 }
 
-impl CursorTable {
-    /// Whether the changes, made in this order, would all be accepted.
+impl MemoryCursors {
+    /// Whether all changes, applied in this order, would be accepted.
     pub fn check(&self, changes: &[(CursorName, CursorChange)]) -> Result<(), CommitError> {
         let mut epochs: HashMap<&CursorName, Option<u64>> = HashMap::new();
         let mut first_epoch = self.first_epoch;
@@ -44,7 +43,7 @@ impl CursorTable {
         Ok(())
     }
 
-    /// Makes a change that was checked.
+    /// Applies a checked change.
     pub fn apply(&mut self, name: CursorName, change: CursorChange) {
         match change {
             CursorChange::Create { floor } => {

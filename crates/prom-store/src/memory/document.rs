@@ -13,7 +13,7 @@ use crate::{CommitError, Document, DocumentNews, DocumentWatch, DocumentWrite, D
 pub(super) struct DocumentTable(BTreeMap<String, BTreeMap<String, Document>>);
 
 impl DocumentTable {
-    /// Whether the writes, made in this order, would all find what they expect.
+    /// Whether all writes, applied in this order, would find what they expect.
     pub fn check(&self, writes: &[DocumentWrite]) -> Result<(), CommitError> {
         let mut ahead: HashMap<(&str, &str), Standing> = HashMap::new();
         for write in writes {
@@ -27,7 +27,7 @@ impl DocumentTable {
         Ok(())
     }
 
-    /// Makes a write that was checked. What there is to tell of it; nothing if it left the document as it was.
+    /// Applies a checked write. Returns the news; `None` if the document did not change.
     pub fn apply(&mut self, write: DocumentWrite) -> Option<DocumentNews> {
         let next = write.onto(&self.standing(&write.collection, &write.key)).ok()??;
         if let Some(value) = next.value {

@@ -1,4 +1,4 @@
-//! Finding an offset by time, by id, or by how much remains after it.
+//! Finding an offset by time, by id, or by how many bytes remain after it.
 
 use prom_types::{EpochMs, EventId, Offset};
 
@@ -19,7 +19,7 @@ impl MemoryLog {
         self.records.get(position).map(Record::offset)
     }
 
-    /// An id may be there twice if it was repeated after the dedupe window.
+    /// An id may occur twice if it was repeated after the dedupe window.
     fn newest_with_id(&self, id: &EventId) -> Option<Offset> {
         let newest_first = self.records.iter().rev();
         newest_first.filter(|record| record.id() == *id).map(Record::offset).next()

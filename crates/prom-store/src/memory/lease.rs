@@ -9,16 +9,16 @@ use super::MemoryStore;
 use crate::{Lease, Leases, StoreError};
 
 #[derive(Default)]
-pub(super) struct LeaseTable(HashMap<String, Held>);
+pub(super) struct MemoryLeases(HashMap<String, Held>);
 
-/// Stays after the lease ended, because the next fence has to be higher.
+/// Stays after the lease has ended, because the next fence must be higher.
 struct Held {
     holder: String,
     fence: u64,
     until: Duration,
 }
 
-impl LeaseTable {
+impl MemoryLeases {
     fn acquire(&mut self, name: &str, holder: &str, now: Duration, until: Duration) -> Option<Lease> {
         let held = self.0.entry(name.to_owned()).or_insert_with(|| Held {
             holder: holder.to_owned(),

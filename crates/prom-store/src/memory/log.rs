@@ -1,12 +1,12 @@
-//! One log: its records by offset, and what is looked up about them.
+//! One log: its records by offset, and its indexes.
 
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 use prom_types::{EpochMs, EventId, Offset};
 
-use super::recent_ids::{Place, RecentIds};
-use crate::{Bounds, Dedupe, LogInfo, LogName, LogOptions, Record};
+use super::recent_ids::RecentIds;
+use crate::{Bounds, Dedupe, LogInfo, LogName, LogOptions, Record, StoredAt};
 
 #[derive(Default)]
 pub(super) struct MemoryLog {
@@ -17,11 +17,11 @@ pub(super) struct MemoryLog {
     bytes: u64,
     pub(super) records: VecDeque<Record>,
     recent: RecentIds,
-    /// Ids that are unique for as long as their event is retained.
-    exact: HashMap<EventId, Place>,
-    /// Of compacted logs: the offset of the latest event of each key.
+    /// Ids that are unique as long as their event is retained.
+    exact: HashMap<EventId, StoredAt>,
+    /// Compacted logs only: the offset of the latest event of each key.
     latest: HashMap<Box<str>, Offset>,
-    /// Of compacted logs: when a tombstone was first met by a compaction.
+    /// Compacted logs only: when a compaction first met a tombstone.
     pub(super) cleaned_at: HashMap<Offset, EpochMs>,
 }
 
@@ -65,8 +65,8 @@ impl MemoryLog {
         }
     }
 
-    /// Where an event with this id already is, as far as `dedupe` asks.
-    pub fn place_of(&self, id: &EventId, dedupe: Dedupe, now: EpochMs) -> Option<Place> {
+    /// Where an event with this id is stored, as far as `dedupe` asks.
+    pub fn place_of(&self, id: &EventId, dedupe: Dedupe, now: EpochMs) -> Option<StoredAt> {
         match dedupe {
             Dedupe::Fresh => None,
             Dedupe::Window => self.recent.place_within(id, now),
@@ -76,7 +76,7 @@ impl MemoryLog {
 
     /// Adds a record that was placed at `next`.
     pub fn push(&mut self, record: Record, dedupe: Dedupe) {
-        let place = Place { offset: record.offset(), stored_ts: record.stored_ts() };
+        let place = StoredAt { offset: record.offset(), stored_ts: record.stored_ts() };
         self.recent.forget_before_window(place.stored_ts);
         self.recent.remember(record.id(), place);
         if dedupe == Dedupe::Exact {
@@ -101,7 +101,7 @@ impl MemoryLog {
         self.recent.forget_before_window(now.max(self.last_stored_ts));
     }
 
-    /// Drops what is known about a record that is no longer kept. Its id stays in the window.
+    /// Drops what is known about a removed record. Its id stays in the window.
     pub fn forget(&mut self, record: &Record) {
         let offset = record.offset();
         self.bytes -= record.len() as u64;
@@ -116,7 +116,7 @@ impl MemoryLog {
         }
     }
 
-    /// The latest event of a key, unless it deletes the key.
+    /// The latest event of a key, unless it is a tombstone.
     pub fn latest(&self, key: &str) -> Option<Record> {
         let offset = self.latest_offset(key)?;
         let record = self.records.get(self.position(offset))?;
@@ -127,7 +127,7 @@ impl MemoryLog {
         self.latest.get(key).copied()
     }
 
-    /// Where the first record at or after `offset` lies in `records`.
+    /// The index in `records` of the first record at or after `offset`.
     pub fn position(&self, offset: Offset) -> usize {
         self.records.partition_point(|record| record.offset() < offset)
     }

@@ -1,8 +1,8 @@
-//! The memory store: every promise of the contract but durability. For tests, harnesses and hubs
-//! whose events may go with the process.
+//! The memory store: every promise of the contract except durability. For tests, and for hubs whose events may be lost
+//! with the process.
 //!
-//! One lock guards everything and is never held across an await. A commit is checked whole, then
-//! placed (offsets, times, duplicates), then applied; only the first two can refuse it.
+//! One lock guards everything and is never held across an await. A commit is checked, then placed (offsets, times,
+//! duplicates), then applied. Only the first two steps can refuse it.
 
 mod commit;
 mod compact;
@@ -28,9 +28,9 @@ use crate::{
     PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
 };
 pub use compact::ACTIVE_EVENTS;
-use cursor::CursorTable;
+use cursor::MemoryCursors;
 use document::DocumentTable;
-use lease::LeaseTable;
+use lease::MemoryLeases;
 use log::MemoryLog;
 use watch::Heads;
 
@@ -43,9 +43,9 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct State {
     logs: BTreeMap<LogName, MemoryLog>,
-    cursors: CursorTable,
+    cursors: MemoryCursors,
     documents: DocumentTable,
-    leases: LeaseTable,
+    leases: MemoryLeases,
     heads: Heads,
     listeners: DocumentListeners,
     closed: bool,
@@ -59,10 +59,7 @@ impl MemoryStore {
     /// The state, unless the store was closed.
     fn open_state(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state.lock();
-        match state.closed {
-            true => Err(StoreError::Closed),
-            false => Ok(state),
-        }
+        if state.closed { Err(StoreError::Closed) } else { Ok(state) }
     }
 }
 
@@ -70,9 +67,10 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn commit(&self, commit: Commit) -> PendingCommit {
         let mut state = self.state.lock();
-        PendingCommit::known(match state.closed {
-            true => Err(CommitError::Closed),
-            false => state.commit(commit, self.clock.now_ms()),
+        PendingCommit::known(if state.closed {
+            Err(CommitError::Closed)
+        } else {
+            state.commit(commit, self.clock.now_ms())
         })
     }
 
@@ -104,10 +102,7 @@ impl Logs for MemoryStore {
     fn watch(&self, log: &LogName) -> HeadWatch {
         let mut state = self.state.lock();
         let bounds = state.logs.get(log).map(MemoryLog::bounds).unwrap_or_default();
-        match state.closed {
-            true => Heads::default().watch(log, bounds),
-            false => state.heads.watch(log, bounds),
-        }
+        if state.closed { Heads::default().watch(log, bounds) } else { state.heads.watch(log, bounds) }
     }
 
     async fn find(&self, log: &LogName, what: Find) -> Result<Option<Offset>, StoreError> {

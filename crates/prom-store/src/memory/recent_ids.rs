@@ -1,32 +1,27 @@
-//! The ids of the dedupe window, forgotten as they leave it.
+//! The ids in the dedupe window, forgotten as they leave it.
 
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 use prom_types::limits::DEDUPE_WINDOW_MS;
-use prom_types::{EpochMs, EventId, Offset};
+use prom_types::{EpochMs, EventId};
 
-/// Where an id was stored, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub offset: Offset,
-    pub stored_ts: EpochMs,
-}
+use crate::StoredAt;
 
 #[derive(Default)]
 pub(super) struct RecentIds {
-    places: HashMap<EventId, Place>,
-    /// In the order of storing, so that the oldest are in front.
-    order: VecDeque<(EventId, Place)>,
+    places: HashMap<EventId, StoredAt>,
+    /// In storage order, oldest first.
+    order: VecDeque<(EventId, StoredAt)>,
 }
 
 impl RecentIds {
-    /// The place of `id` if an event stored at `now` still has it within its window.
-    pub fn place_within(&self, id: &EventId, now: EpochMs) -> Option<Place> {
+    /// Where `id` was stored, if an event stored at `now` still has it in its window.
+    pub fn place_within(&self, id: &EventId, now: EpochMs) -> Option<StoredAt> {
         self.places.get(id).filter(|place| is_within(place.stored_ts, now)).copied()
     }
 
-    pub fn remember(&mut self, id: EventId, place: Place) {
+    pub fn remember(&mut self, id: EventId, place: StoredAt) {
         self.places.insert(id, place);
         self.order.push_back((id, place));
     }
@@ -36,7 +31,7 @@ impl RecentIds {
             if is_within(place.stored_ts, now) {
                 break;
             }
-            // An id that was stored again has a younger place, which stays.
+            // An id that was stored again keeps its newer entry.
             if self.places.get(id) == Some(place) {
                 self.places.remove(id);
             }
@@ -64,18 +59,18 @@ mod tests {
         for n in 0..1000u64 {
             let now = n as EpochMs * 60_000;
             ids.forget_before_window(now);
-            ids.remember(EventId::derived(&n.to_string()), Place { offset: n, stored_ts: now });
+            ids.remember(EventId::derived(&n.to_string()), StoredAt { offset: n, stored_ts: now });
         }
         assert_eq!(ids.len(), 10);
         assert_eq!(ids.places.len(), 10);
     }
 
     #[test]
-    fn an_id_stored_again_is_known_by_its_younger_place() {
+    fn an_id_stored_again_is_known_by_its_newer_entry() {
         let mut ids = RecentIds::default();
         let id = EventId::derived("a");
-        ids.remember(id, Place { offset: 0, stored_ts: 0 });
-        let again = Place { offset: 7, stored_ts: DEDUPE_WINDOW_MS };
+        ids.remember(id, StoredAt { offset: 0, stored_ts: 0 });
+        let again = StoredAt { offset: 7, stored_ts: DEDUPE_WINDOW_MS };
         ids.remember(id, again);
         ids.forget_before_window(DEDUPE_WINDOW_MS);
         assert_eq!(ids.place_within(&id, DEDUPE_WINDOW_MS), Some(again));

@@ -1,4 +1,4 @@
-//! Who waits for which log. Costs memory only while somebody does.
+//! The watchers of each log. Costs memory only while there are any.
 
 use hashbrown::HashMap;
 use tokio::sync::watch;
