@@ -1,4 +1,4 @@
-//! What a caller can want to do, and sets of it as rules write them: `"publish"`, `["publish", "ops"]`, `"*"`.
+//! The actions of a caller, and sets of them as rules write them: `"publish"`, `["publish", "ops"]`, `"*"`.
 
 use std::fmt;
 use std::ops::BitOr;
@@ -14,7 +14,7 @@ use crate::error::excerpt;
 pub enum Action {
     Publish,
     Subscribe,
-    /// Looking at the hub: lag, stats, metrics.
+    /// Reading the hub's state: lag, stats, metrics.
     Ops,
     /// Changing it: topics, groups, cursors.
     Admin,
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Action {
 pub struct Actions(u8);
 
 impl Actions {
-    /// What `*` stands for.
+    /// The actions that `*` covers.
     pub const ALL: Self = Self(0b1111);
 
     pub fn contains(self, action: Action) -> bool {

@@ -1,4 +1,4 @@
-//! The door: a token goes in, an identity or a reason comes out.
+//! Authentication: a token goes in, an identity or a reason comes out.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ struct Inner {
 }
 
 impl Authenticator {
-    /// Fails where the options could not mean what they say. Nothing is fetched yet.
+    /// Fails if the options are contradictory or unsafe. Nothing is fetched yet.
     pub fn new(options: AuthOptions) -> Result<Self, AuthError> {
         Self::with_clock(options, Arc::new(SystemClock::new()))
     }
 
-    /// As `new`, by a clock of your own.
+    /// As `new`, with a given clock.
     pub fn with_clock(options: AuthOptions, clock: Arc<dyn Clock>) -> Result<Self, AuthError> {
         crate::token::use_our_cryptography();
         refuse_empty("jwt_secret", &options.jwt_secret)?;
@@ -52,13 +52,13 @@ impl Authenticator {
         })))
     }
 
-    /// Nothing is configured: whoever comes is let in with every right.
+    /// Nothing is configured: every caller is let in with every right.
     pub fn is_open(&self) -> bool {
         self.0.static_token.is_none() && !self.0.takes_jwts()
     }
 
-    /// Who shows this token. Waits for signing keys where they have to be fetched first, at most for the fetch's
-    /// timeout. Safe to drop at any moment.
+    /// The identity of a caller with this token. Waits for signing keys if they must be fetched first, at most for the
+    /// fetch's timeout. Cancel-safe.
     pub async fn authenticate(&self, token: Option<&str>) -> Result<Identity, AuthError> {
         if self.is_open() {
             return Ok(Identity::open());
@@ -92,12 +92,14 @@ impl Inner {
         self.static_token.as_ref().is_some_and(equal)
     }
 
-    /// The keys that may verify this token: the secret for HS256 and for nothing else, published keys of the token's own
-    /// algorithm for the others.
+    /// The keys that may verify this token: the secret for HS256 only, published keys of the token's own algorithm for the
+    /// others.
     async fn keys_for(&self, token: &SignedToken<'_>) -> Result<Vec<DecodingKey>, AuthError> {
         let not_taken = || {
             let (algorithm, setting) = (token.algorithm(), token.algorithm().setting());
-            AuthError::invalid(format!("it is signed with {algorithm}, which this hub takes only with `{setting}` set"))
+            AuthError::invalid(format!(
+                "it is signed with {algorithm}, which this hub accepts only if `{setting}` is set"
+            ))
         };
         match token.algorithm() {
             Algorithm::Hs256 => self.secret.clone().map(|secret| vec![secret]).ok_or_else(not_taken),

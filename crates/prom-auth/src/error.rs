@@ -1,18 +1,18 @@
-//! What can be wrong with a token, the configuration, or the rights somebody wrote down.
+//! What can be wrong with a token, with the configuration, or with written rights.
 
-/// Why somebody is not let in. [`AuthError::code`] is what a client is told by the protocol.
+/// Why a caller is not let in. [`AuthError::code`] is the protocol's code for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
     /// Ask the caller for a token.
     #[error("a token is required; none was sent")]
     NoToken,
-    /// The token will not become valid by trying again: the caller needs another one.
+    /// A retry does not make the token valid: the caller needs another one.
     #[error("the token is not accepted: {reason}")]
     Invalid { reason: String },
     /// The caller needs a fresh token.
     #[error("the token has expired; get a fresh one")]
     Expired,
-    /// Nobody can say at the moment; the same token may be accepted later.
+    /// The token cannot be checked now. The same token may be accepted later.
     #[error("tokens cannot be checked at the moment: {reason}; try again later")]
     Unavailable { reason: String },
     /// The operator must change the configuration.
@@ -41,7 +41,7 @@ impl AuthError {
     }
 }
 
-/// Rights that cannot be understood. Whoever wrote them must correct them; until then they grant nothing.
+/// Rights that cannot be understood. Their author must correct them; until then they grant nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     #[error("action {action:?} is unknown; use publish, subscribe, ops, admin or *")]
@@ -54,10 +54,10 @@ pub enum PolicyError {
     #[error("`{claim}` is neither a string nor a list of strings")]
     Claim { claim: &'static str },
     #[error("the policy is invalid: {reason}; expected {{\"rules\": [{{\"effect\", \"action\", \"topics\"}}]}}")]
-    Shape { reason: String },
+    PatternShape { reason: String },
 }
 
-/// Shortens text from outside before it goes into a message.
+/// Shortens foreign text before it goes into a message.
 pub(crate) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 80;
     match text.char_indices().nth(LONGEST) {

@@ -1,8 +1,8 @@
-//! Who may do what: tokens are turned into identities, and identities carry a policy that answers questions about topics.
+//! Who may do what: tokens become identities, and an identity carries a policy that answers questions about topics.
 //!
-//! Promises: a token grants nothing before its signature, its times, its audience and its issuer hold; what cannot be
-//! read grants nothing either. Keys that belong to one algorithm never verify another. No socket but the one that
-//! fetches signing keys, and that one is bounded in rate, time and size.
+//! Promises: a token grants nothing before its signature, times, audience and issuer are checked. What cannot be read
+//! grants nothing. A key of one algorithm never verifies another. The only network access is fetching signing keys,
+//! bounded in rate, time and size.
 
 mod action;
 mod authenticator;

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::{AuthError, Policy, Rule};
 
-/// What the token shall say.
+/// The contents of the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRequest {
     pub subject: String,
     pub scopes: Vec<String>,
-    /// Wins over the scopes, which are then left out.
+    /// Takes precedence over the scopes, which are then left out.
     pub policy: Option<Vec<Rule>>,
     pub audience: Option<String>,
     pub issuer: Option<String>,
@@ -21,7 +21,7 @@ pub struct TokenRequest {
 }
 
 impl Default for TokenRequest {
-    /// A day for somebody who sends heartbeats and watches processes.
+    /// One day, for a client that sends heartbeats and watches processes.
     fn default() -> Self {
         Self {
             subject: "dev".to_owned(),
@@ -56,17 +56,17 @@ struct MintedPolicy<'r> {
     rules: &'r [Rule],
 }
 
-/// A secret that nobody can guess, as text.
+/// A secret that cannot be guessed, as text.
 pub fn fresh_secret() -> String {
     // Each has 122 random bits.
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
 
-/// Signs a token that a hub with this secret accepts. Rights that a hub would refuse are refused here.
+/// Signs a token that a hub with this secret accepts. Rights that the hub would refuse are refused here.
 pub fn mint(request: &TokenRequest, secret: &str) -> Result<String, AuthError> {
     crate::token::use_our_cryptography();
     if secret.is_empty() {
-        return Err(AuthError::misconfigured("there is no secret to sign with; set JWT_SECRET to that of the hub"));
+        return Err(AuthError::misconfigured("there is no secret to sign with; set JWT_SECRET to the hub's secret"));
     }
     let checked = match &request.policy {
         Some(rules) => Policy::from_rules(rules.clone()),

@@ -1,24 +1,24 @@
-//! How the hub finds out who somebody is.
+//! How the hub authenticates callers.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::limits;
 
-/// Where nothing is set, the hub is open.
+/// If nothing is set, the hub is open.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthOptions {
     /// HS256 tokens are signed with this.
     pub jwt_secret: Option<String>,
     /// RS256, ES256 and EdDSA tokens are signed with a key that is published here.
     pub jwks_url: Option<String>,
-    /// Tokens must be meant for this audience. `None`: their `aud` is not looked at.
+    /// Tokens must be meant for this audience. `None`: their `aud` is not checked.
     pub audience: Option<String>,
-    /// Tokens must come from this issuer. `None`: their `iss` is not looked at.
+    /// Tokens must come from this issuer. `None`: their `iss` is not checked.
     pub issuer: Option<String>,
-    /// How far clocks may differ where `exp` and `nbf` are judged.
+    /// How far clocks may differ when `exp` and `nbf` are checked.
     pub clock_tolerance: Duration,
-    /// Whoever sends exactly this has every right.
+    /// A caller that sends exactly this has every right.
     pub static_token: Option<String>,
     pub jwks: JwksOptions,
 }
@@ -56,9 +56,9 @@ impl fmt::Debug for AuthOptions {
 /// How published keys are fetched and kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JwksOptions {
-    /// The floor between two fetches, whether they succeed or not.
+    /// The minimum time between two fetches, successful or not.
     pub min_fetch_interval: Duration,
-    /// Keys older than this are refreshed behind the caller's back.
+    /// Keys older than this are refreshed in the background.
     pub refresh_after: Duration,
     /// For one whole fetch.
     pub timeout: Duration,

@@ -1,6 +1,6 @@
-//! From text to a program, with errors that name the place.
+//! From text to a program, with errors that name the position.
 //!
-//! Parsing recurses over the text, so it happens on a thread of its own with a stack for the longest text allowed; the
+//! Parsing recurses over the text, so it runs on a separate thread whose stack is large enough for the longest text. The
 //! thread is joined before this returns.
 
 use jaq_core::load::{self, Arena, File, Loader};

@@ -1,6 +1,6 @@
-//! What can go wrong, and what the caller can do about it.
+//! What can go wrong, and what the caller can do.
 
-/// The text is not a program that may run here. Show it to whoever wrote the program.
+/// The text is not a program that may run here. Show the error to the program's author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
     /// Line and column count from 1, columns in characters.

@@ -11,14 +11,14 @@ pub(crate) struct Metered;
 
 /// The program table of a run.
 #[derive(Clone, Copy)]
-pub(crate) struct Table<'a>(pub(crate) &'a Lut<Metered>);
+pub(crate) struct ProgramTable<'a>(pub(crate) &'a Lut<Metered>);
 
 impl DataT for Metered {
     type V<'a> = Value;
-    type Data<'a> = Table<'a>;
+    type Data<'a> = ProgramTable<'a>;
 }
 
-impl<'a> HasLut<'a, Metered> for Table<'a> {
+impl<'a> HasLut<'a, Metered> for ProgramTable<'a> {
     fn lut(&self) -> &'a Lut<Metered> {
         meter::step();
         self.0

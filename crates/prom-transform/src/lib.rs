@@ -1,12 +1,12 @@
 //! jq programs: compiled once, run many times, under limits that hold whatever the program does.
 //!
-//! Filters, keys, maps and transforms in configuration are jq programs written by people we do not know. Promises:
+//! Filters, keys, maps and transforms in configuration are jq programs by untrusted authors. Promises:
 //!
 //! - A program ends: endless loops, runaway recursion and exploding values are stopped with [`RunError::Limit`], on the
 //!   caller's thread, without leaving anything running behind.
 //! - A program touches nothing: no files, no environment, no other inputs, no logging, no exit. `now` is the only thing
 //!   it can see besides its input.
-//! - Its outputs are JSON. `nan` and infinities, which JSON cannot say, are written as `null`.
+//! - Its outputs are JSON. `nan` and infinities, which JSON lacks, are written as `null`.
 //!
 //! How that is done, and what stays outside the limits, is in `docs/decisions/0001-jq-by-jaq.md`.
 //!

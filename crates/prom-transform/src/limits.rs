@@ -1,11 +1,11 @@
-//! What one run of a program may use. Every limit is enforced while the program runs, not after.
+//! What one run of a program may use. Every limit is enforced while the program runs, not afterwards.
 
 use std::time::Duration;
 
 /// Limits of one run. The defaults suit a filter or a key expression that runs for every event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Time on the clock from the first step to the last byte of output.
+    /// Wall time from the first step to the last byte of output.
     pub time: Duration,
     /// Evaluation steps; unlike time, the same on every machine.
     pub steps: u64,
@@ -32,7 +32,7 @@ impl Default for Limits {
     }
 }
 
-/// Longest program text. A program is configuration; a longer one is data in the wrong place.
+/// Longest program text. A program is configuration; a longer one is probably data.
 pub const PROGRAM_BYTES: usize = 16 * 1024;
 
 /// Integers stay exact up to this many bits (about 2 400 digits); larger results are an error of the program.

@@ -1,4 +1,4 @@
-//! The meter of the run under way on this thread: steps, clock, memory, native stack.
+//! The meter of the current run on this thread: steps, clock, memory, native stack.
 //!
 //! The interpreter asks for its program table before every step, and values pass through our own type, so both report
 //! here. When a budget is used up the meter unwinds to [`run`], which turns that into an error: nothing a program can
@@ -12,7 +12,7 @@ use std::time::Instant;
 use crate::error::{Exceeded, RunError};
 use crate::limits::{Limits, STACK_BYTES};
 
-/// Steps between two looks at the clock.
+/// Steps between two checks of the clock.
 const STEPS_PER_CLOCK: u32 = 128;
 /// Built bytes that take about as long as one step.
 const BYTES_PER_STEP: usize = 256;
@@ -41,7 +41,7 @@ thread_local! {
     };
 }
 
-/// What travels up the stack when a budget is used up.
+/// The panic payload that unwinds the stack when a budget is used up.
 struct Stopped(Exceeded);
 
 /// Runs `work` under `limits`. A defect of the interpreter that panics ends here too.
@@ -106,7 +106,7 @@ pub(crate) fn nest(depth: u16) -> u16 {
     depth
 }
 
-/// Ends the run. `resume_unwind` does not call the panic hook: to the outside this is an ordinary error.
+/// Ends the run. `resume_unwind` does not call the panic hook: from outside this is an ordinary error.
 pub(crate) fn stop(exceeded: Exceeded) -> ! {
     resume_unwind(Box::new(Stopped(exceeded)))
 }
@@ -142,7 +142,7 @@ fn explain(payload: &(dyn Any + Send)) -> RunError {
     RunError::Internal(message.unwrap_or("panic without a message").to_owned())
 }
 
-/// Where the native stack stands; it grows towards smaller addresses on every platform we build for.
+/// The current position of the native stack; it grows towards smaller addresses on every platform we build for.
 #[inline(never)]
 fn stack_position() -> usize {
     let marker = 0u8;

@@ -11,8 +11,8 @@ use crate::limits::REGEX_SUBJECT_BYTES;
 use crate::value::{Error, Value, ValueResult, compare, has, indices};
 use crate::{meter, text};
 
-/// Left out. They read the environment or the machine's time zone, write to the log, end the process, or run for as
-/// long as their argument says (`jn`, `yn`).
+/// Left out. They read the environment or the machine's time zone, write to the log, end the process, or run as long as
+/// their argument says (`jn`, `yn`).
 const OUTSIDE: [&str; 14] = [
     "env",
     "input",
@@ -30,8 +30,8 @@ const OUTSIDE: [&str; 14] = [
     "tobytes",
 ];
 
-/// The library's regular expressions under other names, so that [`REGEX_DEFINITIONS`] can stand before them: they gather
-/// all matches before the meter sees the first.
+/// The library's regular expressions under other names, so that [`REGEX_DEFINITIONS`] can wrap them: they collect all
+/// matches before the meter sees the first.
 const REGEX: [(&str, &str); 3] =
     [("matches", "unchecked_matches"), ("split_matches", "unchecked_split_matches"), ("split_", "unchecked_split")];
 
@@ -88,7 +88,7 @@ fn to_json(value: &Value) -> ValueResult {
     }
 }
 
-/// Passes what a regular expression may be matched against.
+/// Passes strings that a regular expression may be matched against.
 fn regex_subject(value: Value) -> ValueResult {
     match &value.val {
         Val::TStr(text) if text.len() > REGEX_SUBJECT_BYTES => Err(Error::str(format_args!(

@@ -1,4 +1,4 @@
-//! A compiled program: the face of this crate.
+//! A compiled program: the public type of this crate.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use jaq_core::{Ctx, Filter, ValT as _, Vars};
 
 use crate::compile::compile;
 use crate::error::{CompileError, Exceeded, RunError};
-use crate::interpreter::{Metered, Table};
+use crate::interpreter::{Metered, ProgramTable};
 use crate::limits::Limits;
 use crate::meter;
 use crate::text::{self, NoText};
@@ -41,7 +41,7 @@ impl Program {
         &self.inner.limits
     }
 
-    /// All outputs, each as JSON text, in order. An error after some outputs is an error of the whole.
+    /// All outputs, each as JSON text, in order. An error after some outputs fails the whole run.
     pub fn run(&self, input: &[u8]) -> Result<Vec<Vec<u8>>, RunError> {
         let limit = self.inner.limits.outputs;
         self.evaluate(input, |values| {
@@ -74,7 +74,7 @@ impl Program {
         let Inner { limits, filter, .. } = &*self.inner;
         meter::run(limits, || {
             let input = text::read(input).map_err(RunError::Input)?;
-            let context = Ctx::<Metered>::new(Table(&filter.lut), Vars::new([]));
+            let context = Ctx::<Metered>::new(ProgramTable(&filter.lut), Vars::new([]));
             let mut values = filter.id.run((context, input)).map(|value| {
                 value.map_err(|exception| match exception.get_err() {
                     Ok(error) => RunError::Program(error.to_string()),

@@ -1,7 +1,7 @@
 //! Refuses definitions that call themselves with filters as parameters.
 //!
-//! Such a call wraps its parameters in those of the caller, one layer per call, also where the call itself costs no
-//! stack; releasing a million layers would overflow the stack, which nothing can catch. Definitions that recurse over
+//! Such a call wraps its parameters in those of the caller, one layer per call, even if the call itself uses no stack.
+//! Releasing a million layers would overflow the stack, which nothing can catch. Definitions that recurse over
 //! `$values`, or inside a definition that takes the filter, are not affected; the library's own are of that kind.
 
 use jaq_core::load::lex::StrPart;
@@ -15,7 +15,7 @@ pub(crate) fn check<'s>(term: &Term<&'s str>) -> Result<(), Refusal<'s>> {
     Walk::default().term(term)
 }
 
-/// The definitions around the current place: name and number of parameters of those that take filters.
+/// The enclosing definitions: name and number of parameters of those that take filters.
 #[derive(Default)]
 struct Walk<'s> {
     around: Vec<(&'s str, usize)>,

@@ -1,4 +1,4 @@
-//! JSON text in and out of programs: strict in what it reads, valid in what it writes, paid for by the byte.
+//! JSON text in and out of programs: strict in what it reads, valid in what it writes, charged by the byte.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::limits::NUMBER_BYTES;
 use crate::meter;
 use crate::value::Value;
 
-/// Reads exactly one JSON value. The interpreter's own reader takes more than JSON (comments, NaN, bytes), so the text
+/// Reads exactly one JSON value. The interpreter's own reader accepts more than JSON (comments, NaN, bytes), so the text
 /// is checked first.
 pub(crate) fn read(text: &[u8]) -> Result<Value, String> {
     let characters = std::str::from_utf8(text).map_err(|error| error.to_string())?;
@@ -22,7 +22,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Value, String> {
     Ok(Value::built(val, depth))
 }
 
-/// The nesting depth of valid JSON text; refuses numbers so long that reading them is slow.
+/// The nesting depth of valid JSON text; refuses numbers that are too long to read quickly.
 fn scan(text: &[u8]) -> Result<u16, String> {
     let (mut depth, mut deepest, mut digits) = (0u16, 0u16, 0usize);
     let (mut in_string, mut escaped) = (false, false);
@@ -54,7 +54,7 @@ fn scan(text: &[u8]) -> Result<u16, String> {
 /// Why a value has no JSON text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoText {
-    /// The writer was told to stop here.
+    /// The writer was told to stop.
     Full,
     KeyIsNotAString,
 }
@@ -76,7 +76,7 @@ pub(crate) fn write_inside(val: &Val) -> Result<Vec<u8>, NoText> {
 /// The beginning of a value's text, for messages.
 pub(crate) fn abbreviate(val: &Val, bytes: usize) -> Vec<u8> {
     let mut writer = Writer::new(meter::work, bytes);
-    // Cut or not, what was written is what a message needs.
+    // Truncated or not, this is enough for a message.
     let _ = writer.value(val);
     writer.out
 }
@@ -170,9 +170,6 @@ impl Writer {
         (self.pay)(self.out.len() - self.paid);
         meter::work(1);
         self.paid = self.out.len();
-        match self.out.len() > self.full_at {
-            true => Err(NoText::Full),
-            false => Ok(()),
-        }
+        if self.out.len() > self.full_at { Err(NoText::Full) } else { Ok(()) }
     }
 }

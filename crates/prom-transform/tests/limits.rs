@@ -1,4 +1,4 @@
-//! A program ends, whatever it does, and its process lives on.
+//! A program ends, whatever it does, and its process continues.
 
 use std::time::{Duration, Instant};
 
@@ -237,7 +237,7 @@ fn monstrous_program_texts_are_refused_or_survived() {
         let times = (room - middle.len()) / (open.len() + close.len());
         let program = format!("{}{middle}{}", open.repeat(times), close.repeat(times));
         if let Ok(program) = Program::compile(&program, Limits::default()) {
-            // Whether it fits the limits does not matter here; that it returns does.
+            // Whether it fits the limits does not matter here, only that it returns.
             let _ = program.run(b"null");
         }
     }

@@ -96,7 +96,7 @@ fn the_first_output_is_given_without_computing_the_rest() {
 }
 
 #[test]
-fn a_compile_error_is_one_line_that_names_the_place() {
+fn a_compile_error_is_one_line_that_names_the_position() {
     let place = |program: &str| match compile_error(program) {
         CompileError::Invalid { line, column, reason } => (line, column, reason),
         other => panic!("{other}"),

@@ -1,7 +1,7 @@
-//! When keys are fetched, and who waits for it.
+//! When keys are fetched, and who waits for the fetch.
 //!
-//! Promises: fetches begin at least the floor apart, whatever tokens name. A key is said not to be
-//! published only by whoever waited for a fetch; within the floor nobody can know, and says so.
+//! Promises: fetches begin at least the floor apart, whatever tokens name. The answer "not published" is given only
+//! after a fetch that the caller waited for. Within the floor the answer is "cannot tell yet".
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use jsonwebtoken::DecodingKey;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::fetch::Endpoint;
-use super::key_set::{Found, KeySet};
+use super::fetch::KeyEndpoint;
+use super::key_set::{KeyLookup, KeySet};
 use crate::error::excerpt;
 use crate::token::Algorithm;
 use prom_types::Clock;
@@ -22,15 +22,15 @@ use crate::{AuthError, JwksOptions};
 pub struct Jwks(Arc<Shared>);
 
 struct Shared {
-    endpoint: Endpoint,
+    endpoint: KeyEndpoint,
     options: JwksOptions,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
-    /// Counts fetches that ended, well or not.
+    /// Counts finished fetches, successful or not.
     ended: watch::Sender<u64>,
 }
 
-/// Times are those of the monotonic clock.
+/// Times are monotonic.
 #[derive(Default)]
 struct State {
     keys: Option<Arc<KeySet>>,
@@ -42,10 +42,10 @@ struct State {
     failure: Option<String>,
 }
 
-/// What the kept keys say to a token.
+/// What the known keys say about a token.
 enum Answer {
     Now(Result<Vec<DecodingKey>, AuthError>),
-    /// Ask again when the fetch that is under way has ended.
+    /// Ask again when the current fetch has ended.
     After(watch::Receiver<u64>),
 }
 
@@ -55,7 +55,7 @@ impl Jwks {
             let reason = "the interval between fetches of signing keys and their timeout must be more than zero";
             return Err(AuthError::misconfigured(reason));
         }
-        let endpoint = Endpoint::new(url, options.timeout)?;
+        let endpoint = KeyEndpoint::new(url, options.timeout)?;
         let (ended, _) = watch::channel(0);
         Ok(Self(Arc::new(Shared { endpoint, options, clock, state: Mutex::default(), ended })))
     }
@@ -66,7 +66,7 @@ impl Jwks {
             Answer::Now(answer) => return answer,
             Answer::After(ended) => ended,
         };
-        // An error would mean that the sender is gone, which is as good as an end.
+        // An error would mean that the sender is gone, so the fetch has ended.
         let _ = ended.changed().await;
         self.0.state.lock().look_up(algorithm, id)
     }
@@ -85,7 +85,7 @@ impl Shared {
             state.under_way = true;
             tokio::spawn(fetch(Fetch(self.clone())));
         }
-        // Keys that nobody has asked after for long are not trusted once more just because the hub was idle.
+        // An idle hub does not trust old keys one more time: they may have been withdrawn meanwhile.
         let long_unasked = since_last_try.is_some_and(|since| since >= self.options.refresh_after * 2);
         if state.under_way && (is_missing || long_unasked) {
             return Answer::After(self.ended.subscribe());
@@ -101,24 +101,26 @@ impl Shared {
 }
 
 impl State {
-    fn find(&self, algorithm: Algorithm, id: Option<&str>) -> Found {
-        self.keys.as_ref().map_or(Found::Nothing, |keys| keys.find(algorithm, id))
+    fn find(&self, algorithm: Algorithm, id: Option<&str>) -> KeyLookup {
+        self.keys.as_ref().map_or(KeyLookup::Nothing, |keys| keys.find(algorithm, id))
     }
 
     /// A fetch could help. It does not help against too many keys.
     fn is_missing(&self, algorithm: Algorithm, id: Option<&str>) -> bool {
-        matches!(self.find(algorithm, id), Found::Nothing)
+        matches!(self.find(algorithm, id), KeyLookup::Nothing)
     }
 
     fn look_up(&self, algorithm: Algorithm, id: Option<&str>) -> Result<Vec<DecodingKey>, AuthError> {
         match (self.find(algorithm, id), &self.failure, id) {
-            (Found::Keys(keys), ..) => Ok(keys),
-            (Found::Ambiguous, ..) => {
+            (KeyLookup::Keys(keys), ..) => Ok(keys),
+            (KeyLookup::Ambiguous, ..) => {
                 Err(AuthError::invalid(format!("it has no `kid`, and several {algorithm} keys are published")))
             }
-            // The key may be a new one that could not be fetched: nobody can say.
-            (Found::Nothing, Some(failure), _) => Err(AuthError::Unavailable { reason: failure.clone() }),
-            (Found::Nothing, None, id) => Err(AuthError::invalid(format!("no {} is published", named(algorithm, id)))),
+            // The key may be a new one that could not be fetched.
+            (KeyLookup::Nothing, Some(failure), _) => Err(AuthError::Unavailable { reason: failure.clone() }),
+            (KeyLookup::Nothing, None, id) => {
+                Err(AuthError::invalid(format!("no {} is published", named(algorithm, id))))
+            }
         }
     }
 }
@@ -139,7 +141,7 @@ fn named(algorithm: Algorithm, id: Option<&str>) -> String {
     }
 }
 
-/// The fetch that is under way. Dropping it, for whatever reason, ends it: nobody waits for one that died.
+/// The current fetch. Dropping it, for whatever reason, ends it, so that no caller waits for a dead one.
 struct Fetch(Arc<Shared>);
 
 async fn fetch(under_way: Fetch) {
@@ -156,7 +158,7 @@ async fn fetch(under_way: Fetch) {
         }
         Err(reason) => {
             let kept = state.keys.as_ref().map_or(0, |keys| keys.len());
-            tracing::warn!(reason, kept, "signing keys could not be fetched");
+            tracing::warn!(reason, kept, "cannot fetch signing keys");
             state.failure = Some(reason);
         }
     }
@@ -167,7 +169,7 @@ impl Drop for Fetch {
         let mut state = self.0.state.lock();
         state.under_way = false;
         if state.keys.is_none() && state.failure.is_none() {
-            state.failure = Some("the fetch of the signing keys was given up".to_owned());
+            state.failure = Some("the fetch of the signing keys was cancelled".to_owned());
         }
         drop(state);
         self.0.ended.send_modify(|count| *count += 1);

@@ -1,5 +1,5 @@
-//! One request to the endpoint, bounded in time and size. Failures are told without the address: they reach callers who
-//! are not yet known.
+//! One request to the endpoint, bounded in time and size. Errors leave out the address: they reach callers who are not
+//! yet authenticated.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use reqwest::{Client, Url};
 use super::key_set::KeySet;
 use crate::{AuthError, limits};
 
-const REDIRECTED: &str = "the endpoint redirects to where it must not";
+const REDIRECTED: &str = "the endpoint redirects to a forbidden target";
 
-pub struct Endpoint {
+pub struct KeyEndpoint {
     url: Url,
     client: Client,
     timeout: Duration,
 }
 
-impl Endpoint {
+impl KeyEndpoint {
     pub fn new(url: &str, timeout: Duration) -> Result<Self, AuthError> {
         let wrong = |reason: String| AuthError::misconfigured(format!("jwks_url {reason}"));
         let url = Url::parse(url).map_err(|error| wrong(format!("is not a URL: {error}")))?;
@@ -26,7 +26,7 @@ impl Endpoint {
             return Err(wrong(format!("has the scheme {:?}; use https, or http on a trusted network", url.scheme())));
         }
         if url.scheme() == "http" && !is_loopback(&url) {
-            tracing::warn!("jwks_url is plain http: whoever can alter the answer can sign tokens; use https");
+            tracing::warn!("jwks_url is plain http: anyone who can alter the answer can sign tokens; use https");
         }
         let scheme = url.scheme().to_owned();
         let mut client = Client::builder().redirect(Policy::custom(move |attempt| follow(attempt, &scheme)));
@@ -38,7 +38,7 @@ impl Endpoint {
         Ok(Self { url, client, timeout })
     }
 
-    /// The keys that are published now, or why they could not be had.
+    /// The keys that are published now, or why they could not be fetched.
     pub async fn fetch(&self) -> Result<KeySet, String> {
         match tokio::time::timeout(self.timeout, self.read_body()).await {
             Ok(body) => KeySet::read(&body?),
@@ -70,7 +70,7 @@ impl Endpoint {
     }
 }
 
-/// Elsewhere on the same footing, not from https to http nor to anything that is no web server.
+/// Follows redirects to equally safe targets: never from https to http, nor to a non-web scheme.
 fn follow(attempt: Attempt<'_>, scheme: &str) -> reqwest::redirect::Action {
     if attempt.url().scheme() != scheme {
         return attempt.error("the endpoint redirects to another scheme");

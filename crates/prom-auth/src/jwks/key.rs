@@ -1,5 +1,5 @@
-//! One published key, usable for exactly one algorithm. A key whose own words about itself (`kty`, `crv`, `alg`, `use`,
-//! `key_ops`) do not fit is not used, and neither is a symmetric one: whoever can read it could sign with it.
+//! One published key, usable for exactly one algorithm. A key whose own fields (`kty`, `crv`, `alg`, `use`, `key_ops`)
+//! do not fit is not used, and neither is a symmetric one: anyone who can read it could sign with it.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -32,7 +32,7 @@ struct Jwk {
 }
 
 impl PublishedKey {
-    /// The reason why a key is left out is for the operator's log.
+    /// The reason for leaving out a key is for the operator's log.
     pub fn read(jwk: &Value) -> Result<Self, String> {
         let jwk = Jwk::deserialize(jwk).map_err(|error| error.to_string())?;
         if jwk.usage.as_deref().is_some_and(|usage| usage != "sig") {
@@ -45,7 +45,7 @@ impl PublishedKey {
             ("RSA", _) => (Algorithm::Rs256, rsa(&jwk)?),
             ("EC", Some("P-256")) => (Algorithm::Es256, p256(&jwk)?),
             ("OKP", Some("Ed25519")) => (Algorithm::EdDsa, ed25519(&jwk)?),
-            (kty, crv) => return Err(format!("kty {kty:?} with crv {crv:?} is not taken")),
+            (kty, crv) => return Err(format!("kty {kty:?} with crv {crv:?} is not supported")),
         };
         match jwk.alg {
             Some(alg) if alg != algorithm.as_str() => Err(format!("its alg {alg:?} is not {algorithm}")),
@@ -58,7 +58,7 @@ fn rsa(jwk: &Jwk) -> Result<DecodingKey, String> {
     let (modulus, exponent) = (bytes("n", &jwk.n)?, bytes("e", &jwk.e)?);
     let significant = modulus.iter().skip_while(|byte| **byte == 0).count();
     if !(limits::RSA_MODULUS_BYTES_LEAST..=limits::RSA_MODULUS_BYTES_MOST).contains(&significant) {
-        return Err(format!("its modulus has {} bits; 2048 to 8192 are taken", significant * 8));
+        return Err(format!("its modulus has {} bits; 2048 to 8192 are supported", significant * 8));
     }
     Ok(DecodingKey::from_rsa_raw_components(&modulus, &exponent))
 }

@@ -10,11 +10,11 @@ use crate::token::Algorithm;
 #[derive(Default)]
 pub struct KeySet(Vec<PublishedKey>);
 
-/// What a token's header leads to.
-pub enum Found {
-    /// Normally one; more where the issuer gave two keys one name.
+/// The keys that fit a token's header.
+pub enum KeyLookup {
+    /// Normally one; more if the issuer gave two keys the same name.
     Keys(Vec<DecodingKey>),
-    /// The token names no key, and several could be meant.
+    /// The token names no key, and several fit.
     Ambiguous,
     Nothing,
 }
@@ -25,7 +25,7 @@ struct Document {
 }
 
 impl KeySet {
-    /// Keys that cannot be used are left out: issuers publish keys for other purposes beside ours.
+    /// Unusable keys are left out: issuers also publish keys for other purposes.
     pub fn read(body: &[u8]) -> Result<Self, String> {
         let document: Document =
             serde_json::from_slice(body).map_err(|error| format!("the answer is not a key set: {error}"))?;
@@ -33,7 +33,7 @@ impl KeySet {
         for jwk in &document.keys {
             match PublishedKey::read(jwk) {
                 Ok(key) => keys.push(key),
-                Err(reason) => tracing::debug!(kid = ?jwk.get("kid"), reason, "a published key is left out"),
+                Err(reason) => tracing::debug!(kid = ?jwk.get("kid"), reason, "left out a published key"),
             }
         }
         if keys.is_empty() {
@@ -42,14 +42,14 @@ impl KeySet {
         Ok(Self(keys))
     }
 
-    pub fn find(&self, algorithm: Algorithm, id: Option<&str>) -> Found {
+    pub fn find(&self, algorithm: Algorithm, id: Option<&str>) -> KeyLookup {
         let suited = |key: &&PublishedKey| key.algorithm == algorithm && (id.is_none() || key.id.as_deref() == id);
         let keys: Vec<DecodingKey> = self.0.iter().filter(suited).map(|key| key.key.clone()).collect();
         match keys.len() {
-            0 => Found::Nothing,
-            1 => Found::Keys(keys),
-            _ if id.is_some() => Found::Keys(keys),
-            _ => Found::Ambiguous,
+            0 => KeyLookup::Nothing,
+            1 => KeyLookup::Keys(keys),
+            _ if id.is_some() => KeyLookup::Keys(keys),
+            _ => KeyLookup::Ambiguous,
         }
     }
 

@@ -1,8 +1,8 @@
-//! Published signing keys: fetched when first needed, kept, refreshed, and fetched again when a token names a key that
-//! is not there.
+//! Published signing keys: fetched when first needed, kept, refreshed, and fetched again when a token names an unknown
+//! key.
 //!
-//! Promises: one fetch at a time, and never two within the floor, whether they succeed or not. Keys stay in use while
-//! their endpoint is down. After a successful fetch exactly its keys are in use.
+//! Promises: one fetch at a time, and never two within the floor, successful or not. Keys stay in use while their
+//! endpoint is down. A successful fetch replaces all keys.
 
 mod cache;
 mod fetch;

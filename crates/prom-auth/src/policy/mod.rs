@@ -1,8 +1,8 @@
-//! A policy answers whether somebody may do something to a topic, or to everything that a pattern can match.
+//! A policy answers whether a caller may do something to a topic, or to everything that a pattern can match.
 //!
-//! Promises: a matching deny beats every allow, whatever their order; what no allow matches is denied. For a pattern,
-//! "matches" means that one allow's pattern takes in every name the asked pattern can match, and that no deny's
-//! pattern shares a single name with it.
+//! Promises: a matching deny beats every allow, in any order; what no allow matches is denied. For a pattern, "matches"
+//! means that one allow's pattern covers every name that the requested pattern can match, and that no deny's pattern
+//! shares a name with it.
 
 mod cover;
 mod overlap;
@@ -23,7 +23,7 @@ pub struct Policy(Rights);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rights {
-    /// Everything, the hub's own topics included.
+    /// Everything, including the hub's own topics.
     Open,
     ByRule(Vec<Rule>),
 }
@@ -39,7 +39,7 @@ impl Policy {
         Self(Rights::ByRule(Vec::new()))
     }
 
-    /// `action:pattern` each; without a pattern the scope reaches every topic that `**` matches.
+    /// Each is `action:pattern`; without a pattern the scope covers every topic that `**` matches.
     pub fn from_scopes<S: AsRef<str>>(scopes: &[S]) -> Result<Self, PolicyError> {
         let rules: Result<Vec<Rule>, PolicyError> = scopes.iter().map(|scope| scope::parse(scope.as_ref())).collect();
         Ok(Self(Rights::ByRule(rules?)))
@@ -52,25 +52,25 @@ impl Policy {
         Ok(Self(Rights::ByRule(rules)))
     }
 
-    /// Outside of any group: rules with `groups` do not match.
+    /// Outside any group: rules with `groups` do not match.
     pub fn allows(&self, action: Action, topic: &TopicName) -> bool {
         self.allows_topic(action, topic, None)
     }
 
-    /// In this group: a rule with `groups` only matches callers that name one of them.
+    /// In this group: a rule with `groups` matches only if it names this one.
     pub fn allows_in_group(&self, action: Action, topic: &TopicName, group: &GroupName) -> bool {
         self.allows_topic(action, topic, Some(group))
     }
 
-    /// Everything the pattern can match is allowed and no deny meets it. Without a group, rules with `groups` do not
-    /// match.
+    /// Whether everything the pattern can match is allowed and no deny overlaps it. Without a group, rules with `groups` do
+    /// not match.
     pub fn allows_pattern(&self, action: Action, pattern: &TopicPattern, group: Option<&GroupName>) -> bool {
         let takes_in = |rule: &Rule| rule.topics.iter().any(|allowed| covers(allowed, pattern));
         let meets = |rule: &Rule| rule.topics.iter().any(|denied| overlaps(denied, pattern));
         self.decide(action, group, takes_in, meets)
     }
 
-    /// Hub-wide views and changes: as for the pattern `**`, outside of any group.
+    /// Hub-wide views and changes: as for the pattern `**`, outside any group.
     pub fn allows_everywhere(&self, action: Action) -> bool {
         TopicPattern::parse("**").is_ok_and(|everything| self.allows_pattern(action, &everything, None))
     }

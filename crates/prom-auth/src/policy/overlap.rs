@@ -1,25 +1,25 @@
-//! Whether there is a topic name that two patterns both match.
+//! Whether two patterns both match some topic name.
 //!
-//! Promises: exact but for the longest name, as for covering: it may find a common name that would be too long, and so
-//! deny more, never less. Takes time linear in the product of the numbers of segments.
+//! Promises: exact except at the maximum length, as for covering: it may find a common name that would be too long, and
+//! then denies more, never less. Time is linear in the product of the segment counts.
 
 use prom_types::TopicPattern;
 
 use super::shape::{hub_words, is_hub_word};
 
-/// Some name is matched by both.
+/// Whether some name is matched by both.
 pub fn overlaps(one: &TopicPattern, other: &TopicPattern) -> bool {
     let table = CommonTails::of(one.split('.').collect(), other.split('.').collect());
     if !one.starts_with('*') && !other.starts_with('*') {
         return table.from(0, 0);
     }
-    // One of them begins with a wildcard: no name of the hub is common to both. What is left are the words of the hub
-    // alone, and names that begin otherwise.
+    // One of them begins with a wildcard, so they share no topic of the hub. What remains are the hub's words as
+    // one-segment names, and names that begin with another word.
     let alone = |word: &str| one.matches(word) && other.matches(word);
     hub_words().into_iter().any(alone) || table.begins_outside_the_hub()
 }
 
-/// For every pair of positions, whether the rests of both patterns have a sequence of segments in common.
+/// For every pair of positions: whether the rests of both patterns have a sequence of segments in common.
 struct CommonTails<'p> {
     one: Vec<&'p str>,
     other: Vec<&'p str>,
@@ -51,7 +51,7 @@ impl<'p> CommonTails<'p> {
     fn judge(&self, row: usize, column: usize) -> bool {
         match (self.one.get(row), self.other.get(column)) {
             (None, None) => true,
-            // A `**` takes nothing more, or what stands opposite.
+            // A `**` matches nothing more, or the opposite segment.
             (Some(&"**"), right) => self.from(row + 1, column) || (right.is_some() && self.from(row, column + 1)),
             (left, Some(&"**")) => self.from(row, column + 1) || (left.is_some() && self.from(row + 1, column)),
             (Some(left), Some(right)) => common_segment(left, right).is_some() && self.from(row + 1, column + 1),
@@ -59,7 +59,7 @@ impl<'p> CommonTails<'p> {
         }
     }
 
-    /// A common name whose first segment is not a word of the hub.
+    /// A common name whose first segment is not one of the hub's words.
     fn begins_outside_the_hub(&self) -> bool {
         let rights = beginnings(&self.other);
         beginnings(&self.one).into_iter().any(|(left, row)| {
@@ -70,7 +70,7 @@ impl<'p> CommonTails<'p> {
     }
 }
 
-/// What a name can begin with, and where the pattern goes on after that.
+/// What a name can begin with, and where the pattern continues after it.
 fn beginnings<'p>(segments: &[&'p str]) -> Vec<(&'p str, usize)> {
     let mut found = Vec::new();
     for (position, &segment) in segments.iter().enumerate() {

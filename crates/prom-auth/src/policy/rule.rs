@@ -1,5 +1,5 @@
-//! One rule of a policy as it is written in a token. A field that does not exist is an error: a misspelt `groups`
-//! would otherwise turn a rule for one group into a rule for all.
+//! One rule of a policy, as written in a token. An unknown field is an error: a misspelled `groups` would otherwise turn
+//! a rule for one group into a rule for all.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub struct Rule {
     pub action: Actions,
     /// At least one.
     pub topics: Vec<TopicPattern>,
-    /// Only for callers that act in one of these groups. `None`: for everybody.
+    /// Only for callers that act in one of these groups. `None`: for all callers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<GroupMatch>>,
 }
@@ -37,7 +37,7 @@ pub enum GroupMatch {
 }
 
 impl Rule {
-    /// Whether the rule has anything to say about this action, asked for in this group or outside of any.
+    /// Whether the rule applies to this action, in this group or outside any.
     pub(super) fn concerns(&self, action: Action, group: Option<&GroupName>) -> bool {
         let in_group = match (&self.groups, group) {
             (None, _) => true,
@@ -47,16 +47,16 @@ impl Rule {
         in_group && self.action.contains(action)
     }
 
-    /// A rule that could never match anything was meant to say something else.
+    /// A rule that can never match is a mistake.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.topics.is_empty() {
             return Err("its `topics` are empty; name at least one pattern, ** for every topic");
         }
         if self.groups.as_ref().is_some_and(Vec::is_empty) {
-            return Err("its `groups` are empty; name at least one, or leave `groups` out for everybody");
+            return Err("its `groups` are empty; name at least one, or leave `groups` out for all callers");
         }
         if self.groups.is_some() && self.action == Action::Publish.into() {
-            return Err("it has `groups`, but nobody publishes in a group; leave `groups` out");
+            return Err("it has `groups`, but publishing has no group; leave `groups` out");
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! A pattern by what it demands: words, and the gaps before, between and after them. `a.*.**.*.b` and `a.**.*.*.b` are
-//! one shape: the words `a` and `b` with at least two segments between them.
+//! A pattern as words, and the gaps before, between and after them. `a.*.**.*.b` and `a.**.*.*.b` have the same shape:
+//! the words `a` and `b` with at least two segments between them.
 
 use prom_types::TopicPattern;
 
-/// First segments of the topics that a pattern must name to match: `dlq.` and `system.` with anything after it.
+/// First segments of the hub's own topics: `dlq.` and `system.`. Only patterns that name them match those topics.
 const HUB_WORDS: [&str; 2] = ["dlq", "system"];
 
 /// A name of several segments that begins with this word is the hub's.
@@ -15,25 +15,25 @@ pub fn hub_words() -> [&'static str; 2] {
     HUB_WORDS
 }
 
-/// How many segments stand where the wildcards are.
+/// How many segments the wildcards in one gap match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Gap {
+pub struct WildcardGap {
     pub at_least: usize,
-    /// Any number above `at_least` as well; otherwise exactly as many.
+    /// Also any larger number; otherwise exactly `at_least`.
     pub open: bool,
 }
 
-/// One gap more than words: `gaps[i]` stands before `words[i]`, the last one after the last word.
+/// One gap more than words: `gaps[i]` comes before `words[i]`, the last gap after the last word.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Shape<'p> {
+pub struct PatternShape<'p> {
     pub words: Vec<&'p str>,
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<WildcardGap>,
 }
 
-impl<'p> Shape<'p> {
+impl<'p> PatternShape<'p> {
     pub fn of(pattern: &'p TopicPattern) -> Self {
         let mut shape = Self { words: Vec::new(), gaps: Vec::new() };
-        let mut gap = Gap::default();
+        let mut gap = WildcardGap::default();
         for segment in pattern.split('.') {
             match segment {
                 "*" => gap.at_least += 1,
@@ -48,14 +48,14 @@ impl<'p> Shape<'p> {
         shape
     }
 
-    /// Begins with a wildcard, and so does not match the hub's topics.
+    /// Whether it begins with a wildcard, and so does not match the hub's topics.
     pub fn starts_wild(&self) -> bool {
-        self.gaps[0] != Gap::default()
+        self.gaps[0] != WildcardGap::default()
     }
 
-    /// Can match a name of one segment only.
+    /// Whether it can only match a name of one segment.
     pub fn is_one_word(&self) -> bool {
-        self.words.len() == 1 && self.gaps.iter().all(|gap| *gap == Gap::default())
+        self.words.len() == 1 && self.gaps.iter().all(|gap| *gap == WildcardGap::default())
     }
 }
 
@@ -66,19 +66,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wildcards_between_two_words_are_one_gap_in_whatever_order() {
+    fn wildcards_between_two_words_are_one_gap_in_any_order() {
         let one = TopicPattern::parse("a.*.**.*.b").unwrap();
         let other = TopicPattern::parse("a.**.*.*.b").unwrap();
-        assert_eq!(Shape::of(&one), Shape::of(&other));
-        assert_eq!(Shape::of(&one).gaps, [Gap::default(), Gap { at_least: 2, open: true }, Gap::default()]);
+        assert_eq!(PatternShape::of(&one), PatternShape::of(&other));
+        assert_eq!(
+            PatternShape::of(&one).gaps,
+            [WildcardGap::default(), WildcardGap { at_least: 2, open: true }, WildcardGap::default()]
+        );
     }
 
     #[test]
-    fn the_hubs_words_are_those_of_the_vocabulary() {
+    fn the_hubs_words_are_those_of_prom_types() {
         for word in ["dlq", "system", "a", "dlqa", "systems"] {
             let below = TopicName::parse(&format!("{word}.a")).unwrap();
             assert_eq!(is_hub_word(word), below.is_reserved(), "{word}");
-            assert!(!TopicName::parse(word).unwrap().is_reserved(), "{word} alone is nobody's");
+            assert!(!TopicName::parse(word).unwrap().is_reserved(), "{word} alone is an ordinary name");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The signatures that are taken. Everything else, `none` above all, has no name here and so cannot be asked for.
+//! The supported signature algorithms. Everything else, `none` above all, has no name here and cannot be used.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl Algorithm {
         }
     }
 
-    /// What has to be configured for it.
+    /// The setting that enables it.
     pub fn setting(self) -> &'static str {
         match self {
             Self::Hs256 => "jwt_secret",
@@ -51,8 +51,8 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// Without a choice the library panics where another crate of the build enables its second backend.
+/// Without a choice the library panics if another crate in the build enables its second backend.
 pub fn use_our_cryptography() {
-    // Somebody else's choice, made earlier, stays; it verifies the same signatures.
+    // An earlier choice by another crate stays; it verifies the same signatures.
     let _ = aws_lc::DEFAULT_PROVIDER.install_default();
 }

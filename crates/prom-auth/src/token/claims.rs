@@ -1,4 +1,4 @@
-//! What a token says of itself. A claim of the wrong type is an error; `null` counts as left out.
+//! The claims of a token. A claim of the wrong type is an error; `null` counts as absent.
 
 use serde::Deserialize;
 use serde_json::{Number, Value};

@@ -1,4 +1,4 @@
-//! What the hub expects of the claims: meant for it, from its issuer, valid now.
+//! What the hub expects of the claims: its audience, its issuer, valid now.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Expectations {
         Self { audience, issuer, tolerance_ms }
     }
 
-    /// Who the claims speak of, if they are as expected at this moment. A token without `exp` never expires.
+    /// The identity in the claims, if they are as expected at this moment. A token without `exp` never expires.
     pub fn identify(&self, claims: Claims, now_ms: EpochMs) -> Result<Identity, AuthError> {
         let expires_at_ms = claims.exp.as_ref().map(|exp| epoch_ms(exp).saturating_add(self.tolerance_ms));
         if expires_at_ms.is_some_and(|expires_at_ms| now_ms >= expires_at_ms) {
@@ -55,7 +55,7 @@ impl Expectations {
     }
 }
 
-/// Out of range becomes the nearest moment that can be told.
+/// A time out of range becomes the nearest representable one.
 fn epoch_ms(seconds: &Number) -> EpochMs {
     match seconds.as_i64() {
         Some(whole) => whole.saturating_mul(1000),

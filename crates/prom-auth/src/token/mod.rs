@@ -1,4 +1,4 @@
-//! A token as text, and what it says once its signature holds.
+//! A token as text, and its contents once the signature is verified.
 
 mod algorithm;
 mod claims;

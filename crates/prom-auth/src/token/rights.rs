@@ -1,5 +1,5 @@
-//! From claims to a policy: `policy` first, then `scopes`, then `scope`; none of them means no rights. Whatever cannot
-//! be understood refuses the token, because half of somebody's rules is not what they wrote.
+//! From claims to a policy: `policy` first, then `scopes`, then `scope`; without any of them there are no rights. Rights
+//! that cannot be understood refuse the token: half of the rules is not what their author meant.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,10 +31,10 @@ fn from_policy(policy: &Value) -> Result<Policy, PolicyError> {
         Value::Array(_) => Vec::<Rule>::deserialize(policy),
         _ => Document::deserialize(policy).map(|document| document.rules),
     };
-    Policy::from_rules(rules.map_err(|error| PolicyError::Shape { reason: error.to_string() })?)
+    Policy::from_rules(rules.map_err(|error| PolicyError::PatternShape { reason: error.to_string() })?)
 }
 
-/// A list of texts, or one text with spaces between them.
+/// A list of strings, or one string with spaces.
 fn texts<'c>(claim: &'static str, value: &'c Value) -> Result<Vec<&'c str>, PolicyError> {
     let found = match value {
         Value::String(text) => Some(text.split_ascii_whitespace().collect()),
@@ -44,8 +44,8 @@ fn texts<'c>(claim: &'static str, value: &'c Value) -> Result<Vec<&'c str>, Poli
     found.ok_or(PolicyError::Claim { claim })
 }
 
-/// `scope` is everybody's claim: issuers put `openid` and `profile` there. What begins with no action of ours is not
-/// meant for us, and grants nothing.
+/// `scope` is shared with others: issuers put `openid` and `profile` there. An entry that does not begin with one of our
+/// actions is not meant for us, and grants nothing.
 fn ours(scopes: Vec<&str>) -> Vec<&str> {
     let is_ours = |scope: &&str| Actions::parse(scope.split(':').next().unwrap_or_default()).is_ok();
     scopes.into_iter().filter(is_ours).collect()

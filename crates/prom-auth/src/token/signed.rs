@@ -1,4 +1,4 @@
-//! The three parts of a token before anybody believes them. Only the header is read: it says which keys to try.
+//! The three parts of a token before verification. Only the header is read: it says which keys to try.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,11 +9,11 @@ use super::Algorithm;
 use crate::error::excerpt;
 use crate::{AuthError, limits};
 
-/// `header.payload.signature`, its signature not yet checked.
+/// `header.payload.signature`, with an unverified signature.
 pub struct SignedToken<'t> {
     algorithm: Algorithm,
     key_id: Option<String>,
-    /// Header and payload as they were signed.
+    /// Header and payload, as they were signed.
     message: &'t str,
     payload: &'t str,
     signature: &'t str,
@@ -43,7 +43,7 @@ impl<'t> SignedToken<'t> {
         self.key_id.as_deref()
     }
 
-    /// The key must be one for the token's algorithm; a key that the library cannot use verifies nothing.
+    /// The key must be for the token's algorithm; a key that the library cannot use verifies nothing.
     pub fn is_signed_by(&self, key: &DecodingKey) -> bool {
         let algorithm = self.algorithm.of_library();
         if key.family() != algorithm.family() {
@@ -52,7 +52,7 @@ impl<'t> SignedToken<'t> {
         jsonwebtoken::crypto::verify(self.signature, self.message.as_bytes(), key, algorithm).unwrap_or(false)
     }
 
-    /// Only worth reading once the signature holds.
+    /// Only meaningful once the signature is verified.
     pub fn payload(&self) -> Result<Vec<u8>, AuthError> {
         let decoded = URL_SAFE_NO_PAD.decode(self.payload);
         decoded.map_err(|_| AuthError::invalid("its payload is not base64url without padding"))
@@ -64,10 +64,11 @@ fn read_header(encoded: &str) -> Result<Map<String, Value>, AuthError> {
     let bytes = decoded.map_err(|_| AuthError::invalid("its header is not base64url without padding"))?;
     let header: Map<String, Value> =
         serde_json::from_slice(&bytes).map_err(|_| AuthError::invalid("its header is not a JSON object"))?;
-    // Whoever lists a header as critical wants tokens refused by those who do not know it, and we know none.
-    match header.contains_key("crit") {
-        true => Err(AuthError::invalid("its header has `crit`, and this hub knows no critical extensions")),
-        false => Ok(header),
+    // `crit` asks every verifier that does not know an extension to refuse the token, and we know none.
+    if header.contains_key("crit") {
+        Err(AuthError::invalid("its header has `crit`, and this hub knows no critical extensions"))
+    } else {
+        Ok(header)
     }
 }
 
@@ -76,7 +77,7 @@ fn algorithm(header: &Map<String, Value>) -> Result<Algorithm, AuthError> {
     let name = name.ok_or_else(|| AuthError::invalid("its header has no `alg`"))?;
     Algorithm::parse(name).ok_or_else(|| {
         let name = excerpt(name);
-        AuthError::invalid(format!("its algorithm {name:?} is not taken; use RS256, ES256, EdDSA or HS256"))
+        AuthError::invalid(format!("its algorithm {name:?} is not supported; use RS256, ES256, EdDSA or HS256"))
     })
 }
 

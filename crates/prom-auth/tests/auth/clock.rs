@@ -1,4 +1,4 @@
-//! A clock that stands still until it is told otherwise.
+//! A clock that only the test moves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! A real endpoint on the loopback that publishes keys, or whatever else it is told to answer.
+//! A real endpoint on the loopback that publishes keys, or answers whatever the test sets.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -14,32 +14,32 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 #[derive(Clone)]
-pub enum Answer {
+pub enum EndpointAnswer {
     Body(String),
     Status(u16),
     Redirect(String),
 }
 
-pub struct Endpoint {
+pub struct TestEndpoint {
     address: SocketAddr,
     script: Arc<Script>,
 }
 
 struct Script {
-    answer: Mutex<Answer>,
+    answer: Mutex<EndpointAnswer>,
     requests: watch::Sender<usize>,
     /// Requests are held until this is true.
     open: watch::Sender<bool>,
 }
 
-impl Endpoint {
+impl TestEndpoint {
     pub async fn publishing(keys: &[Value]) -> Self {
-        let endpoint = Self::answering(Answer::Status(404)).await;
+        let endpoint = Self::answering(EndpointAnswer::Status(404)).await;
         endpoint.publish(keys);
         endpoint
     }
 
-    pub async fn answering(answer: Answer) -> Self {
+    pub async fn answering(answer: EndpointAnswer) -> Self {
         let (requests, _) = watch::channel(0);
         let (open, _) = watch::channel(true);
         let script = Arc::new(Script { answer: Mutex::new(answer), requests, open });
@@ -55,10 +55,10 @@ impl Endpoint {
     }
 
     pub fn publish(&self, keys: &[Value]) {
-        self.answer(Answer::Body(json!({"keys": keys}).to_string()));
+        self.answer(EndpointAnswer::Body(json!({"keys": keys}).to_string()));
     }
 
-    pub fn answer(&self, answer: Answer) {
+    pub fn answer(&self, answer: EndpointAnswer) {
         *self.script.answer.lock().unwrap() = answer;
     }
 
@@ -74,7 +74,7 @@ impl Endpoint {
         *self.script.requests.borrow()
     }
 
-    /// By the end of it, whatever was sent to the endpoint before has arrived.
+    /// When it returns, all earlier requests have arrived at the endpoint.
     pub async fn round_trip(&self) {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         client.get(format!("http://{}/", self.address)).send().await.unwrap().error_for_status().unwrap();
@@ -92,13 +92,13 @@ async fn serve(State(script): State<Arc<Script>>) -> Response {
     script.open.subscribe().wait_for(|open| *open).await.unwrap();
     let answer = script.answer.lock().unwrap().clone();
     match answer {
-        Answer::Body(body) => body.into_response(),
-        Answer::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
-        Answer::Redirect(to) => (StatusCode::FOUND, [("location", to)]).into_response(),
+        EndpointAnswer::Body(body) => body.into_response(),
+        EndpointAnswer::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+        EndpointAnswer::Redirect(to) => (StatusCode::FOUND, [("location", to)]).into_response(),
     }
 }
 
-/// An address where nobody listens.
+/// An address without a listener.
 pub async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}/keys", listener.local_addr().unwrap())

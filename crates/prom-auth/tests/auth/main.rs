@@ -1,6 +1,6 @@
-//! What the door promises to those outside and to those who keep it.
+//! What authentication promises to callers and to operators.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue stops")]
 
 mod clock;
 mod endpoint;

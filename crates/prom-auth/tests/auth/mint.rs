@@ -1,4 +1,4 @@
-//! Development tokens open the hub whose secret they were made with, for what they say and as long as they say.
+//! Development tokens work on the hub whose secret they were made with, with the rights and for the time they name.
 
 use std::time::{Duration, UNIX_EPOCH};
 

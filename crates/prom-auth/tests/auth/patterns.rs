@@ -1,4 +1,4 @@
-//! Covering and overlapping against the definition: names are tried one by one.
+//! Covering and overlapping, checked against the definition by trying names one by one.
 
 use std::sync::LazyLock;
 
@@ -32,8 +32,8 @@ fn pattern() -> impl Strategy<Value = TopicPattern> {
     segments.prop_map(|segments| TopicPattern::parse(&segments.join(".")).unwrap())
 }
 
-/// Two patterns of which the second was made from the first by narrowing it here and there, and then perhaps spoilt:
-/// independent ones hardly ever cover each other.
+/// Two patterns: the second is the first, narrowed in places, and sometimes spoiled. Independent patterns hardly ever
+/// cover each other.
 fn narrowed() -> impl Strategy<Value = (TopicPattern, TopicPattern)> {
     let choices = proptest::collection::vec((0usize..8, 0usize..8), LONGEST_NAME);
     (pattern(), choices, proptest::option::of((0usize..6, select(vec!["a", "*", "**", "dlq"])))).prop_map(
@@ -82,7 +82,7 @@ fn overlaps(one: &TopicPattern, other: &TopicPattern) -> bool {
     !policy.allows_pattern(Action::Subscribe, other, None)
 }
 
-/// Names that `pattern` may match with the unmentioned word for every wildcard, each `**` taking up to `most` of them.
+/// Names that `pattern` may match with the unmentioned word for every wildcard, each `**` matching up to `most` of them.
 fn stretched(pattern: &TopicPattern, most: usize) -> Vec<String> {
     let mut names: Vec<Vec<&str>> = vec![Vec::new()];
     for segment in pattern.split('.') {
@@ -128,9 +128,9 @@ proptest! {
 }
 
 #[test]
-fn a_literal_that_begins_with_a_wildcards_word_is_not_the_hubs() {
+fn a_topic_below_a_hub_word_is_not_matched_by_a_leading_wildcard() {
     let parse = |pattern: &str| TopicPattern::parse(pattern).unwrap();
-    // With nothing before it, `**.dlq.a` would name the hub's topic, which no leading wildcard matches.
+    // With nothing before it, `**.dlq.a` would name a topic of the hub, which no leading wildcard matches.
     assert!(covers(&parse("*.**.dlq.a"), &parse("**.dlq.a")));
     assert!(!covers(&parse("*.**.dlq"), &parse("**.dlq")), "`dlq` alone is an ordinary name");
     assert!(covers(&parse("*.**"), &parse("**")), "no name is empty");
@@ -143,7 +143,7 @@ fn a_literal_that_begins_with_a_wildcards_word_is_not_the_hubs() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Long and repetitive: where a wrong choice of where to place a word would show.
+    /// Long and repetitive patterns, which reveal a word matched in the wrong place.
     #[test]
     fn long_repetitive_patterns_are_covered_exactly_when_no_stretched_name_escapes(
         outer in proptest::collection::vec(select(vec!["a", "a", "b", "*", "**"]), 1..=9),

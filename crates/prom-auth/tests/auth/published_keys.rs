@@ -5,14 +5,14 @@ use prom_auth::{AuthError, AuthOptions, Authenticator};
 use serde_json::{Value, json};
 
 use crate::clock::ManualClock;
-use crate::endpoint::Endpoint;
+use crate::endpoint::TestEndpoint;
 use crate::signer::Signer;
 
 const SECRET: &str = "a secret that is long enough for anybody";
 
-/// What the hub says to a token while these keys are published.
+/// The hub's answer to a token while these keys are published.
 async fn say(keys: &[Value], secret: Option<&str>, token: &str) -> &'static str {
-    let endpoint = Endpoint::publishing(keys).await;
+    let endpoint = TestEndpoint::publishing(keys).await;
     let options =
         AuthOptions { jwks_url: Some(endpoint.url()), jwt_secret: secret.map(str::to_owned), ..AuthOptions::default() };
     let door = Authenticator::with_clock(options, ManualClock::new()).unwrap();
@@ -48,7 +48,7 @@ async fn every_algorithm_verifies_what_its_key_signed_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_key_is_used_only_for_what_it_says_it_is_for() {
+async fn a_key_is_used_only_for_its_stated_purpose() {
     let signer = Signer::es256();
     let token = signer.token("k", &json!({}));
     let jwk = signer.jwk("k");
@@ -123,7 +123,7 @@ async fn public_keys_never_verify_an_hs256_token() {
     let signer = Signer::rs256();
     let jwk = signer.jwk("k");
     let header = json!({"alg": "HS256", "kid": "k"});
-    // Everything an attacker can download, taken as the secret of an HS256 signature.
+    // Everything an attacker can download, used as the secret of an HS256 signature.
     let public = [jwk["n"].as_str().unwrap().to_owned(), jwk.to_string(), json!({"keys": [jwk]}).to_string()];
     for (public, secret) in public.iter().flat_map(|public| [(public, None), (public, Some(SECRET))]) {
         let forged = Signer::hs256(public).sign(&header, &json!({"scopes": ["*"]}));
@@ -131,7 +131,7 @@ async fn public_keys_never_verify_an_hs256_token() {
     }
     let symmetric = with(Signer::hs256(SECRET).jwk("k"), json!({}));
     let token = Signer::hs256(SECRET).sign(&header, &json!({}));
-    assert_eq!(say(&[symmetric], None, &token).await, "jwt_invalid", "a published secret is none");
+    assert_eq!(say(&[symmetric], None, &token).await, "jwt_invalid", "a published secret is not a secret");
 }
 
 #[tokio::test]
@@ -149,9 +149,9 @@ async fn with_both_configured_the_algorithm_decides() {
 }
 
 #[tokio::test]
-async fn keys_in_the_tokens_own_header_are_not_looked_at() {
+async fn keys_in_the_tokens_own_header_are_ignored() {
     let (signer, attacker) = (Signer::es256(), Signer::es256());
-    let elsewhere = Endpoint::publishing(&[attacker.jwk("k")]).await;
+    let elsewhere = TestEndpoint::publishing(&[attacker.jwk("k")]).await;
     let header = json!({"alg": "ES256", "kid": "k", "jwk": attacker.jwk("k"), "jku": elsewhere.url()});
     assert_eq!(say(&[signer.jwk("k")], None, &attacker.sign(&header, &json!({}))).await, "jwt_invalid");
     assert_eq!(elsewhere.requests(), 0);
@@ -159,7 +159,7 @@ async fn keys_in_the_tokens_own_header_are_not_looked_at() {
 
 #[tokio::test]
 async fn a_hub_that_needs_no_published_key_does_not_fetch_any() {
-    let endpoint = Endpoint::publishing(&[]).await;
+    let endpoint = TestEndpoint::publishing(&[]).await;
     let options =
         AuthOptions { jwks_url: Some(endpoint.url()), jwt_secret: Some(SECRET.to_owned()), ..AuthOptions::default() };
     let door = Authenticator::new(options).unwrap();

@@ -1,4 +1,4 @@
-//! What rights allow: a table of questions with the answers people expect.
+//! What rights allow: a table of questions and expected answers.
 
 use prom_auth::{Action, Policy, PolicyError, Rule};
 use prom_types::{GroupName, TopicName, TopicPattern};
@@ -87,7 +87,7 @@ fn a_star_is_every_action_and_no_pattern_every_topic_but_the_hubs() {
 }
 
 #[test]
-fn the_hubs_topics_are_read_by_who_names_them() {
+fn the_hubs_topics_need_a_pattern_that_names_them() {
     check(
         &scopes(&["subscribe:dlq.orders.**", "subscribe:system.*"]),
         &[
@@ -103,7 +103,7 @@ fn the_hubs_topics_are_read_by_who_names_them() {
 }
 
 #[test]
-fn wildcards_in_the_middle_take_in_what_is_narrower() {
+fn wildcards_in_the_middle_cover_narrower_patterns() {
     check(
         &scopes(&["subscribe:orders.**.failed"]),
         &[
@@ -160,7 +160,7 @@ fn rules_with_groups_are_for_callers_in_those_groups() {
             ("subscribe orders.** mail:out", true),
             ("subscribe orders.placed shipping", false),
             ("subscribe orders.placed", false),
-            ("subscribe news.today anybody", true),
+            ("subscribe news.today any_group", true),
             ("subscribe news.today", false),
             ("subscribe news.** billing", true),
             ("subscribe news.** mail:out", false),
@@ -173,7 +173,7 @@ fn rules_with_groups_are_for_callers_in_those_groups() {
 }
 
 #[test]
-fn a_pattern_needs_one_allow_that_takes_in_all_of_it() {
+fn a_pattern_needs_one_allow_that_covers_all_of_it() {
     check(
         &scopes(&["subscribe:orders", "subscribe:orders.*.**"]),
         &[("subscribe orders", true), ("subscribe orders.placed.v1", true), ("subscribe orders.**", false)],
@@ -211,7 +211,7 @@ fn patterns_of_the_largest_size_are_judged_at_once() {
 }
 
 #[test]
-fn what_cannot_be_understood_says_where_and_why() {
+fn invalid_rights_are_refused_with_place_and_reason() {
     let scope = Policy::from_scopes(&["publish:orders", "pubish:orders"]).unwrap_err();
     assert!(scope.to_string().contains("pubish:orders"), "{scope}");
     assert!(scope.to_string().contains("publish, subscribe, ops, admin or *"), "{scope}");

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::clock::ManualClock;
-use crate::endpoint::{Answer, Endpoint, nobody};
+use crate::endpoint::{EndpointAnswer, TestEndpoint, nobody};
 use crate::signer::Signer;
 
 const FLOOR: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ impl Hub {
         self.door.authenticate(Some(token)).await.map_or_else(|error| error.code(), |_| "ok")
     }
 
-    /// Asks until this is said: a refresh behind our back takes a moment.
+    /// Asks until this is the answer: a background refresh takes a moment.
     async fn eventually_says(&self, token: &str, expected: &str) {
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.say(token).await != expected {
@@ -55,7 +55,7 @@ fn token(signer: &Signer, kid: &str) -> String {
 #[tokio::test]
 async fn keys_are_fetched_once_and_then_used() {
     let signer = Signer::eddsa();
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(endpoint.requests(), 0, "nothing is fetched before it is needed");
     for _ in 0..20 {
@@ -65,14 +65,14 @@ async fn keys_are_fetched_once_and_then_used() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_fetched_when_a_token_names_it_and_the_old_one_is_out() {
+async fn a_new_key_is_fetched_when_a_token_names_it_and_the_old_one_is_dropped() {
     let (old, new) = (Signer::es256(), Signer::es256());
-    let endpoint = Endpoint::publishing(&[old.jwk("old")]).await;
+    let endpoint = TestEndpoint::publishing(&[old.jwk("old")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(hub.say(&token(&old, "old")).await, "ok");
     endpoint.publish(&[new.jwk("new")]);
     hub.clock.advance(FLOOR);
-    assert_eq!(hub.say(&token(&old, "old")).await, "ok", "nobody has told us otherwise yet");
+    assert_eq!(hub.say(&token(&old, "old")).await, "ok", "the hub has not heard otherwise yet");
     assert_eq!(hub.say(&token(&new, "new")).await, "ok");
     assert_eq!(endpoint.requests(), 2);
     assert_eq!(hub.say(&token(&old, "old")).await, "overloaded", "it could have come back meanwhile");
@@ -83,7 +83,7 @@ async fn a_new_key_is_fetched_when_a_token_names_it_and_the_old_one_is_out() {
 #[tokio::test]
 async fn unknown_keys_cause_no_fetch_within_the_floor() {
     let (signer, forger) = (Signer::eddsa(), Signer::eddsa());
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(hub.say(&token(&signer, "1")).await, "ok");
     hub.clock.advance(FLOOR - MOMENT);
@@ -100,9 +100,9 @@ async fn unknown_keys_cause_no_fetch_within_the_floor() {
 }
 
 #[tokio::test]
-async fn forgers_who_never_stop_cause_one_fetch_per_floor() {
+async fn endless_forged_tokens_cause_one_fetch_per_floor() {
     let (signer, forger) = (Signer::eddsa(), Signer::eddsa());
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
     for second in 0..FLOOR.as_secs() * 5 {
         hub.say(&token(&forger, &format!("forged {second}"))).await;
@@ -114,7 +114,7 @@ async fn forgers_who_never_stop_cause_one_fetch_per_floor() {
 #[tokio::test]
 async fn a_key_that_is_newer_than_the_last_fetch_is_not_refused_for_good() {
     let (old, new) = (Signer::eddsa(), Signer::eddsa());
-    let endpoint = Endpoint::publishing(&[old.jwk("old")]).await;
+    let endpoint = TestEndpoint::publishing(&[old.jwk("old")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(hub.say(&token(&old, "old")).await, "ok");
     endpoint.publish(&[old.jwk("old"), new.jwk("new")]);
@@ -128,7 +128,7 @@ async fn a_key_that_is_newer_than_the_last_fetch_is_not_refused_for_good() {
 #[tokio::test]
 async fn a_thousand_callers_cause_one_fetch() {
     let signer = Signer::eddsa();
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     endpoint.hold();
     let hub = Arc::new(Hub::trusting(endpoint.url()));
     let token: Arc<str> = token(&signer, "1").into();
@@ -154,7 +154,7 @@ async fn a_thousand_callers_cause_one_fetch() {
 #[tokio::test]
 async fn a_fetch_that_takes_longer_than_the_floor_is_still_the_only_one() {
     let signer = Signer::eddsa();
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     endpoint.hold();
     let hub = Hub::trusting(endpoint.url());
     let token = token(&signer, "1");
@@ -176,7 +176,7 @@ async fn a_fetch_that_takes_longer_than_the_floor_is_still_the_only_one() {
 #[tokio::test]
 async fn a_caller_that_leaves_does_not_end_the_fetch_for_the_others() {
     let signer = Signer::eddsa();
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     endpoint.hold();
     let hub = Arc::new(Hub::trusting(endpoint.url()));
     let caller = || {
@@ -194,9 +194,9 @@ async fn a_caller_that_leaves_does_not_end_the_fetch_for_the_others() {
 }
 
 #[tokio::test]
-async fn old_keys_are_refreshed_behind_the_callers_back() {
+async fn old_keys_are_refreshed_in_the_background() {
     let (old, new) = (Signer::eddsa(), Signer::eddsa());
-    let endpoint = Endpoint::publishing(&[old.jwk("old")]).await;
+    let endpoint = TestEndpoint::publishing(&[old.jwk("old")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(hub.say(&token(&old, "old")).await, "ok");
     hub.clock.advance(REFRESH_AFTER);
@@ -211,23 +211,23 @@ async fn old_keys_are_refreshed_behind_the_callers_back() {
 }
 
 #[tokio::test]
-async fn a_hub_that_was_idle_for_long_asks_before_it_trusts_again() {
+async fn a_hub_that_was_idle_for_long_fetches_before_it_trusts_again() {
     let signer = Signer::eddsa();
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(hub.say(&token(&signer, "1")).await, "ok");
     endpoint.publish(&[]);
     hub.clock.advance(REFRESH_AFTER * 2);
-    assert_eq!(hub.say(&token(&signer, "1")).await, "jwt_invalid", "withdrawn while nobody looked");
+    assert_eq!(hub.say(&token(&signer, "1")).await, "jwt_invalid", "withdrawn while the hub was idle");
 }
 
 #[tokio::test]
 async fn known_keys_stay_in_use_while_the_endpoint_is_down() {
     let (signer, new) = (Signer::eddsa(), Signer::eddsa());
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(hub.say(&token(&signer, "1")).await, "ok");
-    endpoint.answer(Answer::Status(503));
+    endpoint.answer(EndpointAnswer::Status(503));
     for round in 2..6 {
         hub.clock.advance(REFRESH_AFTER);
         assert_eq!(hub.say(&token(&signer, "1")).await, "ok", "round {round}");
@@ -245,7 +245,7 @@ async fn known_keys_stay_in_use_while_the_endpoint_is_down() {
 #[tokio::test]
 async fn without_any_key_callers_are_told_to_try_again_and_the_floor_holds() {
     let signer = Signer::eddsa();
-    let endpoint = Endpoint::answering(Answer::Status(500)).await;
+    let endpoint = TestEndpoint::answering(EndpointAnswer::Status(500)).await;
     let hub = Hub::trusting(endpoint.url());
     for _ in 0..50 {
         assert_eq!(hub.say(&token(&signer, "1")).await, "overloaded");
@@ -259,23 +259,23 @@ async fn without_any_key_callers_are_told_to_try_again_and_the_floor_holds() {
 }
 
 #[tokio::test]
-async fn what_is_no_key_set_is_a_failure_that_names_itself() {
+async fn an_answer_that_is_no_key_set_is_a_failure_with_a_reason() {
     let huge = format!("{{\"keys\":[],\"padding\":\"{}\"}}", "x".repeat(1024 * 1024));
     let cases = [
-        (Answer::Status(404), "404"),
-        (Answer::Status(204), "not a key set"),
-        (Answer::Body(String::new()), "not a key set"),
-        (Answer::Body("<html>sign in</html>".to_owned()), "not a key set"),
-        (Answer::Body(json!({"key": []}).to_string()), "not a key set"),
-        (Answer::Body(json!({"keys": {}}).to_string()), "not a key set"),
-        (Answer::Body("[".repeat(100_000)), "not a key set"),
-        (Answer::Body(huge), "larger than 1048576 bytes"),
-        (Answer::Redirect("https://127.0.0.1:9/keys".to_owned()), "redirects"),
-        (Answer::Redirect("file:///etc/passwd".to_owned()), "redirects"),
-        (Answer::Redirect("/keys".to_owned()), "redirects"),
+        (EndpointAnswer::Status(404), "404"),
+        (EndpointAnswer::Status(204), "not a key set"),
+        (EndpointAnswer::Body(String::new()), "not a key set"),
+        (EndpointAnswer::Body("<html>sign in</html>".to_owned()), "not a key set"),
+        (EndpointAnswer::Body(json!({"key": []}).to_string()), "not a key set"),
+        (EndpointAnswer::Body(json!({"keys": {}}).to_string()), "not a key set"),
+        (EndpointAnswer::Body("[".repeat(100_000)), "not a key set"),
+        (EndpointAnswer::Body(huge), "larger than 1048576 bytes"),
+        (EndpointAnswer::Redirect("https://127.0.0.1:9/keys".to_owned()), "redirects"),
+        (EndpointAnswer::Redirect("file:///etc/passwd".to_owned()), "redirects"),
+        (EndpointAnswer::Redirect("/keys".to_owned()), "redirects"),
     ];
     for (answer, expected) in cases {
-        let hub = Hub::trusting(Endpoint::answering(answer).await.url());
+        let hub = Hub::trusting(TestEndpoint::answering(answer).await.url());
         let error = hub.door.authenticate(Some(&token(&Signer::eddsa(), "1"))).await.unwrap_err();
         assert!(matches!(&error, AuthError::Unavailable { reason } if reason.contains(expected)), "{error}");
         assert!(!error.to_string().contains("127.0.0.1"), "callers need not know the address: {error}");
@@ -285,29 +285,29 @@ async fn what_is_no_key_set_is_a_failure_that_names_itself() {
 #[tokio::test]
 async fn an_answer_that_is_wrong_leaves_the_known_keys_alone() {
     let signer = Signer::eddsa();
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
     assert_eq!(hub.say(&token(&signer, "1")).await, "ok");
-    endpoint.answer(Answer::Body("oops".to_owned()));
+    endpoint.answer(EndpointAnswer::Body("oops".to_owned()));
     hub.clock.advance(FLOOR);
     assert_eq!(hub.say(&token(&signer, "2")).await, "overloaded");
     assert_eq!(hub.say(&token(&signer, "1")).await, "ok");
 }
 
 #[tokio::test]
-async fn a_redirect_on_the_same_footing_is_followed() {
+async fn a_redirect_to_an_equally_safe_target_is_followed() {
     let signer = Signer::eddsa();
-    let moved_to = Endpoint::publishing(&[signer.jwk("1")]).await;
-    let endpoint = Endpoint::answering(Answer::Redirect(moved_to.url())).await;
+    let moved_to = TestEndpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::answering(EndpointAnswer::Redirect(moved_to.url())).await;
     assert_eq!(Hub::trusting(endpoint.url()).say(&token(&signer, "1")).await, "ok");
 }
 
 #[tokio::test]
-async fn nobody_listening_and_nobody_answering_end_in_time() {
+async fn a_missing_and_a_silent_endpoint_fail_in_time() {
     let token = token(&Signer::eddsa(), "1");
     assert_eq!(Hub::trusting(nobody().await).say(&token).await, "overloaded");
 
-    let endpoint = Endpoint::publishing(&[]).await;
+    let endpoint = TestEndpoint::publishing(&[]).await;
     endpoint.hold();
     let hub = Hub::with_timeout(endpoint.url(), Duration::from_millis(50));
     let error = hub.door.authenticate(Some(&token)).await.unwrap_err();
@@ -315,7 +315,7 @@ async fn nobody_listening_and_nobody_answering_end_in_time() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_cut_off() {
+async fn an_endless_answer_is_cut_off() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let hub = Hub::trusting(format!("http://{}/keys", listener.local_addr().unwrap()));
     let endless = tokio::spawn(async move {
@@ -337,7 +337,7 @@ async fn an_answer_without_an_end_is_cut_off() {
 #[tokio::test]
 async fn rights_come_from_the_token_whatever_signed_it() {
     let signer = Signer::rs256();
-    let endpoint = Endpoint::publishing(&[signer.jwk("1")]).await;
+    let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
     let claims: Value = json!({"sub": "ada", "scope": "openid subscribe:orders.**"});
     let identity = hub.door.authenticate(Some(&signer.token("1", &claims))).await.unwrap();

@@ -1,5 +1,5 @@
-//! An issuer: real keys, made for the test, and tokens signed with them. It signs what it is told to, also nonsense,
-//! and shares no code with what verifies.
+//! An issuer: real keys, made for the test, and tokens signed with them. It also signs nonsense if told to, and shares
+//! no code with the verifier.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
@@ -73,7 +73,7 @@ impl Signer {
         self.sign(&json!({"typ": "JWT", "alg": self.algorithm(), "kid": kid}), claims)
     }
 
-    /// A token with whatever header.
+    /// A token with any header.
     pub fn sign(&self, header: &Value, claims: &Value) -> String {
         let message = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
         format!("{message}.{}", encode(self.signature(message.as_bytes())))

@@ -24,7 +24,7 @@ async fn enter(options: AuthOptions, token: Option<&str>) -> Result<Identity, Au
     Authenticator::with_clock(options, ManualClock::new()).unwrap().authenticate(token).await
 }
 
-/// Claims that are in order, with some of them replaced; `null` counts as left out.
+/// Valid claims, some of them replaced; `null` counts as absent.
 fn claims(changes: Value) -> Value {
     let mut claims = json!({"sub": "ada", "aud": "hub", "iss": "https://issuer.example", "exp": START_S + 60});
     claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
@@ -68,14 +68,14 @@ async fn claims_are_judged_one_by_one() {
         ("scopes that are not all text", json!({"scopes": ["publish:a", 1]}), "jwt_invalid"),
         ("a scope with an unknown action", json!({"scopes": ["publsh:a"]}), "jwt_invalid"),
         ("a good scope and a bad one", json!({"scopes": ["publish:a", "publish:A"]}), "jwt_invalid"),
-        ("somebody else's scope", json!({"scope": "openid profile publish:a"}), "ok"),
+        ("another system's scope", json!({"scope": "openid profile publish:a"}), "ok"),
         ("a bad scope of ours", json!({"scope": "openid publish:A"}), "jwt_invalid"),
         ("a policy that is text", json!({"policy": "allow all"}), "jwt_invalid"),
         ("a policy without rules", json!({"policy": {}}), "jwt_invalid"),
         ("a policy with more than rules", json!({"policy": {"rules": [], "default": "allow"}}), "jwt_invalid"),
         ("a policy with a bad rule", json!({"policy": [{"effect": "allow", "action": "*"}]}), "jwt_invalid"),
         ("a policy with no rule", json!({"policy": []}), "ok"),
-        ("a bad policy beside good scopes", json!({"policy": 1, "scopes": ["*"]}), "jwt_invalid"),
+        ("a bad policy next to good scopes", json!({"policy": 1, "scopes": ["*"]}), "jwt_invalid"),
     ];
     for (name, changes, expected) in cases {
         let token = Signer::hs256(SECRET).token("any", &claims(changes));
@@ -175,14 +175,14 @@ async fn policy_wins_over_scopes_and_scopes_over_scope() {
 }
 
 #[tokio::test]
-async fn without_expectations_audience_and_issuer_are_not_looked_at() {
+async fn without_expectations_audience_and_issuer_are_not_checked() {
     let lax = AuthOptions { audience: None, issuer: None, ..options() };
     let token = Signer::hs256(SECRET).token("any", &claims(json!({"aud": "other", "iss": "other"})));
     assert_eq!(code(&enter(lax, Some(&token)).await), "ok");
 }
 
 #[tokio::test]
-async fn an_open_hub_lets_everybody_in_with_every_right() {
+async fn an_open_hub_lets_every_caller_in_with_every_right() {
     let door = Authenticator::new(AuthOptions::default()).unwrap();
     assert!(door.is_open());
     for token in [None, Some(""), Some("anything")] {
@@ -213,7 +213,7 @@ async fn the_static_token_opens_everything_and_nothing_else_does() {
 }
 
 #[test]
-fn options_that_cannot_mean_what_they_say_are_refused() {
+fn contradictory_or_unsafe_options_are_refused() {
     let some = |text: &str| Some(text.to_owned());
     let no_floor = prom_auth::JwksOptions { min_fetch_interval: Duration::ZERO, ..Default::default() };
     let cases = [
@@ -234,7 +234,7 @@ fn options_that_cannot_mean_what_they_say_are_refused() {
 }
 
 #[test]
-fn options_in_a_log_hide_what_is_secret() {
+fn options_in_a_log_hide_secrets() {
     let options = AuthOptions { static_token: Some("open sesame".to_owned()), ..options() };
     let logged = format!("{options:?}");
     assert!(!logged.contains("sesame") && !logged.contains(SECRET), "{logged}");

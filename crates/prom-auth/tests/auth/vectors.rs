@@ -1,5 +1,4 @@
-//! The committed vectors about rights are what this code gives, so that a client that agrees with them agrees with the
-//! hub.
+//! The committed vectors about rights are what this code produces, so a client that agrees with them agrees with the hub.
 
 #[path = "../../examples/policy_vectors/files/mod.rs"]
 mod files;

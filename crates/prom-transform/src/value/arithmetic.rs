@@ -1,4 +1,4 @@
-//! `+ - * / %` and negation, as jq defines them. Whatever would build something pays before it is built.
+//! `+ - * / %` and negation, as jq defines them. An operation that builds a value is charged before it builds.
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
@@ -31,7 +31,7 @@ impl Add for Value {
             (Val::Null, val) | (val, Val::Null) => Ok(Value::built(val, depth)),
             (Val::Num(left), Val::Num(right)) => number(left + right),
             (Val::TStr(left), Val::TStr(right)) => {
-                // A string nobody else holds grows in place.
+                // A string with a single owner grows in place.
                 meter::build(right.len() + if left.is_unique() { 0 } else { left.len() });
                 joined(Val::TStr(left) + Val::TStr(right))
             }
@@ -91,7 +91,7 @@ impl Mul for Value {
     }
 }
 
-/// `"ab" * 3`; nothing and less is `null`, a part of one time is one time.
+/// `"ab" * 3`; zero or less is `null`, a fraction of one is one.
 fn repeat(text: &[u8], times: &Val) -> ValueResult {
     let times = times.as_f64().unwrap_or(0.0);
     if times.is_nan() || times <= 0.0 {
@@ -102,7 +102,7 @@ fn repeat(text: &[u8], times: &Val) -> ValueResult {
     Ok(Value::string(text.repeat(times)))
 }
 
-/// Merges deeply. Parts may be shared, and copying what is shared can unfold, so every entry is paid for.
+/// Merges deeply. Parts may be shared, and copying them can expand, so every entry is charged.
 fn merge(left: &mut Rc<Map>, right: &Map) {
     if Rc::strong_count(left) > 1 {
         meter::build(left.len() * ENTRY_BYTES);

@@ -1,6 +1,6 @@
-//! Order and equality of values, as jq defines them, paid for by the element.
+//! Order and equality of values, as jq defines them, charged by the element.
 //!
-//! A small value can unfold into an exponentially large tree, since parts are shared; so comparing must be able to stop.
+//! A small value can expand into an exponentially large tree because parts are shared, so comparing must be able to stop.
 
 use std::cmp::Ordering;
 

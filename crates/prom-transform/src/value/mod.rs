@@ -1,8 +1,8 @@
-//! The values that programs compute with: JSON values whose every operation is metered.
+//! The values that programs compute with: JSON values with metered operations.
 //!
 //! [`Value`] wraps the interpreter's own JSON value and knows two upper bounds that the inner value does not: how deep
 //! it nests (releasing, comparing and writing a value recurse), and how many accesses led to it (releasing a path
-//! recurses too). Whatever builds, copies, compares or walks a value pays first.
+//! recurses too). An operation that builds, copies, compares or walks a value is charged first.
 
 mod access;
 mod arithmetic;
@@ -50,23 +50,23 @@ impl Value {
         Self::scalar(Val::utf8_str(bytes))
     }
 
-    /// What turns children of this value into values.
-    pub(crate) fn origin(&self) -> Origin {
+    /// Turns children of this value into values.
+    pub(crate) fn origin(&self) -> ValueOrigin {
         if self.accesses >= ACCESS_CHAIN {
             meter::stop(Exceeded::Depth);
         }
-        Origin { depth: self.depth, accesses: self.accesses + 1 }
+        ValueOrigin { depth: self.depth, accesses: self.accesses + 1 }
     }
 }
 
-/// Where a child came from.
+/// The parent of a child value.
 #[derive(Clone, Copy)]
-pub(crate) struct Origin {
+pub(crate) struct ValueOrigin {
     depth: u16,
     accesses: u16,
 }
 
-impl Origin {
+impl ValueOrigin {
     pub(crate) fn child(self, val: Val) -> Value {
         let depth = match val {
             Val::Arr(_) | Val::Obj(_) => self.depth.saturating_sub(1).max(1),
@@ -81,7 +81,7 @@ impl Origin {
     }
 }
 
-/// Takes the elements out, paying for the copy if others still hold them.
+/// Takes the elements out, charging for the copy if they are shared.
 pub(crate) fn own_elements(elements: Rc<Vec<Val>>) -> Vec<Val> {
     meter::work(elements.len());
     Rc::try_unwrap(elements).unwrap_or_else(|shared| {
@@ -90,7 +90,7 @@ pub(crate) fn own_elements(elements: Rc<Vec<Val>>) -> Vec<Val> {
     })
 }
 
-/// Takes the entries out, paying for the copy if others still hold them.
+/// Takes the entries out, charging for the copy if they are shared.
 pub(crate) fn own_entries(entries: Rc<Map>) -> Map {
     meter::work(entries.len());
     Rc::try_unwrap(entries).unwrap_or_else(|shared| {
@@ -159,7 +159,7 @@ impl FromIterator<Value> for Value {
     }
 }
 
-/// Used by error messages, so long values are cut.
+/// Used by error messages, so long values are truncated.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.val {

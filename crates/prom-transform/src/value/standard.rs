@@ -1,4 +1,4 @@
-//! What the standard library asks of values.
+//! What the standard library needs from values.
 
 use jaq_json::{Num, Val};
 use jaq_std::ValT;

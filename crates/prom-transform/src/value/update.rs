@@ -1,4 +1,4 @@
-//! Changing parts of values: what `.a |= f`, `.[] |= f` and `.[1:] |= f` do, and the interpreter's contract for values.
+//! Changing parts of values: `.a |= f`, `.[] |= f`, `.[1:] |= f`, and the interpreter's contract for values.
 
 use jaq_core::box_iter::BoxIter;
 use jaq_core::path::Opt;
@@ -163,7 +163,7 @@ impl ValT for Value {
     }
 }
 
-/// The elements for writing, paying for the copy if others hold them too.
+/// The elements for writing, charging for the copy if they are shared.
 fn own_vec(elements: &mut Rc<Vec<Val>>) -> &mut Vec<Val> {
     if Rc::strong_count(elements) > 1 {
         meter::build(elements.len() * ELEMENT_BYTES);
@@ -171,7 +171,7 @@ fn own_vec(elements: &mut Rc<Vec<Val>>) -> &mut Vec<Val> {
     Rc::make_mut(elements)
 }
 
-/// The entries for writing, paying for the copy if others hold them too.
+/// The entries for writing, charging for the copy if they are shared.
 fn own_map(entries: &mut Rc<Map>) -> &mut Map {
     if Rc::strong_count(entries) > 1 {
         meter::build(entries.len() * ENTRY_BYTES);

@@ -1,4 +1,4 @@
-//! What is no scope and what are no rules. What passes by mistake is missing from the file, and a test counts.
+//! Invalid scopes and rules. One that passes by mistake is missing from the file, and a test counts them.
 
 use prom_auth::{Policy, Rule};
 use serde::Deserialize;

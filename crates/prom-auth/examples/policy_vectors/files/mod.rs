@@ -1,4 +1,4 @@
-//! The files of vectors as text, made from the code they bind. The tests compare them with what is committed.
+//! The vector files as text, made from the code that they pin down. The tests compare them with the committed ones.
 
 mod invalid;
 mod named;
@@ -20,7 +20,7 @@ pub fn all() -> [(&'static str, String); 1] {
     [("policies.json", object(&members))]
 }
 
-/// An object of lists, one item per line: a change shows as the lines that changed. Plain ASCII already.
+/// An object of lists, one item per line: a diff shows the lines that changed. Already plain ASCII.
 fn object(members: &[(&str, Vec<Value>)]) -> String {
     let member = |(name, items): &(&str, Vec<Value>)| {
         let lines: Vec<String> = items.iter().map(Value::to_string).collect();

@@ -1,4 +1,4 @@
-//! Policies by name, and what each of them says to questions about topics and patterns.
+//! Policies by name, and their answers to questions about topics and patterns.
 
 use prom_auth::{Action, Policy, Rule};
 use prom_types::{GroupName, TopicName, TopicPattern};
@@ -107,7 +107,7 @@ pub fn patterns() -> Vec<Value> {
     rows(&PATTERNS, answer)
 }
 
-/// Groups are asked about for subscribing alone: the other actions have none.
+/// Groups are asked about only for subscribing: the other actions have none.
 fn rows(asked: &[&str], answer: impl Fn(&Policy, Action, &str, Option<&GroupName>) -> bool) -> Vec<Value> {
     let mut rows = Vec::new();
     for (name, policy) in compiled() {

@@ -1,4 +1,4 @@
-//! Pairs of patterns: whether the first takes in the second, and whether they have a name in common.
+//! Pairs of patterns: whether the first covers the second, and whether they have a name in common.
 
 use prom_auth::{Action, Effect, Policy, Rule};
 use prom_types::TopicPattern;
@@ -38,12 +38,12 @@ const PATTERNS: [&str; 31] = [
     "system.*",
 ];
 
-/// Rows `[pattern, asked, whether everything that asked matches is matched by pattern]`.
+/// Rows `[pattern, asked, whether pattern matches everything that asked matches]`.
 pub fn covers() -> Vec<Value> {
     pairs(|pattern, asked| ask(vec![rule(Effect::Allow, pattern)], asked))
 }
 
-/// Rows `[pattern, asked, whether some name is matched by both]`.
+/// Rows `[pattern, asked, whether both match some name]`.
 pub fn overlaps() -> Vec<Value> {
     pairs(|pattern, asked| !ask(vec![rule(Effect::Allow, asked), rule(Effect::Deny, pattern)], asked))
 }
