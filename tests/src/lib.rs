@@ -1,4 +1,4 @@
-//! What the integration tests share with the child process they kill.
+//! What the integration tests share with the child process that they kill.
 
 use promethean::Sizes;
 

@@ -1,4 +1,4 @@
-//! One integration binary: the promises of the whole, kept.
+//! One integration binary: the promises of the whole system.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod crash;

@@ -1,6 +1,6 @@
-//! A hub in a test, with the example of heartbeats, in a few lines: `cargo run -p prom-testkit --example heartbeat`.
+//! A hub in a test, with the heartbeat example, in a few lines: `cargo run -p prom-testkit --example heartbeat`.
 
-#![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
+#![allow(clippy::print_stdout, reason = "an example prints for its user")]
 
 use std::time::Duration;
 

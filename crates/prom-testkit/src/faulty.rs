@@ -6,8 +6,8 @@
 //!   test ─▶ Faults: fail_syncs, fill_up, fail_reads, delay, heal; counts
 //! ```
 //!
-//! Faults are switched while the store runs and apply from the next operation on. A write that
-//! meets a full disk leaves the part that still fitted, as a real one does.
+//! Faults are switched while the store runs and apply from the next operation on. A write to a full disk leaves the part
+//! that still fits, as a real disk does.
 
 mod disk;
 mod faults;
@@ -18,9 +18,9 @@ use std::path::Path;
 use prom_store_embedded::{Create, Disk};
 
 pub use disk::FaultyDisk;
-pub use faults::{Counts, Faults, Place, Slow, Which};
+pub use faults::{Counts, FailsOn, FaultScope, Faults, Slow};
 
-/// Turns one bit of a file over, as failing hardware does: behind everyone's back.
+/// Flips one bit of a file, as failing hardware does, unnoticed by the store.
 pub fn flip_bit(disk: &dyn Disk, path: &Path, position: u64, bit: u8) -> io::Result<()> {
     let file = disk.open(path, Create::Never)?;
     let mut byte = [0];

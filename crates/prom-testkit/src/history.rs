@@ -1,15 +1,15 @@
-//! The judge of crash tests: what a killed process had been promised, against what is there. For runs with several
-//! clients and hubs, where nobody sees into the store, see [`clients`].
+//! The judge of crash tests: compares what a killed process had been promised with what the store holds. For runs with
+//! several clients and hubs, which cannot look into the store, see [`clients`].
 //!
 //! ```text
 //!   child: writes a fact ─▶ history file ─▶ History ─┐
-//!                                                    ├─▶ check ─▶ nothing, or what is broken
-//!   the store, opened again ─▶ Found ────────────────┘
+//!                                                    ├─▶ check ─▶ nothing, or the broken promises
+//!   the store, opened again ─▶ StoreContents ────────┘
 //! ```
 //!
-//! A child writes down what it is about to do before it does it (`Sent`, `Settling`) and what it
-//! was promised after the answer (`Stored`, `Acked`, `Failed`). So for every moment of its death:
-//! whatever was promised must be there, whatever was never begun must not.
+//! A child writes down what it is about to do (`Sent`, `Settling`), and after the answer what it was promised
+//! (`Stored`, `Acked`, `Failed`). So at any moment of its death: what was promised must be there, what was never
+//! begun must not.
 
 mod check;
 pub mod clients;
@@ -17,9 +17,9 @@ mod fact;
 mod found;
 mod violation;
 
-pub use check::{Summary, check};
+pub use check::{CrashSummary, check};
 pub use fact::{Fact, History, HistoryError};
-pub use found::{Found, FoundEvent};
+pub use found::{FoundEvent, StoreContents};
 pub use violation::Violation;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The real hub in a test: the `prom` binary on a free port, gone when the test ends.
+//! The real hub in a test: the `prom` binary on a free port, ended with the test.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes that works, on a busy machine.
+/// Longer than anything that works takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -17,7 +17,7 @@ pub struct HubProcess {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     address: SocketAddr,
-    /// Where it says what it does; beside the test's own output unless set.
+    /// Where its output goes; the test's own output unless set.
     log: Option<PathBuf>,
     child: Child,
 }
@@ -38,7 +38,7 @@ impl HubProcess {
         Self::start_with_log(arguments, environment, None)
     }
 
-    /// As [`HubProcess::start`]; what the hub says goes to the end of a file.
+    /// As [`HubProcess::start`]; the hub's output is appended to a file.
     pub fn start_logging_to(log: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> io::Result<Self> {
         Self::start_with_log(arguments, environment, Some(log.to_owned()))
     }
@@ -70,7 +70,7 @@ impl HubProcess {
         self.child.wait().map(drop)
     }
 
-    /// It answers nobody until [`HubProcess::resume`], and does not know that time passes.
+    /// Stops the process until [`HubProcess::resume`]: it does not answer, and does not notice the time passing.
     pub fn pause(&self) -> io::Result<()> {
         self.signal("-STOP")
     }
@@ -79,7 +79,7 @@ impl HubProcess {
         self.signal("-CONT")
     }
 
-    /// Starts it again, where it was, after a kill or a stop.
+    /// Starts it again at the same address, after a kill or a stop.
     pub fn restart(&mut self) -> io::Result<()> {
         self.child = spawn(&self.binary, &self.arguments, &self.environment, self.address, self.log.as_deref())?;
         self.wait_until_ready()
@@ -102,10 +102,7 @@ impl HubProcess {
 
     fn signal(&self, signal: &str) -> io::Result<()> {
         let told = Command::new("kill").args([signal, &self.child.id().to_string()]).status()?;
-        match told.success() {
-            true => Ok(()),
-            false => Err(io::Error::other(format!("the hub could not be sent {signal}"))),
-        }
+        if told.success() { Ok(()) } else { Err(io::Error::other(format!("the hub could not be sent {signal}"))) }
     }
 
     fn wait_until_ready(&mut self) -> io::Result<()> {
@@ -125,7 +122,7 @@ impl HubProcess {
 
 impl Drop for HubProcess {
     fn drop(&mut self) {
-        // It may have ended already; nobody is left to be told.
+        // It may have ended already, and `drop` cannot report errors.
         let _ended = self.kill();
     }
 }
@@ -138,7 +135,7 @@ fn spawn(
     log: Option<&Path>,
 ) -> io::Result<Child> {
     let mut command = Command::new(binary);
-    // What the tester has set for a hub of their own does not belong here.
+    // Settings that the developer has for another hub do not apply here.
     for variable in ["MONGO_URL", "WS_PORT", "OPS_PORT", "JWT_SECRET", "JWT_JWKS_URL", "JWT_AUD", "JWT_ISS"] {
         command.env_remove(variable);
     }
@@ -163,8 +160,8 @@ fn is_ready(address: SocketAddr) -> bool {
     ask().unwrap_or(false)
 }
 
-/// The `prom` binary that was built with the test: it lies above the folder of the test's own binary.
-/// `PROM_BINARY` names another one.
+/// The `prom` binary that was built with the test: it is in the folder above that of the test's binary. `PROM_BINARY`
+/// names another one.
 pub fn prom_binary() -> io::Result<PathBuf> {
     if let Some(named) = std::env::var_os("PROM_BINARY") {
         return Ok(named.into());
@@ -172,6 +169,6 @@ pub fn prom_binary() -> io::Result<PathBuf> {
     let test = std::env::current_exe()?;
     let built = test.ancestors().skip(1).map(|folder| folder.join("prom")).find(|candidate| candidate.is_file());
     built.ok_or_else(|| {
-        io::Error::new(io::ErrorKind::NotFound, "no prom binary beside the test; run `cargo build -p prom-cli` first")
+        io::Error::new(io::ErrorKind::NotFound, "no prom binary next to the test; run `cargo build -p prom-cli` first")
     })
 }

@@ -1,8 +1,8 @@
-//! What the tests of every crate need: a real hub (in the test's process or as the binary), disks that lose power or fail, seeded randomness,
-//! the judge of crash tests, and programs of others to test against. The clock that tests move by hand is the contract suite's.
+//! What the tests of every crate need: a real hub (in the test's process or as the binary), disks that lose power or
+//! fail, seeded randomness, the judge of crash tests, and third-party programs to test against. The contract suite has
+//! the clock that tests move by hand.
 //!
-//! Nothing here depends on time or chance beyond the seed it is given: a failing run is repeated by
-//! its seed.
+//! Nothing here depends on time or chance beyond its seed: the seed reproduces a failing run.
 
 pub mod faulty;
 pub mod history;
@@ -17,7 +17,7 @@ pub mod tools;
 
 pub use prom_store::contract::TestClock;
 
-pub use faulty::{Faults, FaultyDisk, Place, Which};
+pub use faulty::{FailsOn, FaultScope, Faults, FaultyDisk};
 pub use hub::{HubProcess, prom_binary};
 pub use hub_in_process::Hub;
 pub use power_loss::{PowerLossDisk, Survival};

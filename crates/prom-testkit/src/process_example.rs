@@ -1,13 +1,13 @@
-//! The example of processes that send heartbeats: `heartbeat.received` comes in, `process.state` goes out, keyed by
-//! process, and a process that falls silent becomes stale.
+//! The heartbeat example: `heartbeat.received` comes in, `process.state` goes out, keyed by process. A process that
+//! falls silent becomes stale.
 //!
 //! ```text
 //!   heartbeat.received {pid, name, host, cpu_pct, mem_mb}  ──▶  process.state  key host:name:pid, status alive
 //!   … silence …                                            ──▶  process.state  the same key, status stale
 //! ```
 //!
-//! Promises: states of one process come in the order of its heartbeats; a heartbeat is acked once its state is stored; what
-//! is no heartbeat is nacked with the reason. What is known about silence is kept in memory.
+//! Promises: states of one process come in the order of its heartbeats; a heartbeat is acked once its state is stored; an
+//! invalid heartbeat is nacked with the reason. The list of processes is kept in memory.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,10 +21,10 @@ pub const HEARTBEATS: &str = "heartbeat.received";
 pub const STATES: &str = "process.state";
 const GROUP: &str = "process-example";
 
-/// Silence after which a process is stale, unless the test says otherwise.
+/// Silence after which a process is stale, unless the test sets another time.
 pub const STALE_AFTER: Duration = Duration::from_secs(15);
 
-/// What a process says about itself, the payload of [`HEARTBEATS`].
+/// What a process reports, the payload of [`HEARTBEATS`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Heartbeat {
     pub pid: u32,
@@ -36,7 +36,7 @@ pub struct Heartbeat {
     pub sid: Option<String>,
 }
 
-/// What is known of a process, the payload of [`STATES`].
+/// The state of a process, the payload of [`STATES`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessState {
     #[serde(rename = "processId")]
@@ -49,17 +49,17 @@ pub struct ProcessState {
     pub cpu_pct: f64,
     pub mem_mb: f64,
     pub last_seen_ts: i64,
-    pub status: Status,
+    pub status: ProcessStatus,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum ProcessStatus {
     Alive,
     Stale,
 }
 
-/// The example at work. Dropping it stops it.
+/// The running example. Dropping it stops it.
 pub struct ProcessExample {
     working: JoinHandle<()>,
 }
@@ -110,7 +110,7 @@ impl Processes {
     async fn hear(&mut self, delivery: Delivery) {
         let heartbeat: Heartbeat = match delivery.payload() {
             Ok(heartbeat) => heartbeat,
-            // Whether the hub learns of it or the lease runs out: it is a failed attempt.
+            // Whether the nack arrives or the lease expires, it is a failed attempt.
             Err(error) => return drop(delivery.nack(&format!("not a heartbeat: {error}")).await),
         };
         let state = state_of(heartbeat, delivery.stored_ts());
@@ -129,7 +129,7 @@ impl Processes {
             self.known.values().filter(is_silent).map(|known| known.state.process_id.clone()).collect();
         for process_id in silent {
             let Some(known) = self.known.remove(&process_id) else { continue };
-            let state = ProcessState { status: Status::Stale, ..known.state.clone() };
+            let state = ProcessState { status: ProcessStatus::Stale, ..known.state.clone() };
             if self.publish(&state, known.heartbeat).await.is_err() {
                 self.known.insert(process_id, known);
             }
@@ -145,5 +145,5 @@ impl Processes {
 fn state_of(heartbeat: Heartbeat, last_seen_ts: i64) -> ProcessState {
     let Heartbeat { pid, name, host, cpu_pct, mem_mb, sid } = heartbeat;
     let process_id = format!("{host}:{name}:{pid}");
-    ProcessState { process_id, name, host, pid, sid, cpu_pct, mem_mb, last_seen_ts, status: Status::Alive }
+    ProcessState { process_id, name, host, pid, sid, cpu_pct, mem_mb, last_seen_ts, status: ProcessStatus::Alive }
 }

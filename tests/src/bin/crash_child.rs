@@ -1,8 +1,8 @@
 //! The process that crash tests kill: `crash_child DIRECTORY HISTORY SEED`.
 //!
-//! It publishes, subscribes, acks and nacks without end. Before it does something it writes down that
-//! it will, and after the bus answered what was promised (see `prom_testkit::history`). Started again
-//! on the same directory it first sends again, under the same ids, what was never answered.
+//! It publishes, subscribes, acks and nacks forever. It writes down each action before it starts, and each promise after
+//! the bus has answered (see `prom_testkit::history`). Restarted on the same directory, it first sends the unanswered
+//! events again, under the same ids.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -30,7 +30,7 @@ const SETTLING_AT_ONCE: usize = 64;
 const MAX_ATTEMPTS: u32 = 4;
 /// Choices below this ack; some above it nack.
 const NACK: u64 = 85;
-/// One event in so many is never acked and ends among the dead letters.
+/// One event in this many is never acked and becomes a dead letter.
 const POISON_EVERY: u64 = 40;
 
 /// The history file; a fact is one write.
@@ -82,14 +82,8 @@ async fn open(directory: PathBuf) -> anyhow::Result<Bus> {
 /// The same publisher and sequence always make the same event.
 fn event(publisher: u64, sequence: u64, id: EventId) -> anyhow::Result<NewEvent> {
     let mut random = Random::seeded(publisher << 40 | sequence);
-    let topic = match random.one_in(2) {
-        true => "orders.placed",
-        false => "stock.moved",
-    };
-    let length = match random.one_in(50) {
-        true => random.index(20_000),
-        false => random.index(400),
-    };
+    let topic = if random.one_in(2) { "orders.placed" } else { "stock.moved" };
+    let length = if random.one_in(50) { random.index(20_000) } else { random.index(400) };
     let payload = format!("{{\"n\":{sequence},\"text\":\"{}\"}}", "z".repeat(length));
     let mut event = NewEvent::new(TopicName::parse(topic)?, Json::parse(payload)?);
     event.id = Some(id);
@@ -127,7 +121,7 @@ async fn publish(bus: Bus, notes: Notes, publisher: u64, past: History) -> anyho
     }
 }
 
-/// What this publisher sent and got no answer for, in order, and its last sequence.
+/// What this publisher sent without an answer, in order, and its last sequence.
 fn unanswered(past: &History, publisher: u64) -> (VecDeque<(u64, EventId)>, u64) {
     let stored: std::collections::HashSet<_> = past
         .0
@@ -202,13 +196,13 @@ async fn settle(notes: &Notes, group: GroupName, delivery: Delivery, choice: u64
             let nacked = answered(delivery.nack("not today").await)?;
             nacked.then(|| notes.write(&failed)).transpose()?;
         }
-        // Left alone: its lease runs out.
+        // Left alone: its lease expires.
         _ => {}
     }
     Ok(())
 }
 
-/// Whether the bus did it. A lease that ran out meanwhile is nobody's fault.
+/// Whether the bus did it. A lease that expired meanwhile is not an error.
 fn answered(answer: Result<(), Error>) -> anyhow::Result<bool> {
     match answer {
         Ok(()) => Ok(true),

@@ -1,6 +1,6 @@
-//! A member of a partitioned group as a process of its own: `member URL TOPIC GROUP NAME TTL_MS HOLD_MS`.
+//! A member of a partitioned group as a separate process: `member URL TOPIC GROUP NAME TTL_MS HOLD_MS`.
 //!
-//! It takes what is there, holds it for so long, then acks each event, and prints one line for each thing that happens:
+//! It takes what is there, holds each event for `HOLD_MS`, then acks it, and prints one line for each thing that happens:
 //! `assigned P…`, `revoked P…`, `took PARTITION OFFSET`, `acked PARTITION OFFSET`,
 //! `refused PARTITION OFFSET WHY`.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use prom_client::{Assignment, Client, ClientOptions, Mode, Position};
 
-/// Events in hand at most.
+/// Events in flight at most.
 const WINDOW: usize = 50;
 
 #[tokio::main(flavor = "current_thread")]
@@ -56,6 +56,6 @@ fn listed(assignment: &Assignment) -> String {
 
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // Whoever listened is gone: nobody is left to be told.
+    // The reader of its output is gone.
     let _gone = writeln!(out, "{line}").and_then(|()| out.flush());
 }

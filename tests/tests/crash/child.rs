@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child as Process, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use prom_testkit::history::History;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-pub struct Child {
-    process: Process,
+pub struct CrashChild {
+    process: Child,
     home: PathBuf,
 }
 
@@ -19,7 +19,7 @@ pub fn data(home: &Path) -> PathBuf {
     home.join("data")
 }
 
-/// All facts that children in this home ever wrote.
+/// All facts that children in this directory ever wrote.
 pub fn history(home: &Path) -> History {
     History::parse(&fs::read_to_string(facts(home)).unwrap_or_default()).unwrap()
 }
@@ -32,7 +32,7 @@ fn complaints(home: &Path) -> PathBuf {
     home.join("complaints")
 }
 
-impl Child {
+impl CrashChild {
     pub fn start(home: &Path, seed: u64) -> Self {
         repair(&facts(home));
         let process = Command::new(env!("CARGO_BIN_EXE_crash_child"))
@@ -46,7 +46,7 @@ impl Child {
         Self { process, home: home.to_path_buf() }
     }
 
-    /// Until it has written so many bytes' worth of further facts.
+    /// Waits until it has written this many more facts.
     pub fn wait_for_more_facts(&mut self, facts_wanted: u64) {
         const BYTES_PER_FACT: u64 = 60;
         let length = || fs::metadata(facts(&self.home)).map_or(0, |about| about.len());
@@ -58,7 +58,7 @@ impl Child {
         }
     }
 
-    /// So that the kill comes at a moment of no meaning.
+    /// So that the kill comes at an arbitrary moment.
     pub fn live_for_ms(&self, ms: u64) {
         thread::sleep(Duration::from_millis(ms));
     }
@@ -69,7 +69,7 @@ impl Child {
     }
 
     fn end(&mut self) {
-        // One that is gone already cannot be killed, and need not be.
+        // A process that has ended cannot be killed, and need not be.
         let _gone = self.process.kill();
         let _status = self.process.wait();
     }
@@ -79,13 +79,13 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl Drop for CrashChild {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// Cuts a last line that its writer did not finish, so that the next one's first line is whole.
+/// Removes an unfinished last line, so that the next writer's first line is whole.
 fn repair(facts: &Path) {
     let Ok(text) = fs::read(facts) else {
         return;

@@ -5,29 +5,29 @@ mod child;
 use std::path::Path;
 
 use prom_testkit::Random;
-use prom_testkit::history::{Found, Summary, Violation, check};
+use prom_testkit::history::{CrashSummary, StoreContents, Violation, check};
 use prom_tests::small_files;
 use promethean::{EmbeddedOptions, EmbeddedStore, Store};
 use tempfile::TempDir;
 
 use crate::rounds::rounds;
-use child::Child;
+use child::CrashChild;
 
-/// After so many kills a new directory is begun, so that judging stays quick.
+/// After this many kills a new directory is started, so that judging stays quick.
 const KILLS_PER_DIRECTORY: u64 = 10;
 
 /// More with `PROM_CRASH_ROUNDS` (200 and more is the long form); other kill points with `PROM_CRASH_SEED`.
 #[test]
-fn whatever_was_promised_survives_a_kill_at_any_moment() {
+fn every_promise_survives_a_kill_at_any_moment() {
     let (kills, seed) = (rounds("PROM_CRASH_ROUNDS", 12), rounds("PROM_CRASH_SEED", 1));
     eprintln!("crash: {kills} kills, seed {seed}");
     let mut random = Random::seeded(seed);
     let mut done = 0;
     while done < kills {
         let mut home = TempDir::new().unwrap();
-        let mut judged = Summary::default();
+        let mut judged = CrashSummary::default();
         for life in 0..KILLS_PER_DIRECTORY.min(kills - done) {
-            let mut child = Child::start(home.path(), random.next_u64());
+            let mut child = CrashChild::start(home.path(), random.next_u64());
             // Some die while they are still opening the directory.
             if life > 0 && random.one_in(5) {
                 child.live_for_ms(random.within(0..60));
@@ -37,34 +37,34 @@ fn whatever_was_promised_survives_a_kill_at_any_moment() {
             }
             child.kill();
             done += 1;
-            // Sometimes the next child is the one that recovers.
+            // Sometimes the next child recovers the directory.
             if !random.one_in(4) {
                 judged = judge(home.path()).unwrap_or_else(|broken| fail(&mut home, done, &broken));
             }
         }
         let last = judge(home.path()).unwrap_or_else(|broken| fail(&mut home, done, &broken));
-        assert!(last.stored >= judged.stored, "promises became fewer: {judged:?}, then {last:?}");
+        assert!(last.stored >= judged.stored, "promises were lost: {judged:?}, then {last:?}");
         judged = last;
         eprintln!("crash: after {done} kills: {judged:?}");
         assert!(judged.stored > 0 && judged.acked > 0 && judged.failed > 0, "the load proved nothing");
     }
 }
 
-/// Opens what the child left and holds it against what it wrote down.
-fn judge(home: &Path) -> Result<Summary, Vec<Violation>> {
+/// Opens what the child left and compares it with what the child wrote down.
+fn judge(home: &Path) -> Result<CrashSummary, Vec<Violation>> {
     let history = child::history(home);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.unwrap().block_on(async {
         let options = EmbeddedOptions { sizes: small_files(), ..EmbeddedOptions::default() };
         let store = EmbeddedStore::open_with(child::data(home), options).await.unwrap();
         assert_eq!(store.damage(), [], "a kill damages nothing");
-        let found = Found::read(&*store).await.unwrap();
+        let found = StoreContents::read(&*store).await.unwrap();
         store.close().await.unwrap();
         check(&history, &found)
     })
 }
 
-/// Leaves everything where it is for whoever looks into it.
+/// Leaves the directory in place for debugging.
 fn fail(home: &mut TempDir, kills: u64, broken: &[Violation]) -> ! {
     home.disable_cleanup(true);
     let first: Vec<_> = broken.iter().take(20).map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Memory follows windows and caches, not the backlog. Measured in a process of its own.
+//! Memory depends on windows and caches, not on the backlog. Measured in a separate process.
 
 use std::process::Command;
 
@@ -25,10 +25,10 @@ fn a_backlog_of_two_hundred_megabytes_behind_a_slow_subscriber_does_not_grow_mem
         return;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.unwrap().block_on(fill_while_somebody_is_slow());
+    runtime.unwrap().block_on(fill_while_a_subscriber_is_slow());
 }
 
-async fn fill_while_somebody_is_slow() {
+async fn fill_while_a_subscriber_is_slow() {
     let home = Home::of(prom_tests::small_files());
     let bus = home.start().await;
     let group = bus.subscribe("metrics", "slow").from(Position::Earliest);
@@ -40,7 +40,7 @@ async fn fill_while_somebody_is_slow() {
     for round in 0..EVENTS / 1_000 {
         soon(bus.publish_batch(batch.clone())).await.unwrap();
         soon(next(&mut slow).await.ack()).await.unwrap();
-        // The first rounds warm up what is always there.
+        // The first rounds warm up constant costs.
         match round {
             0..10 => before = resident_mb(),
             _ => most = most.max(resident_mb()),
@@ -49,7 +49,7 @@ async fn fill_while_somebody_is_slow() {
     assert_eq!(floor(&bus, "metrics", "slow").await, EVENTS / 1_000);
     assert!(most - before.min(most) < MOST_GROWTH_MB, "grew from {before} MB to {most} MB");
 
-    // The same for whoever reads all of it at once.
+    // The same for a subscriber that reads all of it at once.
     let mut read = EVENTS / 1_000;
     while read < EVENTS {
         let taken = soon(slow.next_batch()).await;

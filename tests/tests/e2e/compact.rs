@@ -10,7 +10,7 @@ use super::home::{Home, floor, next, publish_all};
 
 const KEYS: u64 = 40;
 
-/// What every key's latest value should be; `None` where it was deleted.
+/// The expected latest value of every key; `None` if it was deleted.
 type Expected = BTreeMap<String, Option<u64>>;
 
 async fn churn(bus: &Bus, random: &mut Random, expected: &mut Expected, events: u64) {
@@ -66,7 +66,7 @@ async fn the_latest_of_each_key_is_right_through_compactions_and_restarts() {
     }
 }
 
-/// A group that reads what is left comes to the same state.
+/// A group that reads the remaining events arrives at the same state.
 async fn assert_reading_gives_the_same(bus: &Bus, expected: &Expected) {
     let mut state = bus.subscribe("state", "cache").from(Position::Earliest).start().await.unwrap();
     let mut seen = Expected::new();

@@ -1,4 +1,4 @@
-//! Moving a cursor by hand: durable, fenced, written down.
+//! Moving a cursor by hand: durable, fenced, audited.
 
 use promethean::{Error, Position};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::home::{Home, floor, next, publish_numbers, soon, take_acked};
 
 #[tokio::test]
-async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_says_who_was_moved() {
+async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_records_it() {
     for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders", 0..1_000).await;
@@ -15,7 +15,7 @@ async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_says_wh
         let fenced = next(&mut orders).await;
         assert_eq!(soon(bus.set_cursor("orders", 0, "billing", Position::Offset(250))).await.unwrap(), 250);
         let late = soon(fenced.ack()).await;
-        assert!(matches!(late, Err(Error::NotLeased { .. })), "what was in flight is fenced: {late:?}");
+        assert!(matches!(late, Err(Error::NotLeased { .. })), "events in flight are fenced: {late:?}");
         let bus = home.restart(bus).await;
         assert_eq!(floor(&bus, "orders", "billing").await, 250);
         let mut orders = bus.subscribe("orders", "billing").start().await.unwrap();
@@ -37,7 +37,7 @@ async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_says_wh
                 (entry["before"].as_u64().unwrap(), entry["after"].as_u64().unwrap())
             })
             .collect();
-        assert_eq!(moves, [(900, 250), (1_000, 0), (0, 1_000)], "what was refused is not in it");
+        assert_eq!(moves, [(900, 250), (1_000, 0), (0, 1_000)], "a refused move is not recorded");
         home.close_sound(bus).await;
     }
 }

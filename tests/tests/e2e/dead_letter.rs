@@ -1,4 +1,4 @@
-//! Dead letters: attempts count on across restarts, and a letter and its settlement are there together or not at all.
+//! Dead letters: attempts are counted across restarts, and a letter and its settlement exist together or not at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ async fn billing(bus: &Bus, attempts: u32) -> Subscription {
 }
 
 #[tokio::test]
-async fn attempts_survive_restarts_and_count_on_to_the_dead_letter() {
+async fn attempts_survive_restarts_and_lead_to_the_dead_letter() {
     for home in Home::of_each_store() {
         let mut bus = home.start().await;
         let receipt = bus.publish("orders", json!("poison")).key("k").await.unwrap();
@@ -33,12 +33,12 @@ async fn attempts_survive_restarts_and_count_on_to_the_dead_letter() {
             delivery.nack("cannot be billed").await.unwrap();
             bus = home.restart(bus).await;
         }
-        // The letter may have waited for a subscriber; one more brings it about.
+        // The letter may have waited for a subscriber; one more triggers it.
         let mut orders = billing(&bus, 3).await;
         bus.publish("orders", json!("more")).await.unwrap();
         while floor(&bus, "orders", "billing").await < 3 {
             let delivery = next(&mut orders).await;
-            assert_ne!(delivery.offset(), 0, "the group goes on without it");
+            assert_ne!(delivery.offset(), 0, "the group continues without it");
             delivery.ack().await.unwrap();
             if delivery.offset() == 2 {
                 until(async || floor(&bus, "orders", "billing").await == 3).await;
@@ -58,9 +58,9 @@ async fn attempts_survive_restarts_and_count_on_to_the_dead_letter() {
 const EVENTS: u64 = 12;
 
 #[tokio::test]
-async fn a_letter_and_its_settlement_are_both_there_or_neither_wherever_the_power_fails() {
+async fn a_letter_and_its_settlement_exist_together_or_not_at_all_after_a_power_loss() {
     let (mut none, mut some, mut all) = (0, 0, 0);
-    // A nack is a write and a sync, and so is a letter; the last time the power lasts.
+    // A nack is a write and a sync, and so is a letter. In the last round the power stays on.
     for operations in (0..4 * EVENTS).step_by(2).chain([1_000]) {
         let disk = PowerLossDisk::new().unwrap();
         let bus = open(&disk).await;
@@ -111,7 +111,7 @@ async fn lettered(bus: &Bus) -> BTreeSet<u64> {
     page.events.iter().map(|letter| offset(letter.payload().unwrap())).collect()
 }
 
-/// The offsets that the group is done with.
+/// The offsets that the group has settled.
 async fn settled(bus: &Bus) -> BTreeSet<u64> {
     let group = GroupName::parse("billing").unwrap();
     let open = bus.unsettled("orders", 0, &group, &[(0, EVENTS - 1)]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Checking a directory: sound after a busy life, and precise about what is not.
+//! Checking a directory: sound after a busy life, and precise about damage.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -18,7 +18,7 @@ fn flip_byte(file: &Path, position: u64) {
 }
 
 #[tokio::test]
-async fn a_directory_is_sound_after_everything_happened_to_it() {
+async fn a_directory_is_sound_after_every_kind_of_operation() {
     for home in Home::of_each_size() {
         let mut bus = home.start().await;
         let state = TopicSettings::new("state").unwrap().compacted();
@@ -55,7 +55,7 @@ async fn a_directory_is_sound_after_everything_happened_to_it() {
 }
 
 #[tokio::test]
-async fn a_flipped_byte_in_a_sealed_segment_is_named_and_groups_go_on_behind_it() {
+async fn a_flipped_byte_in_a_sealed_segment_is_named_and_groups_continue_after_it() {
     const POSITION: u64 = 1_000;
     let [_, home] = Home::of_each_size();
     let bus = home.start().await;
@@ -83,7 +83,7 @@ async fn a_flipped_byte_in_a_sealed_segment_is_named_and_groups_go_on_behind_it(
                 soon(delivery.ack()).await.unwrap();
             }
             Item::Gap(told) => gap = Some(told),
-            Item::Assignment(change) => panic!("nobody asked for {change:?}"),
+            Item::Assignment(change) => panic!("unexpected {change:?}"),
         }
     }
     let gap = gap.expect("the group is told");
@@ -94,6 +94,6 @@ async fn a_flipped_byte_in_a_sealed_segment_is_named_and_groups_go_on_behind_it(
     };
     assert!(place.contains(&*damaged.to_string_lossy()), "{place}");
     publish_numbers(&bus, "orders", 1_000..1_010).await;
-    assert!(take_acked(&mut orders, 10).await.into_iter().eq(1_000..1_010), "publishing goes on");
+    assert!(take_acked(&mut orders, 10).await.into_iter().eq(1_000..1_010), "publishing still works");
     assert_eq!(bus.lag("orders", "billing").await.unwrap().lag_events, 0);
 }

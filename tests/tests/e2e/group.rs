@@ -1,4 +1,4 @@
-//! What a group agreed on is kept with it: a restart changes nothing, and who asks otherwise is refused.
+//! The options of a group are stored with it: a restart changes nothing, and conflicting options are refused.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn options_survive_a_restart_and_still_conflict() {
         for total in [5, 50] {
             bus.publish("orders.placed", json!({ "total": total })).key("k").await.unwrap();
         }
-        let mut silent = asks().start().await.expect("saying nothing agrees with everything");
+        let mut silent = asks().start().await.expect("a subscriber without options agrees with everything");
         let delivery = next(&mut silent).await;
         assert_eq!((delivery.offset(), delivery.max_attempts()), (1, 3), "the filter is still there");
         delivery.ack().await.unwrap();
@@ -58,6 +58,6 @@ async fn a_deleted_group_stays_deleted() {
     let bus = home.restart(bus).await;
     assert_eq!(bus.groups().await.unwrap(), []);
     let mut anew = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
-    assert_eq!(next(&mut anew).await.offset(), 0, "a new group of the name begins anew");
+    assert_eq!(next(&mut anew).await.offset(), 0, "a new group of the same name starts over");
     home.close_sound(bus).await;
 }

@@ -1,4 +1,4 @@
-//! A directory that outlives the buses on it, and the few steps most tests begin with.
+//! A directory that outlives the buses on it, and the first steps of most tests.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ pub struct Home {
     kind: Kind,
 }
 
-/// Where a home keeps things.
+/// Where a home keeps its data.
 enum Kind {
     /// In its directory.
     Embedded,
-    /// In a database of its own, which is known once it is started.
+    /// In a separate database, which is known once it is started.
     Mongo(OnceCell<String>),
 }
 
@@ -39,14 +39,14 @@ impl Home {
         Self { dir: TempDir::new().unwrap(), sizes, clock: Arc::default(), kind: Kind::Embedded }
     }
 
-    /// One on each kind of store that lasts: the embedded one with both sizes, and MongoDB.
+    /// One on each kind of durable store: the embedded one with both sizes, and MongoDB.
     pub fn of_each_store() -> [Self; 3] {
         let [usual, tiny] = Self::of_each_size();
         let mongo = Self { kind: Kind::Mongo(OnceCell::new()), ..Self::of(Sizes::default()) };
         [usual, tiny, mongo]
     }
 
-    /// One with the sizes of production, one with tiny ones.
+    /// One with production sizes, one with tiny ones.
     pub fn of_each_size() -> [Self; 2] {
         [Sizes::default(), Sizes::tiny()].map(Self::of)
     }
@@ -106,7 +106,7 @@ impl Home {
         }
         let report = self.fsck();
         assert!(report.is_sound(), "{report}");
-        assert_eq!(report.rebuilt, [""; 0], "a clean end leaves nothing to mend");
+        assert_eq!(report.rebuilt, [""; 0], "a clean shutdown leaves nothing to repair");
     }
 
     pub fn fsck(&self) -> Report {
@@ -136,7 +136,7 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
     listed.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// The machine's clock, set forward by hand. Deadlines go by the machine's all the same.
+/// The machine's clock, set forward by hand. Deadlines still use the machine's monotonic clock.
 #[derive(Default)]
 pub struct MovableClock {
     machine: SystemClock,

@@ -1,7 +1,7 @@
-//! The bus through its face, on directories that are closed and opened again: what a user is promised.
+//! The bus through its public API, on directories that are closed and reopened: what a user is promised.
 //!
-//! Where file sizes could matter a promise is kept twice: with the sizes of production, where
-//! everything is in memory and the journal, and with tiny ones, where everything is in segments.
+//! Where file sizes could matter, a test runs twice: with production sizes, where everything is in memory and the
+//! journal, and with tiny ones, where everything is in segments.
 
 mod backlog;
 mod compact;

@@ -1,4 +1,4 @@
-//! Order by key: whoever handles it, an event of a key comes only when all before it are settled.
+//! Order by key: an event of a key comes only when all earlier ones are settled, whichever subscriber handles it.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -14,8 +14,8 @@ const KEYS: u64 = 97;
 const SUBSCRIBERS: u64 = 4;
 
 /// What the handlers of all subscribers saw.
-struct Seen {
-    /// Per key: the number that must come next.
+struct Observation {
+    /// The next expected number of each key.
     expected: Vec<u64>,
     settled: u64,
     failed: u64,
@@ -38,7 +38,7 @@ async fn events_of_a_key_are_handled_in_order_by_several_subscribers_although_so
             let group = group.max_attempts(100).backoff(Duration::from_millis(1), Duration::from_millis(2));
             subscriptions.push(group.max_in_flight(64).start().await.unwrap());
         }
-        let seen = Arc::new(Mutex::new(Seen {
+        let seen = Arc::new(Mutex::new(Observation {
             expected: vec![0; KEYS as usize],
             settled: 0,
             failed: 0,
@@ -62,8 +62,8 @@ async fn events_of_a_key_are_handled_in_order_by_several_subscribers_although_so
     }
 }
 
-/// Handles what is there, a few of it badly, until everything is settled.
-async fn work(mut subscription: Subscription, seen: Arc<Mutex<Seen>>, mut random: Random) {
+/// Handles what is there, failing some, until everything is settled.
+async fn work(mut subscription: Subscription, seen: Arc<Mutex<Observation>>, mut random: Random) {
     loop {
         let batch = subscription.next_batch().await;
         if batch.is_empty() {
@@ -77,15 +77,9 @@ async fn work(mut subscription: Subscription, seen: Arc<Mutex<Seen>>, mut random
             {
                 let mut seen = seen.lock().unwrap();
                 assert_eq!(payload["step"], seen.expected[key], "out of order for key {key}");
-                match fails {
-                    true => seen.failed += 1,
-                    false => seen.expected[key] += 1,
-                }
+                if fails { seen.failed += 1 } else { seen.expected[key] += 1 }
             }
-            match fails {
-                true => delivery.nack("stumbled").await.unwrap(),
-                false => done.push(delivery),
-            }
+            if fails { delivery.nack("stumbled").await.unwrap() } else { done.push(delivery) }
         }
         let count = done.len() as u64;
         subscription.ack_all(done).await.unwrap();

@@ -1,15 +1,15 @@
-//! Patterns: a group picks up what matches, also what is made long after it, from the beginning.
+//! Patterns: a group reads every matching topic, including one created long after it, from the beginning.
 
 use promethean::{Position, json};
 
 use super::home::{Home, floor, publish_numbers, take_acked, until};
 
 #[tokio::test]
-async fn a_topic_made_after_a_restart_is_read_from_its_beginning() {
+async fn a_topic_created_after_a_restart_is_read_from_its_beginning() {
     for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders.placed", 0..10).await;
-        // From the latest: what is there already is not read, what comes later is read whole.
+        // From the latest: existing events are not read, later ones all are.
         let group = bus.subscribe("orders.**", "audit").from(Position::Latest);
         group.start().await.unwrap().unsubscribe().await;
         let bus = home.restart(bus).await;

@@ -1,11 +1,11 @@
-//! Publishing: what a receipt promises holds after the directory was opened again.
+//! Publishing: what a receipt promises still holds after the directory is reopened.
 
 use promethean::{Error, ErrorKind, EventId, NewEvent, TopicName, json};
 
 use super::home::{Home, publish_numbers, read_numbers};
 
 #[tokio::test]
-async fn what_has_a_receipt_is_there_after_a_restart_once_and_in_order() {
+async fn events_with_a_receipt_are_there_after_a_restart_once_and_in_order() {
     for home in Home::of_each_store() {
         let bus = home.start().await;
         let receipts = publish_numbers(&bus, "numbers", 0..3_000).await;
@@ -65,7 +65,7 @@ async fn the_same_id_again_after_a_restart_stores_nothing_and_gives_the_first_re
 }
 
 #[tokio::test]
-async fn a_batch_with_one_bad_event_stores_nothing_at_all() {
+async fn a_batch_with_one_invalid_event_stores_nothing() {
     let [home, _] = Home::of_each_size();
     let bus = home.start().await;
     let event = |topic: &str| NewEvent::new(TopicName::parse(topic).unwrap(), json!(1));
@@ -78,7 +78,7 @@ async fn a_batch_with_one_bad_event_stores_nothing_at_all() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_and_nothing_is_stored() {
+async fn invalid_events_are_refused_and_nothing_is_stored() {
     let [home, _] = Home::of_each_size();
     let bus = home.start().await;
     let huge = json!("x".repeat(2 << 20));

@@ -1,4 +1,4 @@
-//! What the README shows is what runs.
+//! The README shows code that runs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Groups go on after a restart where they stopped: nothing settled comes again, nothing else is passed over.
+//! Groups continue after a restart where they stopped: nothing settled comes again, nothing else is skipped.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ async fn billing(bus: &Bus) -> Subscription {
 }
 
 #[tokio::test]
-async fn what_was_acked_does_not_come_again() {
+async fn acked_events_do_not_come_again() {
     for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders.placed", 0..2_000).await;
@@ -38,10 +38,7 @@ async fn acks_out_of_order_are_kept_and_only_the_rest_is_delivered_again() {
         let mut held = Vec::new();
         for _ in 0..1_000 {
             let delivery = next(&mut orders).await;
-            match LEFT.contains(&delivery.offset()) {
-                true => held.push(delivery),
-                false => settled.push(delivery),
-            }
+            if LEFT.contains(&delivery.offset()) { held.push(delivery) } else { settled.push(delivery) }
         }
         settled.reverse();
         orders.ack_all(settled).await.unwrap();
@@ -51,7 +48,7 @@ async fn acks_out_of_order_are_kept_and_only_the_rest_is_delivered_again() {
         let mut orders = billing(&bus).await;
         for offset in LEFT {
             let delivery = next(&mut orders).await;
-            assert_eq!((delivery.offset(), delivery.attempt()), (offset, 1), "a shutdown is no attempt");
+            assert_eq!((delivery.offset(), delivery.attempt()), (offset, 1), "a shutdown is not a failed attempt");
             delivery.ack().await.unwrap();
         }
         assert_eq!(floor(&bus, "orders.placed", "billing").await, 1_000);
@@ -61,7 +58,7 @@ async fn acks_out_of_order_are_kept_and_only_the_rest_is_delivered_again() {
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_counts_as_an_attempt_also_after_a_restart() {
+async fn an_expired_lease_counts_as_an_attempt_even_after_a_restart() {
     let [home, _] = Home::of_each_size();
     let bus = home.start().await;
     publish_numbers(&bus, "orders.placed", 0..1).await;
@@ -71,7 +68,7 @@ async fn a_lease_that_ran_out_counts_as_an_attempt_also_after_a_restart() {
     let forgotten = next(&mut orders).await;
     let second = next(&mut orders).await;
     assert_eq!((forgotten.attempt(), second.attempt()), (1, 2));
-    assert!(forgotten.ack().await.is_err(), "the lease is another's now");
+    assert!(forgotten.ack().await.is_err(), "another delivery holds the lease now");
     let bus = home.restart(bus).await;
     let mut orders = bus.subscribe("orders.placed", "billing").start().await.unwrap();
     let third = next(&mut orders).await;

@@ -1,4 +1,4 @@
-//! Retention: old events go, from the disk too; groups are told what they missed and go on.
+//! Retention: old events go, from the disk too; groups are told what they missed and continue.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::home::{Home, floor, publish_all, soon, take_acked, until};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Numbers with some weight, so that they fill segments.
+/// Numbers with some padding, so that they fill segments.
 async fn publish_heavy(bus: &Bus, numbers: std::ops::Range<u64>) {
     let topic = TopicName::parse("metrics").unwrap();
     let heavy = |number| NewEvent { tags: vec!["x".repeat(200)], ..NewEvent::new(topic.clone(), json!(number)) };
@@ -16,7 +16,7 @@ async fn publish_heavy(bus: &Bus, numbers: std::ops::Range<u64>) {
 }
 
 #[tokio::test]
-async fn retention_by_age_drops_what_is_old_and_groups_go_on_after_a_notice() {
+async fn retention_by_age_drops_old_events_and_groups_continue_after_a_notice() {
     for home in Home::of_each_store() {
         let bus = home.start().await;
         bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR)).await.unwrap();
@@ -26,7 +26,7 @@ async fn retention_by_age_drops_what_is_old_and_groups_go_on_after_a_notice() {
         take_acked(&mut graphs, 100).await;
         graphs.unsubscribe().await;
         let tiny = home.sizes.segment < 100_000;
-        // Segments are filled behind the journal, without haste.
+        // Segments are filled after the journal, in the background.
         until(async || !tiny || home.segments().len() > 10).await;
         let files_before = home.segments();
         home.clock.advance(2 * HOUR);
@@ -38,7 +38,7 @@ async fn retention_by_age_drops_what_is_old_and_groups_go_on_after_a_notice() {
         let page = bus.read("metrics", 0, 0, 1).await.unwrap();
         assert_eq!((page.bounds.start, page.events[0].offset()), (1_000, 1_000), "also after a restart");
         let lag = bus.lag("metrics", "graphs").await.unwrap();
-        assert_eq!(lag.lag_events, 500, "what is gone is no lag");
+        assert_eq!(lag.lag_events, 500, "removed events are not lag");
         let mut graphs = bus.subscribe("metrics", "graphs").start().await.unwrap();
         match soon(graphs.next_item()).await {
             Some(Item::Gap(gap)) => {
@@ -61,7 +61,7 @@ async fn retained(bus: &Bus) -> u64 {
 }
 
 #[tokio::test]
-async fn retention_by_size_runs_by_itself_and_gives_the_disk_back() {
+async fn retention_by_size_runs_by_itself_and_frees_the_disk() {
     const KEPT_BYTES: u64 = 64 << 10;
     let [_, home] = Home::of_each_size();
     let bus = home.start_with(|options| options.maintenance_interval = Some(Duration::from_millis(20))).await;
@@ -69,12 +69,12 @@ async fn retention_by_size_runs_by_itself_and_gives_the_disk_back() {
     let mut graphs = bus.subscribe("metrics", "graphs").from(Position::Earliest).start().await.unwrap();
     let bytes_on_disk = || -> u64 {
         let files = home.segments();
-        // One that is just being removed has no size any more.
+        // A segment that is just being removed has no size any more.
         files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
     };
     for round in 0..5 {
         publish_heavy(&bus, round * 1_000..(round + 1) * 1_000).await;
-        // Some may be gone before the group has read them: it goes on with what is left.
+        // Some may be gone before the group has read them: it continues with the rest.
         soon(async {
             while floor(&bus, "metrics", "graphs").await < (round + 1) * 1_000 {
                 let batch = graphs.next_batch().await;
@@ -82,7 +82,7 @@ async fn retention_by_size_runs_by_itself_and_gives_the_disk_back() {
             }
         })
         .await;
-        // What is not in a segment yet is not on the disk either, but will be.
+        // Events that are not in a segment yet are not on the disk either, but will be.
         until(async || retained(&bus).await < 400 && bytes_on_disk() < 2 * KEPT_BYTES).await;
     }
     assert!(retained(&bus).await > 100);
@@ -91,7 +91,7 @@ async fn retention_by_size_runs_by_itself_and_gives_the_disk_back() {
 }
 
 #[tokio::test]
-async fn an_emptied_topic_goes_on_counting_after_a_restart() {
+async fn an_emptied_topic_continues_its_offsets_after_a_restart() {
     for home in Home::of_each_store() {
         let bus = home.start().await;
         bus.create_topic(TopicSettings::new("metrics").unwrap().retain_for(HOUR)).await.unwrap();
@@ -102,7 +102,7 @@ async fn an_emptied_topic_goes_on_counting_after_a_restart() {
         let page = bus.read("metrics", 0, 0, 10).await.unwrap();
         assert_eq!((page.events.len(), page.bounds.start, page.bounds.next), (0, 300, 300));
         assert_eq!(bus.publish("metrics", json!(300)).await.unwrap().offset, 300);
-        // Files go with a checkpoint after everything in them is gone; a clean end makes one.
+        // Files go with a checkpoint after everything in them is gone; a clean shutdown makes one.
         let bus = home.restart(bus).await;
         until(async || home.segments().len() <= 1).await;
         home.close_sound(bus).await;

@@ -1,4 +1,4 @@
-//! Ending a subscription: what it held goes to others at once, and nobody is blamed.
+//! Ending a subscription: its events go to others at once, without a failed attempt.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use promethean::Position;
 use super::home::{Home, next, publish_numbers, take_acked};
 
 #[tokio::test]
-async fn what_a_dropped_subscription_held_goes_to_another_at_once() {
+async fn the_events_of_a_dropped_subscription_go_to_another_at_once() {
     for home in Home::of_each_store() {
         let bus = home.start().await;
         publish_numbers(&bus, "orders", 0..100).await;
-        // So long that only the drop can be what frees them.
+        // So long that only the drop can free them.
         let group = bus.subscribe("orders", "billing").from(Position::Earliest).ack_timeout(Duration::from_secs(3600));
         let mut first = group.clone().max_in_flight(100).start().await.unwrap();
         let mut held = Vec::new();
@@ -23,11 +23,11 @@ async fn what_a_dropped_subscription_held_goes_to_another_at_once() {
         drop(first);
         for _ in 0..100 {
             let delivery = next(&mut second).await;
-            assert_eq!(delivery.attempt(), 1, "a return is no attempt");
+            assert_eq!(delivery.attempt(), 1, "a return is not a failed attempt");
             delivery.ack().await.unwrap();
         }
         for delivery in held {
-            delivery.ack().await.expect("an ack of what is settled is fine");
+            delivery.ack().await.expect("acking a settled event is fine");
         }
         home.close_sound(bus).await;
     }

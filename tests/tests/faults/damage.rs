@@ -1,16 +1,16 @@
-//! Bits that turn over behind everyone's back, and reads that fail.
+//! Bits that flip unnoticed, and reads that fail.
 
 use std::sync::Arc;
 
 use prom_store::{Logs, ReadLimit, Store, StoreError};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, RealDisk, Sizes, fsck};
-use prom_testkit::{Place, PowerLossDisk, Survival, faulty};
+use prom_testkit::{FaultScope, PowerLossDisk, Survival, faulty};
 
-use super::scene::{Scene, log, publish, publish_all, read_all};
+use super::scene::{FaultScene, log, publish, publish_all, read_all};
 
 #[tokio::test]
 async fn a_flipped_bit_in_a_sealed_segment_is_named_and_the_rest_is_read() {
-    let scene = Scene::new();
+    let scene = FaultScene::new();
     let store = scene.open().await;
     publish_all(&store, 0..200).await;
     store.close().await.unwrap();
@@ -23,7 +23,7 @@ async fn a_flipped_bit_in_a_sealed_segment_is_named_and_the_rest_is_read() {
 
     let store = scene.open().await;
     let found = read_all(&store).await;
-    assert!(!found.damage.is_empty(), "the damage is told");
+    assert!(!found.damage.is_empty(), "the damage is reported");
     for damage in &found.damage {
         assert_eq!(&damage.file, damaged);
         assert!(damage.position.abs_diff(position) < 600, "position {}", damage.position);
@@ -31,7 +31,7 @@ async fn a_flipped_bit_in_a_sealed_segment_is_named_and_the_rest_is_read() {
     }
     assert!((198..200).contains(&found.ids.len()), "{} of 200 are readable", found.ids.len());
     assert!(found.offsets.is_sorted());
-    let offset = publish(&store, 500).await.expect("publishing goes on");
+    let offset = publish(&store, 500).await.expect("publishing still works");
     assert_eq!(offset, 200);
     drop(store);
 
@@ -42,17 +42,17 @@ async fn a_flipped_bit_in_a_sealed_segment_is_named_and_the_rest_is_read() {
 }
 
 #[tokio::test]
-async fn a_bad_index_is_made_again_and_harms_nobody() {
-    a_bad_index_harms_nobody(0).await;
+async fn a_bad_index_is_rebuilt_and_harms_nothing() {
+    a_bad_index_harms_nothing(0).await;
 }
 
 #[tokio::test]
-async fn an_index_with_bad_entries_behind_a_sound_header_harms_nobody() {
-    a_bad_index_harms_nobody(60).await;
+async fn an_index_with_bad_entries_after_a_sound_header_harms_nothing() {
+    a_bad_index_harms_nothing(60).await;
 }
 
-async fn a_bad_index_harms_nobody(first_byte: u64) {
-    let scene = Scene::new();
+async fn a_bad_index_harms_nothing(first_byte: u64) {
+    let scene = FaultScene::new();
     let store = scene.open().await;
     publish_all(&store, 0..200).await;
     store.close().await.unwrap();
@@ -85,30 +85,30 @@ async fn a_flipped_bit_in_the_journal_is_named_and_what_follows_is_kept() {
     let killed = disk.power_loss(Survival::Everything).unwrap();
     drop(store);
     let path = killed.root().join("journal/0.journal");
-    // One frame per publish, all of a size of about 400 bytes: this is in the middle of the fourth or fifth.
+    // One frame per publish, each about 400 bytes: this is in the middle of the fourth or fifth.
     let position = 4096 + 1_800;
     faulty::flip_bit(&killed, &path, position, 5).unwrap();
 
     let store = open(&killed).await;
     let damage = store.damage();
-    assert!(!damage.is_empty(), "the damage is told");
+    assert!(!damage.is_empty(), "the damage is reported");
     assert_eq!(damage[0].file, path);
     assert!(damage[0].position.abs_diff(position) < 600, "position {}", damage[0].position);
     let found = read_all(&store).await;
     assert_eq!(found.ids.len(), 9, "all but one are there");
-    assert!(!found.damage.is_empty(), "whoever reads over the gap is told");
-    assert_eq!(publish(&store, 50).await.unwrap(), 10, "the lost offset is not given out again");
+    assert!(!found.damage.is_empty(), "a read over the gap reports it");
+    assert_eq!(publish(&store, 50).await.unwrap(), 10, "the lost offset is not reused");
 }
 
 #[tokio::test]
-async fn a_failing_read_is_an_error_that_names_the_file_and_passes() {
-    let scene = Scene::new();
+async fn a_failing_read_is_a_passing_error_that_names_the_file() {
+    let scene = FaultScene::new();
     let store = scene.open().await;
     publish_all(&store, 0..200).await;
     store.close().await.unwrap();
     drop(store);
     let store = scene.open().await;
-    scene.faults.fail_reads(Place::Segments);
+    scene.faults.fail_reads(FaultScope::Segments);
     let refused = store.read(&log(), 0, ReadLimit::default()).await;
     let Err(StoreError::Io { path, .. }) = &refused else {
         panic!("{refused:?}");

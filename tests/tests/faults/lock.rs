@@ -1,12 +1,12 @@
-//! Two at once on one directory.
+//! Two stores on one directory.
 
 use prom_store::{Store, StoreError};
 
-use super::scene::{Scene, publish};
+use super::scene::{FaultScene, publish};
 
 #[tokio::test]
-async fn a_second_opener_is_refused_by_name_and_the_first_goes_on() {
-    let scene = Scene::new();
+async fn a_second_opener_is_refused_by_name_and_the_first_continues() {
+    let scene = FaultScene::new();
     let store = scene.open().await;
     let refused = scene.try_open().await.err();
     let Some(StoreError::InUse { path, holder }) = refused else {

@@ -1,4 +1,4 @@
-//! A disk that fails: publishes say why, reads and settlements go on, nothing acknowledged is lost.
+//! A failing disk: publishes say why, reads and settlements still work, nothing acknowledged is lost.
 
 mod damage;
 mod full;

@@ -1,4 +1,4 @@
-//! A store on a faulty disk in a real directory, and what the tests do with it.
+//! A store on a faulty disk in a real directory, and helpers for the tests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use tempfile::TempDir;
 const PAYLOAD_BYTES: usize = 300;
 const DEADLINE: Duration = Duration::from_secs(20);
 
-pub struct Scene {
+pub struct FaultScene {
     pub dir: TempDir,
     pub disk: Arc<dyn Disk>,
     pub faults: Arc<Faults>,
 }
 
-impl Scene {
+impl FaultScene {
     pub fn new() -> Self {
         let (disk, faults) = FaultyDisk::over(Arc::new(RealDisk));
         Self { dir: TempDir::new().unwrap(), disk: Arc::new(disk), faults }
@@ -37,17 +37,17 @@ impl Scene {
         EmbeddedStore::open_with(self.dir.path(), options).await
     }
 
-    /// Files below the directory whose names end so, in order.
+    /// Files below the directory whose names have this ending, in order.
     pub fn files(&self, below: &str, ending: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut waiting = vec![self.dir.path().join(below)];
         while let Some(dir) = waiting.pop() {
             for entry in std::fs::read_dir(dir).unwrap() {
                 let path = entry.unwrap().path();
-                match path.is_dir() {
-                    true => waiting.push(path),
-                    false if path.to_string_lossy().ends_with(ending) => found.push(path),
-                    false => {}
+                if path.is_dir() {
+                    waiting.push(path);
+                } else if path.to_string_lossy().ends_with(ending) {
+                    found.push(path);
                 }
             }
         }
@@ -82,7 +82,7 @@ pub async fn publish_all(store: &EmbeddedStore, numbers: std::ops::Range<u64>) {
     }
 }
 
-/// Publishes until it is refused; the numbers that were taken, and why the next was not.
+/// Publishes until one is refused; returns the accepted numbers, and why the next was refused.
 pub async fn publish_until_refused(store: &EmbeddedStore, from: u64) -> (Vec<u64>, CommitError) {
     let started = Instant::now();
     let mut taken = Vec::new();
@@ -96,7 +96,7 @@ pub async fn publish_until_refused(store: &EmbeddedStore, from: u64) -> (Vec<u64
     unreachable!("numbers do not end")
 }
 
-/// Publishes until it is taken again.
+/// Publishes until it is accepted again.
 pub async fn publish_until_taken(store: &EmbeddedStore, number: u64) -> Offset {
     let started = Instant::now();
     loop {
@@ -133,12 +133,12 @@ pub async fn read_all(store: &EmbeddedStore) -> Everything {
         if batch.next >= batch.bounds.next {
             return all;
         }
-        assert!(batch.next > from, "reading stands still at {from}");
+        assert!(batch.next > from, "reading makes no progress at {from}");
         from = batch.next;
     }
 }
 
-/// Every one of these is there, once, in order; others may be between them only if allowed.
+/// All of these are there, once, in order; others may be between them only if allowed.
 pub fn assert_holds(found: &Everything, numbers: &[u64]) {
     let expected: Vec<_> = numbers.iter().map(|number| id(*number)).collect();
     let kept: Vec<_> = found.ids.iter().filter(|id| expected.contains(id)).copied().collect();

@@ -1,4 +1,4 @@
-//! CloudEvents as an SDK not written here speaks them.
+//! CloudEvents as a third-party SDK speaks them.
 
 use std::process::Command;
 

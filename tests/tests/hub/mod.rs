@@ -1,4 +1,4 @@
-//! The real binary, over real sockets, beside programs written by others.
+//! The real binary, over real sockets, with third-party programs.
 
 mod cloud_events;
 mod metrics;
@@ -9,7 +9,7 @@ mod traces;
 
 use prom_testkit::tools::ToolError;
 
-/// What a tool gave, or a word about why the test is skipped.
+/// The result of a tool, or a note that the test is skipped.
 fn or_skip<T>(tool: Result<T, ToolError>) -> Option<T> {
     match tool {
         Ok(tool) => Some(tool),

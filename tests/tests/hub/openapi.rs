@@ -1,4 +1,4 @@
-//! `/openapi.json` as a validator not written here sees it.
+//! `/openapi.json` as a third-party validator sees it.
 
 use std::process::Command;
 

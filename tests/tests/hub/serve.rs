@@ -10,7 +10,7 @@ fn refused(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_hub_that_is_told_to_end_does_so_with_status_0_and_keeps_what_it_has() {
+fn a_hub_asked_to_end_does_so_with_status_0_and_keeps_its_data() {
     let data = tempfile::tempdir().unwrap();
     let mut hub = HubProcess::on(data.path()).unwrap();
     let publish = |hub: &HubProcess| {

@@ -10,7 +10,7 @@ use prom_testkit::{HubProcess, prom_binary};
 
 const TRACE_ID: &str = "0af7651916cd43dd8448eb211c80319c";
 
-/// Takes whatever is posted, and passes the bodies on.
+/// Accepts every POST, and passes the bodies on.
 fn collector() -> (String, mpsc::Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -46,7 +46,7 @@ fn contains(body: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
-fn a_trace_goes_from_publish_to_delivery_and_a_collector_hears_of_both() {
+fn a_trace_goes_from_publish_to_delivery_and_a_collector_receives_both() {
     let (endpoint, received) = collector();
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("prom.toml");

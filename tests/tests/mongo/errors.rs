@@ -1,4 +1,4 @@
-//! Each thing that can be wrong with the database is said with what to do about it.
+//! Every problem with the database is reported with what to do about it.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use prom_store::{Commit, CommitError, DocumentWrite, Outcome, Store, StoreError}
 use prom_store_mongo::{MongoOptions, MongoStore};
 use prom_testkit::mongo::{Access, ReplicaSet, SetOptions};
 
-/// What opening says.
+/// The error of opening.
 async fn refusal(url: &str, timeout: Duration) -> String {
     let options = MongoOptions { open_timeout: timeout, ..MongoOptions::default() };
     match MongoStore::open(url, options).await {
@@ -25,10 +25,10 @@ fn assert_says(said: &str, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_server_without_a_replica_set_is_refused_with_how_to_make_it_one() {
+async fn a_standalone_server_is_refused_with_how_to_make_it_a_set() {
     let (_member, _folder, url) = ReplicaSet::standalone().await.unwrap();
     let said = refusal(&url, Duration::from_secs(20)).await;
-    assert_says(&said, &["stands alone", "--replSet", "rs.initiate()"]);
+    assert_says(&said, &["standalone", "--replSet", "rs.initiate()"]);
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_wrong_password_and_missing_rights_are_told_apart() {
     let wrong = set.url("prom").replace("root:secret", "root:guessed");
     let said = refusal(&wrong, Duration::from_secs(60)).await;
     assert_says(&said, &["user name or the password", "authSource"]);
-    assert!(begun.elapsed() < Duration::from_secs(30), "trying again does not make it right");
+    assert!(begun.elapsed() < Duration::from_secs(30), "retrying does not help");
     assert!(!said.contains("guessed"), "a password was repeated");
 
     let said = refusal(&set.url("prom").replace("root:", "reader:"), Duration::from_secs(20)).await;
@@ -58,7 +58,7 @@ async fn a_wrong_password_and_missing_rights_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_tried_until_the_deadline_and_then_named() {
+async fn a_missing_server_is_retried_until_the_deadline_and_then_named() {
     let begun = Instant::now();
     let url = "mongodb://127.0.0.1:1/prom?replicaSet=prom&serverSelectionTimeoutMS=300";
     let said = refusal(url, Duration::from_secs(2)).await;
@@ -67,13 +67,13 @@ async fn a_server_that_is_not_there_is_tried_until_the_deadline_and_then_named()
 }
 
 #[tokio::test]
-async fn a_connection_string_that_makes_no_sense_is_refused_at_once() {
+async fn an_invalid_connection_string_is_refused_at_once() {
     let said = refusal("mongodb://[", Duration::from_secs(60)).await;
     assert_says(&said, &["connection string", "mongodb://"]);
 }
 
 #[tokio::test]
-async fn a_server_that_goes_away_is_named_as_trouble_and_commits_fail_truthfully() {
+async fn a_lost_server_is_named_as_trouble_and_commits_fail_truthfully() {
     let mut set = ReplicaSet::start(1).await.unwrap();
     let mut options = MongoOptions::default();
     options.times.commit = Duration::from_secs(2);

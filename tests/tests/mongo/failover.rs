@@ -21,7 +21,7 @@ fn append(name: &str) -> Commit {
     Commit::append(log(), encoded, Dedupe::Window)
 }
 
-/// Publishes until told to stop; what was acknowledged, in order. An unknown outcome is sent again with the same id.
+/// Publishes until told to stop; returns the acknowledged events in order. An unknown outcome is retried with the same id.
 async fn publish(store: Arc<MongoStore>, number: usize, stop: Arc<AtomicBool>) -> Vec<(EventId, Offset)> {
     let mut acknowledged = Vec::new();
     let mut count = 0;
@@ -65,7 +65,7 @@ async fn nothing_acknowledged_is_lost_when_the_primary_is_killed_under_load_twic
         tokio::time::sleep(Duration::from_millis(1500)).await;
         let primary = set.primary().await.unwrap();
         set.members[primary].kill();
-        // Publishing goes on under the next primary before the old one comes back.
+        // Publishing works under the next primary before the old one comes back.
         let before = stores[0].bounds(&log()).await.unwrap().next;
         set.primary().await.unwrap();
         until(async || stores[0].bounds(&log()).await.unwrap().next > before + 50).await;
@@ -76,7 +76,7 @@ async fn nothing_acknowledged_is_lost_when_the_primary_is_killed_under_load_twic
     let mut acknowledged = Vec::new();
     for publisher in publishers {
         let own = publisher.await.unwrap();
-        assert!(own.is_sorted_by_key(|(_, offset)| *offset), "a publisher's events changed places");
+        assert!(own.is_sorted_by_key(|(_, offset)| *offset), "a publisher's events are out of order");
         acknowledged.extend(own);
     }
     let fresh = MongoStore::open(&set.url("prom"), MongoOptions::default()).await.unwrap();

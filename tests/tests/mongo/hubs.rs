@@ -6,20 +6,22 @@ use std::time::{Duration, Instant};
 use prom_testkit::Random;
 use prom_testkit::history::clients::GroupOrder;
 
-use super::cluster::{Cluster, Duty, Group, HUB_TTL};
+use super::cluster::{Cluster, Duty, HUB_TTL, PromisedGroup};
 use crate::rounds::rounds;
 
 const HUBS: usize = 2;
 const PARTITIONS: u32 = 4;
-const GROUPS: &[Group] =
-    &[Group { name: "by-key", order: GroupOrder::Key }, Group { name: "by-partition", order: GroupOrder::Partition }];
+const GROUPS: &[PromisedGroup] = &[
+    PromisedGroup { name: "by-key", order: GroupOrder::Key },
+    PromisedGroup { name: "by-partition", order: GroupOrder::Partition },
+];
 /// Work between two faults.
 const CALM: Duration = Duration::from_secs(2);
 
-/// For longer with `PROM_HUBS_SECONDS`: more faults, at random, others with `PROM_HUBS_SEED`. `PROM_HUBS_HISTORY` names
-/// the file to keep.
+/// `PROM_HUBS_SECONDS` makes it longer, with random faults chosen by `PROM_HUBS_SEED`. `PROM_HUBS_HISTORY` names the file
+/// to keep.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_lost_doubled_or_reordered_when_primaries_and_hubs_are_killed_and_hubs_are_stopped() {
+async fn nothing_is_lost_duplicated_or_reordered_when_primaries_and_hubs_are_killed_and_hubs_are_stopped() {
     let (seconds, seed) = (rounds("PROM_HUBS_SECONDS", 1), rounds("PROM_HUBS_SEED", 1));
     let history = std::env::var_os("PROM_HUBS_HISTORY").map(PathBuf::from);
     eprintln!("hubs: at least {seconds} s, seed {seed}");
@@ -40,7 +42,7 @@ async fn nothing_is_lost_doubled_or_reordered_when_primaries_and_hubs_are_killed
     assert!(summary.redeliveries > 0 && summary.epochs > 0, "nothing was taken over: {summary:?}");
 }
 
-/// The primary twice; the hub that serves a group is killed once, and the one that serves it then is stopped.
+/// Kills the primary twice; kills the hub that serves a group, and stops the hub that serves it then.
 async fn every_fault(cluster: &mut Cluster) {
     calm(cluster).await;
     lose_primary(cluster).await;
@@ -48,7 +50,7 @@ async fn every_fault(cluster: &mut Cluster) {
     calm(cluster).await;
     let owner = cluster.owner_of(GROUPS[0].name).await;
     cluster.kill_hub(owner);
-    // Long enough that it is taken for dead before it is back.
+    // Long enough that it is considered dead before it is back.
     tokio::time::sleep(HUB_TTL + CALM).await;
     cluster.restart_hub(owner);
     cluster.until_it_flows("after a hub was killed").await;
@@ -62,7 +64,7 @@ async fn every_fault(cluster: &mut Cluster) {
     cluster.until_it_flows("after a hub was stopped").await;
 }
 
-/// Also what is over before the hub is taken for dead, and two at once.
+/// Includes stops too short for a takeover, and two faults at once.
 async fn some_fault(cluster: &mut Cluster, random: &mut Random) {
     let hub = random.index(HUBS);
     let time = Duration::from_millis(random.within(0..2 * HUB_TTL.as_millis() as u64));
@@ -85,7 +87,7 @@ async fn some_fault(cluster: &mut Cluster, random: &mut Random) {
             cluster.restart_hub(hub);
         }
     }
-    cluster.until_it_flows("after a fault at random").await;
+    cluster.until_it_flows("after a random fault").await;
     tokio::time::sleep(Duration::from_millis(random.within(0..3000))).await;
 }
 
@@ -95,14 +97,14 @@ async fn lose_primary(cluster: &mut Cluster) {
     cluster.restart_server(server);
 }
 
-/// The server is back after some time, whatever flows.
+/// The server comes back after some time, whether or not events flow.
 async fn lose_primary_for(cluster: &mut Cluster, time: Duration) {
     let server = cluster.kill_primary().await;
     tokio::time::sleep(time).await;
     cluster.restart_server(server);
 }
 
-/// Load without faults: some time of it, not a wait for anything.
+/// Load without faults, for a fixed time.
 async fn calm(cluster: &Cluster) {
     tokio::time::sleep(CALM).await;
     cluster.until_it_flows("in calm").await;

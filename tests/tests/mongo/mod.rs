@@ -1,4 +1,4 @@
-//! The hub and its store on MongoDB: what people are told when it does not work, and what holds when servers fail.
+//! The hub and its store on MongoDB: what people are told when it fails, and what holds when servers fail.
 
 mod cluster;
 mod errors;

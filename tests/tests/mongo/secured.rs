@@ -1,4 +1,4 @@
-//! Passwords and encryption as the connection string asks for them.
+//! Passwords and encryption, as the connection string asks for them.
 
 use prom_store::{Commit, DocumentWrite, Documents, Store};
 use prom_store_mongo::{MongoOptions, MongoStore};

@@ -1,4 +1,4 @@
-//! `prom serve --store mongo`: the same hub, with another promise in its receipts.
+//! `prom serve --store mongo`: the same hub, with another durability in its receipts.
 
 use std::process::Command;
 
@@ -34,7 +34,7 @@ async fn two_hubs_on_one_database_publish_and_serve_the_same_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_prefix_keeps_two_worlds_apart_in_one_database() {
+async fn a_prefix_separates_two_hubs_in_one_database() {
     let url = shared().await.unwrap().fresh_url();
     let folder = tempfile::tempdir().unwrap();
     for prefix in ["red_", "blue_"] {

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use prom_testkit::history::clients::GroupOrder;
 
-use super::cluster::{Cluster, Duty, Group, HUB_TTL, TOPIC, Worker, until};
+use super::cluster::{Cluster, Duty, HUB_TTL, PromisedGroup, TOPIC, Worker, until};
 
 const PARTITIONS: u32 = 8;
 const MEMBERS_EACH: usize = 3;
-const GROUPS: &[Group] = &[Group { name: "stock", order: GroupOrder::Partition }];
+const GROUPS: &[PromisedGroup] = &[PromisedGroup { name: "stock", order: GroupOrder::Partition }];
 /// Above the time to live, on a busy machine.
 const TAKING_OVER: Duration = Duration::from_secs(5);
 
@@ -16,7 +16,7 @@ const TAKING_OVER: Duration = Duration::from_secs(5);
 enum Killed {
     /// The hub that dispatches the group.
     Owner,
-    /// The one through which the others' members are served.
+    /// The hub that serves the other members.
     Other,
 }
 
@@ -48,7 +48,7 @@ async fn take_over(killed: Killed) -> Duration {
     for name in ["publisher-1", "publisher-2"] {
         publishers.push(cluster.worker(name, left, Duty::Publish).await);
     }
-    until("a share for everybody", async || {
+    until("a share for every member", async || {
         let everybody: Vec<&Worker> = members.iter().flatten().collect();
         has_shares(&cluster, owner, &everybody).await
     })
@@ -59,7 +59,7 @@ async fn take_over(killed: Killed) -> Duration {
     cluster.kill_hub(gone);
     cluster.until_it_flows("after a hub was killed").await;
     let taken_over = begin.elapsed();
-    until("all partitions with those who are left", async || {
+    until("all partitions with the remaining members", async || {
         let others: Vec<&Worker> = members[left].iter().collect();
         has_shares(&cluster, left, &others).await
     })
@@ -68,7 +68,7 @@ async fn take_over(killed: Killed) -> Duration {
         "takeover: {killed:?} killed, time to live {HUB_TTL:?}; every partition handled new events after {taken_over:?}, all are settled with the others after {:?}",
         begin.elapsed()
     );
-    // Its members stay away for good; what they had in hand has come to others.
+    // Its members stay away; their events have gone to others.
     let everybody = members.into_iter().flatten().chain(publishers).collect();
     let summary = cluster.finish(everybody, left).await;
     assert!(summary.logged > 20 && summary.deliveries >= summary.logged, "it proved nothing: {summary:?}");

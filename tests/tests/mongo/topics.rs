@@ -1,4 +1,4 @@
-//! Two hubs on one database: a topic made or changed through one is the same topic for the other.
+//! Two hubs on one database: a topic created or changed through one is the same topic for the other.
 
 use std::time::Duration;
 
@@ -55,12 +55,12 @@ async fn next_key(events: &mut Subscription) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_topic_made_through_one_hub_has_its_settings_and_partitions_on_the_other() {
+async fn a_topic_created_through_one_hub_has_its_settings_and_partitions_on_the_other() {
     let (one, other) = two_hubs().await;
     let settings = json!({"partitions": 4, "retention": {"age_ms": 3_600_000}, "max_attempts": 7});
     one.put_topic("orders.placed", settings).await;
     let made = one.settings("orders.placed").await;
-    // At once: whether the news have come yet must not matter.
+    // At once: it must not matter whether the news has arrived.
     for n in 0..20 {
         let key = format!("customer-{n}");
         let (there, here) = (other.publish("orders.placed", &key).await, one.publish("orders.placed", &key).await);
@@ -100,7 +100,7 @@ async fn partitions_raised_through_one_hub_are_used_by_the_other() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(DEADLINE, waiting).await.expect("the raise was not heard of");
+    tokio::time::timeout(DEADLINE, waiting).await.expect("the other hub did not hear of the raise");
     let keys: Vec<String> = (0..20).map(|n| n.to_string()).collect();
     for key in &keys {
         assert_eq!(other.publish("orders", key).await, partition_of(key, 8));
@@ -114,7 +114,7 @@ async fn partitions_raised_through_one_hub_are_used_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hubs_that_publish_to_a_new_topic_at_once_make_one() {
+async fn hubs_that_publish_to_a_new_topic_at_once_create_one() {
     let (one, other) = two_hubs().await;
     for round in 0..10 {
         let topic = format!("orders.{round}");

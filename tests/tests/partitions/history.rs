@@ -1,4 +1,4 @@
-//! What the members of a storm saw, and whether it may have happened.
+//! What the members of a storm saw, and whether that is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -6,32 +6,32 @@ use std::time::{Duration, Instant};
 /// One life of a member.
 pub type Life = u64;
 /// Partition of the group and offset in its log.
-pub type Place = (u32, u64);
+pub type EventAt = (u32, u64);
 
 /// Everything that was seen, in the order in which it was written down.
 #[derive(Default)]
-pub struct History {
+pub struct StormHistory {
     pub published: BTreeMap<String, u64>,
     pub handled: Vec<Handled>,
-    pub acks: Vec<Ack>,
-    /// When a life heard of a partition, and when it had to let go of it or ended.
+    pub acks: Vec<AckSeen>,
+    /// When a life was assigned a partition, and when it had to give it up or ended.
     pub tenures: Vec<Tenure>,
-    /// What the bus said who owns what.
-    pub owners: Vec<Owner>,
+    /// The owners that the bus reported.
+    pub owners: Vec<OwnerSeen>,
 }
 
 pub struct Handled {
     pub life: Life,
-    pub place: Place,
+    pub place: EventAt,
     pub key: String,
     pub number: u64,
     pub published_at: Instant,
     pub at: Instant,
 }
 
-pub struct Ack {
+pub struct AckSeen {
     pub life: Life,
-    pub place: Place,
+    pub place: EventAt,
     pub sent_at: Instant,
     pub answered_at: Instant,
     pub accepted: bool,
@@ -40,10 +40,9 @@ pub struct Ack {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
-    /// Sent by a member. It may be refused if its partition went away at this very moment; that is not
-    /// written down.
+    /// Sent by a member. It may be refused if its partition moved at this moment; that is not written down.
     InTime,
-    /// Sent by somebody who knows that it is no member any more.
+    /// Sent by a client that knows that it is no longer a member.
     Late,
 }
 
@@ -55,30 +54,30 @@ pub struct Tenure {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Owner {
+pub struct OwnerSeen {
     pub partition: u32,
     pub epoch: u64,
     pub member: String,
 }
 
-/// What a storm came to.
+/// The outcome of a storm.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct StormVerdict {
     pub published: u64,
     pub handled: usize,
     pub lives: usize,
     pub epochs: usize,
     pub late_acks_refused: usize,
-    /// The longest an event waited whose partition did not move.
+    /// The longest wait of an event whose partition did not move.
     pub worst_wait: Duration,
 }
 
-impl History {
+impl StormHistory {
     /// Panics with what is broken.
-    pub fn judge(&self) -> Verdict {
+    pub fn judge(&self) -> StormVerdict {
         self.each_key_in_order();
         self.nothing_is_lost();
-        Verdict {
+        StormVerdict {
             published: self.published.values().sum(),
             handled: self.handled.len(),
             lives: self.tenures.iter().map(|tenure| tenure.life).collect::<BTreeSet<Life>>().len(),
@@ -92,7 +91,7 @@ impl History {
     fn one_owner_for_each_epoch(&self) -> usize {
         let mut seen: BTreeMap<(u32, u64), &str> = BTreeMap::new();
         let mut last: BTreeMap<u32, u64> = BTreeMap::new();
-        for Owner { partition, epoch, member } in &self.owners {
+        for OwnerSeen { partition, epoch, member } in &self.owners {
             let before = *seen.entry((*partition, *epoch)).or_insert(member);
             assert_eq!(before, member, "partition {partition} has two owners in epoch {epoch}");
             let before = last.insert(*partition, *epoch).unwrap_or_default();
@@ -101,9 +100,9 @@ impl History {
         seen.len()
     }
 
-    /// An event is settled by one who was its owner: a late ack is fine only where another settled it before.
+    /// An event is settled by its owner: a late ack is fine only if another owner settled it before.
     fn no_ack_after_the_end_counts(&self) -> usize {
-        let mut settled: BTreeMap<Place, Instant> = BTreeMap::new();
+        let mut settled: BTreeMap<EventAt, Instant> = BTreeMap::new();
         for ack in self.acks.iter().filter(|ack| ack.accepted && ack.timing == Timing::InTime) {
             let first = settled.entry(ack.place).or_insert(ack.sent_at);
             *first = (*first).min(ack.sent_at);
@@ -115,7 +114,7 @@ impl History {
         self.acks.iter().filter(|ack| ack.timing == Timing::Late && !ack.accepted).count()
     }
 
-    /// What is handled again was handled before; the first times are in order.
+    /// Repeated events were handled before; the first deliveries are in order.
     fn each_key_in_order(&self) {
         let mut next: BTreeMap<&str, u64> = BTreeMap::new();
         for handled in &self.handled {

@@ -1,4 +1,4 @@
-//! Partitions with owners, under members that come and go.
+//! Partitions with owners, with members that come and go.
 
 mod history;
 mod silent;

@@ -37,7 +37,7 @@ impl Member {
         assert!(told.success());
     }
 
-    /// How many of its lines begin so.
+    /// How many of its lines have this prefix.
     fn count(&self, beginning: &str) -> usize {
         self.said.lock().unwrap().iter().filter(|line| line.starts_with(beginning)).count()
     }
@@ -66,7 +66,7 @@ impl Scene {
         answer.json().await.unwrap()
     }
 
-    /// The partitions of a member, once the hub says that nothing moves.
+    /// The partitions of a member, once the hub reports that nothing moves.
     async fn owned(&self, member: &str) -> Vec<u64> {
         let told = self.get("/partitions?topic=orders&group=g").await;
         let Some(partitions) = told["partitions"].as_array() else { return Vec::new() };
@@ -86,7 +86,7 @@ impl Scene {
     }
 }
 
-/// Every request over a connection of its own.
+/// Every request uses a separate connection.
 fn http() -> reqwest::Client {
     reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap()
 }
@@ -101,12 +101,12 @@ async fn until(what: &str, condition: impl AsyncFn() -> bool) -> Duration {
 }
 
 #[tokio::test]
-async fn a_member_that_is_stopped_past_its_time_loses_its_partitions_and_its_acks_are_refused_when_it_wakes() {
+async fn a_member_stopped_past_its_time_to_live_loses_its_partitions_and_its_later_acks_are_refused() {
     let scene = Scene { hub: HubProcess::in_memory().unwrap(), http: http() };
     let topic = scene.http.put(format!("{}/topics/orders", scene.hub.url())).json(&json!({"partitions": 8}));
     assert!(topic.send().await.unwrap().status().is_success());
     let anna = Member::start(&scene.hub, "anna", Duration::from_millis(300));
-    // Slow enough that what he took over is not settled yet when she wakes.
+    // Slow enough that the events he took over are not settled yet when she wakes.
     let ben = Member::start(&scene.hub, "ben", Duration::from_millis(1500));
     until("a fair share", async || scene.owned("anna").await.len() == 4 && scene.owned("ben").await.len() == 4).await;
     let of_anna = scene.owned("anna").await;
@@ -115,7 +115,7 @@ async fn a_member_that_is_stopped_past_its_time_loses_its_partitions_and_its_ack
 
     anna.signal("-STOP");
     let taken_over = until("a takeover", async || scene.owned("ben").await.len() == 8).await;
-    assert!(taken_over >= TTL / 2, "it was given up after {taken_over:?}");
+    assert!(taken_over >= TTL / 2, "it was taken over too early, after {taken_over:?}");
     let flows = until("events of her partitions elsewhere", async || {
         let took = ben.lines("took");
         of_anna.iter().all(|partition| took.iter().any(|line| line.starts_with(&format!("took {partition} "))))

@@ -1,6 +1,6 @@
 //! A hundred members come and go over 64 partitions, under load.
 //!
-//! `PROM_STORM_SECONDS` makes it longer (5; 30 is the long form), `PROM_STORM_SEED` makes it another one.
+//! `PROM_STORM_SECONDS` makes it longer (5; 30 is the long form), `PROM_STORM_SEED` changes it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use promethean::{
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::history::{Ack, Handled, History, Life, Owner, Place, Tenure, Timing};
+use super::history::{AckSeen, EventAt, Handled, Life, OwnerSeen, StormHistory, Tenure, Timing};
 use crate::rounds::rounds;
 
 const TOPIC: &str = "storm";
@@ -26,15 +26,15 @@ const MEMBERS: u64 = 100;
 const PARTITIONS: u32 = 64;
 const KEYS: u64 = 1000;
 const TTL: Duration = Duration::from_millis(400);
-/// Between two batches of the publisher, and how many events each has.
+/// The time between two batches of the publisher, and the events in each.
 const LOAD: (Duration, u64) = (Duration::from_millis(5), 24);
-/// What a pause of a partition that does not move may take at most, in an optimised build on a machine of its own.
+/// The longest pause of a partition that does not move, in an optimised build on an idle machine.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 struct Storm {
     bus: Bus,
     layout: Layout,
-    history: Mutex<History>,
+    history: Mutex<StormHistory>,
     lives: AtomicU64,
     /// No more members come back, and no more events.
     over: AtomicBool,
@@ -54,16 +54,16 @@ enum Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Unsubscribes,
-    /// Lets go without a word and settles what it held too late.
+    /// Leaves without notice and settles its events too late.
     Drops,
-    /// Is not heard any more, and settles what it held too late.
+    /// Falls silent, and settles its events too late.
     FallsSilent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     Quick,
-    /// Holds what it took for a while.
+    /// Holds its events for a while.
     Slow,
 }
 
@@ -111,12 +111,12 @@ async fn storm(layout: Layout) {
     let is_storm = verdict.published > 1000 && verdict.lives > 100;
     assert!(is_storm && verdict.handled as u64 >= verdict.published, "the storm proved nothing: {verdict:?}");
     assert!(verdict.epochs > PARTITIONS as usize && verdict.late_acks_refused > 0, "nothing moved: {verdict:?}");
-    // Figures of an unoptimised build on a shared machine say little about pauses: only what hangs is found.
+    // An unoptimised build on a shared machine says little about pauses: only a hang is found.
     let allowed = if cfg!(debug_assertions) { Duration::from_secs(3) } else { LONGEST_PAUSE + 2 * stall };
     assert!(verdict.worst_wait <= allowed, "{:?} is more than {allowed:?}", verdict.worst_wait);
 }
 
-/// How late a timer was at worst: what everybody waited for, whoever owned what.
+/// The worst delay of a timer: every member waited for it, whoever owned what.
 async fn longest_stall(storm: Arc<Storm>) -> Duration {
     let (step, mut worst) = (Duration::from_millis(2), Duration::ZERO);
     while !storm.is_over() {
@@ -156,9 +156,9 @@ impl Storm {
         while !self.is_over() {
             if let Ok(Some(owners)) = self.bus.partition_owners(TOPIC, GROUP).await {
                 let owner = |one: promethean::PartitionOwner| {
-                    Some(Owner { partition: one.partition, epoch: one.epoch, member: one.owner? })
+                    Some(OwnerSeen { partition: one.partition, epoch: one.epoch, member: one.owner? })
                 };
-                let owners: Vec<Owner> = owners.partitions.into_iter().filter_map(owner).collect();
+                let owners: Vec<OwnerSeen> = owners.partitions.into_iter().filter_map(owner).collect();
                 self.history.lock().unwrap().owners.extend(owners);
             }
             tokio::time::sleep(Duration::from_millis(3)).await;
@@ -208,7 +208,7 @@ impl Storm {
             }
             self.ack_at_once(life, deliveries).await;
         }
-        // The last that comes is held back.
+        // The last event is held back.
         if ending != Ending::Unsubscribes
             && let Ok(arrivals) = tokio::time::timeout(TTL / 4, subscription.next_arrivals()).await
         {
@@ -221,7 +221,7 @@ impl Storm {
             }
             Ending::FallsSilent => {
                 while !control.is_ended() {
-                    // It only listens, and is not heard.
+                    // It only listens, and sends nothing.
                     drop(
                         tokio::time::timeout(TTL / 8, async { self.hear_notices(life, &mut subscription).await }).await,
                     );
@@ -238,7 +238,7 @@ impl Storm {
         tokio::time::sleep(TTL).await;
     }
 
-    /// Writes down what came; what was delivered counts as handled.
+    /// Writes down what came; a delivered event counts as handled.
     fn hear(&self, life: Life, arrivals: Arrivals) -> Vec<Delivery> {
         let Arrivals { assignments, gaps, deliveries } = arrivals;
         assert!(gaps.is_empty());
@@ -289,9 +289,9 @@ impl Storm {
     }
 
     async fn ack_at_once(&self, life: Life, deliveries: Vec<Delivery>) {
-        let places: Vec<Place> = deliveries.iter().map(|delivery| self.place(delivery)).collect();
+        let places: Vec<EventAt> = deliveries.iter().map(|delivery| self.place(delivery)).collect();
         let sent_at = Instant::now();
-        // Whoever loses a partition at this moment is refused for its events; the rest is settled.
+        // A member that loses a partition at this moment is refused for its events; the rest is settled.
         let _partly = ack_all(deliveries).await;
         self.note_acks(places.into_iter().map(|place| (place, true)), life, sent_at, Timing::InTime);
     }
@@ -306,13 +306,13 @@ impl Storm {
         self.note_acks(answers.into_iter(), life, sent_at, Timing::Late);
     }
 
-    fn note_acks(&self, acks: impl Iterator<Item = (Place, bool)>, life: Life, sent_at: Instant, timing: Timing) {
+    fn note_acks(&self, acks: impl Iterator<Item = (EventAt, bool)>, life: Life, sent_at: Instant, timing: Timing) {
         let answered_at = Instant::now();
-        let ack = |(place, accepted)| Ack { life, place, sent_at, answered_at, accepted, timing };
+        let ack = |(place, accepted)| AckSeen { life, place, sent_at, answered_at, accepted, timing };
         self.history.lock().unwrap().acks.extend(acks.map(ack));
     }
 
-    /// A few members that stay take what is left.
+    /// A few members that stay take the rest.
     async fn settle_the_rest(&self) {
         let mut calm = Vec::new();
         for member in ["calm-1", "calm-2"] {
@@ -332,7 +332,7 @@ impl Storm {
         }
     }
 
-    fn place(&self, delivery: &Delivery) -> Place {
+    fn place(&self, delivery: &Delivery) -> EventAt {
         let partition = match self.layout {
             Layout::Physical => delivery.partition(),
             Layout::Virtual => partition_of(delivery.key().unwrap_or_default(), PARTITIONS),

@@ -1,4 +1,4 @@
-//! Several lives of one store, each ended by a power loss at an operation drawn by chance.
+//! Several lives of one store, each ended by a power loss at a random operation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes};
 use prom_testkit::{PowerLossDisk, Random, Survival, TestClock};
 
 use super::model::Model;
-use super::plan::{Plan, Step, compacted_log, cursors, plain_logs};
+use super::plan::{CommitPlan, PlanStep, compacted_log, cursors, plain_logs};
 
 const LIVES: u64 = 6;
 const STEPS_IN_A_LIFE: u64 = 250;
 
-/// What was asked of the store since its contents were last known for sure.
+/// The steps since the contents of the store were last known for certain.
 #[derive(Default)]
 struct Asked {
-    steps: Vec<(Step, Answer)>,
+    steps: Vec<(PlanStep, SettleAnswer)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum SettleAnswer {
     None,
     Done,
     Refused(Outcome),
@@ -85,7 +85,7 @@ async fn live(
     context: &str,
 ) {
     for cursor in cursors() {
-        let step = Step::Take(cursor.clone());
+        let step = PlanStep::Take(cursor.clone());
         expected.apply(&step);
         let taken = store.take_cursor(&cursor, 0).await;
         asked.note(step, taken.map(|_| ()), disk, context);
@@ -100,7 +100,7 @@ async fn live(
             if bounds.next == 0 {
                 continue;
             }
-            let step = Step::Trim(log.clone(), before);
+            let step = PlanStep::Trim(log.clone(), before);
             expected.apply(&step);
             let trimmed = store.trim(&log, before).await;
             asked.note(step, trimmed.map(|_| ()), disk, context);
@@ -126,9 +126,9 @@ async fn publish_together(
     let mut waiting = Vec::new();
     for _ in 0..random.within(1..6) {
         *number += 1;
-        let plan = Plan::draw(random, *number, expected);
+        let plan = CommitPlan::draw(random, *number, expected);
         let pending = store.commit(plan.to_commit());
-        let step = Step::Commit(plan);
+        let step = PlanStep::Commit(plan);
         waiting.push((pending, expected.apply(&step), step));
     }
     for (pending, places, step) in waiting {
@@ -142,30 +142,30 @@ async fn publish_together(
 }
 
 impl Asked {
-    fn note(&mut self, step: Step, answer: Result<(), StoreError>, disk: &PowerLossDisk, context: &str) {
+    fn note(&mut self, step: PlanStep, answer: Result<(), StoreError>, disk: &PowerLossDisk, context: &str) {
         let answer = match answer {
             Ok(()) => {
-                let order = self.steps.iter().all(|(_, before)| *before == Answer::Done);
+                let order = self.steps.iter().all(|(_, before)| *before == SettleAnswer::Done);
                 assert!(order, "{context}: {step:?} was done although one before it failed");
-                Answer::Done
+                SettleAnswer::Done
             }
             Err(error) if !disk.is_off() => panic!("{context}: refused with the power on: {error}"),
-            Err(StoreError::Commit(CommitError::Failed { outcome, .. })) => Answer::Refused(outcome),
-            Err(StoreError::Commit(_)) => Answer::Refused(Outcome::NotStored),
-            Err(_) => Answer::None,
+            Err(StoreError::Commit(CommitError::Failed { outcome, .. })) => SettleAnswer::Refused(outcome),
+            Err(StoreError::Commit(_)) => SettleAnswer::Refused(Outcome::NotStored),
+            Err(_) => SettleAnswer::None,
         };
         self.steps.push((step, answer));
     }
 
-    /// The store must be as it was after some of the steps: all that were answered, and then in
-    /// order as many of the others as it happens to have. Returns what it holds.
+    /// The store must hold the state after some of the steps: all answered ones, and then, in order, any number of the
+    /// others. Returns what it holds.
     fn judge(self, known: Model, found: &Model, context: &str) -> Model {
-        let done = self.steps.iter().filter(|(_, answer)| *answer == Answer::Done).count();
+        let done = self.steps.iter().filter(|(_, answer)| *answer == SettleAnswer::Done).count();
         let mut model = known;
         let mut differences = Vec::new();
         for taken in 0..=self.steps.len() {
             if let Some((step, answer)) = taken.checked_sub(1).map(|index| &self.steps[index]) {
-                if *answer == Answer::Refused(Outcome::NotStored) {
+                if *answer == SettleAnswer::Refused(Outcome::NotStored) {
                     continue;
                 }
                 model.apply(step);

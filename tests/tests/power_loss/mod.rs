@@ -1,5 +1,5 @@
-//! The embedded store on a disk that loses power: whatever was acknowledged is there, no commit is
-//! there by half, and the store goes on.
+//! The embedded store on a disk that loses power: everything acknowledged is there, no commit is there in part, and the
+//! store works again.
 
 mod life;
 mod model;
@@ -8,9 +8,9 @@ mod torn_tail;
 
 use crate::rounds::rounds;
 
-/// More with `PROM_POWER_LOSS_SEEDS`; one seed alone with `PROM_POWER_LOSS_SEED`.
+/// More with `PROM_POWER_LOSS_SEEDS`; a single seed with `PROM_POWER_LOSS_SEED`.
 #[test]
-fn nothing_acknowledged_is_lost_and_nothing_is_there_by_half() {
+fn nothing_acknowledged_is_lost_and_no_commit_is_there_in_part() {
     let only = rounds("PROM_POWER_LOSS_SEED", u64::MAX);
     let seeds = match only {
         u64::MAX => 0..rounds("PROM_POWER_LOSS_SEEDS", 30),

@@ -1,4 +1,4 @@
-//! What a store should hold, in the simplest form, and the comparison with what it does hold.
+//! What a store should hold, in the simplest form, and the comparison with what it holds.
 
 use std::collections::BTreeMap;
 
@@ -7,50 +7,50 @@ use prom_store::{Bounds, CursorChange, CursorName, CursorState, Cursors, Documen
 use prom_store_embedded::EmbeddedStore;
 use prom_types::{EventId, Offset};
 
-use super::plan::{COLLECTION, Plan, Step};
+use super::plan::{COLLECTION, CommitPlan, PlanStep};
 
 /// Everything a store holds.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    pub logs: BTreeMap<LogName, Log>,
+    pub logs: BTreeMap<LogName, ModelLog>,
     pub cursors: BTreeMap<CursorName, CursorState>,
     /// Revision and value by key.
     pub documents: BTreeMap<String, (u64, Bytes)>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Log {
+pub struct ModelLog {
     pub bounds: Bounds,
     pub compacted: bool,
-    pub events: BTreeMap<Offset, Event>,
+    pub events: BTreeMap<Offset, ModelEvent>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct ModelEvent {
     pub id: EventId,
     pub key: Option<String>,
     pub payload: Bytes,
 }
 
 impl Model {
-    /// Does what the step does; where its events are to be, and whether they were there before.
-    pub fn apply(&mut self, step: &Step) -> Vec<(Offset, bool)> {
+    /// Applies the step; returns where its events must be, and whether they are duplicates.
+    pub fn apply(&mut self, step: &PlanStep) -> Vec<(Offset, bool)> {
         match step {
-            Step::Commit(plan) => self.commit(plan),
-            Step::Trim(log, before) => {
+            PlanStep::Commit(plan) => self.commit(plan),
+            PlanStep::Trim(log, before) => {
                 let log = self.logs.entry(log.clone()).or_default();
                 log.bounds.start = log.bounds.start.max(*before);
                 log.events = log.events.split_off(before);
                 Vec::new()
             }
-            Step::Take(cursor) => {
+            PlanStep::Take(cursor) => {
                 self.cursors.entry(cursor.clone()).or_default().epoch += 1;
                 Vec::new()
             }
         }
     }
 
-    fn commit(&mut self, plan: &Plan) -> Vec<(Offset, bool)> {
+    fn commit(&mut self, plan: &CommitPlan) -> Vec<(Offset, bool)> {
         for (name, options) in &plan.logs {
             self.logs.entry(name.clone()).or_default().compacted = options.compacted;
         }
@@ -64,7 +64,7 @@ impl Model {
                 None => self.documents.remove(key),
             };
         }
-        let append = |(log, event): &(LogName, Event)| self.logs.entry(log.clone()).or_default().append(event);
+        let append = |(log, event): &(LogName, ModelEvent)| self.logs.entry(log.clone()).or_default().append(event);
         plan.events.iter().map(append).collect()
     }
 
@@ -85,13 +85,13 @@ impl Model {
     pub async fn read(store: &EmbeddedStore) -> Self {
         let mut found = Self::default();
         for info in store.logs().await.unwrap() {
-            let mut log = Log { bounds: info.bounds, compacted: info.options.compacted, ..Log::default() };
+            let mut log = ModelLog { bounds: info.bounds, compacted: info.options.compacted, ..ModelLog::default() };
             let mut from = 0;
             loop {
                 let batch = store.read(&info.log, from, ReadLimit::default()).await.unwrap();
                 assert_eq!(batch.damage, None, "damage in {}", info.log);
                 for record in &batch.records {
-                    let event = Event {
+                    let event = ModelEvent {
                         id: record.id(),
                         key: record.key().map(str::to_owned),
                         payload: Bytes::copy_from_slice(record.payload().as_bytes()),
@@ -102,7 +102,7 @@ impl Model {
                 if batch.next >= info.bounds.next {
                     break;
                 }
-                assert!(batch.next > from, "{} stands still at {from}", info.log);
+                assert!(batch.next > from, "{} makes no progress at {from}", info.log);
                 from = batch.next;
             }
             found.logs.insert(info.log, log);
@@ -113,7 +113,7 @@ impl Model {
         found
     }
 
-    /// In what `found` differs from this, if in anything.
+    /// How `found` differs from this, if at all.
     pub fn difference(&self, found: &Self) -> Option<String> {
         if self.documents != found.documents {
             let (expected, found) = (&self.documents, &found.documents);
@@ -124,7 +124,7 @@ impl Model {
             return Some(format!("cursors: expected {expected:?}, found {found:?}"));
         }
         let names: Vec<_> = self.logs.keys().chain(found.logs.keys()).collect();
-        let empty = Log::default();
+        let empty = ModelLog::default();
         names.into_iter().find_map(|name| {
             let expected = self.logs.get(name).unwrap_or(&empty);
             let found = found.logs.get(name).unwrap_or(&empty);
@@ -133,9 +133,9 @@ impl Model {
     }
 }
 
-impl Log {
-    fn append(&mut self, event: &Event) -> (Offset, bool) {
-        let same_id = |(offset, stored): (&Offset, &Event)| (stored.id == event.id).then_some(*offset);
+impl ModelLog {
+    fn append(&mut self, event: &ModelEvent) -> (Offset, bool) {
+        let same_id = |(offset, stored): (&Offset, &ModelEvent)| (stored.id == event.id).then_some(*offset);
         if let Some(offset) = self.events.iter().find_map(same_id) {
             return (offset, true);
         }

@@ -1,4 +1,4 @@
-//! Steps drawn by chance: commits over several logs, cursors and documents; trims; takeovers.
+//! Random steps: commits over several logs, cursors and documents; trims; takeovers.
 
 use bytes::Bytes;
 use prom_store::{
@@ -8,25 +8,25 @@ use prom_store::{
 use prom_testkit::Random;
 use prom_types::{EventId, GroupName, Json, NewEvent, Offset, TopicName};
 
-use super::model::{Event, Model};
+use super::model::{Model, ModelEvent};
 
 pub const COLLECTION: &str = "facts";
 /// Written by every commit, so that each leaves a trace.
 const COUNTER: &str = "counter";
 
-/// Something durable that a store is asked for.
+/// A durable operation on a store.
 #[derive(Debug, Clone)]
-pub enum Step {
-    Commit(Plan),
+pub enum PlanStep {
+    Commit(CommitPlan),
     Trim(LogName, Offset),
     Take(CursorName),
 }
 
 /// The contents of a commit.
 #[derive(Debug, Clone, Default)]
-pub struct Plan {
+pub struct CommitPlan {
     pub logs: Vec<(LogName, LogOptions)>,
-    pub events: Vec<(LogName, Event)>,
+    pub events: Vec<(LogName, ModelEvent)>,
     pub cursors: Vec<(CursorName, CursorChange)>,
     /// `None` deletes.
     pub documents: Vec<(String, Option<Bytes>)>,
@@ -47,8 +47,8 @@ pub fn cursors() -> Vec<CursorName> {
     vec![CursorName::new(logs[0].clone(), group("one")), CursorName::new(logs[2].clone(), group("two"))]
 }
 
-impl Plan {
-    /// A commit that fits a store as `now` describes it. `number` makes its ids and values its own.
+impl CommitPlan {
+    /// A commit that fits a store as `now` describes it. `number` makes its ids and values unique.
     pub fn draw(random: &mut Random, number: u64, now: &Model) -> Self {
         let mut plan = Self::default();
         let counter = Bytes::from(number.to_string());
@@ -74,7 +74,7 @@ impl Plan {
     }
 
     pub fn to_commit(&self) -> Commit {
-        let append = |(log, event): &(LogName, Event)| {
+        let append = |(log, event): &(LogName, ModelEvent)| {
             let mut new = NewEvent::new(log.topic.clone(), Json::trusted(event.payload.clone()));
             new.key.clone_from(&event.key);
             Append { log: log.clone(), event: EncodedEvent::encode(&new, event.id, 0).unwrap(), dedupe: Dedupe::Window }
@@ -94,25 +94,22 @@ impl Plan {
     }
 }
 
-fn draw_event(random: &mut Random, number: u64, part: u64, now: &Model) -> (LogName, Event) {
-    let length = match random.one_in(20) {
-        true => random.index(9_000),
-        false => random.index(500),
-    };
+fn draw_event(random: &mut Random, number: u64, part: u64, now: &Model) -> (LogName, ModelEvent) {
+    let length = if random.one_in(20) { random.index(9_000) } else { random.index(500) };
     let payload = Bytes::from(format!("\"{number}.{part} {}\"", "y".repeat(length)));
     let id = EventId::derived(&format!("{number}.{part}"));
     if random.one_in(4) {
         let key = Some(format!("key-{}", random.within(0..12)));
-        return (compacted_log(), Event { id, key, payload });
+        return (compacted_log(), ModelEvent { id, key, payload });
     }
     let log = random.pick(&plain_logs()).cloned().unwrap();
     let stored = now.logs.get(&log).map(|log| &log.events);
-    // Now and then a publisher sends again what it has sent before.
+    // Now and then a publisher sends an earlier event again.
     let again = stored.filter(|_| random.one_in(8)).and_then(|events| {
         let all: Vec<_> = events.values().collect();
         random.pick(&all).map(|event| (*event).clone())
     });
-    let event = again.unwrap_or(Event { id, key: None, payload });
+    let event = again.unwrap_or(ModelEvent { id, key: None, payload });
     (log, event)
 }
 
@@ -130,17 +127,13 @@ fn draw_change(random: &mut Random, name: CursorName, now: &Model) -> Option<(Cu
         if from >= next {
             continue;
         }
-        match random.one_in(3) {
-            true => {
-                let known = state.failures.get(&from).map_or(0, |it| it.attempts);
-                let failure = Failures {
-                    attempts: known + 1,
-                    returns: 0,
-                    reason: random.one_in(2).then(|| "no luck".to_owned()),
-                };
-                failures.push((from, failure));
-            }
-            false => settled.push(from..(from + random.within(1..6)).min(next)),
+        if random.one_in(3) {
+            let known = state.failures.get(&from).map_or(0, |it| it.attempts);
+            let failure =
+                Failures { attempts: known + 1, returns: 0, reason: random.one_in(2).then(|| "no luck".to_owned()) };
+            failures.push((from, failure));
+        } else {
+            settled.push(from..(from + random.within(1..6)).min(next))
         }
     }
     let epoch = state.epoch;

@@ -21,7 +21,7 @@ enum Tear {
 }
 
 #[tokio::test]
-async fn a_tail_torn_at_any_byte_is_cut_and_the_store_goes_on() {
+async fn a_tail_torn_at_any_byte_is_cut_and_the_store_works_again() {
     let disk = PowerLossDisk::new().unwrap();
     let store = open(&disk).await;
     for number in 0..5 {
@@ -38,13 +38,13 @@ async fn a_tail_torn_at_any_byte_is_cut_and_the_store_goes_on() {
         for byte in 0..frame.len() {
             let torn = disk.power_loss(Survival::Everything).unwrap();
             tear_at(&torn, &path, frame.start + byte..frame.end, tear, &mut random);
-            goes_on(&torn, &format!("{tear:?} from byte {byte} of {}", frame.len())).await;
+            works_again(&torn, &format!("{tear:?} from byte {byte} of {}", frame.len())).await;
         }
     }
 }
 
-/// The four events before are there, the fifth is gone, the next takes its place and stays.
-async fn goes_on(torn: &PowerLossDisk, context: &str) {
+/// The four events before are there, the fifth is gone, the next gets its offset and stays.
+async fn works_again(torn: &PowerLossDisk, context: &str) {
     let store = open(torn).await;
     assert_eq!(store.damage(), [], "{context}");
     let ids: Vec<_> = (0..4).map(id).collect();
@@ -65,7 +65,7 @@ fn tear_at(disk: &PowerLossDisk, path: &Path, torn: std::ops::Range<usize>, tear
             let mut garbage: Vec<_> = torn.clone().map(|_| noise(random)).collect();
             let mut kept = vec![0; torn.len()];
             file.read_at(&mut kept, torn.start as u64).unwrap();
-            // Chance must not write the very byte that was there.
+            // Chance must not write the same byte that was there.
             garbage[0] = kept[0] ^ 0x55;
             file.write_at(&garbage, torn.start as u64).unwrap();
         }

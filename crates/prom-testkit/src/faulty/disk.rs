@@ -1,4 +1,4 @@
-//! The disk that asks the switches before every operation.
+//! A disk that checks the switches before every operation.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prom_store_embedded::{Create, Disk, DiskFile, WholeDisk};
 
-use super::faults::{Faults, Verdict, full};
+use super::faults::{Faults, WriteAction, full};
 
 /// A disk over another one, with faults.
 pub struct FaultyDisk {
@@ -89,8 +89,8 @@ impl DiskFile for FaultyFile {
         let beyond = (position + bytes.len() as u64).saturating_sub(self.below.len()?);
         let growth = bytes.len().min(usize::try_from(beyond).unwrap_or(usize::MAX));
         match self.faults.before_write(&self.path, bytes.len(), growth) {
-            Verdict::Write => self.below.write_at(bytes, position),
-            Verdict::Cut(fits) => {
+            WriteAction::Write => self.below.write_at(bytes, position),
+            WriteAction::Cut(fits) => {
                 self.below.write_at(&bytes[..fits], position)?;
                 Err(full())
             }

@@ -6,30 +6,30 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// Which files a fault is for.
+/// The files that a fault affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FaultScope {
     Everywhere,
     Journal,
     Segments,
 }
 
-/// Which operations fail, counted from when the fault was set.
+/// Which operations fail, counted since the fault was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum FailsOn {
     Every,
     /// Only this one; the first is 1.
     Nth(u64),
 }
 
-/// What a delay slows down.
+/// The operations that a delay slows down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slow {
     Syncs,
     Writes,
 }
 
-/// What was done so far.
+/// The operations so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     pub reads: u64,
@@ -44,26 +44,26 @@ pub struct Faults(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    syncs: Option<(Place, Which, u64)>,
-    room: Option<(Place, u64)>,
-    reads: Option<Place>,
-    delay: Option<(Place, Slow, Duration)>,
+    syncs: Option<(FaultScope, FailsOn, u64)>,
+    room: Option<(FaultScope, u64)>,
+    reads: Option<FaultScope>,
+    delay: Option<(FaultScope, Slow, Duration)>,
     counts: [Counts; 3],
 }
 
-/// What the disk is to do with a write.
-pub(super) enum Verdict {
+/// What the disk does with a write.
+pub(super) enum WriteAction {
     Write,
-    /// Only so much fits.
+    /// Only this many bytes fit.
     Cut(usize),
 }
 
-impl Place {
+impl FaultScope {
     fn covers(self, path: &Path) -> bool {
         self == Self::Everywhere || self == Self::of(path)
     }
 
-    /// By the names of the directories on the way to the file.
+    /// By the names of the directories on the path to the file.
     fn of(path: &Path) -> Self {
         let below = |prefix: &str| {
             let starts = |it: Component<'_>| it.as_os_str().to_string_lossy().starts_with(prefix);
@@ -86,37 +86,36 @@ impl Place {
 }
 
 impl Faults {
-    /// Syncs of files and directories answer with an I/O error and sync nothing.
-    pub fn fail_syncs(&self, place: Place, which: Which) {
+    /// Syncs of files and directories return an I/O error and sync nothing.
+    pub fn fail_syncs(&self, place: FaultScope, which: FailsOn) {
         self.0.lock().syncs = Some((place, which, 0));
     }
 
-    /// The disk is full once files have grown by this many more bytes. Writing over what is there
-    /// already needs no room.
-    pub fn fill_up(&self, place: Place, room_bytes: u64) {
+    /// The disk is full once files have grown by this many more bytes. Overwriting needs no space.
+    pub fn fill_up(&self, place: FaultScope, room_bytes: u64) {
         self.0.lock().room = Some((place, room_bytes));
     }
 
-    pub fn fail_reads(&self, place: Place) {
+    pub fn fail_reads(&self, place: FaultScope) {
         self.0.lock().reads = Some(place);
     }
 
-    pub fn delay(&self, place: Place, what: Slow, by: Duration) {
+    pub fn delay(&self, place: FaultScope, what: Slow, by: Duration) {
         self.0.lock().delay = Some((place, what, by));
     }
 
-    /// Ends all faults; counters go on.
+    /// Ends all faults; the counters continue.
     pub fn heal(&self) {
         let mut inner = self.0.lock();
         let counts = inner.counts;
         *inner = Inner { counts, ..Inner::default() };
     }
 
-    /// What was done to files of that place; `Everywhere` adds up all.
-    pub fn counts(&self, place: Place) -> Counts {
+    /// The operations on files of this scope; `Everywhere` is the sum.
+    pub fn counts(&self, place: FaultScope) -> Counts {
         let inner = self.0.lock();
         match place {
-            Place::Everywhere => inner.counts.iter().fold(Counts::default(), |sum, more| Counts {
+            FaultScope::Everywhere => inner.counts.iter().fold(Counts::default(), |sum, more| Counts {
                 reads: sum.reads + more.reads,
                 writes: sum.writes + more.writes,
                 bytes_written: sum.bytes_written + more.bytes_written,
@@ -128,42 +127,36 @@ impl Faults {
 
     pub(super) fn before_read(&self, path: &Path) -> io::Result<()> {
         let mut inner = self.0.lock();
-        inner.counts[Place::of(path).index()].reads += 1;
-        match inner.reads.is_some_and(|place| place.covers(path)) {
-            true => Err(input_output_error()),
-            false => Ok(()),
-        }
+        inner.counts[FaultScope::of(path).index()].reads += 1;
+        if inner.reads.is_some_and(|place| place.covers(path)) { Err(input_output_error()) } else { Ok(()) }
     }
 
     /// `growth` of the `length` bytes lie beyond the end of the file.
-    pub(super) fn before_write(&self, path: &Path, length: usize, growth: usize) -> Verdict {
+    pub(super) fn before_write(&self, path: &Path, length: usize, growth: usize) -> WriteAction {
         self.wait(path, Slow::Writes);
         let mut inner = self.0.lock();
-        let counts = &mut inner.counts[Place::of(path).index()];
+        let counts = &mut inner.counts[FaultScope::of(path).index()];
         counts.writes += 1;
         counts.bytes_written += length as u64;
         match &mut inner.room {
             Some((place, room)) if place.covers(path) => {
                 let fits = growth.min(usize::try_from(*room).unwrap_or(usize::MAX));
                 *room -= fits as u64;
-                match fits == growth {
-                    true => Verdict::Write,
-                    false => Verdict::Cut(length - growth + fits),
-                }
+                if fits == growth { WriteAction::Write } else { WriteAction::Cut(length - growth + fits) }
             }
-            _ => Verdict::Write,
+            _ => WriteAction::Write,
         }
     }
 
     pub(super) fn before_sync(&self, path: &Path) -> io::Result<()> {
         self.wait(path, Slow::Syncs);
         let mut inner = self.0.lock();
-        inner.counts[Place::of(path).index()].syncs += 1;
+        inner.counts[FaultScope::of(path).index()].syncs += 1;
         match &mut inner.syncs {
             Some((place, which, seen)) if place.covers(path) => {
                 *seen += 1;
                 match which {
-                    Which::Nth(nth) if seen != nth => Ok(()),
+                    FailsOn::Nth(nth) if seen != nth => Ok(()),
                     _ => Err(input_output_error()),
                 }
             }

@@ -1,4 +1,4 @@
-//! Faults come when asked for, where asked for, and end when healed.
+//! Faults happen when and where they were asked for, and end when healed.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use prom_store_embedded::{Create, Disk, DiskFile};
 
-use super::{Counts, Faults, FaultyDisk, Place, Slow, Which, flip_bit};
+use super::{Counts, FailsOn, FaultScope, Faults, FaultyDisk, Slow, flip_bit};
 use crate::PowerLossDisk;
 
 struct Bench {
@@ -34,7 +34,7 @@ impl Bench {
 fn every_sync_fails_until_healed() {
     let bench = Bench::new();
     let file = bench.file("journal/1");
-    bench.faults.fail_syncs(Place::Everywhere, Which::Every);
+    bench.faults.fail_syncs(FaultScope::Everywhere, FailsOn::Every);
     assert!(file.sync_data().is_err());
     assert!(bench.disk.sync_dir(&bench.below.root().join("journal")).is_err());
     bench.faults.heal();
@@ -42,10 +42,10 @@ fn every_sync_fails_until_healed() {
 }
 
 #[test]
-fn only_the_nth_sync_of_that_place_fails() {
+fn only_the_nth_sync_in_that_scope_fails() {
     let bench = Bench::new();
     let (journal, segment) = (bench.file("journal/1"), bench.file("segments/1"));
-    bench.faults.fail_syncs(Place::Journal, Which::Nth(2));
+    bench.faults.fail_syncs(FaultScope::Journal, FailsOn::Nth(2));
     let answers: Vec<_> = (0..3).map(|_| (journal.sync_data().is_ok(), segment.sync_data().is_ok())).collect();
     assert_eq!(answers, [(true, true), (false, true), (true, true)]);
 }
@@ -54,7 +54,7 @@ fn only_the_nth_sync_of_that_place_fails() {
 fn a_full_disk_takes_what_fits_and_says_that_it_is_full() {
     let bench = Bench::new();
     let (journal, segment) = (bench.file("journal/1"), bench.file("segments/1"));
-    bench.faults.fill_up(Place::Segments, 5);
+    bench.faults.fill_up(FaultScope::Segments, 5);
     segment.write_at(b"123", 0).unwrap();
     let refused = segment.write_at(b"456", 3).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::StorageFull);
@@ -66,7 +66,7 @@ fn a_full_disk_takes_what_fits_and_says_that_it_is_full() {
 #[test]
 fn reads_fail_where_asked_for() {
     let bench = Bench::new();
-    bench.faults.fail_reads(Place::Segments);
+    bench.faults.fail_reads(FaultScope::Segments);
     assert!(bench.file("segments/1").read_at(&mut [0], 0).is_err());
     assert!(bench.file("journal/1").read_at(&mut [0], 0).is_ok());
 }
@@ -89,14 +89,14 @@ fn delays_slow_what_they_name() {
     let bench = Bench::new();
     let file = bench.file("journal/1");
     let by = Duration::from_millis(20);
-    bench.faults.delay(Place::Journal, Slow::Syncs, by);
+    bench.faults.delay(FaultScope::Journal, Slow::Syncs, by);
     let started = Instant::now();
     file.sync_data().unwrap();
     assert!(started.elapsed() >= by);
 }
 
 #[test]
-fn operations_are_counted_by_place() {
+fn operations_are_counted_by_scope() {
     let bench = Bench::new();
     let (journal, segment) = (bench.file("journal/1"), bench.file("segments/1"));
     journal.write_at(b"four", 0).unwrap();
@@ -104,7 +104,7 @@ fn operations_are_counted_by_place() {
     segment.write_at(b"six666", 0).unwrap();
     segment.read_at(&mut [0], 0).unwrap();
     let journal = Counts { writes: 1, bytes_written: 4, syncs: 1, reads: 0 };
-    assert_eq!(bench.faults.counts(Place::Journal), journal);
-    assert_eq!(bench.faults.counts(Place::Everywhere).bytes_written, 10);
-    assert_eq!(bench.faults.counts(Place::Segments).reads, 1);
+    assert_eq!(bench.faults.counts(FaultScope::Journal), journal);
+    assert_eq!(bench.faults.counts(FaultScope::Everywhere).bytes_written, 10);
+    assert_eq!(bench.faults.counts(FaultScope::Segments).reads, 1);
 }

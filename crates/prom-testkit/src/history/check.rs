@@ -1,15 +1,15 @@
-//! Judges a history against what was found.
+//! Judges a history against the contents of the store.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use prom_store::{CursorName, CursorState, LogName};
 use prom_types::{EventId, Offset};
 
-use super::{Fact, Found, History, Violation};
+use super::{Fact, History, StoreContents, Violation};
 
 /// How much was judged, so that a test can refuse a history that proves nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct CrashSummary {
     pub stored: usize,
     pub acked: usize,
     pub failed: usize,
@@ -17,18 +17,15 @@ pub struct Summary {
     pub letters_found: usize,
 }
 
-/// Every promise of the history that the store does not keep.
-pub fn check(history: &History, found: &Found) -> Result<Summary, Vec<Violation>> {
+/// Every promise of the history that the store breaks.
+pub fn check(history: &History, found: &StoreContents) -> Result<CrashSummary, Vec<Violation>> {
     let mut judge = Judge { sent: HashMap::new(), places: HashMap::new(), broken: Vec::new() };
     judge.broken.extend(found.damage.iter().map(|it| Violation::Damaged(it.to_string())));
     judge.read_sent(history);
     judge.check_logs(found);
     judge.check_stored(history);
     judge.check_cursors(history, found);
-    match judge.broken.is_empty() {
-        true => Ok(summary(history, found)),
-        false => Err(judge.broken),
-    }
+    if judge.broken.is_empty() { Ok(summary(history, found)) } else { Err(judge.broken) }
 }
 
 struct Judge<'a> {
@@ -42,13 +39,13 @@ impl<'a> Judge<'a> {
     fn read_sent(&mut self, history: &History) {
         for fact in &history.0 {
             if let Fact::Sent { publisher, sequence, id } = fact {
-                // Sent again after a crash: its place in the publisher's order is the first one.
+                // Sent again after a crash: the first one determines its position in the publisher's order.
                 self.sent.entry(*id).or_insert((*publisher, *sequence));
             }
         }
     }
 
-    fn check_logs(&mut self, found: &'a Found) {
+    fn check_logs(&mut self, found: &'a StoreContents) {
         for (log, events) in &found.logs {
             let mut expected = found.bounds.get(log).map_or(0, |bounds| bounds.start);
             let mut last_sequence: BTreeMap<u64, u64> = BTreeMap::new();
@@ -118,7 +115,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn check_cursors(&mut self, history: &History, found: &Found) {
+    fn check_cursors(&mut self, history: &History, found: &StoreContents) {
         let absent = CursorState::default();
         let state_of = |cursor: &CursorName| found.cursors.get(cursor).unwrap_or(&absent);
         let mut begun: BTreeSet<(&CursorName, Offset)> = BTreeSet::new();
@@ -169,9 +166,9 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn summary(history: &History, found: &Found) -> Summary {
+fn summary(history: &History, found: &StoreContents) -> CrashSummary {
     let count = |matches: fn(&Fact) -> bool| history.0.iter().filter(|fact| matches(fact)).count();
-    Summary {
+    CrashSummary {
         stored: count(|fact| matches!(fact, Fact::Stored { .. })),
         acked: count(|fact| matches!(fact, Fact::Acked { .. })),
         failed: count(|fact| matches!(fact, Fact::Failed { .. })),

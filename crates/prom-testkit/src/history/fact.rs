@@ -8,7 +8,7 @@
 //!   failed <group> <topic> <partition> <offset> <attempts>
 //! ```
 //!
-//! A last line without its end was cut by the death of its writer and counts as never written.
+//! An incomplete last line was cut by the death of its writer and counts as never written.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ pub enum Fact {
     Settling { cursor: CursorName, offset: Offset },
     /// Written after the ack was answered.
     Acked { cursor: CursorName, offset: Offset },
-    /// Written after a nack was answered: so many attempts have failed.
+    /// Written after a nack was answered: this many attempts have failed.
     Failed { cursor: CursorName, offset: Offset, attempts: u32 },
 }
 
@@ -55,7 +55,7 @@ impl History {
     }
 }
 
-/// A line that does not follow the form.
+/// A line that does not follow the format.
 #[derive(Debug)]
 pub struct NotAFact;
 

@@ -1,4 +1,4 @@
-//! What a store holds, read through the traits that every store offers.
+//! The contents of a store, read through the store traits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,17 @@ use prom_store::{Bounds, CursorName, CursorState, Damage, LogName, ReadLimit, St
 use prom_types::{EventId, GroupName, Offset};
 use serde::Deserialize;
 
-/// An event as it lies in a log.
+/// An event in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundEvent {
     pub offset: Offset,
     pub id: EventId,
 }
 
-/// Everything the judge looks at.
+/// Everything the judge needs.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
-    /// In the order in which reading gave them. What the hub writes itself is not among them.
+pub struct StoreContents {
+    /// In read order, without the hub's own topics.
     pub logs: BTreeMap<LogName, Vec<FoundEvent>>,
     pub bounds: BTreeMap<LogName, Bounds>,
     pub cursors: BTreeMap<CursorName, CursorState>,
@@ -25,7 +25,7 @@ pub struct Found {
     pub damage: Vec<Damage>,
 }
 
-/// The part of a dead letter that says what it is about.
+/// The part of a dead letter that names the original.
 #[derive(Deserialize)]
 struct Letter {
     group: String,
@@ -37,7 +37,7 @@ struct Original {
     id: EventId,
 }
 
-impl Found {
+impl StoreContents {
     /// Reads every log from its start, and every cursor.
     pub async fn read(store: &dyn Store) -> Result<Self, StoreError> {
         let mut found = Self::default();

@@ -1,11 +1,11 @@
-//! The judge passes what is right and names what is not.
+//! The judge passes correct stores and names what is broken.
 
 use std::collections::BTreeMap;
 
 use prom_store::{Bounds, CursorName, CursorState, Failures, LogName};
 use prom_types::{EventId, GroupName, TopicName};
 
-use super::{Found, FoundEvent, History, HistoryError, Violation, check};
+use super::{FoundEvent, History, HistoryError, StoreContents, Violation, check};
 
 fn id(number: u64) -> EventId {
     EventId::derived(&number.to_string())
@@ -31,20 +31,20 @@ fn history() -> String {
     text
 }
 
-fn found() -> Found {
+fn found() -> StoreContents {
     let event = |offset| FoundEvent { offset, id: id(offset) };
     let mut state = CursorState::at(1);
     let failures = Failures { attempts: 2, ..Failures::default() };
     state.failures.insert(1, failures);
-    Found {
+    StoreContents {
         logs: BTreeMap::from([(log(), (0..3).map(event).collect())]),
         bounds: BTreeMap::from([(log(), Bounds { start: 0, next: 3 })]),
         cursors: BTreeMap::from([(cursor(), state)]),
-        ..Found::default()
+        ..StoreContents::default()
     }
 }
 
-fn judge(history: &str, found: &Found) -> Vec<Violation> {
+fn judge(history: &str, found: &StoreContents) -> Vec<Violation> {
     check(&History::parse(history).unwrap(), found).err().unwrap_or_default()
 }
 
@@ -133,7 +133,7 @@ fn a_floor_ahead_of_an_event_that_was_never_acked_is_named() {
     assert_eq!(judge(&history(), &found), [unasked(1), unasked(2)]);
 
     let begun = format!("{}settling billing orders 0 1\n", history());
-    assert_eq!(judge(&begun, &found), [unasked(2)], "an ack under way may be there");
+    assert_eq!(judge(&begun, &found), [unasked(2)], "an ack in progress may be there");
 
     found.letters.insert((cursor().group, id(2)));
     assert_eq!(judge(&begun, &found), [], "a dead letter settles");

@@ -1,4 +1,4 @@
-//! The ways in which a store can break its word.
+//! The ways in which a store can break its promises.
 
 use prom_store::{CursorName, LogName};
 use prom_types::{EventId, Offset};

@@ -1,4 +1,4 @@
-//! An authority of the test's own and a certificate for this machine, as the files that a server takes.
+//! A certificate authority for tests and a certificate for this machine, as the files that a server reads.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::tools::ToolError;
 /// PEM files.
 #[derive(Debug, Clone)]
 pub struct Certificates {
-    /// Whom clients and servers trust.
+    /// The authority that clients and servers trust.
     pub authority: PathBuf,
     /// Certificate and key of the server in one file.
     pub server: PathBuf,

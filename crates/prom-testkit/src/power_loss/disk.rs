@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::Survival;
 use super::documents::Aside;
-use super::state::State;
+use super::state::DiskState;
 use crate::Random;
 
 /// A disk that can lose power. Clones are the same disk.
@@ -24,7 +24,7 @@ struct Shared {
 }
 
 struct Machine {
-    state: State,
+    state: DiskState,
     operations: u64,
     off_after: u64,
 }
@@ -32,15 +32,15 @@ struct Machine {
 impl PowerLossDisk {
     /// An empty disk. Its root is a real, empty directory.
     pub fn new() -> io::Result<Self> {
-        Self::holding(State::empty())
+        Self::holding(DiskState::empty())
     }
 
-    fn holding(state: State) -> io::Result<Self> {
+    fn holding(state: DiskState) -> io::Result<Self> {
         let machine = Machine { state, operations: 0, off_after: u64::MAX };
         Ok(Self(Arc::new(Shared { root: TempDir::new()?, machine: Mutex::new(machine), documents: Mutex::new(None) })))
     }
 
-    /// Where a store is to be opened.
+    /// Where to open a store.
     pub fn root(&self) -> &Path {
         self.0.root.path()
     }
@@ -50,8 +50,7 @@ impl PowerLossDisk {
         self.0.machine.lock().operations
     }
 
-    /// Cuts the power when this many operations have been done: the next one fails and so does
-    /// everything after it.
+    /// Cuts the power after this many operations: the next one and all later ones fail.
     pub fn cut_power_after(&self, operations: u64) {
         self.0.machine.lock().off_after = operations;
     }
@@ -60,8 +59,8 @@ impl PowerLossDisk {
         self.0.machine.lock().is_off()
     }
 
-    /// Cuts the power if it is still on and gives the disk as it may be found afterwards, with a
-    /// root of its own, so that whatever still runs on the dead machine cannot touch it.
+    /// Cuts the power if it is still on and returns the disk as it may be found afterwards, with a new root, so that
+    /// nothing still running on the dead machine can touch it.
     pub fn power_loss(&self, survival: Survival) -> io::Result<Self> {
         let seed = match survival {
             Survival::Random(seed) => seed,
@@ -79,9 +78,10 @@ impl PowerLossDisk {
             Survival::Everything => true,
             Survival::Random(_) => random.one_in(2),
         };
-        let aside = match live_survives {
-            true => Some(Arc::new(Aside::take(self.root(), Path::new(""))?)),
-            false => self.0.documents.lock().clone(),
+        let aside = if live_survives {
+            Some(Arc::new(Aside::take(self.root(), Path::new(""))?))
+        } else {
+            self.0.documents.lock().clone()
         };
         if let Some(aside) = &aside {
             aside.put_back(found.root())?;
@@ -100,14 +100,11 @@ impl Machine {
         self.operations >= self.off_after
     }
 
-    fn look(&mut self) -> io::Result<&mut State> {
-        match self.is_off() {
-            true => Err(io::Error::other("the power is off")),
-            false => Ok(&mut self.state),
-        }
+    fn look(&mut self) -> io::Result<&mut DiskState> {
+        if self.is_off() { Err(io::Error::other("the power is off")) } else { Ok(&mut self.state) }
     }
 
-    fn change(&mut self) -> io::Result<&mut State> {
+    fn change(&mut self) -> io::Result<&mut DiskState> {
         self.look()?;
         self.operations += 1;
         Ok(&mut self.state)
@@ -163,8 +160,8 @@ impl Disk for PowerLossDisk {
         if self.is_off() {
             return;
         }
-        // Without a copy the database would come back older than promised, so that a store which
-        // is right would fail its test: better to leave the power off.
+        // Without a copy the database would come back older than promised, and a correct store would fail its test:
+        // better to leave the power off.
         match Aside::take(self.root(), &place) {
             Ok(aside) => *self.0.documents.lock() = Some(Arc::new(aside)),
             Err(_) => self.cut_power_after(0),

@@ -1,5 +1,4 @@
-//! Copies of the document database's real directory: the last one that was said to be durable, and
-//! the one as it is now.
+//! Copies of the document database's real directory: the last durable one, and the current one.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,20 +9,20 @@ use std::time::SystemTime;
 
 use tempfile::TempDir;
 
-/// The database writes in the background; a copy counts only if nothing moved meanwhile.
+/// The database writes in the background; a copy counts only if nothing changed meanwhile.
 const TRIES: usize = 200;
 const PAGE_BYTES: usize = 4096;
 const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
-/// The unit in which the operating system tells how much of a file has a place.
+/// The unit in which the operating system counts a file's allocated space.
 const BLOCK_BYTES: u64 = 512;
-/// Files up to this size may lie in their own metadata and claim to have no place at all.
+/// Files up to this size may be stored in their metadata and report no allocated space.
 const SMALL_BYTES: u64 = 64 << 10;
 
-/// A directory as it was, to be put back below another root.
+/// A copy of a directory, for restoring below another root.
 #[derive(Debug)]
 pub(super) struct Aside {
     copy: TempDir,
-    /// Where it was, below its root.
+    /// Its path below the root.
     place: PathBuf,
 }
 
@@ -44,7 +43,7 @@ impl Aside {
             }
             thread::yield_now();
         }
-        Err(io::Error::other("the document database never stood still for a copy"))
+        Err(io::Error::other("the document database never stopped changing during a copy"))
     }
 
     pub(super) fn put_back(&self, root: &Path) -> io::Result<()> {
@@ -80,16 +79,13 @@ fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => copy_all(&entry.path(), &target)?,
-            false => copy_file(&entry.path(), &target)?,
-        }
+        if entry.file_type()?.is_dir() { copy_all(&entry.path(), &target)? } else { copy_file(&entry.path(), &target)? }
     }
     Ok(())
 }
 
-/// The database makes its files longer than what is in them. Holes stay holes, and once everything that
-/// has a place on the disk was seen, the rest is one: reading on would be most of the work.
+/// The database makes its files longer than their contents. Holes stay holes: once all allocated space was read, the
+/// rest is one, and reading it would be most of the work.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let (from, to) = (File::open(from)?, File::create(to)?);
     let about = from.metadata()?;

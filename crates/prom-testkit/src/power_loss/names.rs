@@ -1,37 +1,37 @@
-//! One directory: its live names beside those that were synced.
+//! One directory: its live names and its synced names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Survival;
 use crate::Random;
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Child {
+pub(super) enum DirectoryEntry {
     File(u64),
     Directory,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
-    live: BTreeMap<String, Child>,
-    synced: BTreeMap<String, Child>,
+pub(super) struct DirectoryNames {
+    live: BTreeMap<String, DirectoryEntry>,
+    synced: BTreeMap<String, DirectoryEntry>,
 }
 
-impl Names {
-    pub(super) fn settled(names: BTreeMap<String, Child>) -> Self {
+impl DirectoryNames {
+    pub(super) fn settled(names: BTreeMap<String, DirectoryEntry>) -> Self {
         Self { live: names.clone(), synced: names }
     }
 
-    pub(super) fn live(&self) -> &BTreeMap<String, Child> {
+    pub(super) fn live(&self) -> &BTreeMap<String, DirectoryEntry> {
         &self.live
     }
 
-    pub(super) fn add(&mut self, name: String, child: Child) {
+    pub(super) fn add(&mut self, name: String, child: DirectoryEntry) {
         self.live.insert(name, child);
     }
 
-    pub(super) fn remove(&mut self, name: &str) -> Option<Child> {
+    pub(super) fn remove(&mut self, name: &str) -> Option<DirectoryEntry> {
         self.live.remove(name)
     }
 
@@ -39,7 +39,7 @@ impl Names {
         self.synced.clone_from(&self.live);
     }
 
-    pub(super) fn after_power_loss(&self, survival: Survival, random: &mut Random) -> BTreeMap<String, Child> {
+    pub(super) fn after_power_loss(&self, survival: Survival, random: &mut Random) -> BTreeMap<String, DirectoryEntry> {
         match survival {
             Survival::Strict => self.synced.clone(),
             Survival::Everything => self.live.clone(),
@@ -51,11 +51,11 @@ impl Names {
         }
     }
 
-    fn surviving(&self, name: &str, random: &mut Random) -> Option<Child> {
+    fn surviving(&self, name: &str, random: &mut Random) -> Option<DirectoryEntry> {
         let (synced, live) = (self.synced.get(name).copied(), self.live.get(name).copied());
         match (synced, live) {
             (Some(old), Some(new)) if old == new => Some(old),
-            // Removed and made again: either, or the moment between.
+            // Removed and created again: either of them, or the moment between.
             (Some(_), Some(_)) => [synced, None, live][random.index(3)],
             _ => [synced, live][random.index(2)],
         }

@@ -6,28 +6,32 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Survival;
 use super::contents::Contents;
-use super::names::{Child, Names};
+use super::names::{DirectoryEntry, DirectoryNames};
 use crate::Random;
 
 #[derive(Debug)]
-pub(super) struct State {
-    /// Paths are relative to the root, which is the empty path and always there.
-    directories: BTreeMap<PathBuf, Names>,
+pub(super) struct DiskState {
+    /// Paths are relative to the root, which is the empty path and always exists.
+    directories: BTreeMap<PathBuf, DirectoryNames>,
     files: BTreeMap<u64, Contents>,
     next_file: u64,
 }
 
-impl State {
+impl DiskState {
     pub(super) fn empty() -> Self {
-        Self { directories: BTreeMap::from([(PathBuf::new(), Names::default())]), files: BTreeMap::new(), next_file: 0 }
+        Self {
+            directories: BTreeMap::from([(PathBuf::new(), DirectoryNames::default())]),
+            files: BTreeMap::new(),
+            next_file: 0,
+        }
     }
 
     pub(super) fn file(&self, path: &Path) -> io::Result<Option<u64>> {
         let (directory, name) = split(path)?;
         let names = self.directories.get(directory).ok_or_else(not_found)?;
         match names.live().get(name) {
-            Some(Child::File(file)) => Ok(Some(*file)),
-            Some(Child::Directory) => Err(io::ErrorKind::IsADirectory.into()),
+            Some(DirectoryEntry::File(file)) => Ok(Some(*file)),
+            Some(DirectoryEntry::Directory) => Err(io::ErrorKind::IsADirectory.into()),
             None => Ok(None),
         }
     }
@@ -37,12 +41,12 @@ impl State {
         let names = self.directories.get_mut(directory).ok_or_else(not_found)?;
         let file = self.next_file;
         self.next_file += 1;
-        names.add(name.to_owned(), Child::File(file));
+        names.add(name.to_owned(), DirectoryEntry::File(file));
         self.files.insert(file, Contents::default());
         Ok(file)
     }
 
-    /// The file itself stays: open handles and a name that comes back still mean it.
+    /// The file itself stays: open handles, and a name that comes back, still refer to it.
     pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
         self.file(path)?.ok_or_else(not_found)?;
         let (directory, name) = split(path)?;
@@ -59,9 +63,9 @@ impl State {
             let name = name.to_string_lossy().into_owned();
             let names = self.directories.get_mut(&parent).ok_or_else(not_found)?;
             match names.live().get(&name) {
-                Some(Child::File(_)) => return Err(io::ErrorKind::NotADirectory.into()),
-                Some(Child::Directory) => {}
-                None => names.add(name.clone(), Child::Directory),
+                Some(DirectoryEntry::File(_)) => return Err(io::ErrorKind::NotADirectory.into()),
+                Some(DirectoryEntry::Directory) => {}
+                None => names.add(name.clone(), DirectoryEntry::Directory),
             }
             parent.push(name);
             self.directories.entry(parent.clone()).or_default();
@@ -69,7 +73,7 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn directory(&mut self, path: &Path) -> Option<&mut Names> {
+    pub(super) fn directory(&mut self, path: &Path) -> Option<&mut DirectoryNames> {
         self.directories.get_mut(path)
     }
 
@@ -77,9 +81,9 @@ impl State {
         self.files.get_mut(&file).ok_or_else(not_found)
     }
 
-    /// Everything, as it is now.
+    /// Everything in its current state.
     pub(super) fn sync(&mut self) {
-        self.directories.values_mut().for_each(Names::sync);
+        self.directories.values_mut().for_each(DirectoryNames::sync);
         self.files.values_mut().for_each(Contents::sync);
     }
 
@@ -94,14 +98,14 @@ impl State {
             let surviving = names.after_power_loss(survival, random);
             for (name, child) in &surviving {
                 match child {
-                    Child::Directory => reachable.push(path.join(name)),
-                    Child::File(file) => {
+                    DirectoryEntry::Directory => reachable.push(path.join(name)),
+                    DirectoryEntry::File(file) => {
                         let contents = self.files.get(file).map(|it| it.after_power_loss(survival, random));
                         found.files.insert(*file, Contents::settled(contents.unwrap_or_default()));
                     }
                 }
             }
-            found.directories.insert(path, Names::settled(surviving));
+            found.directories.insert(path, DirectoryNames::settled(surviving));
         }
         found
     }

@@ -30,7 +30,7 @@ fn at(disk: &PowerLossDisk, name: &str) -> PathBuf {
     }
 }
 
-/// The file's bytes, or `None` where there is no such file.
+/// The file's bytes; `None` if there is no such file.
 fn read(disk: &PowerLossDisk, name: &str) -> Option<Vec<u8>> {
     let file = disk.open(&at(disk, name), Create::Never).ok()?;
     let mut bytes = vec![0; usize::try_from(file.len().unwrap()).unwrap()];
@@ -43,7 +43,7 @@ fn outcomes<T: Ord>(disk: &PowerLossDisk, look: impl Fn(&PowerLossDisk) -> T) ->
 }
 
 #[test]
-fn what_was_synced_survives_in_every_mode() {
+fn synced_data_survives_in_every_mode() {
     let disk = PowerLossDisk::new().unwrap();
     write(&disk, "a", b"kept", 0);
     sync(&disk, "a");
@@ -154,7 +154,7 @@ fn an_unsynced_length_may_be_any_from_the_old_to_the_new() {
 }
 
 #[test]
-fn what_was_cut_off_may_be_back_until_it_is_synced() {
+fn truncated_data_may_be_back_until_the_truncation_is_synced() {
     let disk = PowerLossDisk::new().unwrap();
     let whole: Vec<u8> = (0..3 * PAGE_BYTES).map(|at| u8::try_from(at % 251).unwrap()).collect();
     write(&disk, "a", &whole, 0);
@@ -198,7 +198,7 @@ fn the_same_seed_finds_the_same_disk() {
 }
 
 #[test]
-fn the_document_database_goes_back_to_where_it_was_durable() {
+fn the_document_database_goes_back_to_its_last_durable_state() {
     let disk = PowerLossDisk::new().unwrap();
     let documents = disk.root().join("documents");
     let put = |root: &Path, text: &str| fs::write(root.join("documents/parts/one"), text).unwrap();

@@ -1,4 +1,4 @@
-//! A client of one hub that publishes and takes part in every group, and writes down all of it.
+//! A client of one hub that publishes, joins every group, and writes everything down.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,37 +9,37 @@ use prom_client::{
     json,
 };
 use prom_testkit::Random;
-use prom_testkit::history::clients::{Answer, GroupOrder, Recorder, Seen, Verdict};
+use prom_testkit::history::clients::{GroupOrder, Observation, Recorder, SettleAnswer, SettleKind};
 use prom_types::IdMaker;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::flow::Flow;
-use super::{Group, HUB_TTL, TOPIC};
+use super::{HUB_TTL, PromisedGroup, TOPIC};
 
 const PUBLISHERS: u64 = 6;
-/// Enough keys that order by key leaves something to do at the same time.
+/// Enough keys that order by key leaves work to do in parallel.
 const KEYS: u64 = 64;
-/// Events in hand at most, in each group.
+/// Events in flight at most, in each group.
 const WINDOW: usize = 40;
-/// One event in so many fails the first time.
+/// One event in this many fails the first time.
 const FAILS: u64 = 60;
-/// One event in so many takes longer than a takeover does.
+/// One event in this many takes longer than a takeover.
 const TAKES_LONG: u64 = 80;
-/// Nothing that is sent again keeps failing for so long.
+/// No event keeps failing for this long when it is retried.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
-    /// Some events take it longer than a takeover takes.
+    /// Some events take it longer than a takeover.
     PublishAndSubscribe,
     Publish,
     /// It is always quick.
     Subscribe,
 }
 
-pub struct Place {
+pub struct ClientSpec {
     pub name: String,
     pub hub: String,
     pub url: String,
@@ -53,7 +53,7 @@ pub struct Worker {
 }
 
 struct Own {
-    place: Place,
+    place: ClientSpec,
     duty: Duty,
     client: Client,
     recorder: Arc<Recorder>,
@@ -65,13 +65,13 @@ struct Own {
 
 impl Worker {
     pub async fn start(
-        place: Place,
+        place: ClientSpec,
         duty: Duty,
-        groups: &'static [Group],
+        groups: &'static [PromisedGroup],
         recorder: Arc<Recorder>,
         flow: Arc<Flow>,
     ) -> Self {
-        // Away for long is not what is tested.
+        // Long absences are not tested here.
         let options = ClientOptions::default().backoff(Duration::from_millis(50), Duration::from_millis(500));
         let client = Client::connect(&place.url, options).await.unwrap();
         let (ids, stop_publishing, is_over) = (IdMaker::new(), AtomicBool::new(false), AtomicBool::new(false));
@@ -94,7 +94,7 @@ impl Worker {
         &self.own.place.name
     }
 
-    /// Everything that was begun is answered.
+    /// Waits until everything that was begun is answered.
     pub async fn stop_publishing(&mut self) {
         self.own.stop_publishing.store(true, Ordering::Relaxed);
         while let Some(ended) = self.publishers.join_next().await {
@@ -116,16 +116,16 @@ impl Own {
     async fn note_connections(self: Arc<Self>) {
         let (client, hub) = (self.place.name.clone(), self.place.hub.clone());
         let mut notices = self.client.notices();
-        self.recorder.note(Seen::Connected { client: client.clone(), hub: hub.clone() });
+        self.recorder.note(Observation::Connected { client: client.clone(), hub: hub.clone() });
         while !self.is_over.load(Ordering::Relaxed) {
-            // The last handle to the client is here: nobody would end the wait.
+            // The last handle to the client is here: nothing else would end the wait.
             let Ok(notice) = tokio::time::timeout(Duration::from_millis(100), notices.next()).await else { continue };
             match notice {
                 Some(Notice::Connected { .. }) => {
-                    self.recorder.note(Seen::Connected { client: client.clone(), hub: hub.clone() });
+                    self.recorder.note(Observation::Connected { client: client.clone(), hub: hub.clone() });
                 }
                 Some(Notice::Disconnected { reason }) => {
-                    self.recorder.note(Seen::Disconnected { client: client.clone(), why: reason });
+                    self.recorder.note(Observation::Disconnected { client: client.clone(), why: reason });
                 }
                 Some(_) => {}
                 None => return,
@@ -147,26 +147,26 @@ impl Own {
         }
     }
 
-    /// Again with the same id until it is stored.
+    /// Retries with the same id until it is stored.
     async fn publish_one(&self, publisher: &str, number: u64, key: &str) {
         let id = self.ids.make(now_ms());
         let payload = json!({ "at_us": self.recorder.now_us() });
         loop {
             let publisher = publisher.to_owned();
             let (topic, keyed) = (TOPIC.to_owned(), Some(key.to_owned()));
-            self.recorder.note(Seen::Publishing { publisher: publisher.clone(), number, id, topic, key: keyed });
+            self.recorder.note(Observation::Publishing { publisher: publisher.clone(), number, id, topic, key: keyed });
             match self.client.publish(TOPIC, payload.clone()).key(key).id(id).await {
                 Ok(receipt) => {
                     let (topic, partition, offset) = (TOPIC.to_owned(), receipt.partition, receipt.offset);
-                    return self.recorder.note(Seen::Published { publisher, id, topic, partition, offset });
+                    return self.recorder.note(Observation::Published { publisher, id, topic, partition, offset });
                 }
-                Err(error) => self.recorder.note(Seen::PublishFailed { publisher, id, why: error.to_string() }),
+                Err(error) => self.recorder.note(Observation::PublishFailed { publisher, id, why: error.to_string() }),
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    async fn subscribe(self: &Arc<Self>, group: Group) -> Subscription {
+    async fn subscribe(self: &Arc<Self>, group: PromisedGroup) -> Subscription {
         let subscribe = self.client.subscribe(TOPIC, group.name).from(Position::Earliest);
         let subscribe = subscribe.member_id(&self.place.name).max_in_flight(WINDOW).max_attempts(50);
         let subscribe = match group.order {
@@ -178,17 +178,17 @@ impl Own {
     }
 
     fn partitioned<'a>(self: &Arc<Self>, subscribe: Subscribe<'a>, group: &'static str) -> Subscribe<'a> {
-        // What is noted must not keep the client alive.
+        // A note must not keep the client alive.
         let (came, went) = (self.recorder.clone(), self.recorder.clone());
         let (comer, goer) = (self.place.name.clone(), self.place.name.clone());
         let told = |assignment: &Assignment| (assignment.event_topic.to_string(), assignment.partitions.clone());
         let subscribe = subscribe.mode(Mode::Partitioned).ttl(HUB_TTL).on_assigned(move |assignment| {
             let (topic, partitions) = told(assignment);
-            came.note(Seen::Assigned { client: comer.clone(), group: group.to_owned(), topic, partitions });
+            came.note(Observation::Assigned { client: comer.clone(), group: group.to_owned(), topic, partitions });
         });
         subscribe.on_revoked(move |assignment| {
             let (topic, partitions) = told(assignment);
-            went.note(Seen::Revoked { client: goer.clone(), group: group.to_owned(), topic, partitions });
+            went.note(Observation::Revoked { client: goer.clone(), group: group.to_owned(), topic, partitions });
         })
     }
 
@@ -200,11 +200,11 @@ impl Own {
                     let number = self.note_delivery(group, &delivery);
                     tokio::spawn(self.clone().handle(group, number, delivery));
                 }
-                Item::Resubscribed => self.recorder.note(Seen::Resubscribed { client, group: group.to_owned() }),
+                Item::Resubscribed => self.recorder.note(Observation::Resubscribed { client, group: group.to_owned() }),
                 Item::Gap(gap) => {
                     let (topic, group) = (gap.topic.to_string(), group.to_owned());
                     let (partition, from, to, reason) = (gap.partition, gap.from, gap.to, gap.reason.to_string());
-                    self.recorder.note(Seen::Gap { client, group, topic, partition, from, to, reason });
+                    self.recorder.note(Observation::Gap { client, group, topic, partition, from, to, reason });
                 }
                 Item::Assignment(_) => {}
             }
@@ -214,7 +214,7 @@ impl Own {
     }
 
     fn note_delivery(&self, group: &str, delivery: &Delivery) -> u64 {
-        self.recorder.note_delivery(|number| Seen::Delivered {
+        self.recorder.note_delivery(|number| Observation::Delivered {
             delivery: number,
             client: self.place.name.clone(),
             hub: self.place.hub.clone(),
@@ -229,7 +229,7 @@ impl Own {
         })
     }
 
-    /// Some work, a verdict, its answer.
+    /// Some work, a settlement, its answer.
     async fn handle(self: Arc<Self>, group: &'static str, number: u64, delivery: Delivery) {
         let id = delivery.id();
         let chance = hash(&id.to_string());
@@ -237,15 +237,15 @@ impl Own {
         let quick = Duration::from_millis(2 + chance % 80);
         tokio::time::sleep(if takes_long { HUB_TTL + Duration::from_secs(2) } else { quick }).await;
         let fails = delivery.attempt() == 1 && (chance >> 16).is_multiple_of(FAILS);
-        let verdict = if fails { Verdict::Nack } else { Verdict::Ack };
-        self.recorder.note(Seen::Settling { delivery: number, id, verdict });
+        let verdict = if fails { SettleKind::Nack } else { SettleKind::Ack };
+        self.recorder.note(Observation::Settling { delivery: number, id, verdict });
         let settling = if fails { delivery.nack("as planned") } else { delivery.ack() };
         let (answer, why) = match settling.await {
-            Ok(()) => (Answer::Ok, None),
+            Ok(()) => (SettleAnswer::Ok, None),
             Err(error) => (answer_of(&error), Some(error.to_string())),
         };
-        self.recorder.note(Seen::Settled { delivery: number, id, verdict, answer, why });
-        if answer == Answer::Ok && !fails {
+        self.recorder.note(Observation::Settled { delivery: number, id, verdict, answer, why });
+        if answer == SettleAnswer::Ok && !fails {
             let payload: Value = delivery.payload().unwrap();
             self.flow.note(group, delivery.partition(), payload["at_us"].as_u64().unwrap());
         }
@@ -253,15 +253,15 @@ impl Own {
 }
 
 /// Whether the hub decided.
-fn answer_of(error: &Error) -> Answer {
+fn answer_of(error: &Error) -> SettleAnswer {
     match error {
-        Error::LeaseLost { reason, .. } if reason.contains("before the answer") => Answer::Unknown,
-        Error::LeaseLost { .. } => Answer::Refused,
-        _ => Answer::Unknown,
+        Error::LeaseLost { reason, .. } if reason.contains("before the answer") => SettleAnswer::Unknown,
+        Error::LeaseLost { .. } => SettleAnswer::Refused,
+        _ => SettleAnswer::Unknown,
     }
 }
 
-/// The same in every run; of an event, the same at every delivery.
+/// The same in every run, and for every delivery of an event.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(7, |hash: u64, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte))) >> 8
 }

@@ -1,4 +1,4 @@
-//! The cursors as they lie in the database: looked at all the time, written down when they change hands.
+//! The cursors in the database: polled continuously, written down when they change hands.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use futures::TryStreamExt;
 use mongodb::bson::{Document, doc};
 use mongodb::options::ReadConcern;
 use mongodb::{Client, Collection, Database};
-use prom_testkit::history::clients::{Recorder, Seen};
+use prom_testkit::history::clients::{Observation, Recorder};
 use tokio::task::JoinHandle;
 
 use super::TOPIC;
 
 const LOOK_EVERY: Duration = Duration::from_millis(30);
-/// Also those that did not change hands are written down now and then.
+/// Cursors that did not change hands are also written down now and then.
 const WRITE_EACH: u64 = 30;
 
-pub struct Cursors {
+pub struct CursorWatch {
     database: Database,
     recorder: Arc<Recorder>,
     watching: JoinHandle<()>,
@@ -25,14 +25,14 @@ pub struct Cursors {
 
 type Cursor = (String, u32, u64, u64);
 
-impl Cursors {
+impl CursorWatch {
     pub async fn watch(url: &str, recorder: Arc<Recorder>) -> Self {
         let database = Client::with_uri_str(url).await.unwrap().database("prom");
         let watching = tokio::spawn(follow(collection(&database), recorder.clone()));
         Self { database, recorder, watching }
     }
 
-    /// Where the hub is that dispatches a group.
+    /// The address of the hub that dispatches a group.
     pub async fn owner_url(&self, group: &str) -> Option<String> {
         let owner = self.database.collection::<Document>("owners").find_one(doc! { "_id": group }).await.ok()??;
         Some(owner.get_document("value").ok()?.get_str("url").ok()?.to_owned())
@@ -44,7 +44,7 @@ impl Cursors {
         Some(cursors.into_iter().map(|(group, partition, _, floor)| ((group, partition), floor)).collect())
     }
 
-    /// The last look.
+    /// The last poll.
     pub async fn finish(&self) {
         self.watching.abort();
         let since_us = self.recorder.now_us();
@@ -54,7 +54,7 @@ impl Cursors {
     }
 }
 
-impl Drop for Cursors {
+impl Drop for CursorWatch {
     fn drop(&mut self) {
         self.watching.abort();
     }
@@ -71,7 +71,7 @@ async fn follow(cursors: Collection<Document>, recorder: Arc<Recorder>) {
     for round in 0.. {
         tokio::time::sleep(LOOK_EVERY).await;
         let begun_us = recorder.now_us();
-        // No primary: what happens meanwhile is seen later.
+        // No primary: changes are seen later.
         let Ok(found) = read(&cursors).await else { continue };
         for cursor in found {
             let before = epochs.insert((cursor.0.clone(), cursor.1), cursor.2);
@@ -93,6 +93,6 @@ async fn read(cursors: &Collection<Document>) -> mongodb::error::Result<Vec<Curs
     Ok(found.into_iter().map(|cursor| read(cursor).unwrap()).collect())
 }
 
-fn seen((group, partition, epoch, floor): Cursor, since_us: u64) -> Seen {
-    Seen::Cursor { group, topic: TOPIC.to_owned(), partition, epoch, floor, since_us }
+fn seen((group, partition, epoch, floor): Cursor, since_us: u64) -> Observation {
+    Observation::Cursor { group, topic: TOPIC.to_owned(), partition, epoch, floor, since_us }
 }

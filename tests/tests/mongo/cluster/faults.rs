@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use prom_testkit::history::clients::{Fault, Seen};
+use prom_testkit::history::clients::{Fault, Observation};
 
 use super::{Cluster, until};
 
 impl Cluster {
-    /// The primary is gone without a goodbye; another one is there when this returns.
+    /// Kills the primary without a goodbye; another one is elected when this returns.
     pub async fn kill_primary(&mut self) -> usize {
         self.set.until_whole().await.unwrap_or_else(|error| panic!("{error}"));
         let primary = self.set.primary().await.unwrap();
@@ -41,7 +41,7 @@ impl Cluster {
         self.note_fault(Fault::HubResumed, Self::hub_name(hub));
     }
 
-    /// Waits until every partition of every group has handled something that is published from now on.
+    /// Waits until every partition of every group has handled an event that is published from now on.
     pub async fn until_it_flows(&self, what: &str) -> Duration {
         let (begin, begin_us) = (Instant::now(), self.recorder.now_us());
         until(&format!("events flowing {what}"), async || {
@@ -55,6 +55,6 @@ impl Cluster {
     }
 
     fn note_fault(&self, fault: Fault, target: impl Into<String>) {
-        self.recorder.note(Seen::Fault { fault, target: target.into() });
+        self.recorder.note(Observation::Fault { fault, target: target.into() });
     }
 }

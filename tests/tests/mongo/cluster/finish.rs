@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use prom_client::{Client, ClientOptions, Position};
-use prom_testkit::history::clients::{Seen, Summary, flowed_again, judge, read_file};
+use prom_testkit::history::clients::{ClientsSummary, Observation, flowed_again, judge, read_file};
 
 use super::{Cluster, TOPIC, Worker, until};
 
 impl Cluster {
-    /// Stops the load, waits until every group has settled everything, asking `hub`, and judges.
-    pub async fn finish(mut self, mut workers: Vec<Worker>, hub: usize) -> Summary {
+    /// Stops the load, waits until every group has settled everything, according to `hub`, and judges.
+    pub async fn finish(mut self, mut workers: Vec<Worker>, hub: usize) -> ClientsSummary {
         for worker in &mut workers {
             worker.stop_publishing().await;
         }
@@ -24,7 +24,7 @@ impl Cluster {
         self.judge()
     }
 
-    /// What the next offset of each partition is.
+    /// The next offset of each partition.
     async fn heads(&self, hub: usize) -> HashMap<u32, u64> {
         let topic = self.get(hub, &format!("/topics/{TOPIC}")).await.unwrap();
         let partitions = topic["partitions"].as_array().unwrap();
@@ -47,7 +47,7 @@ impl Cluster {
         let mut tail = client.tail(TOPIC).from(Position::Earliest).start().await.unwrap();
         for _ in 0..heads.values().sum() {
             let event = tail.next().await.unwrap();
-            self.recorder.note(Seen::Logged {
+            self.recorder.note(Observation::Logged {
                 topic: event.topic().to_string(),
                 partition: event.partition(),
                 offset: event.offset(),
@@ -59,7 +59,7 @@ impl Cluster {
         client.close().await;
     }
 
-    fn judge(&mut self) -> Summary {
+    fn judge(&mut self) -> ClientsSummary {
         let lines = read_file(&self.history).unwrap();
         eprintln!("history: {} lines in {}", lines.len(), self.history.display());
         for flowed in flowed_again(&lines).unwrap() {

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prom_testkit::HubProcess;
-use prom_testkit::history::clients::{GroupOrder, Recorder, Seen};
+use prom_testkit::history::clients::{GroupOrder, Observation, Recorder};
 use prom_testkit::mongo::ReplicaSet;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub use client::{Duty, Worker};
-use cursors::Cursors;
+use cursors::CursorWatch;
 use flow::Flow;
 
 pub const TOPIC: &str = "orders";
@@ -27,7 +27,7 @@ const LATENCY: Duration = Duration::from_secs(1);
 
 /// A group and what it is promised.
 #[derive(Debug, Clone, Copy)]
-pub struct Group {
+pub struct PromisedGroup {
     pub name: &'static str,
     pub order: GroupOrder,
 }
@@ -35,31 +35,36 @@ pub struct Group {
 pub struct Cluster {
     pub set: ReplicaSet,
     pub hubs: Vec<HubProcess>,
-    pub groups: &'static [Group],
+    pub groups: &'static [PromisedGroup],
     pub flow: Arc<Flow>,
     recorder: Arc<Recorder>,
-    cursors: Cursors,
+    cursors: CursorWatch,
     http: reqwest::Client,
     folder: TempDir,
     history: PathBuf,
 }
 
 impl Cluster {
-    /// The history goes to `history`, else into a folder of its own.
-    pub async fn start(hubs: usize, partitions: u32, groups: &'static [Group], history: Option<PathBuf>) -> Self {
+    /// The history goes to `history`, or into a temporary folder.
+    pub async fn start(
+        hubs: usize,
+        partitions: u32,
+        groups: &'static [PromisedGroup],
+        history: Option<PathBuf>,
+    ) -> Self {
         let folder = TempDir::new().unwrap();
         let history = history.unwrap_or_else(|| folder.path().join("history.ndjson"));
         let recorder = Arc::new(Recorder::create(&history).unwrap());
         let millis = |time: Duration| time.as_millis() as u64;
-        recorder.note(Seen::Run { hub_ttl_ms: millis(HUB_TTL), latency_ms: millis(LATENCY) });
+        recorder.note(Observation::Run { hub_ttl_ms: millis(HUB_TTL), latency_ms: millis(LATENCY) });
         for group in groups {
-            recorder.note(Seen::Group { group: group.name.to_owned(), order: group.order });
+            recorder.note(Observation::Group { group: group.name.to_owned(), order: group.order });
         }
         let set = ReplicaSet::start(3).await.unwrap();
         let url = set.url("prom");
         let hubs = (1..=hubs).map(|number| start_hub(&url, &log_of(&history, number))).collect();
         let flow = Arc::new(Flow::new(groups, partitions));
-        let cursors = Cursors::watch(&url, recorder.clone()).await;
+        let cursors = CursorWatch::watch(&url, recorder.clone()).await;
         let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
         let cluster = Self { set, hubs, groups, flow, recorder, cursors, http, folder, history };
         let topic = cluster.http.put(format!("{}/topics/{TOPIC}", cluster.hubs[0].url()));
@@ -73,9 +78,9 @@ impl Cluster {
         format!("hub-{}", index + 1)
     }
 
-    /// A client of a hub, under a name of its own.
+    /// A client of a hub, under its own name.
     pub async fn worker(&self, name: &str, hub: usize, duty: Duty) -> Worker {
-        let place = client::Place { name: name.to_owned(), hub: Self::hub_name(hub), url: self.hubs[hub].url() };
+        let place = client::ClientSpec { name: name.to_owned(), hub: Self::hub_name(hub), url: self.hubs[hub].url() };
         Worker::start(place, duty, self.groups, self.recorder.clone(), self.flow.clone()).await
     }
 
@@ -98,12 +103,12 @@ fn start_hub(mongo: &str, log: &Path) -> HubProcess {
     HubProcess::start_logging_to(log, &arguments, &[]).unwrap()
 }
 
-/// Beside the history.
+/// Next to the history.
 fn log_of(history: &Path, hub: usize) -> PathBuf {
     history.with_extension(format!("hub-{hub}.log"))
 }
 
-/// Waits until a condition holds, and not for ever.
+/// Waits until a condition holds, with a deadline.
 pub async fn until(what: &str, condition: impl AsyncFn() -> bool) {
     let waiting = async {
         while !condition().await {

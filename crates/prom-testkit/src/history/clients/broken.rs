@@ -1,33 +1,33 @@
-//! What can be broken, and how it is said.
+//! The promises that can be broken, and how that is reported.
 
 use std::fmt;
 
 /// Which promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Promise {
-    /// The file itself is not what the judge can judge.
+    /// The file itself cannot be judged.
     History,
     /// An acknowledged event is in the log where its receipt says.
     Stored,
-    /// No event is there twice, and none that nobody published.
+    /// No event is there twice, and every event was published.
     Once,
-    /// Offsets have no gaps; what was acknowledged before another publish began lies before it.
+    /// Offsets have no gaps; what was acknowledged before another publish began comes before it.
     LogOrder,
-    /// Whatever is in the log is delivered to every group and settled in the end, and nothing else counts as settled.
+    /// Everything in the log is delivered to every group and settled in the end, and nothing else counts as settled.
     Settled,
-    /// No second delivery while the lease of the first lives.
+    /// No second delivery while the first lease is live.
     OneLease,
-    /// What was acked does not come again.
+    /// An acked event does not come again.
     AckKept,
     /// What was delivered before a takeover cannot be settled after it.
     Fenced,
     /// Failed attempts are counted, and nothing else is.
     Attempts,
-    /// A key waits for its earlier events; a partition comes by offset.
+    /// A key waits for its earlier events; a partition is delivered by offset.
     DeliveryOrder,
 }
 
-/// One broken promise: the event it is about, and the lines of the file that show it.
+/// One broken promise: the event it concerns, and the lines of the file that show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     pub promise: Promise,

@@ -1,28 +1,28 @@
-//! What explains that an event was delivered again.
+//! What explains a second delivery of an event.
 
-use super::index::{Delivery, Index, Pause, Settling};
-use super::{Answer, Fault, Verdict};
+use super::index::{DeliveryRecord, Index, Pause, SettleRecord};
+use super::{Fault, SettleAnswer, SettleKind};
 
-/// Why the lease of an earlier delivery may have ended, or why the later delivery is an old one that came late.
+/// Why the lease of an earlier delivery may have ended, or why the later delivery is an old one that arrived late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Explanation {
     Nacked,
     Expired,
     /// The client lost its connection.
     Disconnected,
-    /// The partition was taken from the client.
+    /// The partition was revoked from the client.
     Revoked,
-    /// Another hub took over, or the same one anew.
+    /// Another hub took over, or the same one again.
     NewEpoch,
-    /// The hub of the client was stopped.
+    /// The client's hub was stopped.
     HubStopped,
-    /// It was on its way while somebody was stopped, or came from a hub that did not know yet that it is replaced.
+    /// It was in transit while a process was stopped, or came from a hub that did not know yet that it was replaced.
     Late,
 }
 
 impl<'a> Index<'a> {
-    /// Why `second` may come although `first` was delivered and not acked.
-    pub fn why_again(&self, first: &Delivery<'a>, second: &Delivery<'a>) -> Option<Explanation> {
+    /// Why `second` is allowed although `first` was delivered and not acked.
+    pub fn why_again(&self, first: &DeliveryRecord<'a>, second: &DeliveryRecord<'a>) -> Option<Explanation> {
         let (from, until) = (first.seen.at_us.saturating_sub(self.latency_us), second.seen.at_us);
         let about = from..=until + self.latency_us;
         if self.is_nacked(first, second) {
@@ -46,17 +46,17 @@ impl<'a> Index<'a> {
         self.is_late(second, first.seen.at_us).then_some(Explanation::Late)
     }
 
-    /// A client's nack names the event, not the lease: one for an earlier lease ends the one it has.
-    fn is_nacked(&self, first: &Delivery<'a>, second: &Delivery<'a>) -> bool {
+    /// A client's nack names the event, not the lease: a nack for an earlier lease ends the current one.
+    fn is_nacked(&self, first: &DeliveryRecord<'a>, second: &DeliveryRecord<'a>) -> bool {
         let between = first.seen.line..second.seen.line;
         let event = (first.group, first.log, first.offset);
         let own = self.deliveries_of(&event).filter(|delivery| delivery.client == first.client);
         own.flat_map(|delivery| &delivery.settlings)
-            .any(|one| one.verdict == Verdict::Nack && between.contains(&one.sent.line))
+            .any(|one| one.verdict == SettleKind::Nack && between.contains(&one.sent.line))
     }
 
-    /// Whether a delivery may have begun before what was seen at `reference_us`, although it came after it.
-    pub fn is_late(&self, delivery: &Delivery<'a>, reference_us: u64) -> bool {
+    /// Whether a delivery may have begun before something seen at `reference_us`, although it arrived after it.
+    pub fn is_late(&self, delivery: &DeliveryRecord<'a>, reference_us: u64) -> bool {
         let came = delivery.seen.at_us;
         let held_up = |pause: &Pause| {
             (pause.from_us..=self.awake_us(pause)).contains(&came)
@@ -65,7 +65,7 @@ impl<'a> Index<'a> {
         if self.pauses_of(delivery.hub).any(held_up) {
             return true;
         }
-        // Its connection was gone, and nobody knew yet.
+        // Its connection was gone, and the hub did not know yet.
         let about = came.saturating_sub(self.latency_us)..=came + self.latency_us;
         if reference_us + self.latency_us >= came && any_in(self.disconnects.get(delivery.client), &about) {
             return true;
@@ -78,11 +78,11 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// Whether a settlement may have taken effect. A refusal says that it has not, unless the hub that knew was
-    /// killed, stopped or replaced meanwhile, or its write was under way when a server was killed: then it was refused
-    /// by somebody who did not know.
-    pub fn may_count(&self, delivery: &Delivery<'a>, settling: &Settling) -> bool {
-        let Some((answered, Answer::Refused)) = settling.answer else { return true };
+    /// Whether a settlement may have taken effect. A refusal means that it did not, unless the hub that knew was killed,
+    /// stopped or replaced meanwhile, or its write was in progress when a server was killed: then the refusal came from a
+    /// process that could not know.
+    pub fn may_count(&self, delivery: &DeliveryRecord<'a>, settling: &SettleRecord) -> bool {
+        let Some((answered, SettleAnswer::Refused)) = settling.answer else { return true };
         let from_us = settling.sent.at_us.saturating_sub(self.latency_us);
         let until_us = answered.at_us + self.latency_us;
         let overlaps = |pause: &Pause| pause.from_us <= until_us && self.awake_us(pause) >= from_us;
@@ -94,12 +94,12 @@ impl<'a> Index<'a> {
     }
 
     /// Whether the group's cursor may have changed hands between these times.
-    pub fn changed_hands(&self, delivery: &Delivery<'a>, from_us: u64, until_us: u64) -> bool {
+    pub fn changed_hands(&self, delivery: &DeliveryRecord<'a>, from_us: u64, until_us: u64) -> bool {
         self.changes(delivery).any(|(since_us, at_us)| since_us <= until_us && at_us >= from_us)
     }
 
-    /// The earliest time of a change that happened for certain after one time and before the other.
-    pub fn changed_between(&self, delivery: &Delivery<'a>, after_us: u64, before_us: u64) -> Option<u64> {
+    /// The earliest time of a change that certainly happened after one time and before the other.
+    pub fn changed_between(&self, delivery: &DeliveryRecord<'a>, after_us: u64, before_us: u64) -> Option<u64> {
         let mut changes = self.changes(delivery);
         changes.find(|(since_us, at_us)| *since_us > after_us && *at_us < before_us).map(|(since_us, _)| since_us)
     }
@@ -108,8 +108,8 @@ impl<'a> Index<'a> {
         any_in(self.disconnects.get(client), &(from_us..=until_us))
     }
 
-    /// From when to when the epoch of the cursor may have been raised, each time.
-    fn changes(&self, delivery: &Delivery<'a>) -> impl Iterator<Item = (u64, u64)> {
+    /// For each raise of the cursor's epoch: the interval in which it may have happened.
+    fn changes(&self, delivery: &DeliveryRecord<'a>) -> impl Iterator<Item = (u64, u64)> {
         let seen = self.cursors.get(&(delivery.group, delivery.log)).map(Vec::as_slice).unwrap_or_default();
         let raised = seen.windows(2).filter(|pair| pair[0].epoch != pair[1].epoch);
         raised.map(|pair| (pair[1].since_us, pair[1].seen.at_us))
@@ -119,7 +119,7 @@ impl<'a> Index<'a> {
         self.pauses.get(hub).into_iter().flatten()
     }
 
-    /// When everything that a stopped hub had in hand has come through.
+    /// When everything that a stopped hub still held has come through.
     fn awake_us(&self, pause: &Pause) -> u64 {
         pause.until_us.saturating_add(self.latency_us)
     }

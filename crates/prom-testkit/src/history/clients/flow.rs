@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::index::Index;
-use super::{Broken, Fault, Line};
+use super::{Broken, Fault, HistoryLine};
 
 /// What followed a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,13 +14,13 @@ pub struct FlowedAgain {
     pub target: String,
     /// Since the run began.
     pub at: Duration,
-    /// For each group: until every partition had delivered something that was published after the fault; none where
-    /// that did not happen.
+    /// For each group: the time until every partition had delivered something published after the fault; `None` if that
+    /// did not happen.
     pub after: BTreeMap<String, Option<Duration>>,
 }
 
 /// For each kill and pause of the run.
-pub fn flowed_again(lines: &[Line]) -> Result<Vec<FlowedAgain>, Broken> {
+pub fn flowed_again(lines: &[HistoryLine]) -> Result<Vec<FlowedAgain>, Broken> {
     let index = Index::build(lines)?;
     let hurts = |fault: Fault| matches!(fault, Fault::PrimaryKilled | Fault::HubKilled | Fault::HubPaused);
     let mut found = Vec::new();

@@ -1,10 +1,10 @@
-//! The lines by what they are about, so that each rule finds what it looks at.
+//! The lines by topic, so that each rule finds what it needs.
 
 use std::collections::{BTreeMap, HashMap};
 
 use prom_types::{EpochMs, EventId, Offset};
 
-use super::{Answer, Broken, Fault, GroupOrder, Line, Promise, Seen, Verdict};
+use super::{Broken, Fault, GroupOrder, HistoryLine, Observation, Promise, SettleAnswer, SettleKind};
 
 /// When something was seen, and on which line; the first line is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,34 +14,34 @@ pub(super) struct Moment {
 }
 
 /// Topic and partition.
-pub(super) type Log<'a> = (&'a str, u32);
+pub(super) type LogKey<'a> = (&'a str, u32);
 /// Group, log and offset.
-pub(super) type Event<'a> = (&'a str, Log<'a>, Offset);
+pub(super) type EventAt<'a> = (&'a str, LogKey<'a>, Offset);
 
-pub(super) struct Publish<'a> {
+pub(super) struct PublishRecord<'a> {
     pub began: Moment,
-    pub receipts: Vec<(Moment, Log<'a>, Offset)>,
+    pub receipts: Vec<(Moment, LogKey<'a>, Offset)>,
 }
 
-pub(super) struct Delivery<'a> {
+pub(super) struct DeliveryRecord<'a> {
     pub seen: Moment,
     pub client: &'a str,
     pub hub: &'a str,
     pub group: &'a str,
-    pub log: Log<'a>,
+    pub log: LogKey<'a>,
     pub offset: Offset,
     pub id: EventId,
     pub key: Option<&'a str>,
     pub attempt: u32,
-    /// The end of its lease, renewals not counted.
+    /// The end of its lease, without renewals.
     pub until_us: u64,
-    pub settlings: Vec<Settling>,
+    pub settlings: Vec<SettleRecord>,
 }
 
-pub(super) struct Settling {
+pub(super) struct SettleRecord {
     pub sent: Moment,
-    pub verdict: Verdict,
-    pub answer: Option<(Moment, Answer)>,
+    pub verdict: SettleKind,
+    pub answer: Option<(Moment, SettleAnswer)>,
 }
 
 pub(super) struct Logged<'a> {
@@ -52,14 +52,14 @@ pub(super) struct Logged<'a> {
     pub stored_ts: EpochMs,
 }
 
-pub(super) struct Cursor {
+pub(super) struct CursorRecord {
     pub seen: Moment,
     pub since_us: u64,
     pub epoch: u64,
     pub floor: Offset,
 }
 
-/// From the pause until it was over.
+/// From the pause to its end.
 pub(super) struct Pause {
     pub from_us: u64,
     pub until_us: u64,
@@ -70,14 +70,14 @@ pub(super) struct Index<'a> {
     pub hub_ttl_us: u64,
     pub latency_us: u64,
     pub groups: BTreeMap<&'a str, GroupOrder>,
-    pub publishes: HashMap<EventId, Publish<'a>>,
-    /// In the order of their lines.
-    pub deliveries: Vec<Delivery<'a>>,
-    pub by_event: BTreeMap<Event<'a>, Vec<usize>>,
-    pub logs: BTreeMap<Log<'a>, Vec<Logged<'a>>>,
-    pub cursors: BTreeMap<(&'a str, Log<'a>), Vec<Cursor>>,
+    pub publishes: HashMap<EventId, PublishRecord<'a>>,
+    /// In line order.
+    pub deliveries: Vec<DeliveryRecord<'a>>,
+    pub by_event: BTreeMap<EventAt<'a>, Vec<usize>>,
+    pub logs: BTreeMap<LogKey<'a>, Vec<Logged<'a>>>,
+    pub cursors: BTreeMap<(&'a str, LogKey<'a>), Vec<CursorRecord>>,
     pub disconnects: HashMap<&'a str, Vec<u64>>,
-    pub revocations: HashMap<(&'a str, &'a str, Log<'a>), Vec<u64>>,
+    pub revocations: HashMap<(&'a str, &'a str, LogKey<'a>), Vec<u64>>,
     pub resubscribed: HashMap<(&'a str, &'a str), Vec<u64>>,
     pub pauses: HashMap<&'a str, Vec<Pause>>,
     pub faults: Vec<(Moment, Fault, &'a str)>,
@@ -85,10 +85,10 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub fn build(lines: &'a [Line]) -> Result<Self, Broken> {
+    pub fn build(lines: &'a [HistoryLine]) -> Result<Self, Broken> {
         let mut index = Self::default();
-        let Some(Line { seen: Seen::Run { hub_ttl_ms, latency_ms }, .. }) = lines.first() else {
-            return Err(Broken::new(Promise::History, [1], "the first line has to say how the run was set up"));
+        let Some(HistoryLine { seen: Observation::Run { hub_ttl_ms, latency_ms }, .. }) = lines.first() else {
+            return Err(Broken::new(Promise::History, [1], "the first line must say how the run was set up"));
         };
         (index.hub_ttl_us, index.latency_us) = (hub_ttl_ms * 1000, latency_ms * 1000);
         let mut last_us = 0;
@@ -103,50 +103,50 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
-    fn add(&mut self, at: Moment, seen: &'a Seen) -> Result<(), Broken> {
+    fn add(&mut self, at: Moment, seen: &'a Observation) -> Result<(), Broken> {
         match seen {
-            Seen::Run { .. }
-            | Seen::PublishFailed { .. }
-            | Seen::Connected { .. }
-            | Seen::Assigned { .. }
-            | Seen::Gap { .. } => {}
-            Seen::Group { group, order } => {
+            Observation::Run { .. }
+            | Observation::PublishFailed { .. }
+            | Observation::Connected { .. }
+            | Observation::Assigned { .. }
+            | Observation::Gap { .. } => {}
+            Observation::Group { group, order } => {
                 self.groups.insert(group, *order);
             }
-            Seen::Publishing { id, .. } => {
-                self.publishes.entry(*id).or_insert(Publish { began: at, receipts: Vec::new() });
+            Observation::Publishing { id, .. } => {
+                self.publishes.entry(*id).or_insert(PublishRecord { began: at, receipts: Vec::new() });
             }
-            Seen::Published { id, topic, partition, offset, .. } => {
+            Observation::Published { id, topic, partition, offset, .. } => {
                 let publish = self.publishes.get_mut(id).ok_or_else(|| unheard_of(at, *id))?;
                 publish.receipts.push((at, (topic, *partition), *offset));
             }
-            Seen::Delivered { .. } => self.add_delivery(at, seen),
-            Seen::Settling { delivery, id, verdict } => {
+            Observation::Delivered { .. } => self.add_delivery(at, seen),
+            Observation::Settling { delivery, id, verdict } => {
                 let settlings = self.settlings(at, *delivery, *id)?;
-                settlings.push(Settling { sent: at, verdict: *verdict, answer: None });
+                settlings.push(SettleRecord { sent: at, verdict: *verdict, answer: None });
             }
-            Seen::Settled { delivery, id, verdict, answer, .. } => {
+            Observation::Settled { delivery, id, verdict, answer, .. } => {
                 let settlings = self.settlings(at, *delivery, *id)?;
-                let open = |one: &&mut Settling| one.verdict == *verdict && one.answer.is_none();
+                let open = |one: &&mut SettleRecord| one.verdict == *verdict && one.answer.is_none();
                 let settling = settlings.iter_mut().find(open).ok_or_else(|| unheard_of(at, *id))?;
                 settling.answer = Some((at, *answer));
             }
-            Seen::Disconnected { client, .. } => self.disconnects.entry(client).or_default().push(at.at_us),
-            Seen::Resubscribed { client, group } => {
+            Observation::Disconnected { client, .. } => self.disconnects.entry(client).or_default().push(at.at_us),
+            Observation::Resubscribed { client, group } => {
                 self.resubscribed.entry((client, group)).or_default().push(at.at_us);
             }
-            Seen::Revoked { client, group, topic, partitions } => {
+            Observation::Revoked { client, group, topic, partitions } => {
                 for partition in partitions {
                     let place = (client.as_str(), group.as_str(), (topic.as_str(), *partition));
                     self.revocations.entry(place).or_default().push(at.at_us);
                 }
             }
-            Seen::Fault { fault, target } => self.add_fault(at, *fault, target),
-            Seen::Cursor { group, topic, partition, epoch, floor, since_us } => {
-                let cursor = Cursor { seen: at, since_us: *since_us, epoch: *epoch, floor: *floor };
+            Observation::Fault { fault, target } => self.add_fault(at, *fault, target),
+            Observation::Cursor { group, topic, partition, epoch, floor, since_us } => {
+                let cursor = CursorRecord { seen: at, since_us: *since_us, epoch: *epoch, floor: *floor };
                 self.cursors.entry((group, (topic, *partition))).or_default().push(cursor);
             }
-            Seen::Logged { topic, partition, offset, id, key, stored_ts } => {
+            Observation::Logged { topic, partition, offset, id, key, stored_ts } => {
                 let (line, key) = (at.line, key.as_deref());
                 let logged = Logged { line, offset: *offset, id: *id, key, stored_ts: *stored_ts };
                 self.logs.entry((topic, *partition)).or_default().push(logged);
@@ -155,16 +155,27 @@ impl<'a> Index<'a> {
         Ok(())
     }
 
-    fn add_delivery(&mut self, seen: Moment, delivered: &'a Seen) {
-        let Seen::Delivered { delivery, client, hub, group, topic, partition, offset, id, key, attempt, deadline_ms } =
-            delivered
+    fn add_delivery(&mut self, seen: Moment, delivered: &'a Observation) {
+        let Observation::Delivered {
+            delivery,
+            client,
+            hub,
+            group,
+            topic,
+            partition,
+            offset,
+            id,
+            key,
+            attempt,
+            deadline_ms,
+        } = delivered
         else {
             return;
         };
         let (log, position) = ((topic.as_str(), *partition), self.deliveries.len());
         self.by_number.insert(*delivery, position);
         self.by_event.entry((group, log, *offset)).or_default().push(position);
-        self.deliveries.push(Delivery {
+        self.deliveries.push(DeliveryRecord {
             seen,
             client,
             hub,
@@ -179,7 +190,7 @@ impl<'a> Index<'a> {
         });
     }
 
-    fn settlings(&mut self, at: Moment, delivery: u64, id: EventId) -> Result<&mut Vec<Settling>, Broken> {
+    fn settlings(&mut self, at: Moment, delivery: u64, id: EventId) -> Result<&mut Vec<SettleRecord>, Broken> {
         let position = self.by_number.get(&delivery).copied().ok_or_else(|| unheard_of(at, id))?;
         Ok(&mut self.deliveries[position].settlings)
     }
@@ -194,16 +205,17 @@ impl<'a> Index<'a> {
         self.faults.push((at, fault, target));
     }
 
-    /// The deliveries of one event to one group, in the order of time.
-    pub fn deliveries_of(&self, event: &Event<'a>) -> impl Iterator<Item = &Delivery<'a>> {
+    /// The deliveries of one event to one group, in time order.
+    pub fn deliveries_of(&self, event: &EventAt<'a>) -> impl Iterator<Item = &DeliveryRecord<'a>> {
         let positions = self.by_event.get(event).map(Vec::as_slice).unwrap_or_default();
         positions.iter().map(|&position| &self.deliveries[position])
     }
 
-    /// When an ack of it was sent first that may have counted.
-    pub fn first_ack(&self, event: &Event<'a>) -> Option<Moment> {
-        let counts =
-            |delivery: &&Delivery<'a>, one: &&Settling| one.verdict == Verdict::Ack && self.may_count(delivery, one);
+    /// When the first ack that may have counted was sent.
+    pub fn first_ack(&self, event: &EventAt<'a>) -> Option<Moment> {
+        let counts = |delivery: &&DeliveryRecord<'a>, one: &&SettleRecord| {
+            one.verdict == SettleKind::Ack && self.may_count(delivery, one)
+        };
         let acks = self.deliveries_of(event).flat_map(|delivery| {
             delivery.settlings.iter().filter(move |one| counts(&delivery, one)).map(|one| one.sent)
         });
@@ -211,24 +223,24 @@ impl<'a> Index<'a> {
     }
 }
 
-impl Settling {
+impl SettleRecord {
     /// When the hub agreed, if it did.
-    pub fn agreed(&self, verdict: Verdict) -> Option<Moment> {
+    pub fn agreed(&self, verdict: SettleKind) -> Option<Moment> {
         match self.answer {
-            Some((at, Answer::Ok)) if self.verdict == verdict => Some(at),
+            Some((at, SettleAnswer::Ok)) if self.verdict == verdict => Some(at),
             _ => None,
         }
     }
 }
 
-impl Delivery<'_> {
-    /// As people look for it.
+impl DeliveryRecord<'_> {
+    /// In the form that people search for.
     pub fn name(&self) -> String {
         name(self.group, self.log, self.offset, self.id)
     }
 }
 
-pub(super) fn name(group: &str, log: Log<'_>, offset: Offset, id: EventId) -> String {
+pub(super) fn name(group: &str, log: LogKey<'_>, offset: Offset, id: EventId) -> String {
     format!("{id} (offset {offset} of {} partition {}) in {group}", log.0, log.1)
 }
 

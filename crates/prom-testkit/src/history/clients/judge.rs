@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::index::Index;
-use super::{Broken, Explanation, Line, Promise, leases, log, order, settled};
+use super::{Broken, Explanation, HistoryLine, Promise, leases, log, order, settled};
 
 /// How much was judged, so that a test can refuse a run that proves nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct ClientsSummary {
     pub published: usize,
     pub logged: usize,
     pub deliveries: usize,
-    /// Deliveries of what had been delivered to the group before.
+    /// Deliveries of events that the group had been given before.
     pub redeliveries: usize,
     pub explained: BTreeMap<Explanation, usize>,
     /// Settlements that a hub refused.
@@ -21,7 +21,7 @@ pub struct Summary {
 }
 
 /// Every promise that the lines show to be broken.
-pub fn judge(lines: &[Line]) -> Result<Summary, Vec<Broken>> {
+pub fn judge(lines: &[HistoryLine]) -> Result<ClientsSummary, Vec<Broken>> {
     let index = Index::build(lines).map_err(|broken| vec![broken])?;
     if index.logs.is_empty() || index.groups.is_empty() {
         let what = "there is nothing to judge: no group, or nothing read from the log";
@@ -32,18 +32,15 @@ pub fn judge(lines: &[Line]) -> Result<Summary, Vec<Broken>> {
     order::check(&index, &mut broken);
     settled::check(&index, &mut broken);
     let explained = leases::check(&index, &mut broken);
-    match broken.is_empty() {
-        true => Ok(summary(&index, explained)),
-        false => Err(broken),
-    }
+    if broken.is_empty() { Ok(summary(&index, explained)) } else { Err(broken) }
 }
 
-fn summary(index: &Index<'_>, explained: BTreeMap<Explanation, usize>) -> Summary {
-    use super::Answer::Refused;
+fn summary(index: &Index<'_>, explained: BTreeMap<Explanation, usize>) -> ClientsSummary {
+    use super::SettleAnswer::Refused;
     let answers = index.deliveries.iter().flat_map(|one| &one.settlings).filter_map(|settling| settling.answer);
     let raised =
-        |seen: &Vec<super::index::Cursor>| seen.windows(2).filter(|pair| pair[0].epoch != pair[1].epoch).count();
-    Summary {
+        |seen: &Vec<super::index::CursorRecord>| seen.windows(2).filter(|pair| pair[0].epoch != pair[1].epoch).count();
+    ClientsSummary {
         published: index.publishes.values().filter(|publish| !publish.receipts.is_empty()).count(),
         logged: index.logs.values().map(Vec::len).sum(),
         deliveries: index.deliveries.len(),

@@ -1,31 +1,31 @@
-//! One line of the file: when, and what was seen.
+//! One line of the file: a time and an observation.
 
 use prom_types::{EpochMs, EventId, Offset};
 use serde::{Deserialize, Serialize};
 
 /// Something that was seen, at a time in microseconds since the run began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct HistoryLine {
     pub at_us: u64,
     #[serde(flatten)]
-    pub seen: Seen,
+    pub seen: Observation,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
-pub enum Seen {
-    /// Comes first: after so long without a sign of life a hub is replaced, and so long may it take on a busy machine
-    /// until somebody sees what has happened.
+pub enum Observation {
+    /// Comes first. A hub is replaced after `hub_ttl_ms` without a sign of life. On a busy machine it may take `latency_ms`
+    /// until an event is observed.
     Run {
         hub_ttl_ms: u64,
         latency_ms: u64,
     },
-    /// What is promised to a group. Only groups that are named so are judged.
+    /// The order that a group is promised. Only groups named here are judged.
     Group {
         group: String,
         order: GroupOrder,
     },
-    /// Before a publish; again before each further attempt under the same id.
+    /// Before a publish, and before each retry with the same id.
     Publishing {
         publisher: String,
         number: u64,
@@ -46,11 +46,11 @@ pub enum Seen {
         id: EventId,
         why: String,
     },
-    /// The application has it in hand. `delivery` is a number of this run's own.
+    /// The application has received it. `delivery` numbers the deliveries of this run.
     Delivered {
         delivery: u64,
         client: String,
-        /// The one the client is connected to.
+        /// The hub that the client is connected to.
         hub: String,
         group: String,
         topic: String,
@@ -59,21 +59,21 @@ pub enum Seen {
         id: EventId,
         key: Option<String>,
         attempt: u32,
-        /// What was left of the lease.
+        /// The remaining time of the lease.
         deadline_ms: u64,
     },
     /// Before a settlement is sent.
     Settling {
         delivery: u64,
         id: EventId,
-        verdict: Verdict,
+        verdict: SettleKind,
     },
     /// After its answer.
     Settled {
         delivery: u64,
         id: EventId,
-        verdict: Verdict,
-        answer: Answer,
+        verdict: SettleKind,
+        answer: SettleAnswer,
         why: Option<String>,
     },
     Connected {
@@ -84,7 +84,7 @@ pub enum Seen {
         client: String,
         why: String,
     },
-    /// The deliveries of this client and group that follow come over a new subscription.
+    /// The following deliveries of this client and group come over a new subscription.
     Resubscribed {
         client: String,
         group: String,
@@ -114,7 +114,7 @@ pub enum Seen {
         fault: Fault,
         target: String,
     },
-    /// A cursor as it lies in the database: read since `since_us`, which is when it was last known to be as before.
+    /// A cursor in the database. It was last known to be unchanged at `since_us`.
     Cursor {
         group: String,
         topic: String,
@@ -123,7 +123,7 @@ pub enum Seen {
         floor: Offset,
         since_us: u64,
     },
-    /// The log as it is read from its beginning at the end of the run.
+    /// An event of the log, read from its beginning at the end of the run.
     Logged {
         topic: String,
         partition: u32,
@@ -134,7 +134,7 @@ pub enum Seen {
     },
 }
 
-/// In which order a group gets its events.
+/// The order in which a group gets its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupOrder {
@@ -147,16 +147,16 @@ pub enum GroupOrder {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum SettleKind {
     Ack,
     Nack,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum SettleAnswer {
     Ok,
-    /// The hub said no, or it was never sent.
+    /// The hub refused, or it was never sent.
     Refused,
     /// The connection ended before the answer, or the hub does not know: it may have counted.
     Unknown,

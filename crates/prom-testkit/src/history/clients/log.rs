@@ -1,14 +1,14 @@
-//! The log against the receipts: everything acknowledged is there, once, where it was promised, in order.
+//! The log against the receipts: every acknowledged event is there once, where it was promised, in order.
 
 use std::collections::HashMap;
 
 use prom_types::{EventId, Offset};
 
-use super::index::{Index, Log, Logged, Moment};
+use super::index::{Index, LogKey, Logged, Moment};
 use super::{Broken, Promise};
 
 pub(super) fn check(index: &Index<'_>, broken: &mut Vec<Broken>) {
-    let mut places: HashMap<EventId, (Log<'_>, &Logged<'_>)> = HashMap::new();
+    let mut places: HashMap<EventId, (LogKey<'_>, &Logged<'_>)> = HashMap::new();
     for (&log, events) in &index.logs {
         check_offsets(log, events, broken);
         check_real_time(index, log, events, broken);
@@ -28,7 +28,7 @@ pub(super) fn check(index: &Index<'_>, broken: &mut Vec<Broken>) {
     check_deliveries(index, &places, broken);
 }
 
-fn check_offsets(log: Log<'_>, events: &[Logged<'_>], broken: &mut Vec<Broken>) {
+fn check_offsets(log: LogKey<'_>, events: &[Logged<'_>], broken: &mut Vec<Broken>) {
     for (expected, event) in (0..).zip(events) {
         if event.offset != expected {
             let what = format!("{} is at {} where offset {expected} was due", event.id, place(log, event.offset));
@@ -41,8 +41,8 @@ fn check_offsets(log: Log<'_>, events: &[Logged<'_>], broken: &mut Vec<Broken>) 
     }
 }
 
-/// What was acknowledged before another publish began, whoever published, lies before it.
-fn check_real_time(index: &Index<'_>, log: Log<'_>, events: &[Logged<'_>], broken: &mut Vec<Broken>) {
+/// What was acknowledged before another publish began, by any publisher, comes before it.
+fn check_real_time(index: &Index<'_>, log: LogKey<'_>, events: &[Logged<'_>], broken: &mut Vec<Broken>) {
     let mut earliest_later: Option<(Moment, &Logged<'_>)> = None;
     for event in events.iter().rev() {
         let Some(publish) = index.publishes.get(&event.id) else { continue };
@@ -62,7 +62,7 @@ fn check_real_time(index: &Index<'_>, log: Log<'_>, events: &[Logged<'_>], broke
     }
 }
 
-fn check_receipts(index: &Index<'_>, places: &HashMap<EventId, (Log<'_>, &Logged<'_>)>, broken: &mut Vec<Broken>) {
+fn check_receipts(index: &Index<'_>, places: &HashMap<EventId, (LogKey<'_>, &Logged<'_>)>, broken: &mut Vec<Broken>) {
     for (id, publish) in &index.publishes {
         for &(receipt, log, offset) in &publish.receipts {
             let promised = place(log, offset);
@@ -82,7 +82,7 @@ fn check_receipts(index: &Index<'_>, places: &HashMap<EventId, (Log<'_>, &Logged
     }
 }
 
-fn check_deliveries(index: &Index<'_>, places: &HashMap<EventId, (Log<'_>, &Logged<'_>)>, broken: &mut Vec<Broken>) {
+fn check_deliveries(index: &Index<'_>, places: &HashMap<EventId, (LogKey<'_>, &Logged<'_>)>, broken: &mut Vec<Broken>) {
     for delivery in &index.deliveries {
         let is_there = places.get(&delivery.id).is_some_and(|(log, event)| {
             (*log, event.offset, event.key) == (delivery.log, delivery.offset, delivery.key)
@@ -94,6 +94,6 @@ fn check_deliveries(index: &Index<'_>, places: &HashMap<EventId, (Log<'_>, &Logg
     }
 }
 
-fn place(log: Log<'_>, offset: Offset) -> String {
+fn place(log: LogKey<'_>, offset: Offset) -> String {
     format!("offset {offset} of {} partition {}", log.0, log.1)
 }

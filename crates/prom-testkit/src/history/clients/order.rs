@@ -1,14 +1,14 @@
 //! The order in which a group gets its events.
 //!
-//! With order by key an event comes only after an ack was sent of every earlier one of its key, and an earlier one
-//! comes again only where the cursor changed hands. In a partition with an owner what comes over one subscription
-//! comes by offset, but for what had been delivered before.
+//! With order by key, an event comes only after acks were sent for all earlier ones of its key, and an earlier one comes
+//! again only if the cursor changed hands. In a partition with an owner, one subscription delivers by offset, except for
+//! events that had been delivered before.
 
 use std::collections::HashMap;
 
 use prom_types::Offset;
 
-use super::index::{Delivery, Index, Log};
+use super::index::{DeliveryRecord, Index, LogKey};
 use super::{Broken, GroupOrder, Promise};
 
 pub(super) fn check(index: &Index<'_>, broken: &mut Vec<Broken>) {
@@ -21,7 +21,7 @@ pub(super) fn check(index: &Index<'_>, broken: &mut Vec<Broken>) {
     }
 }
 
-/// An event of a key, and the line on which acks of it and of all before it had been sent.
+/// An event of a key, and the line by which acks for it and all earlier ones had been sent.
 struct Link {
     offset: Offset,
     line: usize,
@@ -29,7 +29,7 @@ struct Link {
 }
 
 fn check_keys<'a>(index: &Index<'a>, group: &'a str, broken: &mut Vec<Broken>) {
-    let mut chains: HashMap<(Log<'_>, &str), Vec<Link>> = HashMap::new();
+    let mut chains: HashMap<(LogKey<'_>, &str), Vec<Link>> = HashMap::new();
     for (&log, events) in &index.logs {
         for event in events {
             let Some(key) = event.key else { continue };
@@ -39,7 +39,7 @@ fn check_keys<'a>(index: &Index<'a>, group: &'a str, broken: &mut Vec<Broken>) {
             chain.push(Link { offset: event.offset, line: event.line, all_acked });
         }
     }
-    let mut furthest: HashMap<(Log<'_>, &str), &Delivery<'_>> = HashMap::new();
+    let mut furthest: HashMap<(LogKey<'_>, &str), &DeliveryRecord<'_>> = HashMap::new();
     for delivery in index.deliveries.iter().filter(|delivery| delivery.group == group) {
         let Some(key) = delivery.key else { continue };
         let place = (delivery.log, key);
@@ -65,15 +65,15 @@ fn check_keys<'a>(index: &Index<'a>, group: &'a str, broken: &mut Vec<Broken>) {
     }
 }
 
-/// A new owner of the cursor goes by what was settled for good; and old deliveries may come late.
-fn may_go_back<'a>(index: &Index<'a>, later: &Delivery<'a>, earlier: &Delivery<'a>) -> bool {
+/// A new owner of the cursor relies on what was settled durably, and old deliveries may arrive late.
+fn may_go_back<'a>(index: &Index<'a>, later: &DeliveryRecord<'a>, earlier: &DeliveryRecord<'a>) -> bool {
     let event = (earlier.group, earlier.log, earlier.offset);
     let first = index.deliveries_of(&event).next().map_or(earlier.seen.at_us, |first| first.seen.at_us);
     index.changed_hands(earlier, first, earlier.seen.at_us) || index.is_late(earlier, later.seen.at_us)
 }
 
 fn check_partitions<'a>(index: &Index<'a>, group: &'a str, broken: &mut Vec<Broken>) {
-    let mut furthest: HashMap<(&str, usize, Log<'_>), &Delivery<'_>> = HashMap::new();
+    let mut furthest: HashMap<(&str, usize, LogKey<'_>), &DeliveryRecord<'_>> = HashMap::new();
     for delivery in index.deliveries.iter().filter(|delivery| delivery.group == group) {
         let begins = index.resubscribed.get(&(delivery.client, group)).map(Vec::as_slice).unwrap_or_default();
         let subscription = begins.iter().filter(|at| **at <= delivery.seen.at_us).count();

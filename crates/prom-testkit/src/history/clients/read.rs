@@ -2,27 +2,28 @@
 
 use std::path::Path;
 
-use super::Line;
+use super::HistoryLine;
 
 /// Why a file is not a history.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Look at the path.
+    /// Check the path.
     #[error("the history cannot be read: {0}")]
     Io(#[from] std::io::Error),
-    /// Was the file written by another version, or cut?
+    /// The file was written by another version, or truncated.
     #[error("line {number} of the history cannot be read: {reason}")]
-    Line { number: usize, reason: String },
+    HistoryLine { number: usize, reason: String },
 }
 
-pub fn read_file(path: &Path) -> Result<Vec<Line>, ReadError> {
+pub fn read_file(path: &Path) -> Result<Vec<HistoryLine>, ReadError> {
     read(&std::fs::read_to_string(path)?)
 }
 
 /// In the order in which they were written.
-pub fn read(text: &str) -> Result<Vec<Line>, ReadError> {
+pub fn read(text: &str) -> Result<Vec<HistoryLine>, ReadError> {
     let parse = |(index, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|error| ReadError::Line { number: index + 1, reason: error.to_string() })
+        serde_json::from_str(line)
+            .map_err(|error| ReadError::HistoryLine { number: index + 1, reason: error.to_string() })
     };
     text.lines().enumerate().map(parse).collect()
 }

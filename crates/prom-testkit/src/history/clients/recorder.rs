@@ -1,4 +1,4 @@
-//! Writes down what is seen, from any thread, in the order of time.
+//! Records observations from any thread, in time order.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::{Line, Seen};
+use super::{HistoryLine, Observation};
 
-/// Shared by everybody who sees something in a run.
+/// Shared by all observers of a run.
 pub struct Recorder {
     begin: Instant,
     state: Mutex<State>,
@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Recorder {
-    /// Makes the file anew.
+    /// Creates or truncates the file.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = BufWriter::new(File::create(path)?);
         Ok(Self { begin: Instant::now(), state: Mutex::new(State { file, next_delivery: 0, failure: None }) })
@@ -33,19 +33,19 @@ impl Recorder {
         u64::try_from(self.begin.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    pub fn note(&self, seen: Seen) {
+    pub fn note(&self, seen: Observation) {
         self.note_with(|_| seen);
     }
 
-    /// For deliveries: gives each a number.
-    pub fn note_delivery(&self, seen: impl FnOnce(u64) -> Seen) -> u64 {
+    /// For deliveries: numbers each one.
+    pub fn note_delivery(&self, seen: impl FnOnce(u64) -> Observation) -> u64 {
         self.note_with(|state| {
             state.next_delivery += 1;
             seen(state.next_delivery)
         })
     }
 
-    /// Everything is in the file; the first thing that went wrong with it.
+    /// Ready when everything is in the file; returns the first write error.
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.state.lock();
         match state.failure.take() {
@@ -54,11 +54,11 @@ impl Recorder {
         }
     }
 
-    /// The time is taken with the file in hand, so that lines and times have one order.
-    fn note_with(&self, seen: impl FnOnce(&mut State) -> Seen) -> u64 {
+    /// The time is taken under the file's lock, so that lines and times have the same order.
+    fn note_with(&self, seen: impl FnOnce(&mut State) -> Observation) -> u64 {
         let mut state = self.state.lock();
         let seen = seen(&mut state);
-        let line = Line { at_us: self.now_us(), seen };
+        let line = HistoryLine { at_us: self.now_us(), seen };
         let written = serde_json::to_writer(&mut state.file, &line).map_err(io::Error::from);
         if let Err(error) = written.and_then(|()| state.file.write_all(b"\n")) {
             state.failure.get_or_insert(error);

@@ -1,8 +1,8 @@
-//! Everything is delivered to every group and settled in the end, and nothing is settled that nobody acked.
+//! Everything is delivered to every group and settled in the end, and nothing unacked is settled.
 
 use std::collections::BTreeMap;
 
-use super::index::{Cursor, Index, Log, Logged, Moment, name};
+use super::index::{CursorRecord, Index, LogKey, Logged, Moment, name};
 use super::{Broken, Promise};
 
 pub(super) fn check(index: &Index<'_>, broken: &mut Vec<Broken>) {
@@ -16,13 +16,15 @@ pub(super) fn check(index: &Index<'_>, broken: &mut Vec<Broken>) {
     }
 }
 
-fn check_event<'a>(index: &Index<'a>, group: &'a str, log: Log<'a>, event: &Logged<'_>, broken: &mut Vec<Broken>) {
+fn check_event<'a>(index: &Index<'a>, group: &'a str, log: LogKey<'a>, event: &Logged<'_>, broken: &mut Vec<Broken>) {
     let key = (group, log, event.offset);
     let seen: Vec<usize> = index.deliveries_of(&key).map(|delivery| delivery.seen.line).collect();
-    let what = match seen.is_empty() {
-        true => "was never delivered",
-        false if index.first_ack(&key).is_none() => "was delivered, and no ack of it was accepted",
-        false => return,
+    let what = if seen.is_empty() {
+        "was never delivered"
+    } else if index.first_ack(&key).is_none() {
+        "was delivered, and no ack of it was accepted"
+    } else {
+        return;
     };
     let lines: Vec<usize> = std::iter::once(event.line).chain(seen).collect();
     broken.push(Broken::new(Promise::Settled, lines, format!("{} {what}", name(group, log, event.offset, event.id))));
@@ -31,9 +33,9 @@ fn check_event<'a>(index: &Index<'a>, group: &'a str, log: Log<'a>, event: &Logg
 fn check_floors<'a>(
     index: &Index<'a>,
     group: &'a str,
-    log: Log<'a>,
+    log: LogKey<'a>,
     events: &[Logged<'_>],
-    cursors: &[Cursor],
+    cursors: &[CursorRecord],
     broken: &mut Vec<Broken>,
 ) {
     for pair in cursors.windows(2).filter(|pair| pair[1].floor < pair[0].floor || pair[1].epoch < pair[0].epoch) {

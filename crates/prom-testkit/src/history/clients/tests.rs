@@ -7,7 +7,7 @@ mod order;
 mod settled;
 mod story;
 
-use super::{Line, Seen, read};
+use super::{HistoryLine, Observation, read};
 use story::Story;
 
 #[test]
@@ -17,7 +17,7 @@ fn a_line_reads_as_it_was_written() {
         assert_eq!(read(&text).unwrap(), [line]);
     }
     let text = r#"{"at_us":7,"seen":"fault","fault":"hub_killed","target":"hub-1"}"#;
-    assert!(matches!(&read(text).unwrap()[..], [Line { at_us: 7, seen: Seen::Fault { .. } }]));
+    assert!(matches!(&read(text).unwrap()[..], [HistoryLine { at_us: 7, seen: Observation::Fault { .. } }]));
 }
 
 #[test]
@@ -35,6 +35,6 @@ fn a_run_without_faults_is_fine_and_is_summed_up() {
 #[test]
 fn a_history_that_proves_nothing_is_no_proof() {
     Story::default().breaks(super::Promise::History, "nothing to judge");
-    let unasked = Story::of_two().and(50, |_| Story::settled_line(9, 0, super::Answer::Ok));
+    let unasked = Story::of_two().and(50, |_| Story::settled_line(9, 0, super::SettleAnswer::Ok));
     unasked.breaks(super::Promise::History, "nothing was asked");
 }

@@ -1,10 +1,10 @@
 //! The log against the receipts.
 
 use super::story::{Story, id};
-use crate::history::clients::{Promise, Seen};
+use crate::history::clients::{Observation, Promise};
 
-fn is_logged(seen: &Seen, event: u64) -> bool {
-    matches!(seen, Seen::Logged { id: logged, .. } if *logged == id(event))
+fn is_logged(seen: &Observation, event: u64) -> bool {
+    matches!(seen, Observation::Logged { id: logged, .. } if *logged == id(event))
 }
 
 #[test]
@@ -21,12 +21,12 @@ fn a_publish_without_an_answer_may_be_there_or_not() {
 
 #[test]
 fn an_event_at_another_offset_than_its_receipt_names_is_found() {
-    let story = Story::of_two().without(|seen| matches!(seen, Seen::Published { offset: 1, .. }));
+    let story = Story::of_two().without(|seen| matches!(seen, Observation::Published { offset: 1, .. }));
     story.published(1, 5, 25).breaks(Promise::Stored, "acknowledged at offset 5 of t partition 0 and is at offset 1");
 }
 
 #[test]
-fn a_second_receipt_for_an_event_that_was_sent_again_names_the_same_place() {
+fn a_second_receipt_for_an_event_that_was_sent_again_names_the_same_offset() {
     Story::of_two().publishing(1, 40).published(1, 1, 45).is_fine();
     Story::of_two().publishing(1, 40).published(1, 2, 45).breaks(Promise::Stored, "offset 2");
 }
@@ -42,7 +42,7 @@ fn an_event_that_is_there_twice_is_found() {
 }
 
 #[test]
-fn an_event_that_nobody_published_is_found() {
+fn an_event_that_was_never_published_is_found() {
     let story = Story::of_two().logged(7, 2).handled(3, 2, "anna", 3000);
     let broken = story.judge().unwrap_err();
     assert!(
@@ -58,8 +58,8 @@ fn a_hole_in_the_log_is_found() {
 }
 
 #[test]
-fn what_was_acknowledged_before_a_publish_began_lies_before_it() {
-    // Both under way at once: either order will do.
+fn what_was_acknowledged_before_a_publish_began_comes_before_it() {
+    // Both in progress at once: either order is right.
     let both = Story::default().publishing(0, 10).publishing(1, 11).published(0, 0, 20).published(1, 1, 15);
     let both = both.logged(0, 0).logged(1, 1).handled(1, 0, "anna", 1000).handled(2, 1, "anna", 2000);
     both.is_fine();
@@ -69,7 +69,7 @@ fn what_was_acknowledged_before_a_publish_began_lies_before_it() {
 }
 
 #[test]
-fn a_delivery_of_what_is_not_in_the_log_is_found() {
+fn a_delivery_of_an_event_that_is_not_in_the_log_is_found() {
     let story = Story::of_two().delivered(3, 9, "anna", 3000);
     story.breaks(Promise::Stored, "was delivered and is not in the log there");
     assert!(is_logged(&story.lines().last().unwrap().seen, 1));

@@ -1,7 +1,7 @@
 //! Everything is settled in the end.
 
 use super::story::{END_MS, Story};
-use crate::history::clients::{Answer, Promise, Seen, Verdict};
+use crate::history::clients::{Observation, Promise, SettleAnswer, SettleKind};
 
 #[test]
 fn an_event_that_never_came_is_found() {
@@ -11,21 +11,21 @@ fn an_event_that_never_came_is_found() {
 #[test]
 fn an_event_whose_acks_were_all_refused_is_not_settled() {
     let story = Story::of_two().stored(2, 30).delivered(3, 2, "anna", 3000);
-    let refused = story.clone().settled(3, 2, Verdict::Ack, Answer::Refused, 3010);
+    let refused = story.clone().settled(3, 2, SettleKind::Ack, SettleAnswer::Refused, 3010);
     refused.breaks(Promise::Settled, "no ack of it was accepted");
     story.clone().breaks(Promise::Settled, "no ack of it was accepted");
     // It may have counted.
-    story.settled(3, 2, Verdict::Ack, Answer::Unknown, 3010).is_fine();
+    story.settled(3, 2, SettleKind::Ack, SettleAnswer::Unknown, 3010).is_fine();
 }
 
 #[test]
-fn every_group_that_was_promised_something_is_judged() {
-    let other = Seen::Group { group: "other".to_owned(), order: crate::history::clients::GroupOrder::None };
+fn every_group_with_a_promise_is_judged() {
+    let other = Observation::Group { group: "other".to_owned(), order: crate::history::clients::GroupOrder::None };
     Story::of_two().and(0, |_| other).breaks(Promise::Settled, "in other was never delivered");
 }
 
 #[test]
-fn a_floor_goes_over_nothing_that_nobody_acked() {
+fn a_floor_never_passes_an_unacked_event() {
     Story::of_two().cursor(1, 0, 0, 500).cursor(1, 2, 500, END_MS).is_fine();
     Story::of_two().cursor(1, 1, 0, 1055).cursor(1, 2, 500, END_MS).is_fine();
     let early = Story::of_two().cursor(1, 1, 0, 900).cursor(1, 2, 500, END_MS);
