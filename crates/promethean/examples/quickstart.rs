@@ -1,6 +1,6 @@
 //! Opens a directory, publishes, subscribes, acks.
 
-#![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
+#![allow(clippy::print_stdout, reason = "an example prints for its user")]
 
 use promethean::{Bus, BusOptions, EmbeddedStore, Position, json};
 
