@@ -1,6 +1,6 @@
-// A shop in one file, with `@promethean/client`: orders are placed, a group of subscribers bills them, one fails once, and what
-// happens to the connection is told. Run it as `node orders.mjs`, as often as you like, with a hub on this machine or its address
-// behind it; kill the hub and start it again while it runs, and nothing is lost and nothing is billed twice.
+// A shop in one file, with `@promethean/client`: orders are placed, a group of subscribers bills them, one fails once, and notices
+// about the connection are printed. Run it as `node orders.mjs`, as often as you like, with a hub on this machine, or with the hub's
+// address as argument. Kill the hub and start it again while it runs: nothing is lost and nothing is billed twice.
 import { randomUUID } from "node:crypto";
 import { PromClient } from "@promethean/client";
 

@@ -1,7 +1,7 @@
 /**
  * One event in two topics while readers move from one to the other: `orders.placed` and `orders.placed.v2`.
  *
- * Promises: both are stored or neither, and both name the version they are of. They are two events with two ids.
+ * Promises: both are stored or neither, and both carry the version. They are two events with two ids.
  */
 
 import { nameOf } from "./topic.js";

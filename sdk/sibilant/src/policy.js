@@ -1,4 +1,4 @@
-/** Rules of a policy, in the form that a token has them. */
+/** Rules of a policy, in the form of a token. */
 
 /**
  * @param {import("@promethean/client").Effect} effect

@@ -14,7 +14,7 @@ export function publish(client, topic, payload, options) {
 }
 
 /**
- * What the topic adds to what the caller said.
+ * The caller's options with those of the topic added.
  *
  * @param {import("./topic.js").Topic | string} topic
  * @param {any} payload

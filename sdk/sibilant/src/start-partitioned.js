@@ -1,17 +1,17 @@
 /**
- * A member of a group that divides a topic into partitions of its own: each partition has one owner among the members, and
- * inside of a member each works through its events one after the other, without waiting for the others.
+ * A member of a group that divides a topic into virtual partitions: each partition has one owner among the members, and
+ * within a member each partition handles its events one after the other, without waiting for the other partitions.
  *
  * Promises: a key is always in the same partition, which is `partitionOf(key, partitions)`; without a key the id decides. Two
- * members never have the same partition at a time; `onAssigned` and `onRevoked` in the options tell which come and go. The group
- * keeps the order of each key (`order: "key"`). An event that fails comes again later, and its partition goes on with other keys.
- * With `mode: "shared"` in the options nobody owns a partition, and every member has all of them for what it is lent.
+ * members never have the same partition at a time; `onAssigned` and `onRevoked` in the options report which come and go. The group
+ * keeps the order of each key (`order: "key"`). An event that fails comes again later, and its partition continues with other keys.
+ * With `mode: "shared"` in the options no partition has an owner, and every member has all of them, for the events leased to it.
  */
 
 import { partitionOf } from "@promethean/client";
 import { nameOf } from "./topic.js";
 
-/** Handlers that may be under way or wait for their lane, for each lane. */
+/** Handlers that may run or wait, for each lane. */
 const DEPTH = 16;
 
 /**
@@ -23,7 +23,7 @@ const DEPTH = 16;
  * @param {import("@promethean/client").SubscribeOptions} [options]
  */
 export function startPartitioned(client, topic, group, partitions, handler, options) {
-  // Throws for a number that cannot be, before anything is subscribed to.
+  // Throws for an invalid number, before anything is subscribed to.
   partitionOf("", partitions);
   const lanes = Array.from({ length: partitions }, () => /** @type {Promise<unknown>} */ (Promise.resolve()));
   /** @param {import("@promethean/client").EventEnvelope} event */

@@ -1,4 +1,4 @@
-/** Subscribing as Sibilant programs do unless they say otherwise: from the earliest event, 100 at a time. */
+/** Subscribing with the defaults of Sibilant programs: from the earliest event, 100 at a time. */
 
 import { nameOf } from "./topic.js";
 

@@ -1,7 +1,7 @@
 /**
  * A topic with what a program knows about it: how its events get their key, and how old payloads become new ones.
  *
- * Promises: the name is one that the hub takes; a version has at most one step to the next.
+ * Promises: the hub accepts the name; a version has at most one step to the next.
  */
 
 import { isTopicName } from "@promethean/client";
@@ -9,7 +9,7 @@ import { isTopicName } from "@promethean/client";
 /**
  * @typedef {object} TopicOptions
  * @property {(payload: any) => string | number | undefined} [key] The key of an event that is published without one.
- * @property {number} [version] The newest version of its payloads; 1 unless said.
+ * @property {number} [version] The newest version of its payloads; 1 by default.
  */
 
 export class Topic {

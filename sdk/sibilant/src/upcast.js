@@ -1,8 +1,8 @@
 /**
  * Old payloads in the form of the newest version: the steps that the topic knows, one after the other.
  *
- * Promises: a missing step is an error, never an event that is called newer than it is. An event that says nothing about its
- * version is of the first. The event that was given is not changed.
+ * Promises: a missing step is an error, never a mislabelled event. An event without a
+ * version has version 1. The event that was given is not changed.
  */
 
 const VERSION = "x-schema-version";

@@ -44,7 +44,7 @@ export async function evaluate(t, program) {
   return globalThis.result;
 }
 
-/** Runs a file in a process of its own, with the hub's address, and gives what it printed. */
+/** Runs a file in a separate process, with the hub's address, and returns what it printed. */
 export async function run(file, url, { cwd = root, args = [] } = {}) {
   const env = { ...process.env, PROM_URL: url };
   const { stdout } = await promisify(execFile)(process.execPath, [file, ...args], { cwd, env, timeout: 30_000 });

@@ -1,4 +1,4 @@
-// Says what is missing where the client that these tests use was not built yet.
+// Says what is missing if the client that these tests use was not built yet.
 import { existsSync } from "node:fs";
 
 if (!existsSync(new URL("../../ts/dist/index.js", import.meta.url))) {

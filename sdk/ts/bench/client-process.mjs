@@ -1,4 +1,4 @@
-// One measurement in a process of its own: reads what to do from its arguments, prints events per second.
+// One measurement in a separate process: reads what to do from its arguments, prints events per second.
 // node client-process.mjs '{"contender":"nats","verb":"publish","url":…,"topic":…,"warmUp":…,"events":…,"window":…}'
 import { pump } from "./pump.mjs";
 
@@ -24,7 +24,7 @@ async function consume() {
   let finish;
   const all = new Promise((resolve) => (finish = resolve));
   const handle = (payload) => {
-    // What a handler does at least: look at the payload.
+    // The least that a handler does: look at the payload.
     if (payload.pid === 4711) pids++;
     handled++;
     if (handled === warmUp) began = performance.now();

@@ -1,10 +1,10 @@
-// The NATS client for JetStream, against a server in its default setting: events are written, and synced every two
+// The NATS client for JetStream, against a server with default settings: events are written, and synced every two
 // minutes.
 import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, StorageType } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 
 export const name = "nats";
-/** Found by trying: more publishes under way make this client slower. */
+/** Found by trying: more publishes in flight make this client slower. */
 export const windows = { publish: 200, consume: 500 };
 
 const encoder = new TextEncoder();

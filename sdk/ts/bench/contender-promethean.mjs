@@ -6,7 +6,7 @@ export const windows = { publish: 2000, consume: 2000 };
 
 export async function prepare() {}
 
-/** Gives `publish()`, which resolves when the event is stored. */
+/** Returns `publish()`, which resolves when the event is stored. */
 export async function publisher(url, topic, payload) {
   const client = new PromClient(url);
   await client.connect();

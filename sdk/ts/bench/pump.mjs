@@ -1,4 +1,4 @@
-// Keeps so many calls under way until so many have been done.
+// Keeps a number of calls in flight until a total has been done.
 
 /** `call` returns a promise. */
 export function pump(count, window, call) {

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { defaultFolder, startNats, startProm } from "./servers.mjs";
 import { printTable } from "./table.mjs";
 
-/** How many times as fast as NATS both verbs have to be. */
+/** How many times as fast as NATS both verbs must be. */
 const GOAL = 1.5;
 const here = fileURLToPath(new URL(".", import.meta.url));
 
@@ -43,7 +43,7 @@ const servers = { promethean: await startProm(flags.dir), nats: await startNats(
 const figures = { publish: { promethean: [], nats: [] }, consume: { promethean: [], nats: [] } };
 try {
   for (let round = 0; round < rounds; round++) {
-    // Who goes first changes, so that neither always finds the machine warm.
+    // The order alternates, so that neither always finds the machine warm.
     const contenders = round % 2 === 0 ? ["promethean", "nats"] : ["nats", "promethean"];
     for (const verb of ["publish", "consume"]) {
       for (const contender of contenders) {

@@ -1,4 +1,4 @@
-// Starts the servers on free ports with folders of their own, and stops them by their process id.
+// Starts the servers on free ports with separate folders, and stops them by their process id.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -17,7 +17,7 @@ function findProm() {
   throw new Error("no release build of prom: run `cargo build --release -p prom-cli`, or set PROM_BINARY");
 }
 
-/** `folder` is where the disk is that is to be measured. */
+/** `folder` is on the disk to be measured. */
 export async function startProm(folder) {
   const port = await freePort();
   const data = mkdtempSync(join(folder, "prom-bench-"));

@@ -1,5 +1,5 @@
 /**
- * The client of a Promethean hub, for browsers and whatever else has a global `WebSocket`; the same names as in
+ * The client of a Promethean hub, for browsers and other platforms with a global `WebSocket`; the same names as in
  * `index.ts`.
  */
 
@@ -11,7 +11,7 @@ import { BrowserTransport } from "./transport/browser.js";
 export * from "./face.js";
 
 export class PromClient<Topics extends object = AnyTopics> extends BaseClient<Topics> {
-  /** `token` is a string, or a function that is asked for one at every connect and before the last one expires. */
+  /** `token` is a string, or a function that is called at every connect and before the last token expires. */
   constructor(url: string | URL, token?: Token | null, options: ClientOptions = {}) {
     super(url, token, options, options.transport ?? new BrowserTransport());
   }

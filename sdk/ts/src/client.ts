@@ -1,8 +1,8 @@
 /**
- * The client: one connection that is kept up, over which an application publishes and subscribes.
+ * The client: one maintained connection, over which an application publishes and subscribes.
  *
- * Promises: a receipt means stored; what was under way when a connection broke is sent again with the same id, and
- * stored once; subscriptions come back by themselves; memory is bounded, and what does not fit makes the caller wait.
+ * Promises: a receipt means stored; events unanswered when a connection breaks are sent again with the same id, and
+ * stored once; subscriptions are restored; memory is bounded, and callers wait when it is full.
  */
 
 import { Connection } from "./connection/connection.js";
@@ -23,8 +23,8 @@ import type { Transport } from "./transport/transport.js";
 import { hubUrl } from "./url.js";
 
 /**
- * Called for each event lent to this subscriber. Returning acks it, throwing nacks it, each once a returned promise has
- * ended.
+ * Called for each event leased to this subscriber. Returning acks it and throwing nacks it, once a returned promise has
+ * settled.
  */
 export type Handler<Topics extends object = AnyTopics, Pattern extends string = string> = (
   event: EventEnvelope<Topics, Pattern>,
@@ -36,7 +36,7 @@ export type TailHandler<Topics extends object = AnyTopics, Pattern extends strin
   event: EventEnvelope<Topics, Pattern>,
 ) => unknown;
 
-/** With `group` a subscriber among others, without it a tail. */
+/** With `group` it is one of the group's subscribers, without it a tail. */
 export type EventsOptions<Pattern extends string = string> =
   | (SubscribeOptions<Pattern> & { readonly group: string; readonly manualAck?: never; readonly concurrency?: never })
   | (TailOptions<Pattern> & { readonly group?: undefined });
@@ -51,27 +51,27 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Connects: a rejection means that there is no hub, or that it does not let us in. A connection that is lost later is
-   * made again, for as long as the client lives. Without it the first verb connects in the background, and what is
+   * Connects. A rejection means that there is no hub, or that it does not let us in. A connection that is lost later is
+   * restored as long as the client lives. Without this call the first verb connects in the background, and what is
    * published meanwhile waits.
    */
   connect(): Promise<void> {
     return this.#connection.connect();
   }
 
-  /** Where the connection stands. */
+  /** The state of the connection. */
   get state(): State {
     return this.#connection.teller.state;
   }
 
-  /** Hears what happens from now on; returns how to stop that. */
+  /** Calls the listener for everything that happens from now on; returns a function that stops it. */
   onNotice(listener: NoticeListener): () => void {
     return this.#connection.teller.listen(listener);
   }
 
   /**
-   * Publishes one event. Resolves when it is as durable as the receipt says. Where too much waits already it waits for
-   * room first. What is published in one go leaves in as few frames as the hub can read.
+   * Publishes one event. Resolves when it is as durable as the receipt says. If too many events wait already, it waits for
+   * room first. Events published together leave in as few frames as the hub can read.
    */
   publish<Topic extends TopicOf<Topics>>(
     topic: Topic,
@@ -82,20 +82,20 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Publishes all of these events or none, also across topics; receipts in their order. They have to fit into one
+   * Publishes all of these events or none, even across topics; receipts are in the same order. They must fit into one
    * frame.
    */
   publishBatch(events: readonly NewEvent<Topics>[]): Promise<Receipt[]> {
     return publishBatch(this.#connection, events as readonly NewEvent[]);
   }
 
-  /** Resolves when a publish would not have to wait for room: for whoever does not await every publish. */
+  /** Resolves when a publish would not wait for room: for callers that do not await every publish. */
   room(): Promise<void> {
     return this.#connection.room.whenFree();
   }
 
   /**
-   * Subscribes. With a group its subscribers share the events, and each is lent to one of them until it is settled.
+   * Subscribes. With a group, its subscribers share the events, and each event is leased to one of them until it is settled.
    * Without one, every event from the given position on comes here. Resolves when the hub has agreed.
    */
   subscribe<const Pattern extends TopicOrPattern<Topics>>(
@@ -130,8 +130,8 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Events in a loop. With a group an event is acked when the loop asks for the next one; leaving the loop gives the
-   * one it was at back.
+   * Events in a loop. With a group, an event is acked when the loop asks for the next one; leaving the loop returns the
+   * current one unacked.
    */
   events<const Pattern extends TopicOrPattern<Topics>>(
     topic: Pattern,
@@ -147,7 +147,7 @@ export class BaseClient<Topics extends object = AnyTopics> {
     });
   }
 
-  /** Deliveries in a loop, which settles them itself, in its own time. */
+  /** Deliveries in a loop that settles them itself. */
   deliveries<const Pattern extends TopicOrPattern<Topics>>(
     topic: Pattern,
     group: string,
@@ -160,7 +160,7 @@ export class BaseClient<Topics extends object = AnyTopics> {
     });
   }
 
-  /** Ends a subscription of this client from anywhere; what it had and did not settle is given back at once. */
+  /** Ends a subscription of this client from anywhere; its unsettled events are returned at once. */
   unsubscribe(topic: string, group?: string | null): Promise<void> {
     const { subscriptions } = this.#connection;
     const kept = subscriptions.get(topic, group ?? undefined);
@@ -169,8 +169,8 @@ export class BaseClient<Topics extends object = AnyTopics> {
   }
 
   /**
-   * Takes nothing new, waits until publishes are answered and handlers are done, and closes the connection; after
-   * `drainTimeoutMs` at the latest. Not to be awaited in a handler: it waits for that handler.
+   * Accepts nothing new, waits until publishes are answered and handlers are done, and closes the connection; at the latest
+   * after `drainTimeoutMs`. Do not await it in a handler: it waits for that handler.
    */
   close(): Promise<void> {
     return this.#connection.close();

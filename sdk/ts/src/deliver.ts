@@ -1,4 +1,4 @@
-/** A delivery: an event lent to this client, to be settled before its deadline. */
+/** A delivery: an event leased to this client, to be settled before its deadline. */
 
 import { ack } from "./ack.js";
 import type { EventEnvelope } from "./event.js";
@@ -14,7 +14,7 @@ export interface Lot {
   readonly maxAttempts: number;
   readonly ackDeadlineMs: number;
   readonly cameAt: number;
-  /** Text of one of its events, about. */
+  /** The approximate text size of one of its events. */
   readonly eventSize: number;
   /** When the leases of those that handlers work on are to be renewed. */
   renewAt: number;
@@ -23,15 +23,15 @@ export interface Lot {
 }
 
 /**
- * An event with its lease. Settling is sent at once, and what it returns resolves when the hub has answered: an ack is
- * then as durable as a publish. It rejects with `lease_lost` where the event is no longer lent to this client; not
- * looking at it is safe.
+ * An event with its lease. A settlement is sent at once, and its promise resolves when the hub has answered: an ack is
+ * then as durable as a publish. It rejects with `lease_lost` if the event is no longer leased to this client. It is safe
+ * to ignore the promise.
  *
- * Letting go of it settles nothing: the lease runs out and counts as a failed attempt. When the connection ends, so do
- * the leases it brought: the hub hands their events out again.
+ * Dropping it settles nothing: the lease expires and counts as a failed attempt. When the connection ends, so do its
+ * leases: the hub delivers their events again.
  */
 export class Delivery<Event = EventEnvelope> {
-  /** @internal Somebody has said what becomes of it. */
+  /** @internal It has been settled. */
   isSettled = false;
 
   constructor(
@@ -47,7 +47,7 @@ export class Delivery<Event = EventEnvelope> {
     return this.lot.maxAttempts;
   }
 
-  /** What was left of the lease when the hub sent it. */
+  /** The remaining time of the lease when the hub sent it. */
   get ack_deadline_ms(): number {
     return this.lot.ackDeadlineMs;
   }
@@ -65,7 +65,7 @@ export class Delivery<Event = EventEnvelope> {
     return nack(this as Delivery, reason, options);
   }
 
-  /** Moves the deadline to so many milliseconds from now. While a handler runs the client does so by itself. */
+  /** Moves the deadline to this many milliseconds from now. While a handler runs the client does so by itself. */
   modack(extendMs: number): Promise<void> {
     return modack(this as Delivery, extendMs);
   }

@@ -1,7 +1,7 @@
 /** A queue: in at the end, out at the front, both in constant time. */
 export class Deque<Item> {
   #items: (Item | undefined)[] = [];
-  /** Those before it have left. */
+  /** Entries before this index have left. */
   #first = 0;
 
   get length(): number {
@@ -34,7 +34,7 @@ export class Deque<Item> {
     for (let at = this.#first; at < this.#items.length; at++) visit(this.#items[at] as Item);
   }
 
-  /** Keeps those of which it holds, in their order. */
+  /** Keeps the entries for which it is true, in order. */
   retain(keeps: (item: Item) => boolean): void {
     this.#items = this.#items.slice(this.#first).filter((item) => keeps(item as Item));
     this.#first = 0;

@@ -1,16 +1,16 @@
 /**
- * The one error of this client. Its `code` says what to do: the hub's own codes are in `ERROR_CODES`, those that the
- * client adds are in `CLIENT_CODES`.
+ * The one error type of this client. Its `code` says what to do: the hub's codes are in `ERROR_CODES`, the client's own in
+ * `CLIENT_CODES`.
  */
 
 import { ERROR_CODES, type ErrorCode, isErrorCode } from "./codes.js";
 
-/** What only a client can say, and what to do about it. */
+/** Codes that only a client has, and what to do. */
 export const CLIENT_CODES = {
-  unreachable: "Is the hub running, is the address right? A client that was connected once keeps trying by itself.",
+  unreachable: "Check that the hub runs and that the address is right. A client that was connected once keeps trying.",
   gave_up: "Publish again with the same id: it is stored once. `stored` says whether it may be there already.",
-  lease_lost: "Do nothing more with the event: the group hands it out again unless its settlement had arrived.",
-  token_failed: "Look at the function that gives tokens.",
+  lease_lost: "Stop working on the event: the group delivers it again unless its settlement had arrived.",
+  token_failed: "Check the function that provides tokens.",
   buffer_full: "Await publishes, or `client.room()`, before you publish more.",
   unsupported: "Use a newer hub, or do without.",
   closed: "Make a new client.",
@@ -18,7 +18,7 @@ export const CLIENT_CODES = {
 
 export type ClientCode = keyof typeof CLIENT_CODES;
 
-/** Whether a failed publish may be stored all the same. */
+/** Whether a failed publish may be stored anyway. */
 export type MaybeStored = "no" | "unknown";
 
 export interface PromErrorFacts {
@@ -31,9 +31,9 @@ export class PromError extends Error {
   override readonly name = "PromError";
   /** A newer hub may have codes that are not listed here. */
   readonly code: ErrorCode | ClientCode | (string & {});
-  /** When the hub would take the same again. */
+  /** When the hub would accept the same again. */
   readonly retryAfterMs: number | undefined;
-  /** Of a failed publish: whether the event may be stored all the same. Publishing again with its id is safe. */
+  /** Of a failed publish: whether the event may be stored anyway. Publishing again with its id is safe. */
   readonly stored: MaybeStored | undefined;
 
   constructor(code: ErrorCode | ClientCode | (string & {}), message: string, facts: PromErrorFacts = {}) {
@@ -43,10 +43,10 @@ export class PromError extends Error {
     this.stored = facts.stored;
   }
 
-  /** What to do about it. */
+  /** What to do. */
   get fix(): string {
     if (isErrorCode(this.code)) return ERROR_CODES[this.code].fix;
-    return Object.hasOwn(CLIENT_CODES, this.code) ? CLIENT_CODES[this.code as ClientCode] : "Ask the hub's log.";
+    return Object.hasOwn(CLIENT_CODES, this.code) ? CLIENT_CODES[this.code as ClientCode] : "See the hub's log.";
   }
 }
 
@@ -70,7 +70,7 @@ export function invalid(message: string): PromError {
   return new PromError("bad_request", message);
 }
 
-/** A sentence for whatever was thrown. Anything can be thrown, so nothing about it is taken for granted. */
+/** A sentence for any thrown value. It may be anything, so nothing about it is assumed. */
 export function reasonOf(thrown: unknown): string {
   try {
     if (typeof thrown === "string") return thrown;

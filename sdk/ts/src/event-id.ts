@@ -1,8 +1,8 @@
 /**
- * Ids of events: UUIDs of version 7 that only grow, also when the clock stands still or jumps back.
+ * Ids of events: UUIDs of version 7 that only grow, even when the clock stands still or jumps back.
  *
- * An id is 48 bits of milliseconds, 50 random bits that are drawn anew for each millisecond and tell makers apart, and
- * 24 bits that count within the millisecond. The count comes last, so that making the next id costs one short string.
+ * An id is 48 bits of milliseconds, 50 random bits drawn for each millisecond, which tell makers apart, and 24 bits that
+ * count within the millisecond. The count comes last, so that making the next id costs one short string.
  */
 
 const COUNTER_LIMIT = 2 ** 24;
@@ -12,7 +12,7 @@ const THREE_DIGITS = Array.from({ length: 4096 }, (_, number) => number.toString
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const NIL = "00000000-0000-0000-0000-000000000000";
 
-/** Whether the hub takes this for an id. */
+/** Whether the hub accepts this as an id. */
 export function isEventId(text: string): boolean {
   return UUID.test(text) && text !== NIL;
 }
@@ -20,9 +20,9 @@ export function isEventId(text: string): boolean {
 export class IdMaker {
   #millis = 0;
   #counter = 0;
-  /** All but the count. */
+  /** Everything but the count. */
   #head = "";
-  /** All but its last three digits. */
+  /** Everything but its last three digits. */
   #start = "";
 
   make(nowMs: number): string {

@@ -1,5 +1,5 @@
 /**
- * Events as publishers hand them over and as readers get them, and the receipt of a publish. Names are the hub's own.
+ * Events as publishers hand them over and as readers get them, and the receipt of a publish. The hub uses the same names.
  */
 
 import type { AnyTopics, MatchedTopic, TopicOf } from "./topics.js";
@@ -11,7 +11,7 @@ export type Durability = "fsync" | "os" | "majority" | "memory";
 export interface Receipt {
   readonly id: string;
   readonly partition: number;
-  /** The place in the partition: 0, 1, 2… */
+  /** The offset in the partition: 0, 1, 2… */
   readonly offset: number;
   /** When it was stored, by the hub's clock, in epoch milliseconds. */
   readonly stored_ts: number;
@@ -20,15 +20,15 @@ export interface Receipt {
   readonly duplicate?: true;
 }
 
-/** Whatever may be said about an event besides its topic and payload. */
+/** Everything that may be said about an event besides its topic and payload. */
 export interface PublishOptions {
   /**
-   * A UUID. The client makes one where none is given; give one to publish again safely after a restart of your program.
+   * A UUID. The client makes one if none is given; give one to publish again safely after a restart of your program.
    */
   readonly id?: string;
-  /** The id counts for as long as the event is retained, not only for ten minutes. */
+  /** The id is unique as long as the event is retained, not only for ten minutes. */
   readonly exact?: boolean;
-  /** When it happened, in epoch milliseconds; decides nothing. */
+  /** When it happened, in epoch milliseconds; has no effect. */
   readonly ts?: number;
   /** Events of one key go to one partition and stay in order. */
   readonly key?: string;
@@ -39,7 +39,7 @@ export interface PublishOptions {
   readonly caused_by?: readonly string[];
   /** The session of the publisher. */
   readonly sid?: string;
-  /** A partition chosen by hand. */
+  /** An explicitly chosen partition. */
   readonly partition?: number;
 }
 
@@ -71,7 +71,7 @@ export interface StoredEvent<Topic extends string, Payload> {
   readonly payload: Payload;
 }
 
-/** A stored event of whatever a name or a pattern stands for: told apart by `topic`. */
+/** A stored event of the topics that a name or a pattern matches: told apart by `topic`. */
 export type EventEnvelope<Topics extends object = AnyTopics, Pattern extends string = string> = {
   [Topic in MatchedTopic<Topics, Pattern>]: StoredEvent<Topic, Topic extends keyof Topics ? Topics[Topic] : unknown>;
 }[MatchedTopic<Topics, Pattern>];

@@ -1,7 +1,7 @@
 /**
  * Reading in a loop: `for await (const event of client.events("orders.*", { group: "billing" }))`.
  *
- * The subscription begins when the iterator is made; `ready` says when the hub has agreed. Leaving the loop ends it.
+ * The subscription starts when the iterator is made; `ready` says when the hub has agreed. Leaving the loop ends it.
  */
 
 import { nowMs } from "./clock.js";
@@ -13,7 +13,7 @@ import type { SubscribeOptions } from "./options.js";
 import { begin } from "./subscribe.js";
 import { Turn } from "./turn.js";
 
-/** What came, as it is handed to the loop, and what is done with it when the loop asks for the next. */
+/** Turns what came into what the loop gets, and says what happens to it when the loop asks for the next. */
 export interface Reading<Item> {
   readonly handOut: (delivery: Delivery) => Item;
   readonly onNext: (delivery: Delivery) => void;
@@ -27,12 +27,12 @@ interface WaitingReader<Item> {
 }
 
 export class EventStream<Item> implements AsyncIterableIterator<Item, undefined, void> {
-  /** Resolves when the hub has agreed, rejects where it refused. */
+  /** Resolves when the hub has agreed, rejects if it refused. */
   readonly ready: Promise<void>;
   readonly #feed: Feed;
   readonly #connection: Connection;
   readonly #reading: Reading<Item>;
-  /** What the loop is at. */
+  /** The current item of the loop. */
   #current: Delivery | undefined;
   #heldAt = 0;
   #waiting: WaitingReader<Item>[] = [];
@@ -74,7 +74,7 @@ export class EventStream<Item> implements AsyncIterableIterator<Item, undefined,
     });
   }
 
-  /** Ends the subscription. What the loop was at is not acked: it is given back, and comes again. */
+  /** Ends the subscription. The current item is not acked: it is returned, and comes again. */
   async return(): Promise<IteratorResult<Item, undefined>> {
     this.#letGo(() => {});
     const { subscriptions } = this.#connection;

@@ -1,4 +1,4 @@
-/** What applications see, on every platform; each entry adds its own `PromClient`. */
+/** What applications see, on every platform; each entry point adds its own `PromClient`. */
 
 export type { EventsOptions, Handler, TailHandler } from "./client.js";
 export {

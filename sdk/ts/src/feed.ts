@@ -4,9 +4,9 @@
  *     connection ──push──▶ queue ──take──▶ application ──hold──▶ held (handlers that run)
  *          └──────────────── renewals at half time ◀──────────────┘
  *
- * Promises: the connection never waits here, so a slow application does not hold up answers; the queue holds no more
- * than the hub's window allows, and for tails, which have none, the connection asks the hub to pause before it is too
- * much.
+ * Promises: the connection never waits here, so a slow application does not delay answers; the queue holds no more than
+ * the hub's window allows, and for tails, which have none, the connection asks the hub to pause before the queue is too
+ * long.
  */
 
 import { nowMs } from "./clock.js";
@@ -19,10 +19,10 @@ import * as limits from "./limits.js";
 import { type Assignment, callOutside, type Gap } from "./state.js";
 import type { Window } from "./window.js";
 
-/** How full a push left the queue; `overfull`: the hub does not keep to the window. */
+/** How full a push left the queue; `overfull`: the hub does not respect the window. */
 export type Fill = "room" | "full" | "overfull";
 
-/** What a subscription is to the hub; without a group it is a tail. */
+/** How the hub knows a subscription; without a group it is a tail. */
 export interface FeedFacts {
   readonly topic: string;
   readonly group: string | undefined;
@@ -48,17 +48,17 @@ export interface Renewal {
 export class Feed {
   /** Called when something can be taken, and when nothing more will come. */
   onArrived: () => void = () => {};
-  /** Called when there is room again, and the hub waits to be told. */
+  /** Called when there is room again and the hub must be told. */
   onRefill: () => void = () => {};
-  /** Called when nothing is in hand and the window should be of this size. */
+  /** Called when no event is held and the window should have this size. */
   onResize: (size: number) => void = () => {};
-  /** Called when the application wants events of a subscription that was given back. */
+  /** Called when the application wants events of a resting subscription. */
   onWanted: () => void = () => {};
-  /** Called when the application has settled one by itself. */
+  /** Called when the application has settled one itself. */
   onSettled: (delivery: Delivery) => void = () => {};
-  /** Nothing more comes; with the reason where the application did not ask for it. */
+  /** Nothing more comes; with the reason if the application did not ask for it. */
   ended: { readonly error: PromError | undefined } | undefined;
-  /** Handlers that have not finished, whether or not their leases live. */
+  /** Handlers that have not finished, whether or not their leases are live. */
   running = 0;
   readonly #queue = new Deque<Delivery>();
   #queueSize = 0;
@@ -70,7 +70,7 @@ export class Feed {
   #takenAt = -Infinity;
   /** The hub was asked to pause because the queue is full. */
   #isThrottled = false;
-  /** By topic: what this member owns, as far as it was told. */
+  /** The partitions this member owns, by topic, as far as it was told. */
   readonly #owned = new Map<string, Set<number>>();
 
   constructor(
@@ -104,7 +104,7 @@ export class Feed {
   /** After a frame's events were pushed, and before the application takes any. */
   fill(): Fill {
     if (!this.isTail) {
-      // Leases that ran out here are free for the hub to give to another.
+      // The hub may lease events again whose leases expired here.
       if (this.#queue.length > this.maxInFlight) this.#dropExpired(nowMs());
       const most = typeof this.facts.window === "number" ? this.facts.window : limits.MAX_IN_FLIGHT;
       return this.#queue.length > Math.max(most, this.maxInFlight) * 2 ? "overfull" : "room";
@@ -161,7 +161,7 @@ export class Feed {
     for (const [topic, partitions] of lost) this.revoked({ topic, partitions: [...partitions] });
   }
 
-  /** Nothing more comes. What was not taken is given back by the hub. */
+  /** Nothing more comes. The hub takes back what was not taken. */
   end(error: PromError | undefined): void {
     if (this.ended !== undefined) return;
     this.ended = { error };
@@ -172,8 +172,8 @@ export class Feed {
   }
 
   /**
-   * Leases to be renewed now; renewing is taken for done. What waits is renewed too: it costs no attempt. `nextAt` is
-   * when to look again.
+   * Leases to renew now; they count as renewed. Waiting deliveries are renewed too: they cost no attempt. `nextAt` is
+   * when to check again.
    */
   takeDueRenewals(now: number): { due: Renewal[]; nextAt: number } {
     const due: Renewal[] = [];
@@ -235,7 +235,7 @@ export class Feed {
     return this.#queue.length > 0 && this.#resizeTo === undefined;
   }
 
-  /** A handler has finished after so long; `running` says how many still run. */
+  /** A handler has finished after this time; `running` says how many still run. */
   worked(tookMs: number): void {
     const { window } = this.facts;
     if (typeof window === "number" || this.ended !== undefined) return;
@@ -248,7 +248,7 @@ export class Feed {
     this.#resizeTo = window.better(this.#queue.length);
     if (this.#resizeTo === undefined || this.running === 0) return;
     this.#resizePatience = setTimeout(() => {
-      // Handlers that take long are not to keep others from beginning.
+      // Slow handlers must not keep others from starting.
       window.resize(window.size);
       this.goOn();
     }, limits.RESIZE_PATIENCE_MS);
@@ -286,7 +286,7 @@ export class Feed {
 
   /** Its lease is renewed until it is released. */
   hold(delivery: Delivery): void {
-    // Whatever was lent over a connection that is gone is nothing to be renewed.
+    // A lease of a lost connection cannot be renewed.
     if (!this.isTail && this.settlements.isLive(delivery)) this.#held.add(delivery);
   }
 

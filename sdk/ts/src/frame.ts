@@ -1,4 +1,4 @@
-/** What the hub says, as it stands in a frame; and the texts of small frames. One object in one text message. */
+/** What the hub sends, as it is in a frame; and the texts of small frames. One object in one text message. */
 
 import type { MaybeStored, Problem } from "./error.js";
 import type { Durability, EventEnvelope } from "./event.js";
@@ -24,7 +24,7 @@ export interface OkFrame {
   // To PUBLISH.
   readonly durability?: Durability;
   readonly results?: readonly PublishResult[];
-  /** To ACK and MODACK: ranges that were not ours to settle. */
+  /** To ACK and MODACK: ranges that were not leased to us. */
   readonly unknown?: readonly (readonly [number, number])[];
 }
 
@@ -35,7 +35,7 @@ export interface ErrFrame {
   readonly corr?: number;
   readonly retry_after_ms?: number;
   readonly stored?: MaybeStored;
-  /** With it the frame answers nothing: the subscription of that name has ended. */
+  /** If set, the frame answers nothing: the subscription of that name has ended. */
   readonly topic?: string;
   readonly group?: string;
 }
@@ -54,7 +54,7 @@ export interface EventsFrame {
   readonly group?: string;
   readonly events: readonly EventEnvelope[];
   readonly ctx?: {
-    /** By place in the list; 1 where there is none. */
+    /** By index in the list; 1 if there is none. */
     readonly attempts?: Readonly<Record<string, number>>;
     readonly max_attempts: number;
     readonly ack_deadline_ms: number;
@@ -72,7 +72,7 @@ export interface GapFrame {
   readonly reason: string;
 }
 
-/** Partitions that this member got, or has to let go of. */
+/** Partitions that this member got, or must give up. */
 export interface AssignmentFrame {
   readonly op: "ASSIGNED" | "REVOKED";
   readonly topic: string;
@@ -83,7 +83,7 @@ export interface AssignmentFrame {
 
 export type HubFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | GapFrame | AssignmentFrame;
 
-/** Throws where it is no JSON object with an `op`. */
+/** Throws if it is not a JSON object with an `op`. */
 export function readFrame(text: string): HubFrame {
   const frame = JSON.parse(text) as HubFrame | null;
   if (typeof frame !== "object" || frame === null || typeof frame.op !== "string") throw new Error("it has no op");
@@ -98,7 +98,7 @@ export function asEvents({ topic, group, event, ctx }: EventFrame): EventsFrame 
   return { op: "EVENTS", ...name, events: [event], ctx: { attempts: { 0: attempt }, max_attempts, ack_deadline_ms } };
 }
 
-/** The opening of a frame to the hub, up to its own members. */
+/** The opening of a frame to the hub, up to its own fields. */
 export function opening(op: string, corr: number): string {
   return `{"op":"${op}","corr":${corr}`;
 }

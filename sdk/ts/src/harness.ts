@@ -2,8 +2,8 @@
  * A real hub in a test: `prom serve` on a free port of this machine, in memory unless asked otherwise. Node only.
  *
  * Promises: ready when `startHarness` resolves; gone after `close()`, and also when the test's process ends without it, in
- * whatever way, because a small supervisor stands between the two and ends the hub when its line to the test breaks. The
- * harness does not keep the process alive.
+ * any way: a small supervisor runs between the two and ends the hub when its connection to the test breaks. The harness
+ * does not keep the process alive.
  */
 
 import { fork } from "node:child_process";
@@ -15,22 +15,22 @@ import type { FromSupervisor, ToSupervisor } from "./harness/messages.js";
 export { type ProcessExample, type ProcessExampleOptions, startProcessExample } from "./harness/process-example.js";
 export type { Heartbeat, ProcessState, ProcessTopics } from "./harness/process-example.js";
 
-/** Longer than a hub takes on a machine that is busy with other tests. */
+/** Longer than a hub takes to start on a machine that is busy with other tests. */
 const READY_TIMEOUT_MS = 20_000;
 
 export interface HarnessOptions {
-  /** The `prom` binary. Else `PROM_BINARY`, one that was built above the current folder, or the one on the `PATH`. */
+  /** The `prom` binary. Otherwise `PROM_BINARY`, one built above the current folder, or the one on the `PATH`. */
   readonly binary?: string;
-  /** Keep the events in this folder instead of in memory, so that they are there after a `restart`. */
+  /** Keeps the events in this folder instead of in memory, so that they survive a `restart`. */
   readonly dataFolder?: string;
   /** More arguments for `prom serve`. */
   readonly args?: readonly string[];
-  /** More environment for it, such as `JWT_SECRET`. */
+  /** More environment variables, such as `JWT_SECRET`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly readyTimeoutMs?: number;
 }
 
-/** A hub that runs for a test. */
+/** A running hub for a test. */
 export interface Harness {
   /** For `PromClient`: `ws://127.0.0.1:…/ws`. */
   readonly url: string;
@@ -38,9 +38,9 @@ export interface Harness {
   readonly httpUrl: string;
   /** The process of the hub; another one after a `restart`. */
   readonly pid: number;
-  /** Ends it as a crash would: no handler of it runs. */
+  /** Ends it as a crash would: none of its handlers run. */
   kill(): Promise<void>;
-  /** Asks it to end in order, as a deployment would, and waits until it has. */
+  /** Asks it to shut down, as a deployment would, and waits until it has. */
   stop(): Promise<void>;
   /** Starts it again at the same address, after `kill` or `stop`. */
   restart(): Promise<void>;
@@ -49,9 +49,9 @@ export interface Harness {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Settings of a hub that the tester runs for himself do not belong into the test's. */
+/** Settings that the developer has for another hub do not apply here. */
 const NOT_FOR_THE_HUB = ["MONGO_URL", "WS_PORT", "OPS_PORT", "JWT_SECRET", "JWT_JWKS_URL", "JWT_AUD", "JWT_ISS"];
-/** What makes the test's own process a test is not meant for the supervisor. */
+/** Settings of the test runner are not meant for the supervisor. */
 const NOT_FOR_THE_SUPERVISOR = ["NODE_OPTIONS", "NODE_TEST_CONTEXT", "NODE_V8_COVERAGE"];
 
 /** Starts a hub and waits until it is ready. */
@@ -80,7 +80,7 @@ class SupervisedHub implements Harness {
   constructor(options: HarnessOptions) {
     this.#options = options;
     this.#binary = options.binary ?? findBinary();
-    // In a group of its own: an interrupt from the keyboard is for the test; the line breaks then, and that is enough.
+    // In its own process group: an interrupt from the keyboard is for the test; then the connection breaks, and that is enough.
     this.#supervisor = fork(fileURLToPath(new URL("./harness/supervisor.js", import.meta.url)), [], {
       detached: true,
       execArgv: [],
@@ -134,7 +134,7 @@ class SupervisedHub implements Harness {
     if (answer.is !== "ended") throw new Error(`the hub did not end: ${explain(answer)}`);
   }
 
-  /** One question at a time; while it is open it keeps the process alive. */
+  /** One request at a time; while it is open it keeps the process alive. */
   async #ask(question: ToSupervisor): Promise<FromSupervisor> {
     if (this.#isClosed) throw new Error("the harness is closed");
     if (this.#waiting !== undefined) throw new Error("the hub is starting or ending already; wait for that first");

@@ -1,13 +1,13 @@
 /**
- * Headers of events: `x-…` names of the application's own, `content-type`, `traceparent` and `tracestate`.
+ * Headers of events: the application's own `x-…` names, `content-type`, `traceparent` and `tracestate`.
  *
- * Promises the hub's judgement; `protocol/vectors/headers.json` binds both.
+ * Promises the hub's answers; `protocol/vectors/headers.json` checks both.
  */
 
 const NAME_BYTES = 128;
 const VALUE_BYTES = 8 * 1024;
 const OWN_NAME = /^x-[a-z0-9-]+$/;
-/** Everything that Unicode calls a control character, but for the tab. */
+/** Everything that Unicode calls a control character, except the tab. */
 const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/;
 
 /** The form in which the hub keeps the name, or `undefined` if it refuses it. */
@@ -24,7 +24,7 @@ export function headerFault(name: string, value: string): string | undefined {
     return "names are x- followed by a-z, 0-9 and dashes (128 bytes at most), or content-type, traceparent, tracestate";
   }
   if (CONTROL.test(value)) return "its value has a control character";
-  // Never more than three bytes for one unit of UTF-16: only long values need to be encoded to be measured.
+  // Never more than three bytes per UTF-16 unit: only long values must be encoded to be measured.
   if (value.length * 3 > VALUE_BYTES && new TextEncoder().encode(value).length > VALUE_BYTES) {
     return `its value is longer than ${VALUE_BYTES} bytes`;
   }

@@ -1,4 +1,4 @@
-/** Giving an event back as failed: it counts as an attempt and comes again after a wait. */
+/** Returning an event as failed: it counts as an attempt and comes again after a wait. */
 
 import type { Delivery } from "./deliver.js";
 import { invalid, reasonOf } from "./error.js";
@@ -8,7 +8,7 @@ import { answered } from "./settle.js";
 import { cutToBytes, wellFormed } from "./text-size.js";
 
 export interface NackOptions {
-  /** Comes again after so long, instead of after the group's backoff. */
+  /** Comes again after this time, instead of the group's backoff. */
   readonly delayMs?: number;
 }
 
@@ -29,7 +29,7 @@ export function nack(delivery: Delivery, reason: unknown = "", options: NackOpti
   return answer;
 }
 
-/** A longer reason than the hub takes is cut. */
+/** A reason longer than the hub accepts is truncated. */
 export function reasonText(reason: unknown): string {
   return cutToBytes(wellFormed(reasonOf(reason)), REASON_BYTES);
 }

@@ -1,54 +1,54 @@
-/** How a client connects and behaves, and what a subscriber may ask for. */
+/** The options of a client and of a subscriber. */
 
 import * as limits from "./limits.js";
 import type { Payloads } from "./payload-text.js";
 import type { Assignment, Gap, NoticeListener } from "./state.js";
 import type { Transport } from "./transport/transport.js";
 
-/** A token, or a function that gives one: called at every connect and before the last one expires. */
+/** A token, or a function that returns one: called at every connect and before the last one expires. */
 export type Token = string | (() => string | Promise<string>);
 
-/** Options of a client. The defaults suit a service, or a page, that talks to its hub for long. */
+/** Options of a client. The defaults suit a service or a page with a long-lived connection. */
 export interface ClientOptions {
-  /** Publishes without an answer; beyond it callers wait. 16 384 unless said. */
+  /** Unanswered publishes; beyond this callers wait. Default: 16 384. */
   readonly maxPendingEvents?: number;
-  /** Their size in UTF-16 units of JSON; 16 Mi unless said. */
+  /** Their size in UTF-16 units of JSON. Default: 16 Mi. */
   readonly maxPendingBytes?: number;
-  /** How long a publish keeps trying through refusals and lost connections; 60 s unless said. */
+  /** How long a publish keeps trying through refusals and lost connections. Default: 60 s. */
   readonly giveUpAfterMs?: number;
   /**
-   * What becomes of publishes that come too fast for the hub's limits: sent again when it takes them (`retry`, the
-   * default), or refused.
+   * What happens to publishes that exceed the hub's rate limits: sent again when it accepts them (`retry`, the default), or
+   * refused.
    */
   readonly whenRateLimited?: "retry" | "fail";
   /**
-   * The wait before connecting again, doubling from the first to the longest, with jitter; 100 ms and 10 s unless said.
+   * The wait before reconnecting, doubling from the first to the longest, with jitter. Default: 100 ms and 10 s.
    */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
-  /** For the look-up, the handshakes and AUTH together; 10 s unless said. */
+  /** For lookup, handshakes and AUTH together. Default: 10 s. */
   readonly connectTimeoutMs?: number;
-  /** A hub that was silent for so long is asked whether it is there; 60 s unless said. */
+  /** A hub that was silent this long is pinged. Default: 60 s. */
   readonly pingAfterMs?: number;
-  /** A hub that was silent for so long is given up; 75 s unless said. */
+  /** A hub that was silent this long counts as gone. Default: 75 s. */
   readonly silenceLimitMs?: number;
-  /** Deliveries that no loop asks for go back to the group after so long, without an attempt; 10 min unless said. */
+  /** Deliveries that no loop asks for go back to the group after this time, without an attempt. Default: 10 min. */
   readonly giveBackAfterMs?: number;
-  /** How long `close` waits for answers and handlers; 10 s unless said. */
+  /** How long `close` waits for answers and handlers. Default: 10 s. */
   readonly drainTimeoutMs?: number;
-  /** Hears of everything that happens from the beginning; the same as `client.onNotice`. */
+  /** Called for everything that happens from the beginning; the same as `client.onNotice`. */
   readonly onNotice?: NoticeListener;
   /**
-   * How payloads are written and read, `JSON` unless said. That one rounds integers above 2⁵³ in both directions; bring
-   * another where they have to be exact.
+   * How payloads are written and read. Default: `JSON`, which rounds integers above 2⁵³ in both directions; pass another
+   * one if they must be exact.
    */
   readonly payloads?: Payloads;
-  /** How bytes travel; that of the platform unless said. */
+  /** How bytes travel. Default: the platform's transport. */
   readonly transport?: Transport;
-  /** Node, `wss:` and `https:` only: certificates in PEM form to trust instead of the well-known ones. */
+  /** Node, `wss:` and `https:` only: certificates in PEM format to trust instead of the well-known ones. */
   readonly ca?: string;
 }
 
-/** The options of a client with nothing left open. */
+/** The options of a client with all defaults filled in. */
 export interface Settings {
   readonly maxPendingEvents: number;
   readonly maxPendingBytes: number;
@@ -84,7 +84,7 @@ export function settingsOf(options: ClientOptions): Settings {
   };
 }
 
-/** Where reading begins: `latest` unless said. `ts`, `afterId` and `offset` need the field of the same name. */
+/** Where reading starts. Default: `latest`. `ts`, `afterId` and `offset` need the field of the same name. */
 export interface PositionOptions {
   readonly from?: "latest" | "earliest" | "ts" | "afterId" | "offset";
   /** Epoch milliseconds, by the hub's clock. */
@@ -93,71 +93,71 @@ export interface PositionOptions {
   readonly offset?: number;
 }
 
-/** Of the group: set by its first subscriber. Whoever asks for something else later is refused with `bad_request`. */
+/** Options of the group, set by its first subscriber. A later subscriber that asks for others gets `bad_request`. */
 export interface GroupOptions extends PositionOptions {
-  /** How events are divided among subscribers; `partitioned`: each partition has one owner, who gets it in order. */
+  /** How events are divided among subscribers; `partitioned`: each partition has one owner, which gets it in order. */
   readonly mode?: "shared" | "partitioned";
-  /** `key`: an event waits while an earlier one of its key is not settled. */
+  /** `key`: an event waits while an earlier one of its key is unsettled. */
   readonly order?: "none" | "key";
-  /** A jq program over the event; what it is false for counts as settled. */
+  /** A jq program over the event; events for which it is false count as settled. */
   readonly filter?: string;
-  /** Failed attempts before an event goes to the dead letters. */
+  /** Failed attempts before an event becomes a dead letter. */
   readonly maxAttempts?: number;
   /** The wait after a failure, doubling from the first to the longest. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
-  /** Into how many the group divides topics of one partition, with `mode: "partitioned"`; by the hash of the key. */
+  /** Into how many partitions the group divides a topic of one, with `mode: "partitioned"`; by the hash of the key. */
   readonly partitions?: number;
   /** Milliseconds without a subscriber after which the group is deleted. */
   readonly expireAfter?: number;
 }
 
-/** Of a subscriber without a group. */
+/** Options of a subscriber without a group. */
 export interface TailOptions<Pattern extends string = string> extends PositionOptions {
-  /** More names or patterns. */
+  /** Further names or patterns. */
   readonly topics?: readonly Pattern[];
-  /** Events that should have come and are gone. */
+  /** Called for events that are gone before they came. */
   readonly onGap?: (gap: Gap) => void;
 }
 
-/** Of a subscriber with a group. */
+/** Options of a subscriber with a group. */
 export interface SubscribeOptions<Pattern extends string = string> extends GroupOptions {
-  /** More names or patterns. */
+  /** Further names or patterns. */
   readonly topics?: readonly Pattern[];
-  /** Events read and sent at once; 100 unless said. */
+  /** Events read and sent at once. Default: 100. */
   readonly batchSize?: number;
   /**
-   * Events leased to this subscriber at once. Unless said, as many as its handlers run and what they work off in a tenth
-   * of a second; 1000 where it settles by hand or owns partitions.
+   * Events leased to this subscriber at once. Default: as many as its handlers run and work off in a tenth of a second;
+   * 1000 if it settles events itself or owns partitions.
    */
   readonly maxInFlight?: number;
   /**
-   * How long an event is leased without being renewed; 90 s unless said, 30 s where the application settles by hand.
-   * Handlers may take longer: the client renews at half time.
+   * How long an event is leased without renewal. Default: 90 s, or 30 s if the application settles events itself. Handlers
+   * may take longer: the client renews at half time.
    */
   readonly ackTimeoutMs?: number;
-  /** A name that people see when they ask who holds an event; partitions tend to come back to it. */
+  /** A name shown to people who ask which subscriber holds an event; partitions tend to come back to it. */
   readonly memberId?: string;
-  /** What people see beside the name: any JSON. */
+  /** Any JSON, shown with the name. */
   readonly meta?: unknown;
-  /** The share of the partitions in relation to other members, 1 unless said; 0 gets only what it pins. */
+  /** Its share of the partitions relative to other members. Default: 1; 0 gets only what it pins. */
   readonly weight?: number;
   /** Partitions that go to this member as long as it lives. */
   readonly pin?: readonly number[];
-  /** How long the hub may hear nothing of this client before its partitions go to others; 15 s unless said. */
+  /** How long this client may stay silent before its partitions go to others. Default: 15 s. */
   readonly ttlMs?: number;
-  /** Partitions that came, before the first of their events. */
+  /** Called for new partitions, before the first of their events. */
   readonly onAssigned?: (assignment: Assignment) => void;
   /**
-   * Partitions that go, also with the connection and with the subscription. What is in hand can still be settled for a short while; then the hub
-   * gives it to the next owner, and settling it is refused.
+   * Called for lost partitions, including those lost with the connection or the subscription. Events in progress can be
+   * settled for a short while; then the hub gives them to the next owner, and settling them is refused.
    */
   readonly onRevoked?: (assignment: Assignment) => void;
-  /** Read every event in the newest version of its schema, where the hub has that. */
+  /** Read every event in the newest version of its schema, if the hub supports that. */
   readonly normalize?: boolean;
-  /** Handlers that run at the same time; one unless said. */
+  /** Handlers that run at the same time. Default: 1. */
   readonly concurrency?: number;
   /** The handler settles each delivery itself; returning acks nothing, throwing still nacks. */
   readonly manualAck?: boolean;
-  /** Events that should have come and are gone. */
+  /** Called for events that are gone before they came. */
   readonly onGap?: (gap: Gap) => void;
 }

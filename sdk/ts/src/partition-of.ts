@@ -1,7 +1,7 @@
 /**
  * Which partition a key belongs to: jump consistent hash (Lamping & Veach) over XXH3 of the key's UTF-8 bytes.
  *
- * Promises the hub's answer; `protocol/vectors/partition.json` and `partition_series.json` bind both.
+ * Promises the hub's answer; `protocol/vectors/partition.json` and `partition_series.json` check both.
  */
 
 import { xxh3 } from "./xxh3.js";

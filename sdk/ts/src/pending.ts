@@ -12,16 +12,16 @@ export class Pending {
   number = 0;
   /** Sent at least once: from then on it may be stored. */
   wasSent = false;
-  /** Goes into no frame with others: one of them was refused, and which is not known. */
+  /** Shares no frame with others: one of them was refused, and it is unknown which. */
   goesAlone = false;
-  /** Somebody has been told how it ended; an answer that comes later is for nobody. */
+  /** Its caller has been told how it ended; a later answer is ignored. */
   isOver = false;
-  /** Where it takes a place until it is over. */
+  /** The room that it occupies until it is over. */
   room: Room | undefined;
 
   /**
-   * The text of a single event is `head`, `payload`, `OPTS`, its id and `tail`; they are kept apart until they go into
-   * a frame, so that no strings are made in between. That of a batch is all in `head`.
+   * The text of a single event is `head`, `payload`, `OPTS`, its id and `tail`; they are kept apart until they go into a
+   * frame, so that no strings are made in between. The text of a batch is all in `head`.
    */
   constructor(
     readonly head: string,
@@ -33,7 +33,7 @@ export class Pending {
     readonly reject: (error: PromError) => void,
   ) {}
 
-  /** In UTF-16 units, as it stands in a frame. */
+  /** In UTF-16 units, as it is in a frame. */
   get size(): number {
     const { length } = this.head;
     return typeof this.ids === "string"

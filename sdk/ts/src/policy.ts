@@ -1,9 +1,9 @@
 /**
  * Policies: whether a token's rights cover an action on a topic, or on everything that a pattern can match.
  *
- * Promises the hub's judgement; `protocol/vectors/policies.json` binds both. A matching deny beats every allow, whatever
- * their order; what no allow matches is denied. The hub decides in any case: this is for showing people what they may do
- * before they try.
+ * Promises the hub's answers; `protocol/vectors/policies.json` checks both. A matching deny beats every allow, in any
+ * order; what no allow matches is denied. The hub decides in any case: this is for showing people what they may do before
+ * they try.
  */
 
 import { covers } from "./policy/cover.js";
@@ -14,7 +14,7 @@ import { topicMatches } from "./topic-pattern.js";
 
 export { type Action, type Effect, type Rule, PolicyError } from "./policy/rule.js";
 
-/** The rules that scopes stand for, in the form that a token's `policy` has. */
+/** The rules that scopes mean, in the form of a token's `policy`. */
 export function scopesToRules(scopes: readonly string[]): Rule[] {
   return scopes.map(parseScope);
 }
@@ -27,35 +27,35 @@ export class Policy {
     this.#rules = rules;
   }
 
-  /** Every right to every topic, the hub's own included. */
+  /** Every right to every topic, including the hub's own. */
   static open(): Policy {
     return new Policy("open");
   }
 
-  /** `action:pattern` each; without a pattern the scope reaches every topic that `**` matches. Throws a `PolicyError`. */
+  /** Each is `action:pattern`; without a pattern the scope covers every topic that `**` matches. Throws a `PolicyError`. */
   static fromScopes(scopes: readonly string[]): Policy {
     return Policy.fromRules(scopesToRules(scopes));
   }
 
-  /** Rules as a token has them, from wherever they come. Throws a `PolicyError` that names the rule at fault. */
+  /** Rules as in a token. Throws a `PolicyError` that names the invalid rule. */
   static fromRules(rules: readonly unknown[]): Policy {
     return new Policy(rules.map((rule, index) => checkRule(rule, index + 1)));
   }
 
-  /** Whether the action is allowed on the topic. A rule with `groups` only matches callers that name one of them. */
+  /** Whether the action is allowed on the topic. A rule with `groups` matches only if it names the caller's group. */
   allows(action: Action, topic: string, group?: string): boolean {
     const matches = (rule: CheckedRule): boolean => rule.topics.some((pattern) => topicMatches(pattern, topic));
     return this.#decide(action, group, matches, matches);
   }
 
-  /** Whether everything the pattern can match is allowed, and no deny meets it. */
+  /** Whether everything the pattern can match is allowed, and no deny overlaps it. */
   allowsPattern(action: Action, pattern: string, group?: string): boolean {
     const takesIn = (rule: CheckedRule): boolean => rule.topics.some((allowed) => covers(allowed, pattern));
     const meets = (rule: CheckedRule): boolean => rule.topics.some((denied) => overlaps(denied, pattern));
     return this.#decide(action, group, takesIn, meets);
   }
 
-  /** Hub-wide views and changes: as for the pattern `**`, outside of any group. */
+  /** Hub-wide views and changes: as for the pattern `**`, outside any group. */
   allowsEverywhere(action: Action): boolean {
     return this.allowsPattern(action, "**");
   }

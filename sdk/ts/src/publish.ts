@@ -1,8 +1,8 @@
 /**
- * Publishing one event or an atomic batch: from what the application says to the text that goes into a frame.
+ * Publishing one event or an atomic batch: from the application's call to the text in a frame.
  *
- * The client makes the ids. What was under way when a connection broke is sent again over the next, with the same id,
- * and stored once. Whatever can be known to be wrong without asking the hub is refused here, and nothing is sent.
+ * The client makes the ids. Events unanswered when a connection breaks are sent again over the next, with the same id,
+ * and stored once. What is invalid without asking the hub is refused here, and nothing is sent.
  */
 
 import type { Connection } from "./connection/connection.js";
@@ -32,7 +32,7 @@ export function publish(
   });
 }
 
-/** All of them or none, also across topics. They have to fit into one frame. */
+/** All of them or none, even across topics. They must fit into one frame. */
 export function publishBatch(connection: Connection, events: readonly NewEvent[]): Promise<Receipt[]> {
   return new Promise((resolve, reject) => {
     if (events.length === 0) return resolve([]);
@@ -48,7 +48,7 @@ export function publishBatch(connection: Connection, events: readonly NewEvent[]
   });
 }
 
-/** The head of an event's text, for topics that were found right. */
+/** The beginning of an event's text, for topics that passed the check. */
 const heads = new Map<string, string>();
 
 function headOf(topic: string): string {
@@ -98,7 +98,7 @@ function checkId(id: string): string {
   return id.toLowerCase();
 }
 
-/** Each member with a comma before it. */
+/** Each field with a comma before it. */
 function optsText(opts: PublishOptions): string {
   checkOptions("a publish", opts);
   let text = "";

@@ -1,6 +1,6 @@
 /** Ranges of offsets, both ends included, as a flat list: from, to, from, to… */
 
-/** In order, and no offset twice; those in a row become one. */
+/** In order, without duplicates; adjacent ones are joined. */
 export function merged(ranges: readonly number[]): number[] {
   if (isMerged(ranges)) return ranges as number[];
   const pairs: [number, number][] = [];
@@ -22,7 +22,7 @@ function isMerged(ranges: readonly number[]): boolean {
   return true;
 }
 
-/** As frames have them: `[[41,98],[100,120]]`. */
+/** In the form of a frame: `[[41,98],[100,120]]`. */
 export function rangesText(ranges: readonly number[]): string {
   let text = "[";
   for (let at = 0; at < ranges.length; at += 2) text += `${at === 0 ? "[" : ",["}${ranges[at]},${ranges[at + 1]}]`;

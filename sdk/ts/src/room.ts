@@ -1,22 +1,22 @@
 /**
- * How much may wait to be published: so many events and so much text, then callers wait in turn.
+ * How much may wait to be published: a number of events and a size of text, then callers wait in turn.
  *
- * Promises: whoever was refused room first gets it first, so the order of publishing is kept; what is larger than
- * all the room gets all of it.
+ * Promises: room is granted in the order in which it was asked for, so the order of publishing is kept; an event larger
+ * than all the room gets all of it.
  */
 
 import { PromError } from "./error.js";
 import { WAITING_CALLERS } from "./limits.js";
 import type { Pending } from "./pending.js";
 
-/** A publish that waits for room, or somebody who only wants to know that there is some. */
+/** A publish that waits for room, or a caller that only waits for some to be free. */
 type Waiting = { readonly pending: Pending } | { readonly tell: () => void };
 
 export class Room {
   #events = 0;
   #size = 0;
   #waiting: Waiting[] = [];
-  /** Those before it have left. */
+  /** Entries before this index have left. */
   #first = 0;
 
   constructor(
@@ -35,7 +35,7 @@ export class Room {
     this.#waiting.push({ pending });
   }
 
-  /** Resolves when one more event would not have to wait. */
+  /** Resolves when one more event would not wait. */
   whenFree(): Promise<void> {
     if (this.#waitingCount === 0 && this.#fits(1, 0)) return Promise.resolve();
     return new Promise((tell) => this.#waiting.push({ tell }));
@@ -48,7 +48,7 @@ export class Room {
     if (this.#waitingCount > 0) this.#letIn();
   }
 
-  /** Publishes that wait for room and have waited too long. */
+  /** Publishes that have waited for room too long. */
   expire(now: number, giveUp: (pending: Pending) => void): void {
     for (let at = this.#first; at < this.#waiting.length; at++) {
       const waiting = this.#waiting[at];
@@ -57,7 +57,7 @@ export class Room {
     this.#letIn();
   }
 
-  /** The client ends: nobody waits any more. */
+  /** The client ends: nothing waits any more. */
   drain(): Pending[] {
     const left = this.#waiting.splice(this.#first);
     this.#first = 0;

@@ -1,8 +1,7 @@
 /**
- * Handlers: each delivery is passed to a function; how it ends settles the event.
+ * Handlers: each delivery is passed to a function; its outcome settles the event.
  *
- * Leases of what runs and of what waits its turn are renewed at half time. A handler that returns no promise costs
- * none.
+ * Leases of running and of waiting deliveries are renewed at half time. A handler that returns no promise costs none.
  */
 
 import { nowMs } from "./clock.js";
@@ -29,9 +28,9 @@ export class Runner {
 
   readonly #pumpNow = (): void => this.#pump(nowMs());
 
-  /** Takes up as much as may run at the same time, for as long as the turn lasts. */
+  /** Starts as many as may run at the same time, while the turn lasts. */
   #pump(began: number): void {
-    // A handler that publishes or pauses may bring us here again; the loop below goes on anyway.
+    // A handler that publishes or pauses may bring us here again; the loop below continues anyway.
     if (this.#isPumping) return;
     this.#isPumping = true;
     // Looking at the clock is not free: once for each event.

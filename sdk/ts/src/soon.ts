@@ -1,6 +1,6 @@
 /**
- * Calls something once everything that is being done now is done: after the present task and its promises, before
- * timers. So what a program publishes or settles in one go leaves in one go.
+ * Calls something once the current work is done: after the present task and its promises, before timers. So what a
+ * program publishes or settles together leaves together.
  */
 
 type Immediate = (callback: () => void) => unknown;
@@ -10,7 +10,7 @@ const immediate = (globalThis as { setImmediate?: Immediate }).setImmediate;
 export const soon: (callback: () => void) => void =
   immediate === undefined ? overMessages() : (callback) => void immediate(callback);
 
-/** Browsers delay timers, the more so in hidden tabs; messages they do not. */
+/** Browsers delay timers, especially in hidden tabs, but not messages. */
 function overMessages(): (callback: () => void) => void {
   const waiting: (() => void)[] = [];
   let channel: MessageChannel | undefined;

@@ -1,12 +1,12 @@
-/** What a client tells about its connection: its state, and notices of what happens. */
+/** What a client reports about its connection: its state, and notices of what happens. */
 
 import type { PromError } from "./error.js";
 import { Warner } from "./warn.js";
 
-/** `idle` until something is to be done; `closed` for good: by the application, or refused by the hub. */
+/** `idle` until there is something to do; `closed` is final: by the application, or refused by the hub. */
 export type State = "idle" | "connecting" | "connected" | "closed";
 
-/** Events of one partition that should have come and are gone: from `from` up to, not including, `to`. */
+/** Events of one partition that are gone before they came: from `from` up to, not including, `to`. */
 export interface Gap {
   /** The topic they were in. */
   readonly topic: string;
@@ -17,7 +17,7 @@ export interface Gap {
   readonly reason: string;
 }
 
-/** Partitions of one topic, of which a member of a partitioned group is the only one to get events. */
+/** Partitions of one topic whose events only this member gets. */
 export interface Assignment {
   /** The topic they are of. */
   readonly topic: string;
@@ -29,13 +29,13 @@ export type Notice =
   | {
       readonly type: "connected";
       readonly hub: string;
-      /** What the hub's logs call this connection. */
+      /** The hub's name for this connection in its logs. */
       readonly connection: string;
       /** True if there was one before that was lost. */
       readonly isReconnect: boolean;
-      /** Publishes that were under way when the last connection broke and are sent again, with the same ids. */
+      /** Publishes unanswered when the last connection broke, sent again with the same ids. */
       readonly resentEvents: number;
-      /** Subscriptions that are made anew. */
+      /** Subscriptions that are restored. */
       readonly resubscribing: number;
     }
   | {
@@ -43,12 +43,12 @@ export type Notice =
       readonly reason: string;
       /** The WebSocket close code, if one came. */
       readonly code: number | undefined;
-      /** Publishes that were under way. */
+      /** Unanswered publishes. */
       readonly unansweredEvents: number;
     }
   /** An attempt to connect failed; the next follows. */
   | { readonly type: "not_connected"; readonly reason: string; readonly retryInMs: number }
-  /** A subscription goes on over a new connection: what had been delivered and not settled comes again. */
+  /** A subscription continues over a new connection: delivered and unsettled events come again. */
   | { readonly type: "resubscribed"; readonly topic: string; readonly group: string | undefined }
   | { readonly type: "gap"; readonly topic: string; readonly group: string | undefined; readonly gap: Gap }
   /** A subscription ended, and not because the application asked for it. */
@@ -58,7 +58,7 @@ export type Notice =
       readonly group: string | undefined;
       readonly error: PromError;
     }
-  /** A handler threw. With a group the event was nacked; without one it is passed over. */
+  /** A handler threw. With a group the event was nacked; without one it is skipped. */
   | {
       readonly type: "handler_failed";
       readonly topic: string;
@@ -67,18 +67,18 @@ export type Notice =
       readonly error: unknown;
     }
   /**
-   * Publishes come too fast for the hub; they are sent again when it takes them, in order. At most once a second, for
-   * as long as it lasts.
+   * Publishes exceed the hub's rate limit; they are sent again, in order, when it accepts them. Reported at most once a
+   * second while it lasts.
    */
   | { readonly type: "publishing_slowed"; readonly reason: string; readonly retryInMs: number }
-  /** No fresh token could be had; it is tried again. */
+  /** There is no fresh token; it is tried again. */
   | { readonly type: "token_failed"; readonly reason: string }
-  /** The end, with what the hub refused if it was not asked for. */
+  /** The end, with the hub's refusal if it was not asked for. */
   | { readonly type: "closed"; readonly error: PromError | undefined };
 
 export type NoticeListener = (notice: Notice) => void;
 
-/** Keeps the listeners; without any, trouble is written to the console. */
+/** Holds the listeners; without any, problems are written to the console. */
 export class Teller {
   state: State = "idle";
   readonly #warner = new Warner();
@@ -95,7 +95,7 @@ export class Teller {
   }
 }
 
-/** What an application's callback throws is the application's: it is thrown again where the runtime reports it. */
+/** An exception in an application's callback belongs to the application: it is thrown again where the runtime reports it. */
 export function callOutside(callback: () => unknown): void {
   try {
     callback();

@@ -1,4 +1,4 @@
-/** Subscribing: what is asked for is checked, and the hub is asked. */
+/** Subscribing: the options are checked, and the hub is asked. */
 
 import type { Connection } from "./connection/connection.js";
 import { Kept, type WireOptions } from "./connection/subscriptions.js";
@@ -11,21 +11,21 @@ import { isGroupName } from "./topic-name.js";
 import { topicPatternFault } from "./topic-pattern.js";
 import { Window } from "./window.js";
 
-/** A subscription that was asked for, and the promise of the hub's agreement. */
+/** A requested subscription, and the promise of the hub's agreement. */
 export interface Begun {
   readonly feed: Feed;
   readonly agreed: Promise<void>;
 }
 
-/** How what comes is taken. */
+/** How deliveries are taken. */
 export interface Taking {
   /** Handlers that run at the same time. */
   readonly concurrency: number;
-  /** Who says what becomes of an event that was taken: `client` where returning, or asking for the next, acks it. */
+  /** Who settles a taken event: `client` if returning, or asking for the next, acks it. */
   readonly settledBy: "client" | "application";
 }
 
-/** `prepare` makes whoever takes the events, before the first can come. */
+/** `prepare` makes the consumer of the events, before the first can come. */
 export function begin(
   connection: Connection,
   topic: string,
@@ -93,7 +93,7 @@ const OF_A_MEMBER = [
   "ttlMs",
 ] as const;
 
-/** What goes into the frame; the hub judges the values. */
+/** The options in the frame; the hub checks their values. */
 function wireOptions(topic: string, group: string | undefined, options: SubscribeOptions): WireOptions {
   for (const pattern of [topic, ...(options.topics ?? [])]) {
     const fault = typeof pattern === "string" ? topicPatternFault(pattern) : "it is not a string";

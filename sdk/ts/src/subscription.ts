@@ -6,7 +6,7 @@ import type { Feed } from "./feed.js";
 
 export class Subscription {
   /**
-   * Resolves when nothing more comes: with the error where the hub ended it, with nothing where the application did.
+   * Resolves when nothing more comes: with the error if the hub ended it, with nothing if the application did.
    */
   readonly ended: Promise<PromError | undefined>;
 
@@ -36,7 +36,7 @@ export class Subscription {
     return this.feed.facts.group;
   }
 
-  /** Nothing more is lent to it until `resume`; what is lent stays, and handlers go on with what has come. */
+  /** Nothing more is leased to it until `resume`; existing leases stay, and handlers continue with what has come. */
   pause(): Promise<void> {
     return this.#switch("pause");
   }
@@ -46,8 +46,8 @@ export class Subscription {
   }
 
   /**
-   * Ends it and gives back what is not settled: the group hands it to others at once. What handlers that have just
-   * finished settled counts; handlers that still run lose their leases.
+   * Ends it and returns what is not settled: the group gives it to others at once. Settlements of handlers that have just
+   * finished count; handlers that still run lose their leases.
    */
   unsubscribe(): Promise<void> {
     return new Promise((resolve, reject) => this.connection.subscriptions.unsubscribe(this.feed, { resolve, reject }));

@@ -1,8 +1,8 @@
-/** How many bytes a text takes on its way, without encoding it where that can be known otherwise. */
+/** How many bytes a text takes on the wire, without encoding it if that can be avoided. */
 
 const encoder = new TextEncoder();
 
-/** One unit of UTF-16 takes at most so many bytes of UTF-8. */
+/** One UTF-16 unit takes at most this many bytes of UTF-8. */
 export const WIDEST = 3;
 
 export function utf8Bytes(text: string): number {
@@ -14,7 +14,7 @@ export function exceedsBytes(text: string, limit: number): boolean {
   return text.length > limit || utf8Bytes(text) > limit;
 }
 
-/** The longest beginning of the text that takes no more bytes. */
+/** The longest prefix of the text that takes no more bytes. */
 export function cutToBytes(text: string, limit: number): string {
   if (!exceedsBytes(text, limit)) return text;
   const { read } = encoder.encodeInto(text, new Uint8Array(limit));

@@ -16,7 +16,7 @@ export class TokenSource {
     return typeof this.#token === "function";
   }
 
-  /** A token that is fresh as far as we can tell; none for hubs without auth. */
+  /** A token that is probably fresh; none for hubs without auth. */
   async fetch(): Promise<string | undefined> {
     this.last = typeof this.#token === "function" ? await this.#ask(this.#token) : this.#token;
     return this.last;

@@ -1,8 +1,8 @@
 /**
- * Names of topics and groups: what the hub takes, checked before anything is sent.
+ * Names of topics and groups: what the hub accepts, checked before anything is sent.
  *
- * Promises the hub's judgement; `protocol/vectors/topic_names.json` binds both. A fault is a reason that can be shown to
- * whoever chose the name.
+ * Promises the hub's answers; `protocol/vectors/topic_names.json` checks both. A fault is a reason that can be shown to the
+ * user.
  */
 
 const TOPIC_BYTES = 255;
@@ -25,7 +25,7 @@ export function isTopicName(name: string): boolean {
 export function topicNameFault(name: string): string | undefined {
   const longest = name.startsWith(DEAD_LETTERS) ? TOPIC_BYTES + HUB_PREFIX_BYTES : TOPIC_BYTES;
   if (name === "") return "it is empty";
-  // A name that has a letter of more than one byte is refused by its letters, so characters are as good as bytes.
+  // A name with a letter of more than one byte is refused for its letters, so counting characters is enough.
   if (name.length > longest) return `it is ${name.length} bytes long, the limit is ${longest}`;
   const segments = name.split(".");
   if (segments.includes("")) return "it has an empty segment";

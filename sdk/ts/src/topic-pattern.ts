@@ -1,7 +1,7 @@
 /**
- * Topic patterns: `*` is exactly one segment, `**` zero or more, anywhere.
+ * Topic patterns: `*` matches exactly one segment, `**` zero or more, anywhere.
  *
- * Promises the hub's judgement; `protocol/vectors/topic_patterns.json` binds both.
+ * Promises the hub's answers; `protocol/vectors/topic_patterns.json` checks both.
  */
 
 import { LONGEST_PATTERN_BYTES, isNameSegment, isReservedTopic } from "./topic-name.js";
@@ -27,8 +27,8 @@ export function hasWildcard(pattern: string): boolean {
 }
 
 /**
- * Whether the pattern matches the topic. One that begins with a wildcard does not reach into `dlq.` and `system.`.
- * What is no pattern or no topic matches nothing sensible: check names from outside first.
+ * Whether the pattern matches the topic. One that begins with a wildcard does not match `dlq.` and `system.` topics. For an
+ * invalid pattern or topic the answer means nothing: check foreign names first.
  */
 export function topicMatches(pattern: string, topic: string): boolean {
   if (pattern.startsWith("*") && isReservedTopic(topic)) return false;
@@ -36,8 +36,8 @@ export function topicMatches(pattern: string, topic: string): boolean {
 }
 
 /**
- * Walks both. On a mismatch the latest `**` takes one segment more; an earlier one never needs to, because whatever it
- * could take the later one can take as well.
+ * Walks both. On a mismatch the latest `**` matches one segment more; an earlier one never needs to, because the later one
+ * can match whatever it could.
  */
 function segmentsMatch(pattern: readonly string[], topic: readonly string[]): boolean {
   let patternAt = 0;

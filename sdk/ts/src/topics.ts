@@ -4,11 +4,11 @@
  *     interface Topics { "orders.placed": { id: number }; "orders.paid": { id: number; cents: number } }
  *     const client = new PromClient<Topics>(url);
  *
- * Promises: with a map an unknown topic is a type error, and a pattern gives the union of what it matches. Without a
- * map every topic takes and gives `any`.
+ * Promises: with a map an unknown topic is a type error, and a pattern yields the union of what it matches. Without a map
+ * every topic takes and yields `any`.
  */
 
-/** Without a map nothing is known of payloads. */
+/** Without a map nothing is known about payloads. */
 export type AnyTopics = Record<string, any>;
 
 /** The topics of a map. */
@@ -17,7 +17,7 @@ export type TopicOf<Topics extends object> = Extract<keyof Topics, string>;
 /** What can be subscribed to: a topic of the map, or a pattern. */
 export type TopicOrPattern<Topics extends object> = TopicOf<Topics> | `${string}*${string}`;
 
-/** The topics of the map that a name or a pattern stands for. */
+/** The topics of the map that a name or a pattern matches. */
 export type MatchedTopic<Topics extends object, Pattern extends string> = string extends keyof Topics
   ? string
   : Pattern extends TopicOf<Topics>

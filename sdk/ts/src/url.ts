@@ -1,10 +1,10 @@
-/** The address of a hub: `http://host:port`, or `https`, `ws`, `wss`; the path is `/ws` unless said. */
+/** The address of a hub: `http://host:port`, or `https`, `ws`, `wss`; the path is `/ws` by default. */
 
 import { invalid } from "./error.js";
 
 const SCHEMES: Readonly<Record<string, string>> = { "http:": "ws:", "ws:": "ws:", "https:": "wss:", "wss:": "wss:" };
 
-/** Gives the address in the form that a WebSocket takes. */
+/** Returns the address in the form that a WebSocket takes. */
 export function hubUrl(address: string | URL): string {
   const shown = JSON.stringify(String(address).slice(0, 200));
   const refuse = (reason: string) =>

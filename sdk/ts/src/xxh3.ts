@@ -1,8 +1,8 @@
 /**
  * XXH3 with 64 bits, without a seed: the hash behind `partitionOf`.
  *
- * Promises the same number as the hub for the same bytes, of any length; `protocol/vectors` proves it. Written for being
- * right rather than fast: a key takes a few microseconds.
+ * Promises the same number as the hub for the same bytes, of any length; `protocol/vectors` proves it. Written to be
+ * correct rather than fast: a key takes a few microseconds.
  */
 
 const MASK = 0xffff_ffff_ffff_ffffn;
@@ -34,7 +34,7 @@ const SECRET_HEX =
 
 let secretBytes: DataView | undefined;
 
-/** Made when it is first needed, so that whoever never hashes does not pay for it. */
+/** Made when first needed, so that programs that never hash do not pay for it. */
 function secret(): DataView {
   if (secretBytes === undefined) {
     const bytes = new Uint8Array(SECRET_HEX.length / 2);

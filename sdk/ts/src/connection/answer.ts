@@ -1,4 +1,4 @@
-/** What the hub says: answers go to whoever waits for them, events to their subscriptions. */
+/** Frames from the hub: answers go to their callers, events to their subscriptions. */
 
 import { errorOf, type Problem } from "../error.js";
 import { asEvents, type ErrFrame, type HubFrame, type OkFrame, readFrame } from "../frame.js";
@@ -9,7 +9,7 @@ import type { Session } from "./session.js";
 import { settled, settleRefused } from "./settle.js";
 import { endedByHub, subscribed, subscribeRefused } from "./subscribe.js";
 
-/** An error, returned or thrown, means that the hub does not keep to the protocol: the connection cannot go on. */
+/** An error, returned or thrown, means that the hub breaks the protocol: the connection cannot continue. */
 export function hear(session: Session, text: string): string | undefined {
   const frame: HubFrame = readFrame(text);
   switch (frame.op) {
@@ -82,7 +82,7 @@ function refused(session: Session, awaited: Awaited, problem: Problem): void {
     case "subscribe":
       return subscribeRefused(session, awaited.kept, problem);
     case "unsubscribe":
-      // Whatever it says, the hub has no such subscription (any more).
+      // In any case the hub does not have this subscription (any more).
       return session.connection.subscriptions.left(awaited.kept);
     case "switch":
       for (const waiter of awaited.waiters) waiter.reject(errorOf(problem));

@@ -13,16 +13,16 @@ export type Awaited =
   | { readonly for: "unsubscribe"; readonly kept: Kept }
   | { readonly for: "switch"; readonly waiters: readonly Waiter[] }
   | { readonly for: "auth" }
-  /** An AUTH that only asks whether the hub is there. */
+  /** An AUTH that only checks whether the hub is there. */
   | { readonly for: "probe" };
 
-/** Correlations count up, so this is in the order of sending. */
+/** Correlations count up, so this is in send order. */
 export class Answers {
   #awaited = new Map<number, Awaited>();
   /** 0 was AUTH. */
   #nextCorr = 1;
 
-  /** Gives the correlation to send it with. */
+  /** Returns the correlation to send it with. */
   expect(awaited: Awaited): number {
     this.#awaited.set(this.#nextCorr, awaited);
     return this.#nextCorr++;
@@ -38,14 +38,14 @@ export class Answers {
     return this.#awaited.size === 0;
   }
 
-  /** Everything, in the order of sending. */
+  /** Everything, in send order. */
   drain(): Awaited[] {
     const all = [...this.#awaited.values()];
     this.#awaited.clear();
     return all;
   }
 
-  /** Gives up publishes that took too long; their places stay for the answers. Returns the earliest deadline left. */
+  /** Gives up publishes that took too long; their entries stay for late answers. Returns the earliest remaining deadline. */
   expire(now: number, giveUp: (pending: Pending) => void): number {
     let earliest = Infinity;
     for (const awaited of this.#awaited.values()) {

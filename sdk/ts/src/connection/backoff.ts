@@ -1,4 +1,4 @@
-/** How long to wait before connecting again: doubling, with jitter, so that clients do not come back all at once. */
+/** How long to wait before connecting again: doubling, with jitter, so that clients do not all come back at once. */
 
 export class Backoff {
   #nextMs: number;

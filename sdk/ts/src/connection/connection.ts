@@ -1,12 +1,12 @@
 /**
- * The connection: everything that waits, and the one session there is at a time.
+ * The connection: everything that waits, and the one current session.
  *
  *     idle ──▶ dial ──▶ session ──lost──▶ wait ──▶ dial ──▶ …
- *                │ ▲                        what was under way leaves again, with the same ids
+ *                │ ▲                        unanswered events are sent again, with the same ids
  *     verbs ─────┘ └─ answers, events
  *
- * Promises: whatever was handed over is told how it ended, sooner or later; what a connection had under way when it
- * broke goes over the next one; nothing waits for ever.
+ * Promises: every call is eventually told its outcome; unanswered events of a broken connection go over the next one;
+ * nothing waits forever.
  */
 
 import { nowMs } from "../clock.js";
@@ -53,7 +53,7 @@ export class Connection {
   #refusedTokens = 0;
   #wasConnected = false;
   #resentEvents = 0;
-  /** Those who wait for the attempt that is under way. */
+  /** Callers that wait for the current attempt. */
   #connecting: Waiter[] = [];
   #isGatheringSoon = false;
   readonly #backoff: Backoff;
@@ -73,7 +73,7 @@ export class Connection {
 
   // What the application wants.
 
-  /** Resolves with the connection; rejects if the attempt that is under way, or made now, fails. */
+  /** Resolves when connected; rejects if the current attempt, or one started now, fails. */
   connect(): Promise<void> {
     if (this.ended !== undefined) return Promise.reject(this.ended);
     if (this.#session !== undefined) return Promise.resolve();
@@ -83,13 +83,13 @@ export class Connection {
     });
   }
 
-  /** In the background, where nobody has yet. */
+  /** Connects in the background, unless that has begun. */
   start(): void {
     if (this.teller.state === "idle") this.#dialNow();
   }
 
   publishDeadline(): number {
-    // Whole numbers cost no memory of their own.
+    // Small integers cost no extra memory.
     return Math.ceil(nowMs()) + this.settings.giveUpAfterMs;
   }
 
@@ -106,7 +106,7 @@ export class Connection {
     this.gatherSoon();
   }
 
-  /** Why nothing new is taken, if so. */
+  /** Why nothing new is accepted, if so. */
   refusal(): PromError | undefined {
     return this.ended ?? (this.closing === undefined ? undefined : closedError("it was asked to close"));
   }
@@ -123,7 +123,7 @@ export class Connection {
     });
   }
 
-  /** Something may have happened while nobody looked: is the hub still there? */
+  /** Something may have happened unnoticed: checks whether the hub is still there. */
   wake(): void {
     if (this.#session !== undefined) this.#session.probe();
     else if (this.#dialAt < Infinity) this.#dialNow();
@@ -208,7 +208,7 @@ export class Connection {
     if (kind === "token" && error.code !== "token_failed") this.#refusedTokens++;
     const isHopeless = kind === "token" && (!this.token.canRefresh || this.#refusedTokens >= TOKEN_TRIES);
     const waiters = this.#connecting.splice(0);
-    // Whoever only wants to connect may try again; whoever has work waiting has to be told.
+    // A caller that only connects may try again; pending work must be told.
     const hasWork =
       this.publishes.length > 0 || this.room.hasWaiting || this.subscriptions.size > 0 || this.#wasConnected;
     for (const waiter of waiters) waiter.reject(error);
@@ -254,7 +254,7 @@ export class Connection {
     if (isQuiet || closing.deadlineAt <= now) this.end(undefined);
   }
 
-  /** Tells everybody who waits that it is over; with an error where the application did not ask for it. */
+  /** Tells every caller that it is over; with an error if the application did not ask for it. */
   end(failure: PromError | undefined): void {
     if (this.ended !== undefined) return;
     const reason = failure?.message ?? "it was asked to close";
@@ -273,7 +273,7 @@ export class Connection {
     void goodbye.then(() => waiters.forEach((waiter) => waiter.resolve()));
   }
 
-  /** As politely as the hub allows, and not for long. What was under way comes back to be told. */
+  /** As politely as the hub allows, but not for long. Unanswered frames are returned so that their callers can be told. */
   #hangUp(session: Session): Promise<void> {
     const { socket } = session;
     return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** EVENT, EVENTS, GAP, ASSIGNED and REVOKED: into the subscription they are for; and leases that are renewed. */
+/** EVENT, EVENTS, GAP, ASSIGNED and REVOKED go to their subscription; and leases are renewed. */
 
 import { nowMs } from "../clock.js";
 import type { Lot } from "../deliver.js";
@@ -8,11 +8,11 @@ import { LONGEST_LEASE_MS } from "../limits.js";
 import { readPayloads } from "../payload-text.js";
 import type { Session } from "./session.js";
 
-/** An error means that the hub does not keep to the protocol. */
+/** An error means that the hub breaks the protocol. */
 export function deliver(session: Session, frame: EventsFrame, text: string): string | undefined {
   const { subscriptions } = session.connection;
   const kept = subscriptions.get(frame.topic, frame.group);
-  // What was on its way when a subscription ended is given back by the hub.
+  // The hub takes back events that were in transit when a subscription ended.
   if (kept === undefined || !kept.isFed || kept.feed.ended !== undefined) return undefined;
   const { feed, progress } = kept;
   const { ctx, events } = frame;
@@ -81,7 +81,7 @@ export function hearAssignment(session: Session, frame: AssignmentFrame): void {
   else kept.feed.revoked(assignment);
 }
 
-/** Of what waits here and of what handlers work on, at half time. */
+/** Renews waiting and running deliveries at half time. */
 export function renewLeases(session: Session, now: number): void {
   const { subscriptions, settlements } = session.connection;
   subscriptions.renewAt = Infinity;

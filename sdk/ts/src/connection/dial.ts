@@ -1,4 +1,4 @@
-/** Making a connection: the token, the socket, AUTH. One attempt, within the time the settings give it. */
+/** Making a connection: the token, the socket, AUTH. One attempt, within its time limit. */
 
 import { reconnectAfter } from "../codes.js";
 import { closedError, errorOf, type Problem, PromError, reasonOf } from "../error.js";
@@ -6,14 +6,14 @@ import { BATCH, type HubFrame, type OkFrame, readFrame } from "../frame.js";
 import type { TransportListener, TransportSocket } from "../transport/transport.js";
 import type { Connection } from "./connection.js";
 
-/** A connection that the hub has let in. The next listener has to be set before anything else is heard. */
+/** A connection that the hub has let in. The next listener must be set before anything else arrives. */
 export interface Link {
   readonly socket: TransportSocket;
   readonly welcome: OkFrame;
   readonly setListener: (listener: TransportListener) => void;
 }
 
-/** `unreachable`: trying again may help; `token`: another token may do; `refused`: trying again cannot help. */
+/** `unreachable`: a retry may help; `token`: another token may help; `refused`: a retry cannot help. */
 export type DialFailure = { readonly kind: "unreachable" | "token" | "refused"; readonly error: PromError };
 
 export type DialOutcome = { readonly link: Link } | { readonly failure: DialFailure };
@@ -23,13 +23,13 @@ export function authText(corr: number, token: string | undefined): string {
   return `{"op":"AUTH","corr":${corr}${tokenText},"features":["${BATCH}"]}`;
 }
 
-/** Tells the outcome once, unless it is abandoned before. */
+/** Reports the outcome once, unless it is abandoned before. */
 export class Dialing implements TransportListener {
   #socket: TransportSocket | undefined;
   #token: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
-  /** Who hears what comes after AUTH. */
+  /** The listener for everything after AUTH. */
   #next: TransportListener | undefined;
 
   constructor(
@@ -61,7 +61,7 @@ export class Dialing implements TransportListener {
   }
 
   onOpen(): void {
-    // Nothing else is sent before the answer, which says what the hub can do.
+    // Nothing else is sent before the answer, which says what the hub supports.
     this.#socket?.send(authText(0, this.#token));
     this.#socket?.flush();
   }

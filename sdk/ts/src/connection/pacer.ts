@@ -1,15 +1,15 @@
 /**
- * How fast to publish, to a hub that may say "not so fast".
+ * How fast to publish to a hub that may have a rate limit.
  *
- * A connection begins carefully: one frame at a time, which the hub takes whole or refuses whole. So nothing passes
- * what was refused before it, and events of one key stay in order. As long as frames are taken, twice as many events
- * follow; once many were taken in a row, frames leave without waiting. After a refusal nothing leaves for as long as
- * the hub asked for, then one event goes first; and with a hub that has a limit the care stays.
+ * A connection starts carefully: one frame at a time, which the hub accepts or refuses as a whole. So nothing overtakes
+ * a refused event, and events of one key stay in order. While frames are accepted, twice as many events follow; once
+ * many were accepted in a row, frames leave without waiting. After a refusal nothing leaves for as long as the hub
+ * asked, then one event goes first. With a hub that has a limit the client stays careful.
  */
 
-/** Events of the first frame: fewer than any limit worth having. */
+/** Events of the first frame: fewer than any sensible limit. */
 const FIRST = 64;
-/** A window this large holds nothing back any more. */
+/** A window this large has no effect any more. */
 const WIDE = 4096;
 /** Between two notices of one slow hub. */
 const TELL_EVERY_MS = 1_000;
@@ -17,7 +17,7 @@ const TELL_EVERY_MS = 1_000;
 export class Pacer {
   /** Nothing leaves before this; `undefined` when the wait is over. */
   holdUntil: number | undefined;
-  /** Events that the next frame may carry; any number when there is no reason for care. */
+  /** Events that the next frame may carry; unlimited if there is no reason for care. */
   #window = FIRST;
   #underWay = 0;
   /** The hub has refused for its pace before. */
@@ -31,7 +31,7 @@ export class Pacer {
 
   /** How many events may leave now. */
   allowance(now: number): number {
-    // What leaves from now on tells about the pace, whether or not the timer has looked.
+    // What leaves from now on counts for the pace, whether or not the timer has fired.
     this.release(now);
     if (this.holdUntil !== undefined) return 0;
     return this.isCareful && this.#underWay > 0 ? 0 : this.#window;
@@ -43,7 +43,7 @@ export class Pacer {
 
   accepted(events: number): void {
     this.failed(events);
-    // What was sent before a refusal says nothing about the pace after it.
+    // Events sent before a refusal say nothing about the pace after it.
     if (this.holdUntil !== undefined || !this.isCareful) return;
     this.#window = Math.min(WIDE, this.#window + events);
     if (this.#window === WIDE && !this.#hasLimit) this.#window = Infinity;
@@ -73,7 +73,7 @@ export class Pacer {
     if (this.holdUntil !== undefined && this.holdUntil <= now) this.holdUntil = undefined;
   }
 
-  /** Nothing is under way over a connection that is gone, and the next may be to a hub with a limit. */
+  /** Nothing is in flight over a lost connection, and the next hub may have a limit. */
   disconnected(): void {
     this.#underWay = 0;
     this.#window = Math.min(this.#window, FIRST);

@@ -1,4 +1,4 @@
-/** PUBLISH: what waits goes into frames, answers go to whoever waits for them. */
+/** PUBLISH: waiting events go into frames, answers go to their callers. */
 
 import { nowMs } from "../clock.js";
 import { errorOf, type Problem, PromError } from "../error.js";
@@ -9,14 +9,14 @@ import { OPTS, type Pending } from "../pending.js";
 import { exceedsBytes, utf8Bytes, WIDEST } from "../text-size.js";
 import type { Session } from "./session.js";
 
-/** Of an event in a frame, with what stands before it. */
+/** The size of an event in a frame, including its separator. */
 const PIECES = 6;
 
 export function writePublishes(session: Session): void {
   const { publishes } = session.connection;
   if (publishes.length === 0) return;
   const now = nowMs();
-  // In UTF-16 units, of which each may take three bytes.
+  // In UTF-16 units; each may take three bytes.
   const size = Math.min(BATCH_FRAME_BYTES, Math.floor(session.frameBytes / WIDEST));
   while (publishes.length > 0 && session.socket.wantsMore) {
     const events = publishes.pacer.allowance(now);
@@ -33,7 +33,7 @@ function writeLoad(session: Session, load: readonly Pending[]): void {
   const isWhole = first.isAtomic || (pacer.isCareful && load.length > 1);
   const head = `${opening("PUBLISH", corr)}${isWhole ? ',"atomic":true' : ""},"events":[`;
   const text = joined(head, load);
-  // Only what is alone can be too large: others were gathered up to a size that fits.
+  // Only a lone event can be too large: others were gathered up to a size that fits.
   if (load.length === 1 && exceedsBytes(text, session.frameBytes)) {
     session.answers.take(corr);
     const what = first.isAtomic ? "the batch" : "the event";
@@ -68,7 +68,7 @@ function joined(head: string, load: readonly Pending[]): string {
   return pieces.join("");
 }
 
-/** An error means that the hub does not keep to the protocol. */
+/** An error means that the hub breaks the protocol. */
 export function published(session: Session, list: readonly Pending[], frame: OkFrame): string | undefined {
   const { durability, results } = frame;
   const expected = list.reduce((count, pending) => count + pending.count, 0);
@@ -105,7 +105,7 @@ export function published(session: Session, list: readonly Pending[], frame: OkF
   return undefined;
 }
 
-/** What the pace held back may leave now. */
+/** Events held back by the pace may leave now. */
 function goOn({ connection }: Session): void {
   if (connection.publishes.length > 0) connection.gatherSoon();
 }
@@ -149,13 +149,13 @@ function isToBeSentAgain(session: Session, pending: Pending, problem: Problem): 
   return true;
 }
 
-/** A publisher that is slowed down should know why. */
+/** A slowed publisher should know why. */
 function tellOfPace({ connection }: Session, { code, msg }: Problem, waitMs: number, now: number): void {
   if (code === "jwt_expired" || !connection.publishes.pacer.isToBeTold(now)) return;
   connection.teller.tell({ type: "publishing_slowed", reason: msg, retryInMs: waitMs });
 }
 
-/** How long to wait before it is sent again, where that helps. */
+/** How long to wait before sending it again, if that helps. */
 function waitBefore({ connection }: Session, problem: Problem): number | undefined {
   switch (problem.code) {
     case "rate_limited":

@@ -4,7 +4,7 @@ import { BATCH_FRAME_EVENTS } from "../limits.js";
 import type { Pending } from "../pending.js";
 import { Pacer } from "./pacer.js";
 
-/** What a frame may carry. */
+/** The limits of one frame. */
 export interface LoadLimit {
   readonly events: number;
   readonly size: number;
@@ -13,10 +13,10 @@ export interface LoadLimit {
 export class PublishQueue {
   readonly pacer = new Pacer();
   #waiting: Pending[] = [];
-  /** Those before it have left. */
+  /** Entries before this index have left. */
   #first = 0;
   #lastNumber = 0;
-  /** Nothing is to be given up before this. */
+  /** Nothing is given up before this. */
   lookAt = Infinity;
 
   add(pending: Pending): void {
@@ -25,7 +25,7 @@ export class PublishQueue {
     this.#waiting.push(pending);
   }
 
-  /** They leave again before whatever was handed over after them. */
+  /** They leave again before everything that was handed over after them. */
   putBack(again: readonly Pending[]): void {
     const alive = again.filter((pending) => !pending.isOver);
     if (alive.length === 0) return;
@@ -38,7 +38,7 @@ export class PublishQueue {
     return this.#waiting.length - this.#first;
   }
 
-  /** The load of one frame: an atomic batch alone, or publishes that each stand for themselves. */
+  /** The contents of one frame: an atomic batch alone, or independent publishes. */
   take(limit: LoadLimit): Pending[] {
     const waiting = this.#waiting;
     const most = Math.min(waiting.length, this.#first + Math.min(limit.events, BATCH_FRAME_EVENTS));
@@ -61,15 +61,15 @@ export class PublishQueue {
   }
 
   /**
-   * Gives up what waited for too long. The caller does the same for what is under way, before, and tells the earliest
-   * deadline that is left there.
+   * Gives up events that waited too long. The caller first does the same for those in flight, and passes their earliest
+   * remaining deadline.
    */
   expire(now: number, giveUp: (pending: Pending) => void, underWayAt: number): void {
     const alive = this.#rest().filter((pending) => !pending.isOver);
     this.#waiting = alive.filter((pending) => pending.deadlineAt > now);
     this.#first = 0;
     this.lookAt = this.#waiting.reduce((at, pending) => Math.min(at, pending.deadlineAt), underWayAt);
-    // Whoever is given up makes room, and others come in.
+    // Giving up makes room, which lets others in.
     for (const pending of alive) if (pending.deadlineAt <= now) giveUp(pending);
   }
 

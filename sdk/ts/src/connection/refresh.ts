@@ -1,4 +1,4 @@
-/** Fresh tokens over a connection that lives: AUTH again before the last one expires. */
+/** Fresh tokens over a live connection: AUTH again before the last one expires. */
 
 import { nowMs } from "../clock.js";
 import { reasonOf } from "../error.js";

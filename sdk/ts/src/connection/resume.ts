@@ -1,9 +1,9 @@
 /**
- * Where a tail goes on after a lost connection.
+ * Where a tail continues after a lost connection.
  *
- * The hub reads the logs of a tail in turn, in pieces, so they are not equally far. A resumed tail begins at the time
- * of the log that is furthest behind among those that may not have been read to their end, and what was seen before is
- * left out by its place. Promise: nothing comes twice, and nothing is left out of what the tail had begun to read.
+ * The hub reads the logs of a tail in turn, in pieces, so they are not equally far. A resumed tail starts at the time of
+ * the log that is furthest behind among those that may not have been read to their end, and events seen before are
+ * skipped by their offset. Promise: nothing comes twice, and nothing that the tail had begun to read is skipped.
  */
 
 import type { EventEnvelope } from "../event.js";
@@ -18,22 +18,22 @@ interface Mark {
   arrival: number;
 }
 
-/** What the tail was asked to begin with: at the end a log of which nothing has come had nothing to give. */
+/** Where the tail started: at the end, a log from which nothing has come had nothing to give. */
 export type Began = "at the end" | "with history";
 
 export class Progress {
   readonly #marks = new Map<string, Mark>();
   #lastMark: Mark | undefined;
   #arrivals = 0;
-  /** When the last log appeared that was not known before. */
+  /** When the last previously unknown log appeared. */
   #lastNewLog = 0;
 
-  /** Notes an event that came. False if it came before. */
+  /** Notes an event. False if it came before. */
   note(event: EventEnvelope): boolean {
     this.#arrivals++;
     const mark = this.#markOf(event);
     if (mark === undefined) return true;
-    // A smaller offset with a later time is a log that was made anew.
+    // A smaller offset with a later time means that the log was created again.
     if (event.offset <= mark.offset && event.stored_ts <= mark.storedTs) return false;
     mark.offset = event.offset;
     mark.storedTs = event.stored_ts;
@@ -55,7 +55,7 @@ export class Progress {
     return undefined;
   }
 
-  /** The time to go on from; none if it has to begin where it began. */
+  /** The time to continue from; none if it must start where it started. */
   resumeAt(began: Began): number | undefined {
     if (began === "with history" && this.#arrivals - this.#lastNewLog <= TAIL_PIECE) return undefined;
     const round = TAIL_PIECE * (this.#marks.size + 1);

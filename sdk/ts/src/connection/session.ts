@@ -23,7 +23,7 @@ export interface SessionEnd {
   readonly reason: string;
   readonly code: number | undefined;
   readonly stop: PromError | undefined;
-  /** Publishes that were under way. */
+  /** Unanswered publishes. */
   readonly unansweredEvents: number;
 }
 
@@ -31,14 +31,14 @@ export class Session implements TransportListener {
   readonly answers = new Answers();
   readonly socket: TransportSocket;
   readonly refresh: Refresh;
-  /** What the hub takes in a frame. */
+  /** The hub's limits for a frame. */
   readonly frameBytes: number;
   readonly beganAt = nowMs();
   isOver = false;
-  /** The hub's own words before it closes. */
+  /** The hub's last error before it closes. */
   lastComplaint: string | undefined;
   #lastReceivedAt = nowMs();
-  /** The hub was asked whether it is there, and has said nothing since. */
+  /** The hub was pinged, and has sent nothing since. */
   #answerBy = Infinity;
   #isGathering = false;
   #onClosed: (() => void) | undefined;
@@ -68,7 +68,7 @@ export class Session implements TransportListener {
     else if (this.connection.closing !== undefined) this.connection.gatherSoon();
   }
 
-  /** What a frame lacks or has too much of shows when it is used. */
+  /** Missing or extra fields of a frame show when they are used. */
   #hear(text: string): string | undefined {
     try {
       return hear(this, text);
@@ -103,13 +103,13 @@ export class Session implements TransportListener {
     this.lost(reason);
   }
 
-  /** Nothing good is to be expected from it any more. */
+  /** The connection is useless from now on. */
   lost(reason: string): void {
     this.socket.abort();
     this.#end({ reason, code: undefined, stop: undefined });
   }
 
-  /** Says goodbye, and hears nothing more but the hub's own. */
+  /** Closes, and then ignores everything but the hub's own close. */
   hangUp(onClosed: () => void): void {
     this.#end({ reason: "it was asked to close", code: undefined, stop: undefined });
     this.#onClosed = onClosed;
@@ -126,11 +126,11 @@ export class Session implements TransportListener {
     this.socket.flush();
   }
 
-  /** Everything that has gathered, into one write. */
+  /** Everything that has gathered, in one write. */
   gather(): void {
     if (this.isOver || this.#isGathering || !this.socket.wantsMore) return;
     this.#isGathering = true;
-    // Before subscriptions: whoever settles and then leaves wants it in that order.
+    // Before subscriptions: a caller that settles and then leaves wants that order.
     writeSettlements(this);
     writeSubscriptions(this);
     writePublishes(this);
@@ -138,7 +138,7 @@ export class Session implements TransportListener {
     this.#isGathering = false;
   }
 
-  /** Nothing is under way and nothing waits. */
+  /** Nothing is unanswered and nothing waits. */
   get isIdle(): boolean {
     const { publishes, settlements, room } = this.connection;
     return this.answers.isEmpty && publishes.length === 0 && !room.hasWaiting && settlements.isEmpty;
@@ -146,7 +146,7 @@ export class Session implements TransportListener {
 
   // Time.
 
-  /** When something may have to be done. */
+  /** When something may be due. */
   wakeAt(): number {
     const { settings, publishes, subscriptions } = this.connection;
     const silenceAt = this.#lastReceivedAt + Math.min(settings.pingAfterMs, settings.silenceLimitMs);
@@ -159,7 +159,7 @@ export class Session implements TransportListener {
     );
   }
 
-  /** `late` where the timer came much too late: we slept. */
+  /** `late` if the timer fired much too late: the machine slept. */
   tend(now: number, timer: "punctual" | "late"): void {
     const { publishes, subscriptions } = this.connection;
     this.#listen(now, timer);
@@ -170,10 +170,10 @@ export class Session implements TransportListener {
     this.gather();
   }
 
-  /** A connection over which nothing comes may be dead without anybody having been told. */
+  /** A silent connection may be dead without a notice. */
   #listen(now: number, timer: "punctual" | "late"): void {
     const { pingAfterMs, silenceLimitMs } = this.connection.settings;
-    // After a sleep, or a long computation, timers come before what has arrived meanwhile: that is to be read first.
+    // After a sleep, or a long computation, timers fire before received data is read: read that first.
     if (this.#answerBy <= now) soon(() => this.#giveUpIfSilent());
     else if (timer === "late") this.probe();
     else if (this.#answerBy === Infinity && now - this.#lastReceivedAt >= pingAfterMs)
@@ -186,13 +186,13 @@ export class Session implements TransportListener {
     this.lost(`nothing came from the hub for ${Math.round(now - this.#lastReceivedAt)} ms`);
   }
 
-  /** Asks the hub for a sign of life; without one in time the connection is taken for dead. */
+  /** Pings the hub; without a sign of life in time the connection counts as dead. */
   probe(withinMs = WAKE_ANSWER_MS): void {
     if (this.isOver) return;
     if (this.#answerBy === Infinity) {
       if (this.socket.ping !== undefined) this.socket.ping();
       else {
-        // Browsers cannot ping: the same token once more is answered as well, and changes nothing.
+        // Browsers cannot ping: sending the same token again is answered as well, and changes nothing.
         this.send(authText(this.answers.expect({ for: "probe" }), this.connection.token.last));
         this.flush();
       }
@@ -201,12 +201,12 @@ export class Session implements TransportListener {
     this.connection.wakeBy(this.#answerBy);
   }
 
-  /** Gives up publishes that took too long. Returns the earliest deadline left. */
+  /** Gives up publishes that took too long. Returns the earliest remaining deadline. */
   expire(now: number, giveUp: (pending: Pending) => void): number {
     return this.answers.expire(now, giveUp);
   }
 
-  /** What was under way is to be sent again, or is lost with the connection. */
+  /** Unanswered frames are sent again, or are lost with the connection. */
   #end(end: Omit<SessionEnd, "unansweredEvents">): void {
     if (this.isOver) return;
     this.isOver = true;

@@ -1,4 +1,4 @@
-/** ACK, NACK and MODACK: what gathered for one log goes as ranges of offsets. */
+/** ACK, NACK and MODACK: those gathered for one log are sent as ranges of offsets. */
 
 import type { Delivery } from "../deliver.js";
 import { errorOf, type Problem } from "../error.js";
@@ -10,7 +10,7 @@ import { leaseLost, type Waiter } from "../settle.js";
 import type { Session } from "./session.js";
 import { type AckLog, type Modack, type Nack, refuse } from "./settlements.js";
 
-/** What has to be known when the answer comes. */
+/** What is needed when the answer comes. */
 export interface SettledFrame {
   readonly verb: "ACK" | "NACK" | "MODACK";
   readonly feed: Feed;
@@ -44,7 +44,7 @@ function writeAck(session: Session, log: AckLog): void {
   }
 }
 
-/** A refusal of a nack names no offsets, so each has a frame of its own. */
+/** A refusal of a nack names no offsets, so each has its own frame. */
 function writeNack(session: Session, { delivery, reason, delayMs, waiter }: Nack): void {
   const { topic, partition, offset } = delivery.event;
   const more = `,"reason":${JSON.stringify(reason)}${delayMs === undefined ? "" : `,"delay_ms":${delayMs}`}`;
@@ -86,7 +86,7 @@ function send(session: Session, frame: SettledFrame, ranges: readonly number[], 
   session.send(`${head},"partition":${partition},"offsets":${rangesText(ranges)}${more}}`);
 }
 
-/** Settled, but for those that were no longer lent to this client. */
+/** Settled, except for those no longer leased to this client. */
 export function settled(session: Session, frame: SettledFrame, unknown: readonly (readonly [number, number])[]): void {
   session.connection.subscriptions.settling(frame.feed, -1);
   const isUnknown = (delivery: Delivery) => {
@@ -100,7 +100,7 @@ export function settled(session: Session, frame: SettledFrame, unknown: readonly
   }
   for (const { delivery, waiter } of frame.waiters) {
     if (waiter === undefined) continue;
-    if (isUnknown(delivery)) waiter.reject(leaseLost(delivery, "the hub does not lend it to this client (any more)"));
+    if (isUnknown(delivery)) waiter.reject(leaseLost(delivery, "it is not leased to this client (any more)"));
     else waiter.resolve();
   }
 }

@@ -41,7 +41,7 @@ export class Settlements {
   /** The connection whose leases can be settled. */
   epoch = 0;
 
-  /** `onGathered` is told that something waits. */
+  /** `onGathered` is called when something waits. */
   constructor(private readonly onGathered: () => void) {}
 
   isLive(delivery: Delivery): boolean {

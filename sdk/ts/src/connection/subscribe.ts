@@ -1,4 +1,4 @@
-/** SUBSCRIBE, UNSUBSCRIBE, PAUSE, RESUME: the frames that make the hub agree with what is wanted. */
+/** SUBSCRIBE, UNSUBSCRIBE, PAUSE, RESUME: the frames that bring the hub to the wanted state. */
 
 import { nowMs } from "../clock.js";
 import { errorOf, type Problem, PromError } from "../error.js";

@@ -1,8 +1,8 @@
 /**
  * The subscriptions of a client, across connections: what the application wants, and what the hub was told.
  *
- * What the application says changes what is wanted and marks the subscription as due; a session writes the frames that
- * make the hub agree. Without a connection nothing is written, and everything is due at the next.
+ * A call of the application changes what is wanted and marks the subscription as due; a session writes the frames that
+ * bring the hub to that state. Without a connection nothing is written, and everything is due at the next.
  */
 
 import { closedError, PromError } from "../error.js";
@@ -11,12 +11,12 @@ import type { Waiter } from "../settle.js";
 import { Progress } from "./resume.js";
 
 /**
- * `waiting`: the hub does not know it; `asked`: SUBSCRIBE was sent; `leaving`: UNSUBSCRIBE is to be sent; `left`: it
- * was sent; `resting`: given back until the application asks for more.
+ * `waiting`: the hub does not know it; `asked`: SUBSCRIBE was sent; `leaving`: UNSUBSCRIBE must be sent; `left`: it was
+ * sent; `resting`: returned to the hub until the application asks for more.
  */
 export type Phase = "waiting" | "asked" | "live" | "leaving" | "left" | "resting";
 
-/** What may be asked for, as the frame has it. */
+/** The options, as in the frame. */
 export type WireOptions = Readonly<Record<string, unknown>>;
 
 export class Kept {
@@ -31,9 +31,9 @@ export class Kept {
   ending: Waiter[] = [];
   /** Takes the name over when this one has ended. */
   successor: Kept | undefined;
-  /** Settlements that were sent and not answered. */
+  /** Unanswered settlements. */
   settling = 0;
-  /** Not asked for again before this; `Infinity` where the hub did not refuse it. */
+  /** Not asked for again before this; `Infinity` if the hub did not refuse it. */
   retryAt = Infinity;
   readonly progress: Progress | undefined;
 
@@ -46,7 +46,7 @@ export class Kept {
     this.progress = feed.isTail ? new Progress() : undefined;
   }
 
-  /** Ended by the application, and nothing that it settled before is under way: ending takes leases away. */
+  /** Ended by the application, and none of its settlements is unanswered: ending takes leases away. */
   get mayLeave(): boolean {
     return this.phase === "leaving" && this.settling === 0;
   }
@@ -60,12 +60,12 @@ export class Kept {
     return this.isPausedByUser || this.isThrottled;
   }
 
-  /** Events that come now belong to it. */
+  /** Arriving events belong to it. */
   get isFed(): boolean {
     return this.phase === "asked" || this.phase === "live";
   }
 
-  /** The options it is asked for with now: a tail goes on where it was, a group's window may have changed. */
+  /** The options for the next SUBSCRIBE: a tail continues where it was, a group's window may have changed. */
   optionsNow(): WireOptions {
     if (this.progress === undefined) return { ...this.#ofGroup(), maxInFlight: this.feed.maxInFlight };
     const began =
@@ -88,12 +88,12 @@ export class Subscriptions {
   readonly #byName = new Map<string, Kept>();
   readonly #byFeed = new Map<Feed, Kept>();
   #due = new Set<Kept>();
-  /** No lease has to be renewed before this. */
+  /** No lease is due for renewal before this. */
   renewAt = Infinity;
-  /** No subscription is to be asked for again before this. */
+  /** No subscription is asked for again before this. */
   retryAt = Infinity;
 
-  /** `onDue` is told that something is to be written. */
+  /** `onDue` is called when something must be written. */
   constructor(private readonly onDue: () => void) {}
 
   get(topic: string, group: string | undefined): Kept | undefined {
@@ -165,7 +165,7 @@ export class Subscriptions {
     const kept = this.of(feed);
     if (kept === undefined) return waiter.reject(new PromError("not_subscribed", "this subscription has ended"));
     kept.isPausedByUser = wanted === "pause";
-    // Where what the hub was told fits, or it is told together with the subscription, there is nothing to wait for.
+    // If the hub's state already fits, or is sent with the subscription, there is nothing to wait for.
     if (!kept.isFed || kept.wantsPause === kept.toldPaused) return waiter.resolve();
     kept.switching.push(waiter);
     this.markDue(kept);
@@ -205,7 +205,7 @@ export class Subscriptions {
     this.markDue(kept);
   }
 
-  /** The client closes: nothing more is taken from any of them. */
+  /** The client closes: none of them accepts anything more. */
   endAll(): void {
     for (const kept of this.#byName.values()) {
       kept.feed.end(undefined);
@@ -232,7 +232,7 @@ export class Subscriptions {
     this.retryAt = Math.min(this.retryAt, at);
   }
 
-  /** Asks again for those whose time has come. */
+  /** Asks again for those that are due. */
   retryDue(now: number): void {
     if (this.retryAt > now) return;
     this.retryAt = Infinity;
@@ -245,7 +245,7 @@ export class Subscriptions {
     }
   }
 
-  /** The hub has taken back what was not settled. */
+  /** The hub has taken back the unsettled events. */
   left(kept: Kept): void {
     if (kept.afterLeaving === undefined) return this.remove(kept);
     kept.phase = kept.afterLeaving;
@@ -254,7 +254,7 @@ export class Subscriptions {
     this.markDue(kept);
   }
 
-  /** It has ended, as the application wanted. Whoever waits for the name gets it. */
+  /** It has ended, as the application wanted. The next one gets the name. */
   remove(kept: Kept): void {
     if (this.#byFeed.get(kept.feed) !== kept) return;
     this.#byFeed.delete(kept.feed);

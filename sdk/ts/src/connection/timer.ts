@@ -1,4 +1,4 @@
-/** One timer for everything: it is only ever set to an earlier time, and whoever it wakes sets it again. */
+/** One timer for everything: it is only ever set to an earlier time, and the callback sets it again. */
 
 import { nowMs } from "../clock.js";
 import { LONGEST_TIMER_MS } from "../limits.js";
@@ -6,10 +6,10 @@ import { LONGEST_TIMER_MS } from "../limits.js";
 export class Timer {
   #at = Infinity;
   #handle: ReturnType<typeof setTimeout> | undefined;
-  /** By the wall clock, which goes on while a machine sleeps. */
+  /** By the wall clock, which continues while a machine sleeps. */
   #wallAt = 0;
 
-  /** `onFired` is told how much too late it comes. */
+  /** `onFired` gets how much too late it fires. */
   constructor(private readonly onFired: (lateMs: number) => void) {}
 
   wakeBy(at: number): void {

@@ -1,6 +1,6 @@
 /**
- * Waking up: a tab that was frozen, a laptop that slept, a network that came back. Timers stood still and a connection
- * may be dead without anybody having been told; the platform's own signs come first.
+ * Waking up: a frozen tab, a laptop that slept, a network that came back. Timers stopped, and a connection may be dead
+ * without a notice; the platform's own signals come first.
  */
 
 interface Signs {
@@ -9,7 +9,7 @@ interface Signs {
   readonly visibilityState?: string;
 }
 
-/** Calls `onWake` whenever the page comes back; returns how to stop that. Where there is no page nothing happens. */
+/** Calls `onWake` whenever the page comes back; returns a function that stops it. Without a page nothing happens. */
 export function watchWaking(onWake: () => void): () => void {
   const page = globalThis as { readonly window?: Signs; readonly document?: Signs };
   const onVisible = () => {

@@ -1,9 +1,9 @@
-/** Where the `prom` binary is, for whoever did not say it. */
+/** Finds the `prom` binary if none was given. */
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 
-/** `PROM_BINARY`, else what was built in a checkout above the current folder, else what is on the `PATH`. */
+/** `PROM_BINARY`, or what was built in a checkout above the current folder, or what is on the `PATH`. */
 export function findBinary(): string {
   const named = process.env["PROM_BINARY"];
   if (named !== undefined && named !== "") {
@@ -15,7 +15,7 @@ export function findBinary(): string {
   if (found !== undefined) return found;
   throw new Error(
     "there is no prom binary to start a hub with: set PROM_BINARY to it, put it on the PATH, " +
-      "or run `cargo build -p prom-cli` in a checkout and the test inside of it",
+      "or run `cargo build -p prom-cli` in a checkout and the test inside it",
   );
 }
 

@@ -1,4 +1,4 @@
-/** What the harness and its supervisor say to each other. Every question has one answer. */
+/** The messages between the harness and its supervisor. Every request has one answer. */
 
 export type ToSupervisor =
   | {
@@ -12,6 +12,6 @@ export type ToSupervisor =
 
 export type FromSupervisor =
   | { readonly is: "ready"; readonly pid: number; readonly address: string }
-  /** `said` is the end of what it wrote to standard error. */
+  /** `said` is the end of its standard error. */
   | { readonly is: "ended"; readonly status: string; readonly said: string }
   | { readonly is: "failed"; readonly reason: string };

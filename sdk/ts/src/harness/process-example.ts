@@ -1,14 +1,14 @@
 /**
- * The example of processes that send heartbeats: `heartbeat.received` comes in, `process.state` goes out, keyed by process, and
- * a process that falls silent becomes stale.
+ * The heartbeat example: `heartbeat.received` comes in, `process.state` goes out, keyed by process. A process that falls
+ * silent becomes stale.
  *
- * Promises: states of one process come in the order of its heartbeats; a heartbeat is acked once its state is stored; what is
- * no heartbeat is nacked with the reason. What is known about silence is kept in memory.
+ * Promises: states of one process come in the order of its heartbeats; a heartbeat is acked once its state is stored; an
+ * invalid heartbeat is nacked with the reason. The list of processes is kept in memory.
  */
 
 import { PromClient } from "../index.js";
 
-/** What a process says about itself. */
+/** What a process reports. */
 export interface Heartbeat {
   readonly pid: number;
   readonly name: string;
@@ -18,9 +18,9 @@ export interface Heartbeat {
   readonly sid?: string;
 }
 
-/** What is known of a process. */
+/** The state of a process. */
 export interface ProcessState extends Heartbeat {
-  /** `host:name:pid`, which is the event's key as well. */
+  /** `host:name:pid`, which is also the event's key. */
   readonly processId: string;
   readonly last_seen_ts: number;
   readonly status: "alive" | "stale";
@@ -33,11 +33,11 @@ export interface ProcessTopics {
 }
 
 export interface ProcessExampleOptions {
-  /** Silence after which a process is stale; 15 s unless said. */
+  /** Silence after which a process is stale; 15 s by default. */
   readonly staleAfterMs?: number;
 }
 
-/** The example at work. */
+/** The running example. */
 export interface ProcessExample {
   stop(): Promise<void>;
 }
@@ -51,7 +51,7 @@ interface Known {
   readonly heartbeatId: string;
 }
 
-/** Begins with the earliest heartbeat of the hub, which may be a harness. */
+/** Starts with the earliest heartbeat of the hub, which may be a harness. */
 export async function startProcessExample(
   hub: { readonly url: string },
   { staleAfterMs = STALE_AFTER_MS }: ProcessExampleOptions = {},
@@ -65,7 +65,7 @@ export async function startProcessExample(
   const lookForSilence = (): void => {
     for (const { state, heardAt, heartbeatId } of known.values()) {
       if (performance.now() - heardAt < staleAfterMs) continue;
-      // Forgotten until its next heartbeat; one that cannot be stored now is looked at again.
+      // Forgotten until its next heartbeat; if its state cannot be stored now, it is checked again.
       known.delete(state.processId);
       publish({ ...state, status: "stale" }, heartbeatId).catch(() => {
         if (!known.has(state.processId)) known.set(state.processId, { state, heardAt, heartbeatId });

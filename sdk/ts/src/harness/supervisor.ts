@@ -1,6 +1,6 @@
 /**
- * The process between a test and its hub: starts and ends the hub as it is told, and ends it when the line to the test
- * breaks. Nobody else can: a test that is killed runs no code any more.
+ * The process between a test and its hub: starts and ends the hub on request, and ends it when the connection to the test
+ * breaks. Nothing else can: a killed test runs no code any more.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -16,7 +16,7 @@ let said = "";
 
 process.on("disconnect", () => {
   if (hub === undefined) process.exit(0);
-  // Waits for it: a process whose parent is gone stays in the table for as long as the system likes.
+  // Waits for it: a process whose parent is gone may stay in the process table.
   hub.once("exit", () => process.exit(0));
   hub.kill("SIGKILL");
 });
@@ -54,7 +54,7 @@ function start({ binary, args, env, timeoutMs }: Extract<ToSupervisor, { do: "st
     hub = undefined;
     answer({ is: "failed", reason: `${binary} cannot be started: ${error.message}` });
   });
-  // After its last words were read.
+  // After its last output was read.
   child.once("close", (code, signal) => {
     if (hub !== child) return;
     clearTimeout(late);

@@ -1,39 +1,39 @@
 /**
  * Whether one pattern matches every topic name that another can match.
  *
- * The outer pattern's words have to be found among the inner one's words, in order, and each gap between two of them has
- * to be as the outer pattern allows, however many segments the inner wildcards take. Takes time in the product of the
- * numbers of segments.
+ * The outer pattern's words must occur among the inner one's words, in order, and the outer pattern must allow each gap
+ * between two of them, however many segments the inner wildcards match. Time is linear in the product of the segment
+ * counts.
  */
 
 import { topicMatches } from "../topic-pattern.js";
 import { type Gap, HUB_WORDS, type Shape, firstGap, isOneWord, shapeOf, startsWild, withFirstGap } from "./shape.js";
 
-/** Every name that `inner` matches is matched by `outer`. */
+/** Whether `outer` matches every name that `inner` matches. */
 export function covers(outer: string, inner: string): boolean {
   const outerShape = shapeOf(outer);
   const innerShape = shapeOf(inner);
   const gap = firstGap(innerShape);
   const word = innerShape.words[0];
-  // `**` alone, or a wildcard that takes a segment for sure: no name is empty.
+  // `**` alone, or a wildcard that certainly matches a segment: no name is empty.
   if (word === undefined || gap.atLeast > 0) {
     return canBePlaced(outerShape, withFirstGap(innerShape, Math.max(gap.atLeast, 1)));
   }
   if (!HUB_WORDS.includes(word)) return canBePlaced(outerShape, innerShape);
   if (gap.isOpen) {
-    // `**.dlq…`: with nothing before the word it would be the hub's, and that a wildcard does not match. The word alone
-    // is an ordinary name.
+    // `**.dlq…`: with nothing before the word it would be a topic of the hub, which a wildcard does not match. The word
+    // alone is an ordinary name.
     const isLostAlone = topicMatches(inner, word) && !topicMatches(outer, word);
     return !isLostAlone && canBePlaced(outerShape, withFirstGap(innerShape, 1));
   }
-  // `dlq.…`: the hub's topics, out of reach of a wildcard.
+  // `dlq.…`: the hub's topics, which no wildcard reaches.
   const isOutOfReach = startsWild(outerShape) && !isOneWord(innerShape);
   return !isOutOfReach && canBePlaced(outerShape, innerShape);
 }
 
 /**
- * Walks the outer words from left to right and keeps all inner words that each may stand on. The beginning and the end of
- * the name count as words of their own, at the first and the last place.
+ * Walks the outer words from left to right and keeps all inner words that each may match. The beginning and the end of the
+ * name count as words, at the first and the last place.
  */
 function canBePlaced(outer: Shape, inner: Shape): boolean {
   const places = placesOf(inner);
@@ -51,11 +51,11 @@ function canBePlaced(outer: Shape, inner: Shape): boolean {
   return reachable.has(end);
 }
 
-/** Where a word, or the beginning or end of the name, stands. */
+/** The place of a word, or of the beginning or end of the name. */
 interface Place {
   /** Its position in the shortest name, strictly increasing. */
   readonly position: number;
-  /** How many open gaps there are before it. */
+  /** How many open gaps come before it. */
   readonly openGaps: number;
 }
 
@@ -68,7 +68,7 @@ function placesOf(shape: Shape): readonly Place[] {
   return [last, ...shape.gaps.map(after)];
 }
 
-/** Some reachable place is before `place` at a distance that the gap always allows. */
+/** Whether some reachable place is before `place` at a distance that the gap always allows. */
 function reaches(places: readonly Place[], reachable: ReadonlySet<number>, place: number, gap: Gap): boolean {
   const here = places[place];
   if (here === undefined) return false;

@@ -1,18 +1,18 @@
 /**
- * Whether there is a topic name that two patterns both match. Takes time in the product of the numbers of segments.
+ * Whether two patterns both match some topic name. Time is linear in the product of the segment counts.
  */
 
 import { topicMatches } from "../topic-pattern.js";
 import { HUB_WORDS } from "./shape.js";
 
-/** Some name is matched by both. */
+/** Whether some name is matched by both. */
 export function overlaps(one: string, other: string): boolean {
   const left = one.split(".");
   const right = other.split(".");
   const haveCommonTail = commonTails(left, right);
   if (!one.startsWith("*") && !other.startsWith("*")) return haveCommonTail(0, 0);
-  // One of them begins with a wildcard: no name of the hub is common to both. What is left are the words of the hub alone,
-  // and names that begin otherwise.
+  // One of them begins with a wildcard, so they share no topic of the hub. What remains are the hub's words as
+  // one-segment names, and names that begin with another word.
   const isCommonAlone = (word: string): boolean => topicMatches(one, word) && topicMatches(other, word);
   if (HUB_WORDS.some(isCommonAlone)) return true;
   return beginnings(left).some((first) =>
@@ -23,7 +23,7 @@ export function overlaps(one: string, other: string): boolean {
   );
 }
 
-/** Answers whether the rests of both, from these positions on, have a sequence of segments in common. */
+/** Whether the rests of both, from these positions on, have a sequence of segments in common. */
 function commonTails(left: readonly string[], right: readonly string[]): (row: number, column: number) => boolean {
   const known = new Map<number, boolean>();
   const ask = (row: number, column: number): boolean => {
@@ -36,7 +36,7 @@ function commonTails(left: readonly string[], right: readonly string[]): (row: n
     const one = left[row];
     const other = right[column];
     if (one === undefined && other === undefined) return true;
-    // A `**` takes nothing more, or what stands opposite.
+    // A `**` matches nothing more, or the opposite segment.
     if (one === "**") return ask(row + 1, column) || (other !== undefined && ask(row, column + 1));
     if (other === "**") return ask(row, column + 1) || (one !== undefined && ask(row + 1, column));
     if (one === undefined || other === undefined) return false;
@@ -45,7 +45,7 @@ function commonTails(left: readonly string[], right: readonly string[]): (row: n
   return ask;
 }
 
-/** What a name can begin with, and where the pattern goes on after that. */
+/** What a name can begin with, and where the pattern continues after it. */
 function beginnings(segments: readonly string[]): { segment: string; rest: number }[] {
   const found = [];
   for (const [position, segment] of segments.entries()) {

@@ -1,6 +1,6 @@
 /**
- * One rule of a policy as it is written in a token. A field that does not exist is an error: a misspelt `groups` would
- * otherwise turn a rule for one group into a rule for all.
+ * One rule of a policy, as written in a token. An unknown field is an error: a misspelled `groups` would otherwise turn a
+ * rule for one group into a rule for all.
  */
 
 import { isGroupName } from "../topic-name.js";
@@ -17,11 +17,11 @@ export interface Rule {
   readonly action: Action | "*" | readonly (Action | "*")[];
   /** Names or patterns; at least one. */
   readonly topics: readonly string[];
-  /** Only for callers that act in one of these groups; `*` is any group. Without it, for everybody. */
+  /** Only for callers that act in one of these groups; `*` is any group. Without it, for all callers. */
   readonly groups?: readonly string[];
 }
 
-/** A rule whose every part was looked at. */
+/** A checked rule. */
 export interface CheckedRule {
   readonly effect: Effect;
   readonly actions: ReadonlySet<Action>;
@@ -37,7 +37,7 @@ export class PolicyError extends Error {
 export const ACTIONS: readonly Action[] = ["publish", "subscribe", "ops", "admin"];
 const FIELDS: ReadonlySet<string> = /* @__PURE__ */ new Set(["effect", "action", "topics", "groups"]);
 
-/** Whether the rule has anything to say about this action, asked for in this group or outside of any. */
+/** Whether the rule applies to this action, in this group or outside any. */
 export function concerns(rule: CheckedRule, action: Action, group: string | undefined): boolean {
   if (!rule.actions.has(action)) return false;
   if (rule.groups === undefined) return true;
@@ -53,7 +53,7 @@ export function checkRule(rule: unknown, number: number): CheckedRule {
   const { effect, action, topics, groups } = rule as Record<string, unknown>;
   const unknown = Object.keys(rule).find((field) => !FIELDS.has(field));
   if (unknown !== undefined) refuse(`it has the unknown field ${JSON.stringify(unknown)}`);
-  if (effect !== "allow" && effect !== "deny") return refuse("its `effect` has to be allow or deny");
+  if (effect !== "allow" && effect !== "deny") return refuse("its `effect` must be allow or deny");
   const actions = new Set(namedActions(action, refuse));
   const patterns = texts(topics, "topics", refuse);
   if (patterns.length === 0) refuse("its `topics` are empty; name at least one pattern, ** for every topic");
@@ -85,11 +85,11 @@ function checkGroups(
 ): readonly string[] | undefined {
   if (groups === undefined || groups === null) return undefined;
   const names = texts(groups, "groups", refuse);
-  if (names.length === 0) refuse("its `groups` are empty; name at least one, or leave `groups` out for everybody");
+  if (names.length === 0) refuse("its `groups` are empty; name at least one, or leave `groups` out for all callers");
   const bad = names.find((name) => name !== "*" && !isGroupName(name));
   if (bad !== undefined) refuse(`the group ${JSON.stringify(bad)} is invalid; use 1 to 128 of A-Z a-z 0-9 . _ : -`);
   if (actions.size === 1 && actions.has("publish")) {
-    refuse("it has `groups`, but nobody publishes in a group; leave `groups` out");
+    refuse("it has `groups`, but publishing has no group; leave `groups` out");
   }
   return names;
 }

@@ -3,7 +3,7 @@
 import { topicPatternFault } from "../topic-pattern.js";
 import { type Rule, PolicyError, parseAction, unknownAction } from "./rule.js";
 
-/** The rule that a scope stands for. Throws a `PolicyError`. */
+/** The rule that a scope means. Throws a `PolicyError`. */
 export function parseScope(scope: string): Rule {
   const colon = scope.indexOf(":");
   const [name, pattern] = colon < 0 ? [scope, "**"] : [scope.slice(0, colon), scope.slice(colon + 1)];

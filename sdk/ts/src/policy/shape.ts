@@ -1,19 +1,19 @@
 /**
- * A pattern by what it demands: words, and the gaps before, between and after them. `a.*.**.*.b` and `a.**.*.*.b` are one
- * shape: the words `a` and `b` with at least two segments between them.
+ * A pattern as words, and the gaps before, between and after them. `a.*.**.*.b` and `a.**.*.*.b` have the same shape: the
+ * words `a` and `b` with at least two segments between them.
  */
 
-/** First segments of the topics that a pattern must name to match: `dlq.` and `system.` with anything after it. */
+/** First segments of the hub's own topics: `dlq.` and `system.`. Only patterns that name them match those topics. */
 export const HUB_WORDS: readonly string[] = ["dlq", "system"];
 
-/** How many segments stand where the wildcards are. */
+/** How many segments the wildcards in one gap match. */
 export interface Gap {
   readonly atLeast: number;
-  /** Any number above `atLeast` as well; otherwise exactly as many. */
+  /** Also any larger number; otherwise exactly `atLeast`. */
   readonly isOpen: boolean;
 }
 
-/** One gap more than words: `gaps[i]` stands before `words[i]`, the last one after the last word. */
+/** One gap more than words: `gaps[i]` comes before `words[i]`, the last gap after the last word. */
 export interface Shape {
   readonly words: readonly string[];
   readonly gaps: readonly Gap[];
@@ -49,12 +49,12 @@ export function withFirstGap(shape: Shape, atLeast: number): Shape {
   return { words: shape.words, gaps: [{ ...firstGap(shape), atLeast }, ...shape.gaps.slice(1)] };
 }
 
-/** Begins with a wildcard, and so does not match the hub's topics. */
+/** Whether it begins with a wildcard, and so does not match the hub's topics. */
 export function startsWild(shape: Shape): boolean {
   return !isNoGap(firstGap(shape));
 }
 
-/** Can match a name of one segment only. */
+/** Whether it can only match a name of one segment. */
 export function isOneWord(shape: Shape): boolean {
   return shape.words.length === 1 && shape.gaps.every(isNoGap);
 }

@@ -1,9 +1,9 @@
-/** Frames over the WebSocket of the platform: browsers, workers, Deno, Bun. */
+/** Frames over the platform's WebSocket: browsers, workers, Deno, Bun. */
 
 import { WRITE_BYTES } from "../limits.js";
 import type { Transport, TransportListener, TransportSocket } from "./transport.js";
 
-/** A browser does not tell when what was sent has left; it is looked at so often while too much waits. */
+/** A browser does not say when sent data has left; while too much waits, it is checked at this interval. */
 const LOOK_AGAIN_MS = 5;
 
 export class BrowserTransport implements Transport {
@@ -32,7 +32,7 @@ class BrowserSocket implements TransportSocket {
   }
 
   send(text: string): void {
-    // Closing sockets drop what they are given, and say so by `onclose`.
+    // Closing sockets drop what they are given, and report it by `onclose`.
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
 
@@ -53,7 +53,7 @@ class BrowserSocket implements TransportSocket {
   }
 
   close(code: number, reason: string): void {
-    // Pages may only give 1000 and codes of their own.
+    // Pages may only send 1000 and private codes.
     this.#socket.close(code === 1000 ? 1000 : 4999, reason);
   }
 

@@ -1,9 +1,9 @@
 /**
- * WebSocket frames out of the bytes that come, in whatever pieces they come. Texts of several frames are put together.
+ * WebSocket frames from bytes that arrive in pieces of any size. Fragmented texts are joined.
  *
  * Promises: a frame is copied at most once before it becomes a text, however many pieces it comes in, and not at all if
- * it comes in one; the pieces may be written over afterwards. What breaks the rules of RFC 6455, or is larger than any
- * hub sends, is an error.
+ * it comes in one; the pieces may be overwritten afterwards. A violation of RFC 6455, or a frame larger than any hub
+ * sends, is an error.
  */
 
 import { isAscii } from "node:buffer";
@@ -25,25 +25,25 @@ interface Head {
   readonly length: number;
 }
 
-/** The longest head of a frame that is not masked. */
+/** The longest header of an unmasked frame. */
 const HEAD_BYTES = 10;
 
 export class Decoder {
-  /** The beginning of a head that came without its end. */
+  /** The beginning of an incomplete header. */
   #headStart = Buffer.alloc(0);
-  /** The frame whose payload comes in pieces, and how much of it is here. */
+  /** The frame whose payload comes in pieces, and how much of it has come. */
   #head: Head | undefined;
   #filled = 0;
-  /** Where it is put together; used again for the next. */
+  /** Where it is joined; reused for the next. */
   #payload = Buffer.alloc(0);
-  /** The beginning of a text that comes in several frames. */
+  /** The beginning of a fragmented text. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
   #isClosed = false;
 
   constructor(private readonly listener: FrameListener) {}
 
-  /** Throws where the bytes are no WebSocket. */
+  /** Throws if the bytes are not WebSocket. */
   push(piece: Buffer): void {
     let at = 0;
     while (at < piece.length && !this.#isClosed) {
@@ -51,7 +51,7 @@ export class Decoder {
     }
   }
 
-  /** Reads a head, and its payload where all of it is here. Returns where it got to. */
+  /** Reads a header, and its payload if all of it is there. Returns where it got to. */
   #begin(piece: Buffer, at: number): number {
     const before = this.#headStart.length;
     const bytes = before === 0 ? piece : Buffer.concat([this.#headStart, piece.subarray(at, at + HEAD_BYTES)]);
@@ -143,7 +143,7 @@ function readHead(bytes: Buffer, at: number): Head | undefined {
   return { isFinal, opcode, size, length };
 }
 
-/** Most texts have only ASCII, which is found out and copied much faster than UTF-8 is decoded. */
+/** Most texts are plain ASCII, which is detected and copied much faster than UTF-8 is decoded. */
 function textOf(payload: Buffer): string {
   return payload.toString(isAscii(payload) ? "latin1" : "utf8");
 }

@@ -1,5 +1,5 @@
 /**
- * Texts into WebSocket frames: header, mask, masked bytes. Clients have to mask; the key is fresh for every frame.
+ * Texts into WebSocket frames: header, mask, masked bytes. Clients must mask; the key is fresh for every frame.
  *
  * A text is written into a scratch buffer first, because its length in bytes is only known then, and masked on the way
  * into a buffer of the right size, four bytes at a time.
@@ -9,7 +9,7 @@ import { randomFillSync } from "node:crypto";
 
 export const OPCODE = { continuation: 0x0, text: 0x1, close: 0x8, ping: 0x9, pong: 0xa } as const;
 
-/** The longest header, rounded up so that what follows can be written in words. */
+/** The longest header, rounded up so that the rest can be written in words. */
 const HEAD = 16;
 const FIN = 0x80;
 const MASKED = 0x80;
@@ -42,7 +42,7 @@ export function encodeClose(code: number, reason: string): Buffer {
   return encodeControl(OPCODE.close, payload.subarray(0, 2 + length));
 }
 
-/** Of the first bytes of the scratch buffer. */
+/** Masks the first bytes of the scratch buffer. */
 function frame(opcode: number, length: number): Buffer {
   const words = (length + 3) >>> 2;
   const out = Buffer.allocUnsafeSlow(HEAD + words * 4);
@@ -54,7 +54,7 @@ function frame(opcode: number, length: number): Buffer {
 
 /** Returns where it begins. */
 function writeHead(out: Buffer, opcode: number, length: number, key: number): number {
-  // The key in the order in which its bytes lie in memory, as they were applied.
+  // The key in the order of its bytes in memory, as they were applied.
   new DataView(out.buffer, out.byteOffset).setUint32(HEAD - 4, key, IS_LITTLE_ENDIAN);
   if (length < 126) {
     out[HEAD - 6] = FIN | opcode;

@@ -1,15 +1,15 @@
-/** The upgrade from HTTP to WebSocket, as RFC 6455 has it: no subprotocol, no extension. */
+/** The upgrade from HTTP to WebSocket, according to RFC 6455: no subprotocol, no extension. */
 
 import { createHash, randomBytes } from "node:crypto";
 
-/** What RFC 6455 has hubs mix with the key. */
+/** The constant that RFC 6455 mixes with the key. */
 const ACCEPT_SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/** An answer to an upgrade has no business being longer. */
+/** An answer to an upgrade is never longer. */
 const HEAD_BYTES = 16 * 1024;
 
 export interface Upgrade {
   readonly request: string;
-  /** `undefined` while the answer is incomplete. Throws where it is no agreement. */
+  /** `undefined` while the answer is incomplete. Throws if it is not an agreement. */
   read(answer: Buffer): { readonly rest: Buffer } | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Frames over a TCP or TLS socket of Node. Its own, small WebSocket: Node 20 has none, and this one does no more than a
- * hub needs, and costs accordingly little.
+ * Frames over a TCP or TLS socket of Node. A small WebSocket of the client: Node 20 has none, and this one does only what a
+ * hub needs.
  */
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
@@ -28,9 +28,9 @@ class NodeSocket implements TransportSocket, FrameListener {
   readonly #socket: Socket;
   readonly #upgrade: Upgrade;
   readonly #decoder = new Decoder(this);
-  /** What came of the answer to the upgrade; `undefined` once it is complete. */
+  /** What has come of the answer to the upgrade; `undefined` once it is complete. */
   #answer: Buffer | undefined = Buffer.alloc(0);
-  /** Why it ended, where the hub did not say. */
+  /** Why it ended, if the hub did not say. */
   #reason = "the hub hung up";
   #isOver = false;
 
@@ -61,7 +61,7 @@ class NodeSocket implements TransportSocket, FrameListener {
     }
   }
 
-  /** Returns what came behind the answer to the upgrade. */
+  /** Returns the bytes after the answer to the upgrade. */
   #open(before: Buffer, bytes: Buffer): Buffer | undefined {
     const answer = Buffer.concat([before, bytes]);
     const agreed = this.#upgrade.read(answer);
@@ -137,7 +137,7 @@ function connect(url: URL, ca: string | undefined, hear: (bytes: Buffer) => void
   return connectTls({ host, port, ...name, ...(ca === undefined ? {} : { ca }) }).on("data", hear);
 }
 
-/** Into one buffer, again and again: nothing keeps what was read. */
+/** Always reads into the same buffer: nothing keeps what was read. */
 function reading(hear: (bytes: Buffer) => void): { buffer: Uint8Array; callback: (length: number) => boolean } {
   const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
   const callback = (length: number) => {

@@ -1,7 +1,7 @@
 /**
- * A headless Chromium of the machine: `CHROMIUM`, else the usual names on the `PATH`. Nothing is downloaded.
+ * A headless Chromium of the machine: `CHROMIUM`, or the usual names on the `PATH`. Nothing is downloaded.
  *
- * Where there is none, tests that need one are skipped with a word, unless `CI` is set: there they fail.
+ * Without one, tests that need it are skipped with a message; if `CI` is set they fail.
  */
 
 import { accessSync, constants } from "node:fs";

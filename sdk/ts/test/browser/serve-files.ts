@@ -1,4 +1,4 @@
-/** Serves files of a folder on a free port of this machine, for pages of tests. Nothing outside of the folder is served. */
+/** Serves files of a folder on a free port of this machine, for pages of tests. Nothing outside the folder is served. */
 
 import { readFile } from "node:fs/promises";
 import { type Server, createServer } from "node:http";
@@ -19,7 +19,7 @@ export interface FileServer {
   close(): Promise<void>;
 }
 
-/** `pages` are served beside the files, by their path. */
+/** `pages` are served in addition to the files, by their path. */
 export async function serveFiles(folder: string, pages: Readonly<Record<string, string>> = {}): Promise<FileServer> {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url ?? "/", "http://localhost").pathname;

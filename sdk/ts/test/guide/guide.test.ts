@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 
 import { type Harness, startHarness } from "../../src/harness.js";
 
-/** The folder of the package: from `build/test/guide`. Inside of it the package is found by its name. */
+/** The folder of the package: from `build/test/guide`. Inside it the package is found by its name. */
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = join(root, "build", "guide");
 const PAGES = [join(root, "..", "..", "docs", "guide", "typescript-client.md"), join(root, "README.md")];

@@ -1,4 +1,4 @@
-/** The hub of a test is real, is there at once, and is gone with the test, however that ends. */
+/** The hub of a test is real, starts at once, and ends with the test, however that ends. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -56,7 +56,7 @@ test("a test that is killed takes its hub with it", async () => {
   await untilGone(hubPid);
 });
 
-test("a test that forgets to close ends all the same, and its hub with it", async () => {
+test("a test that forgets to close still ends, and its hub with it", async () => {
   const { process: tester, hubPid, ended } = await startTester("");
   assert.deepEqual(await ended, [0, null]);
   assert.equal(tester.exitCode, 0);
@@ -95,7 +95,7 @@ interface Tester {
   readonly ended: Promise<unknown[]>;
 }
 
-/** Another process that starts a harness, says its hub's process id, and goes on with `rest`. */
+/** Another process that starts a harness, says its hub's process id, and continues with `rest`. */
 async function startTester(rest: string): Promise<Tester> {
   const script = `const { startHarness } = await import(${JSON.stringify(harnessModule)});
     const harness = await startHarness();

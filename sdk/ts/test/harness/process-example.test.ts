@@ -1,4 +1,4 @@
-/** The example of processes: heartbeats become states, silence makes them stale. */
+/** The heartbeat example: heartbeats become states, silence makes them stale. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -29,7 +29,7 @@ test("a heartbeat becomes a state, and silence makes it stale", async () => {
   await example.stop();
 });
 
-test("what is no heartbeat is refused, and the next one comes through", async () => {
+test("an invalid heartbeat is refused, and the next one succeeds", async () => {
   await using harness = await startHarness();
   const example = await startProcessExample(harness);
   await using client = new PromClient(harness.url);

@@ -1,7 +1,6 @@
 /**
- * A hub of a few lines behind the transport, for what a real one does not do on demand: refuse for pace, fall silent,
- * speak nonsense. It answers AUTH and PUBLISH by itself; whatever else is asked is answered with `OK`. `answer` may say
- * otherwise.
+ * A hub of a few lines behind the transport, for what a real one does not do on demand: rate limits, silence,
+ * nonsense. It answers AUTH and PUBLISH by itself, and everything else with `OK`, unless `answer` returns something else.
  */
 
 import type { Transport, TransportListener, TransportSocket } from "../../src/index.js";
@@ -15,10 +14,10 @@ export class FakeHub implements Transport {
   /** Texts of the frames that left in one write. */
   readonly writes: Frame[][] = [];
   pings = 0;
-  /** No connection can be made. */
+  /** Connections fail. */
   isDown = false;
   isSilent = false;
-  /** When a ping is answered: soon, unless said otherwise. */
+  /** When a ping is answered; soon by default. */
   pong: (answer: () => void) => void = (answer) => setTimeout(answer);
   /** Whether pings can be sent, as in Node. */
   canPing = true;
@@ -34,10 +33,10 @@ export class FakeHub implements Transport {
     return socket;
   }
 
-  /** The connection there is. */
+  /** The current connection. */
   get socket(): FakeSocket {
     const socket = this.sockets.at(-1);
-    if (socket === undefined) throw new Error("nobody has connected");
+    if (socket === undefined) throw new Error("no client has connected");
     return socket;
   }
 
@@ -87,7 +86,7 @@ export class FakeSocket implements TransportSocket {
     }
   }
 
-  /** What the hub says, to whoever listens. */
+  /** Sends a frame from the hub to the listener. */
   say(frame: Frame | string): void {
     if (!this.#isOver) this.listener.onText(typeof frame === "string" ? frame : JSON.stringify(frame));
   }

@@ -31,7 +31,7 @@ async function connected(hub: FakeHub): Promise<PromClient> {
   return client;
 }
 
-test("publishes of one go share a frame, each with an id of its own", async () => {
+test("publishes made together share a frame, each with its own id", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
   const answers = [1, 2, 3].map((n) => client.publish("a", n));
@@ -56,7 +56,7 @@ test("publishes of one go share a frame, each with an id of its own", async () =
   await client.close();
 });
 
-test("what comes while a write is under way leaves together with the next", async () => {
+test("events that gather during a write leave with the next one", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
   hub.socket.wantsMore = false;
@@ -75,7 +75,7 @@ test("what comes while a write is under way leaves together with the next", asyn
   await client.close();
 });
 
-test("a frame is no larger than the hub takes, and an event that cannot fit is refused alone", async () => {
+test("a frame is no larger than the hub accepts, and only an event that cannot fit is refused", async () => {
   const hub = new FakeHub();
   hub.welcome = { ...hub.welcome, frame_bytes: 2000 };
   const client = await connected(hub);
@@ -106,7 +106,7 @@ test("acks of a thousand deliveries are one range in one frame", async () => {
   assert.equal(hub.sent("ACK").length, 1);
 });
 
-test("acks out of order, of several logs and twice the same are ranges in order, none twice", async () => {
+test("acks out of order, of several logs and repeated ones become sorted ranges without duplicates", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
   const stream = client.deliveries("a.*", "g");
@@ -133,7 +133,7 @@ test("acks out of order, of several logs and twice the same are ranges in order,
   await client.close();
 });
 
-test("an ack that the hub does not know is told as lost, its neighbours are not", async () => {
+test("an ack that the hub does not know rejects as lost, its neighbours do not", async () => {
   const hub = new FakeHub();
   hub.answer = ({ op, corr }) => (op === "ACK" ? [{ op: "OK", corr, unknown: [[1, 1]] }] : undefined);
   const client = await connected(hub);
@@ -173,7 +173,7 @@ test("a subscription is left only after what was settled before has been answere
   await client.close();
 });
 
-test("attempts of a frame are those of their places", async () => {
+test("attempts in a frame belong to the events at the same index", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
   const attempts: number[] = [];
@@ -185,7 +185,7 @@ test("attempts of a frame are those of their places", async () => {
   await client.close();
 });
 
-test("leases of what runs are renewed at half time, and what waits is leased for long before a handler begins", async () => {
+test("leases of running deliveries are renewed at half time, and waiting ones get a long lease", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
   let waitingWasLeased = false;
@@ -221,7 +221,7 @@ test("what waits to be settled by hand is renewed at half time with what runs, i
   await client.close();
 });
 
-test("unknown fields and frames are passed over", async () => {
+test("unknown fields and frames are ignored", async () => {
   const hub = new FakeHub();
   const client = await connected(hub);
   hub.socket.say({ op: "NEWS", text: "of a later hub" });

@@ -38,7 +38,7 @@ test("two makers at the same moment make different ids", () => {
   assert.notEqual(new IdMaker().make(5), new IdMaker().make(5));
 });
 
-test("addresses as people write them are read, and what is none is refused with the reason", () => {
+test("usual addresses are accepted, and invalid ones are refused with the reason", () => {
   const check = (url: string, expected: string) => assert.equal(hubUrl(url), expected);
   check("http://127.0.0.1:8090", "ws://127.0.0.1:8090/ws");
   check("http://127.0.0.1:8090/", "ws://127.0.0.1:8090/ws");
@@ -54,7 +54,7 @@ test("addresses as people write them are read, and what is none is refused with 
   }
 });
 
-test("ranges are put in order, and no offset stands twice", () => {
+test("ranges are sorted, and no offset occurs twice", () => {
   const check = (ranges: number[], expected: string) => assert.equal(rangesText(merged(ranges)), expected);
   check([], "[]");
   check([3, 5], "[[3,5]]");
@@ -76,7 +76,7 @@ test("waits double to the longest with jitter and begin again after a reset", ()
   }
 });
 
-test("a connection begins with one frame at a time, twice as many events each, until nothing is held back", () => {
+test("a connection starts with one frame at a time, doubling the events, until nothing is held back", () => {
   const pacer = new Pacer();
   let events = 64;
   for (; pacer.isCareful; events *= 2) {
@@ -141,7 +141,7 @@ test("publishes that wait leave together, batches alone, in order and within lim
   assert.equal(queue.length, 0);
 });
 
-test("what comes back in pieces leaves again in its old order", () => {
+test("publishes that come back in pieces leave again in their old order", () => {
   const queue = new PublishQueue();
   for (const text of ["1", "2", "3", "4", "5", "6"]) queue.add(pending(text));
   const take = () => queue.take({ events: 2, size: 100 });
@@ -152,7 +152,7 @@ test("what comes back in pieces leaves again in its old order", () => {
   assert.deepEqual(all, ["1", "2", "3", "4", "5", "6"]);
 });
 
-test("whoever waits for room is not overtaken by who needs less of it", () => {
+test("a publish that waits for room is not overtaken by a smaller one", () => {
   const admitted: string[] = [];
   const room = new Room(10, 100, ({ head }) => admitted.push(head));
   const [large, larger, small] = [pending("x".repeat(40), ["a"]), pending("y".repeat(70), ["b"]), pending("z", ["c"])];
@@ -164,7 +164,7 @@ test("whoever waits for room is not overtaken by who needs less of it", () => {
   assert.deepEqual(admitted, [large.head, larger.head, small.head]);
 });
 
-test("a queue gives out what was put in, in order, and forgets what it is told to", () => {
+test("a queue returns what was put in, in order, and forgets what it is told to", () => {
   const deque = new Deque<number>();
   for (let n = 0; n < 10_000; n++) deque.push(n);
   for (let n = 0; n < 6000; n++) assert.equal(deque.shift(), n);
@@ -179,7 +179,7 @@ function event(topic: string, offset: number, stored_ts: number): EventEnvelope 
   return { id: "", ts: 0, stored_ts, topic, partition: 0, offset, payload: 1 };
 }
 
-test("a tail goes on at the log that is furthest behind and drops what was seen", () => {
+test("a tail continues at the log that is furthest behind and drops what was seen", () => {
   const progress = new Progress();
   assert.equal(progress.resumeAt("at the end"), undefined);
   assert.ok(progress.note(event("a", 0, 10_000)));

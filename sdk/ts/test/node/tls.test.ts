@@ -16,7 +16,7 @@ import { eventually, rejectsWithCode } from "../scenarios/expectations.js";
 
 const fixtures = fileURLToPath(new URL("../../../../../crates/prom-client/tests/client/fixtures/", import.meta.url));
 
-test("a hub behind TLS is reached by who trusts its certificate, and by nobody else", async () => {
+test("only clients that trust its certificate reach a hub over TLS", async () => {
   const folder = mkdtempSync(join(tmpdir(), "prom-tls-"));
   const config = join(folder, "prom.toml");
   const file = (name: string) => JSON.stringify(join(fixtures, name));

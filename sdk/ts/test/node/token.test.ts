@@ -1,4 +1,4 @@
-/** Tokens against a real hub that wants them. */
+/** Tokens against a real hub that requires them. */
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -9,7 +9,7 @@ import { type Notice, PromClient } from "../../src/index.js";
 import { rejectsWithCode, until, within } from "../scenarios/expectations.js";
 
 const SECRET = "a secret that is long enough for a test of tokens";
-/** For so long after its time the hub takes a token all the same. */
+/** How long the hub still accepts an expired token. */
 const TOLERANCE_MS = 5000;
 let harness: Harness;
 
@@ -27,7 +27,7 @@ function token(claims: object = {}): string {
   return `${text}.${createHmac("sha256", SECRET).update(text).digest("base64url")}`;
 }
 
-test("a hub that wants a token refuses none and a wrong one, and takes a right one", async () => {
+test("a hub that requires a token refuses a missing or wrong one and accepts a right one", async () => {
   await rejectsWithCode(new PromClient(harness.url).connect(), "no_token");
   await rejectsWithCode(new PromClient(harness.url, "nonsense").connect(), "jwt_invalid");
   const client = new PromClient(harness.url, token());

@@ -1,4 +1,4 @@
-/** Hubs that refuse, fall silent, or do not keep to the protocol; and clients that slept. */
+/** Hubs that refuse, fall silent, or break the protocol; and clients that slept. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -40,7 +40,7 @@ function refusing(hub: FakeHub, times: number, problem: Frame): void {
   };
 }
 
-test("a publish that comes too fast is sent again when the hub takes it, with the same id and in order", async () => {
+test("a rate-limited publish is sent again when the hub accepts it, with the same id and in order", async () => {
   const { hub, client } = await scene();
   refusing(hub, 1, { code: "rate_limited", msg: "not so fast", retry_after_ms: 50 });
   const began = performance.now();
@@ -57,7 +57,7 @@ test("a publish that comes too fast is sent again when the hub takes it, with th
   await client.close();
 });
 
-test("where the application wants it, a publish that comes too fast fails with the time to wait", async () => {
+test("with `whenRateLimited: fail` a rate-limited publish fails with the time to wait", async () => {
   const { hub, client } = await scene({ whenRateLimited: "fail" });
   refusing(hub, 1, { code: "rate_limited", msg: "not so fast", retry_after_ms: 50 });
   await assert.rejects(client.publish("a", 1), { name: "PromError", code: "rate_limited", retryAfterMs: 50 });
@@ -78,7 +78,7 @@ test("a publish without an answer gives up after its time and says that it may b
   await client.close();
 });
 
-test("when one gives up, those who waited for room get it", async () => {
+test("when a publish gives up, those that waited for room get it", async () => {
   const { hub, client } = await scene({ giveUpAfterMs: 60, maxPendingEvents: 2 });
   hub.isSilent = true;
   const all = [1, 2, 3, 4, 5].map((n) => client.publish("a", n));
@@ -96,7 +96,7 @@ test("a hub that cannot take many events in a frame is refused with what is miss
   await assert.rejects(refused, { code: "unsupported" });
 });
 
-test("after nonsense from the hub the client comes back and sends again what was under way", async () => {
+test("after nonsense from the hub the client reconnects and sends unanswered events again", async () => {
   const oddEvents = '{"op":"EVENTS","topic":"a","group":"g","events":7,"ctx":{}}';
   for (const nonsense of ["{", "[]", '{"op":"OK","corr":999}', '{"op":"OK"}', oddEvents]) {
     const { hub, client, types } = await scene();
@@ -136,7 +136,7 @@ test("close codes say whether to come back", async () => {
   }
 });
 
-test("a hub that falls silent is asked, and given up when it does not answer", async () => {
+test("a silent hub is pinged, and counts as lost when it does not answer", async () => {
   for (const canPing of [true, false]) {
     const { hub, client, notices } = await scene(
       { pingAfterMs: 40, silenceLimitMs: 80, connectTimeoutMs: 100 },
@@ -153,13 +153,13 @@ test("a hub that falls silent is asked, and given up when it does not answer", a
   }
 });
 
-test("a client that could not look for a while does not take what it has not read for silence", async () => {
+test("a client that was busy does not mistake unread data for silence", async () => {
   const { hub, client, types } = await scene({ pingAfterMs: 40, silenceLimitMs: 80 });
   const block = () => {
     const until = performance.now() + 200;
     while (performance.now() < until);
   };
-  // The answer is there before the time is over, but timers come before what is to be read.
+  // The answer arrives in time, but timers run before received data is read.
   hub.pong = (answer) =>
     setImmediate(() => {
       block();
@@ -170,7 +170,7 @@ test("a client that could not look for a while does not take what it has not rea
   await client.close();
 });
 
-test("with the connection goes what waited to be handled, and settling it later settles nothing", async () => {
+test("waiting deliveries are lost with the connection, and settling them later settles nothing", async () => {
   const { hub, client } = await scene();
   const handled: Delivery[] = [];
   let finish: (() => void) | undefined;
@@ -213,7 +213,7 @@ test("a page that wakes up asks whether the hub is there, or connects at once", 
   }
 });
 
-test("a gap is told to the subscription and to whoever listens", async () => {
+test("a gap is reported to the subscription and to the notice listeners", async () => {
   const { hub, client, notices } = await scene();
   const gaps: Gap[] = [];
   await client.subscribe("a.*", "g", () => {}, { onGap: (gap) => void gaps.push(gap) });
@@ -256,7 +256,7 @@ test("a subscriber's window bounds what waits in the client, and a hub that over
   await client.close();
 });
 
-test("a tail that is not read asks the hub to pause, and to go on when there is room", async () => {
+test("an unread tail asks the hub to pause, and to resume when there is room", async () => {
   const { hub, client } = await scene();
   const stream = client.events("a");
   await stream.ready;

@@ -65,7 +65,7 @@ test("texts of every size and script survive their frames", () => {
   }
 });
 
-test("every frame has a key of its own", () => {
+test("every frame has its own key", () => {
   const keys = Array.from({ length: 2000 }, () => encodeText("the same").subarray(2, 6).toString("hex"));
   assert.ok(new Set(keys).size > 1990);
 });

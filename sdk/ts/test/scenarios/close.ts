@@ -1,4 +1,4 @@
-/** Closing: what is under way is brought to its end, and everybody is told. */
+/** Closing: pending work is finished, and every caller is told. */
 
 import type { Notice } from "../../src/index.js";
 import { equal, ok, rejectsWithCode, until, within } from "./expectations.js";

@@ -29,7 +29,7 @@ const DIVIDED = { mode: "partitioned", partitions: 8, from: "earliest" } as cons
 
 export const scenarios: readonly Scenario[] = [
   {
-    name: "members of a partitioned group own the partitions by key, each told of its own, each key in order",
+    name: "members of a partitioned group own the partitions by key, are told which, and get each key in order",
     async run({ connect, topic, hub, sdk }) {
       const name = topic("owned");
       const publisher = await connect();

@@ -1,4 +1,4 @@
-/** Connections that break: what was under way goes over the next one, and the client says what happened. */
+/** Broken connections: unanswered events go over the next one, and the client reports what happened. */
 
 import type { Notice } from "../../src/index.js";
 import { equal, ok, rejectsWithCode, until, within } from "./expectations.js";
@@ -9,7 +9,7 @@ const QUICK = { backoff: { firstMs: 20, maxMs: 100 } } as const;
 
 export const scenarios: readonly Scenario[] = [
   {
-    name: "publishes that were under way when the hub was killed are stored once, in order",
+    name: "publishes in flight when the hub is killed are stored once, in order",
     async run({ connect, topic, hub }) {
       const notices: Notice[] = [];
       const client = await connect({ ...QUICK, onNotice: (notice) => notices.push(notice) });
@@ -73,7 +73,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a subscription without a group goes on where it was, and shows nothing twice",
+    name: "a subscription without a group continues where it was, and shows nothing twice",
     async run({ connect, topic, hub }) {
       const [client, publisher] = [await connect(QUICK), await connect(QUICK)];
       const name = topic("followed");

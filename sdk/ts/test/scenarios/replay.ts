@@ -14,7 +14,7 @@ export async function floor(hub: HubControl, topic: string, group: string): Prom
   return answer.cursors?.find((cursor) => cursor.group === group)?.offset ?? -1;
 }
 
-/** Events that are lent to the group's subscribers. */
+/** Events leased to the group's subscribers. */
 export async function inFlight(hub: HubControl, topic: string, group: string): Promise<number> {
   const answer = (await hub.getJson(`/lag?topic=${topic}&group=${group}`)) as { inFlight: number };
   return answer.inFlight;

@@ -71,7 +71,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "settling what is no longer lent is told as lost, and harms nobody who does not look",
+    name: "settling an event that is no longer leased rejects, and is harmless if ignored",
     async run({ connect, topic, hub }) {
       const client = await connect();
       const came: Delivery[] = [];

@@ -1,4 +1,4 @@
-/** Typed topics: what fits compiles, and what does not is a compile error where it stands. */
+/** Typed topics: right uses compile, and wrong ones are compile errors at their position. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
