@@ -14,7 +14,7 @@ const KEYS: u64 = 97;
 const SUBSCRIBERS: u64 = 4;
 
 /// What the handlers of all subscribers saw.
-struct Observation {
+struct Seen {
     /// The next expected number of each key.
     expected: Vec<u64>,
     settled: u64,
@@ -38,7 +38,7 @@ async fn events_of_a_key_are_handled_in_order_by_several_subscribers_although_so
             let group = group.max_attempts(100).backoff(Duration::from_millis(1), Duration::from_millis(2));
             subscriptions.push(group.max_in_flight(64).start().await.unwrap());
         }
-        let seen = Arc::new(Mutex::new(Observation {
+        let seen = Arc::new(Mutex::new(Seen {
             expected: vec![0; KEYS as usize],
             settled: 0,
             failed: 0,
@@ -63,7 +63,7 @@ async fn events_of_a_key_are_handled_in_order_by_several_subscribers_although_so
 }
 
 /// Handles what is there, failing some, until everything is settled.
-async fn work(mut subscription: Subscription, seen: Arc<Mutex<Observation>>, mut random: Random) {
+async fn work(mut subscription: Subscription, seen: Arc<Mutex<Seen>>, mut random: Random) {
     loop {
         let batch = subscription.next_batch().await;
         if batch.is_empty() {

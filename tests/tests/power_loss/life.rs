@@ -16,11 +16,23 @@ const STEPS_IN_A_LIFE: u64 = 250;
 /// The steps since the contents of the store were last known for certain.
 #[derive(Default)]
 struct Asked {
-    steps: Vec<(PlanStep, SettleAnswer)>,
+    steps: Vec<(PlanStep, StepAnswer)>,
+}
+
+/// One store, from its opening to the loss of power.
+struct Life<'a> {
+    store: Arc<EmbeddedStore>,
+    disk: &'a PowerLossDisk,
+    random: &'a mut Random,
+    number: &'a mut u64,
+    /// What the store holds if every step succeeds.
+    expected: Model,
+    asked: &'a mut Asked,
+    context: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SettleAnswer {
+enum StepAnswer {
     None,
     Done,
     Refused(Outcome),
@@ -48,9 +60,9 @@ pub async fn run(seed: u64) {
         asked = Asked::default();
 
         disk.cut_power_after(disk.operations() + random.within(1..900));
-        let mut expected = known.clone();
-        live(&store, &disk, &mut random, &mut number, &mut expected, &mut asked, &context).await;
-        drop(store);
+        let expected = known.clone();
+        let (disk_now, asked, number) = (&disk, &mut asked, &mut number);
+        Life { store, disk: disk_now, random: &mut random, number, expected, asked, context }.live().await;
         disk = lose_power(&disk, &mut random);
     }
 }
@@ -74,70 +86,64 @@ async fn open(disk: &PowerLossDisk) -> Result<Arc<EmbeddedStore>, StoreError> {
     EmbeddedStore::open_with(disk.root(), options).await
 }
 
-/// Works until the power fails, or long enough.
-async fn live(
-    store: &Arc<EmbeddedStore>,
-    disk: &PowerLossDisk,
-    random: &mut Random,
-    number: &mut u64,
-    expected: &mut Model,
-    asked: &mut Asked,
-    context: &str,
-) {
-    for cursor in cursors() {
-        let step = PlanStep::Take(cursor.clone());
-        expected.apply(&step);
-        let taken = store.take_cursor(&cursor, 0).await;
-        asked.note(step, taken.map(|_| ()), disk, context);
-    }
-    let mut steps = 0;
-    while steps < STEPS_IN_A_LIFE && !disk.is_off() {
-        steps += 1;
-        if random.one_in(12) {
-            let log = random.pick(&plain_logs()).cloned().unwrap();
-            let bounds = expected.logs.get(&log).map(|log| log.bounds).unwrap_or_default();
-            let before = random.within(bounds.start..bounds.next + 1);
-            if bounds.next == 0 {
-                continue;
+impl Life<'_> {
+    /// Works until the power fails, or long enough.
+    async fn live(mut self) {
+        for cursor in cursors() {
+            let step = PlanStep::Take(cursor.clone());
+            self.expected.apply(&step);
+            let taken = self.store.take_cursor(&cursor, 0).await;
+            self.note(step, taken.map(|_| ()));
+        }
+        let mut steps = 0;
+        while steps < STEPS_IN_A_LIFE && !self.disk.is_off() {
+            steps += 1;
+            if self.random.one_in(12) {
+                self.trim().await;
+            } else if self.random.one_in(25) && self.expected.logs.contains_key(&compacted_log()) {
+                let compacted = self.store.compact(&compacted_log(), Duration::ZERO).await;
+                assert!(compacted.is_ok() || self.disk.is_off(), "{}: {compacted:?}", self.context);
+            } else {
+                self.publish_together().await;
             }
-            let step = PlanStep::Trim(log.clone(), before);
-            expected.apply(&step);
-            let trimmed = store.trim(&log, before).await;
-            asked.note(step, trimmed.map(|_| ()), disk, context);
-        } else if random.one_in(25) && expected.logs.contains_key(&compacted_log()) {
-            let compacted = store.compact(&compacted_log(), Duration::ZERO).await;
-            assert!(compacted.is_ok() || disk.is_off(), "{context}: {compacted:?}");
-        } else {
-            publish_together(store, disk, random, number, expected, asked, context).await;
         }
     }
-}
 
-/// Hands over a few commits at once and waits for their answers.
-async fn publish_together(
-    store: &Arc<EmbeddedStore>,
-    disk: &PowerLossDisk,
-    random: &mut Random,
-    number: &mut u64,
-    expected: &mut Model,
-    asked: &mut Asked,
-    context: &str,
-) {
-    let mut waiting = Vec::new();
-    for _ in 0..random.within(1..6) {
-        *number += 1;
-        let plan = CommitPlan::draw(random, *number, expected);
-        let pending = store.commit(plan.to_commit());
-        let step = PlanStep::Commit(plan);
-        waiting.push((pending, expected.apply(&step), step));
-    }
-    for (pending, places, step) in waiting {
-        let answer = pending.await;
-        if let Ok(committed) = &answer {
-            let answered: Vec<_> = committed.stored.iter().map(|it| (it.offset, it.duplicate)).collect();
-            assert_eq!(answered, places, "{context}: {step:?}");
+    async fn trim(&mut self) {
+        let log = self.random.pick(&plain_logs()).cloned().unwrap();
+        let bounds = self.expected.logs.get(&log).map(|log| log.bounds).unwrap_or_default();
+        let before = self.random.within(bounds.start..bounds.next + 1);
+        if bounds.next == 0 {
+            return;
         }
-        asked.note(step, answer.map(|_| ()).map_err(StoreError::Commit), disk, context);
+        let step = PlanStep::Trim(log.clone(), before);
+        self.expected.apply(&step);
+        let trimmed = self.store.trim(&log, before).await;
+        self.note(step, trimmed.map(|_| ()));
+    }
+
+    /// Hands over a few commits at once and waits for their answers.
+    async fn publish_together(&mut self) {
+        let mut waiting = Vec::new();
+        for _ in 0..self.random.within(1..6) {
+            *self.number += 1;
+            let plan = CommitPlan::draw(self.random, *self.number, &self.expected);
+            let pending = self.store.commit(plan.to_commit());
+            let step = PlanStep::Commit(plan);
+            waiting.push((pending, self.expected.apply(&step), step));
+        }
+        for (pending, places, step) in waiting {
+            let answer = pending.await;
+            if let Ok(committed) = &answer {
+                let answered: Vec<_> = committed.stored.iter().map(|it| (it.offset, it.duplicate)).collect();
+                assert_eq!(answered, places, "{}: {step:?}", self.context);
+            }
+            self.note(step, answer.map(|_| ()).map_err(StoreError::Commit));
+        }
+    }
+
+    fn note(&mut self, step: PlanStep, answer: Result<(), StoreError>) {
+        self.asked.note(step, answer, self.disk, &self.context);
     }
 }
 
@@ -145,14 +151,14 @@ impl Asked {
     fn note(&mut self, step: PlanStep, answer: Result<(), StoreError>, disk: &PowerLossDisk, context: &str) {
         let answer = match answer {
             Ok(()) => {
-                let order = self.steps.iter().all(|(_, before)| *before == SettleAnswer::Done);
+                let order = self.steps.iter().all(|(_, before)| *before == StepAnswer::Done);
                 assert!(order, "{context}: {step:?} was done although one before it failed");
-                SettleAnswer::Done
+                StepAnswer::Done
             }
             Err(error) if !disk.is_off() => panic!("{context}: refused with the power on: {error}"),
-            Err(StoreError::Commit(CommitError::Failed { outcome, .. })) => SettleAnswer::Refused(outcome),
-            Err(StoreError::Commit(_)) => SettleAnswer::Refused(Outcome::NotStored),
-            Err(_) => SettleAnswer::None,
+            Err(StoreError::Commit(CommitError::Failed { outcome, .. })) => StepAnswer::Refused(outcome),
+            Err(StoreError::Commit(_)) => StepAnswer::Refused(Outcome::NotStored),
+            Err(_) => StepAnswer::None,
         };
         self.steps.push((step, answer));
     }
@@ -160,12 +166,12 @@ impl Asked {
     /// The store must hold the state after some of the steps: all answered ones, and then, in order, any number of the
     /// others. Returns what it holds.
     fn judge(self, known: Model, found: &Model, context: &str) -> Model {
-        let done = self.steps.iter().filter(|(_, answer)| *answer == SettleAnswer::Done).count();
+        let done = self.steps.iter().filter(|(_, answer)| *answer == StepAnswer::Done).count();
         let mut model = known;
         let mut differences = Vec::new();
         for taken in 0..=self.steps.len() {
             if let Some((step, answer)) = taken.checked_sub(1).map(|index| &self.steps[index]) {
-                if *answer == SettleAnswer::Refused(Outcome::NotStored) {
+                if *answer == StepAnswer::Refused(Outcome::NotStored) {
                     continue;
                 }
                 model.apply(step);

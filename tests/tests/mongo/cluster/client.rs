@@ -53,7 +53,7 @@ pub struct Worker {
 }
 
 struct Own {
-    place: ClientSpec,
+    spec: ClientSpec,
     duty: Duty,
     client: Client,
     recorder: Arc<Recorder>,
@@ -65,7 +65,7 @@ struct Own {
 
 impl Worker {
     pub async fn start(
-        place: ClientSpec,
+        spec: ClientSpec,
         duty: Duty,
         groups: &'static [PromisedGroup],
         recorder: Arc<Recorder>,
@@ -73,9 +73,9 @@ impl Worker {
     ) -> Self {
         // Long absences are not tested here.
         let options = ClientOptions::default().backoff(Duration::from_millis(50), Duration::from_millis(500));
-        let client = Client::connect(&place.url, options).await.unwrap();
+        let client = Client::connect(&spec.url, options).await.unwrap();
         let (ids, stop_publishing, is_over) = (IdMaker::new(), AtomicBool::new(false), AtomicBool::new(false));
-        let own = Arc::new(Own { place, duty, client, recorder, flow, ids, stop_publishing, is_over });
+        let own = Arc::new(Own { spec, duty, client, recorder, flow, ids, stop_publishing, is_over });
         let (mut publishers, mut consumers) = (JoinSet::new(), JoinSet::new());
         consumers.spawn(own.clone().note_connections());
         if duty != Duty::Publish {
@@ -91,7 +91,7 @@ impl Worker {
     }
 
     pub fn name(&self) -> &str {
-        &self.own.place.name
+        &self.own.spec.name
     }
 
     /// Waits until everything that was begun is answered.
@@ -114,7 +114,7 @@ impl Worker {
 
 impl Own {
     async fn note_connections(self: Arc<Self>) {
-        let (client, hub) = (self.place.name.clone(), self.place.hub.clone());
+        let (client, hub) = (self.spec.name.clone(), self.spec.hub.clone());
         let mut notices = self.client.notices();
         self.recorder.note(Observation::Connected { client: client.clone(), hub: hub.clone() });
         while !self.is_over.load(Ordering::Relaxed) {
@@ -134,7 +134,7 @@ impl Own {
     }
 
     async fn publish(self: Arc<Self>, number: u64) {
-        let publisher = format!("{}/{number}", self.place.name);
+        let publisher = format!("{}/{number}", self.spec.name);
         let mut random = Random::seeded(hash(&publisher));
         for event in 0.. {
             tokio::time::sleep(Duration::from_millis(random.within(10..90))).await;
@@ -168,7 +168,7 @@ impl Own {
 
     async fn subscribe(self: &Arc<Self>, group: PromisedGroup) -> Subscription {
         let subscribe = self.client.subscribe(TOPIC, group.name).from(Position::Earliest);
-        let subscribe = subscribe.member_id(&self.place.name).max_in_flight(WINDOW).max_attempts(50);
+        let subscribe = subscribe.member_id(&self.spec.name).max_in_flight(WINDOW).max_attempts(50);
         let subscribe = match group.order {
             GroupOrder::None => subscribe,
             GroupOrder::Key => subscribe.order(Order::Key),
@@ -180,7 +180,7 @@ impl Own {
     fn partitioned<'a>(self: &Arc<Self>, subscribe: Subscribe<'a>, group: &'static str) -> Subscribe<'a> {
         // A note must not keep the client alive.
         let (came, went) = (self.recorder.clone(), self.recorder.clone());
-        let (comer, goer) = (self.place.name.clone(), self.place.name.clone());
+        let (comer, goer) = (self.spec.name.clone(), self.spec.name.clone());
         let told = |assignment: &Assignment| (assignment.event_topic.to_string(), assignment.partitions.clone());
         let subscribe = subscribe.mode(Mode::Partitioned).ttl(HUB_TTL).on_assigned(move |assignment| {
             let (topic, partitions) = told(assignment);
@@ -194,7 +194,7 @@ impl Own {
 
     async fn consume(self: Arc<Self>, group: &'static str, mut subscription: Subscription) {
         while let Some(item) = subscription.next_item().await {
-            let client = self.place.name.clone();
+            let client = self.spec.name.clone();
             match item {
                 Item::Delivery(delivery) => {
                     let number = self.note_delivery(group, &delivery);
@@ -210,14 +210,14 @@ impl Own {
             }
         }
         let is_over = self.is_over.load(Ordering::Relaxed);
-        assert!(is_over, "the subscription of {} to {group} ended: {:?}", self.place.name, subscription.failure());
+        assert!(is_over, "the subscription of {} to {group} ended: {:?}", self.spec.name, subscription.failure());
     }
 
     fn note_delivery(&self, group: &str, delivery: &Delivery) -> u64 {
         self.recorder.note_delivery(|number| Observation::Delivered {
             delivery: number,
-            client: self.place.name.clone(),
-            hub: self.place.hub.clone(),
+            client: self.spec.name.clone(),
+            hub: self.spec.hub.clone(),
             group: group.to_owned(),
             topic: delivery.topic().to_string(),
             partition: delivery.partition(),

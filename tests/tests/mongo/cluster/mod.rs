@@ -80,8 +80,8 @@ impl Cluster {
 
     /// A client of a hub, under its own name.
     pub async fn worker(&self, name: &str, hub: usize, duty: Duty) -> Worker {
-        let place = client::ClientSpec { name: name.to_owned(), hub: Self::hub_name(hub), url: self.hubs[hub].url() };
-        Worker::start(place, duty, self.groups, self.recorder.clone(), self.flow.clone()).await
+        let spec = client::ClientSpec { name: name.to_owned(), hub: Self::hub_name(hub), url: self.hubs[hub].url() };
+        Worker::start(spec, duty, self.groups, self.recorder.clone(), self.flow.clone()).await
     }
 
     pub async fn get(&self, hub: usize, path: &str) -> Option<Value> {
