@@ -27,7 +27,6 @@ mod fault;
 mod format;
 pub mod fsck;
 mod journal;
-mod leases;
 mod lock;
 mod log;
 mod options;

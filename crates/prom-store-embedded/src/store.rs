@@ -10,15 +10,14 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use prom_store::{
     Bounds, Commit, CommitError, CompactReport, CursorName, CursorState, Cursors, Damage, Document, Documents, Find,
-    HeadWatch, Lease, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
-    StoreMeters,
+    HeadWatch, LeaseTable, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store,
+    StoreError, StoreLease, StoreMeters,
 };
 use prom_types::{Durability, Offset, TopicName};
 
 use crate::background::BackgroundThread;
 use crate::commit::{CommitThread, Committer, Committing, Request, TakeOver, commit_alone};
 use crate::cursors::CursorTable;
-use crate::leases::LeaseTable;
 use crate::lock::DirectoryLock;
 use crate::log::Log;
 use crate::options::{EmbeddedOptions, Sync};
@@ -311,17 +310,17 @@ impl Documents for EmbeddedStore {
 
 #[async_trait]
 impl Leases for EmbeddedStore {
-    async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+    async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<StoreLease>, StoreError> {
         self.check_open()?;
         Ok(self.leases.acquire(&*self.shared.options.clock, name, holder, ttl))
     }
 
-    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError> {
+    async fn held_lease(&self, name: &str) -> Result<Option<StoreLease>, StoreError> {
         self.check_open()?;
         Ok(self.leases.held(&*self.shared.options.clock, name))
     }
 
-    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+    async fn release_lease(&self, lease: &StoreLease) -> Result<(), StoreError> {
         self.check_open()?;
         self.leases.release(lease);
         Ok(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 use mongodb::options::ReturnDocument;
-use prom_store::{Lease, StoreError};
+use prom_store::{StoreError, StoreLease};
 
 use crate::fault::{self, FailedWrite};
 use crate::options::LeaseClock;
@@ -16,7 +16,7 @@ pub async fn acquire(
     name: &str,
     holder: &str,
     ttl: Duration,
-) -> Result<Option<Lease>, StoreError> {
+) -> Result<Option<StoreLease>, StoreError> {
     shared.check_open()?;
     let update = take_or_extend(shared, holder, ttl);
     let found = shared
@@ -32,7 +32,7 @@ pub async fn acquire(
         .unwrap_or_default();
     let is_ours = found.get_str("holder").is_ok_and(|now| now == holder);
     let fence = found.get_i64("fence").unwrap_or(0).unsigned_abs();
-    Ok(is_ours.then(|| Lease { name: name.to_owned(), holder: holder.to_owned(), fence }))
+    Ok(is_ours.then(|| StoreLease { name: name.to_owned(), holder: holder.to_owned(), fence }))
 }
 
 fn take_or_extend(shared: &MongoShared, holder: &str, ttl: Duration) -> Vec<Document> {
@@ -60,18 +60,18 @@ fn now(shared: &MongoShared) -> Bson {
 }
 
 /// Looks the lease up by its name, which is the key. The server's clock decides whether it still holds.
-pub async fn held(shared: &MongoShared, name: &str) -> Result<Option<Lease>, StoreError> {
+pub async fn held(shared: &MongoShared, name: &str) -> Result<Option<StoreLease>, StoreError> {
     shared.check_open()?;
     let held = || queries::held_lease(name, now(shared)).filter;
     let found = shared.read(|| async { shared.collections.leases.find_one(held()).await }).await?;
-    Ok(found.map(|found| Lease {
+    Ok(found.map(|found| StoreLease {
         name: name.to_owned(),
         holder: found.get_str("holder").unwrap_or_default().to_owned(),
         fence: found.get_i64("fence").unwrap_or(0).unsigned_abs(),
     }))
 }
 
-pub async fn release(shared: &MongoShared, lease: &Lease) -> Result<(), StoreError> {
+pub async fn release(shared: &MongoShared, lease: &StoreLease) -> Result<(), StoreError> {
     shared.check_open()?;
     let filter = || doc! { "_id": &lease.name, "holder": &lease.holder, "fence": lease.fence as i64 };
     let over = || doc! { "$set": { "until": DateTime::from_millis(i64::MIN / 2) } };

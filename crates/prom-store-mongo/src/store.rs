@@ -8,8 +8,8 @@ use futures::StreamExt;
 use parking_lot::Mutex;
 use prom_store::{
     Bounds, Commit, CompactReport, CursorName, CursorState, Cursors, Document, DocumentWatch, Documents, Find,
-    HeadWatch, Lease, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
-    StoreMeters,
+    HeadWatch, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+    StoreLease, StoreMeters,
 };
 use prom_types::{Durability, Offset, TopicName};
 use tokio::task::JoinHandle;
@@ -185,15 +185,15 @@ impl Documents for MongoStore {
 
 #[async_trait]
 impl Leases for MongoStore {
-    async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+    async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<StoreLease>, StoreError> {
         lease::acquire(&self.shared, name, holder, ttl).await
     }
 
-    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError> {
+    async fn held_lease(&self, name: &str) -> Result<Option<StoreLease>, StoreError> {
         lease::held(&self.shared, name).await
     }
 
-    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+    async fn release_lease(&self, lease: &StoreLease) -> Result<(), StoreError> {
         lease::release(&self.shared, lease).await
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::HashSet;
-use prom_store::{Expect, Lease};
+use prom_store::{Expect, StoreLease};
 use prom_types::GroupName;
 use tokio::time::{sleep, timeout};
 
@@ -103,7 +103,7 @@ impl Ownership {
         }
     }
 
-    fn join_as(&self, lease: Lease, sent: Duration) {
+    fn join_as(&self, lease: StoreLease, sent: Duration) {
         let mut state = self.state.lock();
         state.lease = lease;
         state.renewed = sent;

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
-use prom_store::{Lease, Store};
+use prom_store::{Store, StoreLease};
 use prom_types::GroupName;
 use tokio::task::JoinHandle;
 
@@ -50,7 +50,7 @@ pub(crate) struct Ownership {
 
 struct State {
     /// Names this hub; another one after every silence.
-    lease: Lease,
+    lease: StoreLease,
     /// When the last renewal that succeeded was sent, on the monotonic clock.
     renewed: Duration,
     owned: HashMap<GroupName, Tenure>,
@@ -112,7 +112,7 @@ fn lease_of(hub: &str) -> String {
     format!("hub/{hub}")
 }
 
-async fn take_lease(store: &dyn Store, hub: &str, ttl: Duration) -> Result<Lease, Error> {
+async fn take_lease(store: &dyn Store, hub: &str, ttl: Duration) -> Result<StoreLease, Error> {
     let taken = store.acquire_lease(&lease_of(hub), hub, ttl).await?;
     taken.ok_or_else(|| Error::Contended { what: format!("the name of hub {hub}") })
 }

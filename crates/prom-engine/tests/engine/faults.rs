@@ -238,7 +238,7 @@ impl Documents for Stubborn {
 
 #[async_trait]
 impl Leases for Stubborn {
-    async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+    async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<StoreLease>, StoreError> {
         match self.faults.lock().silenced.as_deref() {
             Some(silenced) if silenced == holder => return Err(hiccup()),
             _ => {}
@@ -246,11 +246,11 @@ impl Leases for Stubborn {
         self.inner.acquire_lease(name, holder, ttl).await
     }
 
-    async fn held_lease(&self, name: &str) -> Result<Option<Lease>, StoreError> {
+    async fn held_lease(&self, name: &str) -> Result<Option<StoreLease>, StoreError> {
         self.inner.held_lease(name).await
     }
 
-    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+    async fn release_lease(&self, lease: &StoreLease) -> Result<(), StoreError> {
         self.inner.release_lease(lease).await
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use prom_types::{EpochMs, EventId, Offset};
 
-use super::State;
+use super::MemoryState;
 use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored, StoredAt};
 
 /// The result of one append.
@@ -21,7 +21,7 @@ struct Tail {
     ids: HashMap<EventId, StoredAt>,
 }
 
-impl State {
+impl MemoryState {
     pub fn commit(&mut self, commit: Commit, now: EpochMs) -> Result<Committed, CommitError> {
         self.check_keys(&commit)?;
         self.cursors.check(&commit.cursors)?;

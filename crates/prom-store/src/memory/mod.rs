@@ -24,28 +24,27 @@ use parking_lot::{Mutex, MutexGuard};
 use prom_types::{Durability, Offset};
 
 use crate::{
-    Bounds, Clock, Commit, CommitError, CompactReport, DocumentListeners, Find, HeadWatch, LogInfo, LogName, Logs,
-    PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+    Bounds, Clock, Commit, CommitError, CompactReport, DocumentListeners, Find, HeadWatch, LeaseTable, LogInfo,
+    LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
 };
 pub use compact::ACTIVE_EVENTS;
 use cursor::MemoryCursors;
 use document::DocumentTable;
-use lease::MemoryLeases;
 use log::MemoryLog;
 use watch::Heads;
 
 /// Logs, cursors, documents and leases in memory.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     logs: BTreeMap<LogName, MemoryLog>,
     cursors: MemoryCursors,
     documents: DocumentTable,
-    leases: MemoryLeases,
+    leases: LeaseTable,
     heads: Heads,
     listeners: DocumentListeners,
     closed: bool,
@@ -57,7 +56,7 @@ impl MemoryStore {
     }
 
     /// The state, unless the store was closed.
-    fn open_state(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+    fn open_state(&self) -> Result<MutexGuard<'_, MemoryState>, StoreError> {
         let state = self.state.lock();
         if state.closed { Err(StoreError::Closed) } else { Ok(state) }
     }
@@ -82,7 +81,7 @@ impl Store for MemoryStore {
         let mut state = self.state.lock();
         let listeners = std::mem::take(&mut state.listeners);
         listeners.close();
-        *state = State { closed: true, listeners, ..State::default() };
+        *state = MemoryState { closed: true, listeners, ..MemoryState::default() };
         Ok(())
     }
 }
