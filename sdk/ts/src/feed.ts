@@ -16,6 +16,7 @@ import { Delivery, type Lot } from "./deliver.js";
 import type { PromError } from "./error.js";
 import type { EventEnvelope } from "./event.js";
 import * as limits from "./limits.js";
+import { Resizing, type ResizeSteps } from "./resize.js";
 import { type Assignment, callOutside, type Gap } from "./state.js";
 import type { Window } from "./window.js";
 
@@ -50,8 +51,6 @@ export class Feed {
   onArrived: () => void = () => {};
   /** Called when there is room again and the hub must be told. */
   onRefill: () => void = () => {};
-  /** Called when no event is held and the window should have this size. */
-  onResize: (size: number) => void = () => {};
   /** Called when the application wants events of a resting subscription. */
   onWanted: () => void = () => {};
   /** Called when the application has settled one itself. */
@@ -63,9 +62,7 @@ export class Feed {
   readonly #queue = new Deque<Delivery>();
   #queueSize = 0;
   readonly #held = new Set<Delivery>();
-  /** The window is to be of this size; until then nothing is taken. */
-  #resizeTo: number | undefined;
-  #resizePatience: ReturnType<typeof setTimeout> | undefined;
+  #resizing: Resizing | undefined;
   /** When something was last asked for. */
   #takenAt = -Infinity;
   /** The hub was asked to pause because the queue is full. */
@@ -139,20 +136,22 @@ export class Feed {
   interrupt(): void {
     this.#held.clear();
     if (!this.isTail) this.#clear();
-    this.#takeAgain();
+    this.#resizing?.stop();
     this.#loseAll();
   }
 
-  /** The hub was asked anew: what waited here was given back. */
+  /** The hub is asked anew: what waited here was given back. */
   renewed(): void {
     this.#clear();
-    this.#takeAgain();
+    this.#resizing?.stop();
   }
 
-  /** Handlers may take what waits, after all. */
-  goOn(): void {
-    this.#takeAgain();
-    this.onArrived();
+  /** Lets the window follow how long handlers take, where the application did not say how large it is. */
+  followHandlers(steps: ResizeSteps): void {
+    const { window } = this.facts;
+    if (typeof window === "number") return;
+    const inHand = () => ({ waiting: this.#queue.length, running: this.running });
+    this.#resizing = new Resizing(window, steps, inHand);
   }
 
   #loseAll(): void {
@@ -166,7 +165,7 @@ export class Feed {
     if (this.ended !== undefined) return;
     this.ended = { error };
     if (!this.isTail) this.#clear();
-    this.#takeAgain();
+    this.#resizing?.stop();
     this.#loseAll();
     this.onArrived();
   }
@@ -232,42 +231,16 @@ export class Feed {
 
   /** Something can be taken now. */
   get hasWaiting(): boolean {
-    return this.#queue.length > 0 && this.#resizeTo === undefined;
+    return this.#queue.length > 0;
   }
 
   /** A handler has finished after this time; `running` says how many still run. */
   worked(tookMs: number): void {
-    const { window } = this.facts;
-    if (typeof window === "number" || this.ended !== undefined) return;
-    window.note(tookMs);
-    if (this.#resizeTo === undefined) this.#considerResizing(window);
-    if (this.#resizeTo !== undefined && this.running === 0) this.#resize(window, this.#resizeTo);
-  }
-
-  #considerResizing(window: Window): void {
-    this.#resizeTo = window.better(this.#queue.length);
-    if (this.#resizeTo === undefined || this.running === 0) return;
-    this.#resizePatience = setTimeout(() => {
-      // Slow handlers must not keep others from starting.
-      window.resize(window.size);
-      this.goOn();
-    }, limits.RESIZE_PATIENCE_MS);
-  }
-
-  #resize(window: Window, size: number): void {
-    clearTimeout(this.#resizePatience);
-    window.resize(size);
-    this.onResize(size);
-  }
-
-  #takeAgain(): void {
-    clearTimeout(this.#resizePatience);
-    this.#resizeTo = undefined;
+    if (this.ended === undefined) this.#resizing?.worked(tookMs);
   }
 
   /** The next event that is still leased to us. */
   take(now: number): Delivery | undefined {
-    if (this.#resizeTo !== undefined) return undefined;
     this.#takenAt = now;
     for (;;) {
       const delivery = this.#queue.shift();

@@ -63,11 +63,10 @@ export const RANGE_BYTES = 40;
 
 /** The hub's default for a subscriber. */
 export const MAX_IN_FLIGHT = 1000;
-/** The hub's default for a subscriber. */
-export const ACK_TIMEOUT_MS = 30_000;
 /**
- * How long an event that no handler has seen is leased. Longer than the minute after which a hub gives up a silent client
- * and returns its events: so a program that computes for long is not charged attempts for events it never began.
+ * How long an event is leased by default, and in any case while no handler has seen it. Longer than the minute after
+ * which a hub gives up a silent client and returns its events: so a program that computes for long is not charged
+ * attempts for events it never began.
  */
 export const WAITING_LEASE_MS = 90_000;
 /** Deliveries that no loop asks for go back to the group after this time. */
@@ -78,6 +77,8 @@ export const LOOK_AHEAD_MS = 100;
 export const RESIZE_AFTER_EVENTS = 8;
 /** Time between two changes of the window: each costs a round trip. */
 export const RESIZE_EVERY_MS = 1_000;
+/** The same, while handlers never pause. */
+export const RESIZE_SELDOM_MS = 60_000;
 /** How long running handlers may delay a change of the window. */
 export const RESIZE_PATIENCE_MS = 50;
 /** Events of a tail that wait for the application; beyond this the hub is asked to pause. */

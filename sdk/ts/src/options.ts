@@ -131,8 +131,7 @@ export interface SubscribeOptions<Pattern extends string = string> extends Group
    */
   readonly maxInFlight?: number;
   /**
-   * How long an event is leased without renewal. Default: 90 s, or 30 s if the application settles events itself. Handlers
-   * may take longer: the client renews at half time.
+   * How long an event is leased without renewal. Default: 90 s. Handlers may take longer: the client renews at half time.
    */
   readonly ackTimeoutMs?: number;
   /** A name shown to people who ask which subscriber holds an event; partitions tend to come back to it. */

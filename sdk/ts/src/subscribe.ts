@@ -5,7 +5,7 @@ import { Kept, type WireOptions } from "./connection/subscriptions.js";
 import { invalid } from "./error.js";
 import { Feed } from "./feed.js";
 import { checkOptions } from "./known-options.js";
-import { ACK_TIMEOUT_MS, MAX_IN_FLIGHT, WAITING_LEASE_MS } from "./limits.js";
+import { MAX_IN_FLIGHT, WAITING_LEASE_MS } from "./limits.js";
 import type { SubscribeOptions } from "./options.js";
 import { isGroupName } from "./topic-name.js";
 import { topicPatternFault } from "./topic-pattern.js";
@@ -35,14 +35,14 @@ export function begin(
   prepare: (feed: Feed) => void,
 ): Begun {
   checkOptions(group === undefined ? "a subscriber without a group" : "a subscriber", options);
-  const wire = wireOptions(topic, group, { ...options, ackTimeoutMs: leaseOf(options, taking) });
+  const wire = wireOptions(topic, group, { ackTimeoutMs: WAITING_LEASE_MS, ...options });
   const over = connection.refusal();
   if (over !== undefined) throw over;
   const facts = {
     topic,
     group,
     window: windowOf(options, taking),
-    ackTimeoutMs: leaseOf(options, taking),
+    ackTimeoutMs: options.ackTimeoutMs ?? WAITING_LEASE_MS,
     ...taking,
     giveBackAfterMs: connection.settings.giveBackAfterMs,
     onGap: options.onGap,
@@ -51,7 +51,7 @@ export function begin(
   };
   const feed = new Feed(facts, connection.settlements);
   feed.onRefill = () => connection.subscriptions.throttle(feed, false);
-  feed.onResize = () => connection.subscriptions.renew(feed);
+  feed.followHandlers(connection.subscriptions.resizing(feed));
   feed.onWanted = () => connection.subscriptions.want(feed);
   prepare(feed);
   const agreed = new Promise<void>((resolve, reject) => {
@@ -69,10 +69,6 @@ function windowOf(options: SubscribeOptions, { concurrency, settledBy }: Taking)
   if (options.maxInFlight !== undefined) return options.maxInFlight;
   const isPartitioned = options.mode === "partitioned" || options.partitions !== undefined || isToldOfPartitions(options);
   return isPartitioned || settledBy === "application" ? MAX_IN_FLIGHT : new Window(concurrency);
-}
-
-function leaseOf(options: SubscribeOptions, { settledBy }: Taking): number {
-  return options.ackTimeoutMs ?? (settledBy === "client" ? WAITING_LEASE_MS : ACK_TIMEOUT_MS);
 }
 
 function isToldOfPartitions({ onAssigned, onRevoked }: SubscribeOptions): boolean {

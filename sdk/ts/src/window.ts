@@ -5,14 +5,15 @@
  */
 
 import { nowMs } from "./clock.js";
-import { LOOK_AHEAD_MS, MAX_IN_FLIGHT, RESIZE_AFTER_EVENTS, RESIZE_EVERY_MS } from "./limits.js";
+import { LOOK_AHEAD_MS, MAX_IN_FLIGHT, RESIZE_AFTER_EVENTS, RESIZE_EVERY_MS, RESIZE_SELDOM_MS } from "./limits.js";
 
 export class Window {
   size: number;
   /** Of the last events: how many, and how long their handlers took together. */
   #events = 0;
   #busyMs = 0;
-  #resizedAt = -Infinity;
+  #resizeFrom = -Infinity;
+  #resizeEveryMs = RESIZE_EVERY_MS;
 
   constructor(private readonly concurrency: number) {
     this.size = concurrency;
@@ -35,12 +36,19 @@ export class Window {
     const isTooSmall = waiting === 0 && wanted >= this.size * 2;
     const isTooLarge = waiting > wanted * 4;
     if (!isTooSmall && !isTooLarge) return undefined;
-    return nowMs() - this.#resizedAt < RESIZE_EVERY_MS ? undefined : wanted;
+    return nowMs() < this.#resizeFrom ? undefined : wanted;
   }
 
   resize(size: number): void {
     this.size = size;
-    this.#resizedAt = nowMs();
+    this.#resizeEveryMs = RESIZE_EVERY_MS;
+    this.#resizeFrom = nowMs() + RESIZE_EVERY_MS;
+  }
+
+  /** It could not be changed now; the more often that happens, the less often it is tried. */
+  putOff(): void {
+    this.#resizeEveryMs = Math.min(this.#resizeEveryMs * 2, RESIZE_SELDOM_MS);
+    this.#resizeFrom = nowMs() + this.#resizeEveryMs;
   }
 
   #wanted(): number {

@@ -12,6 +12,7 @@ import type { Session } from "./session.js";
 export function deliver(session: Session, frame: EventsFrame, text: string): string | undefined {
   const { subscriptions } = session.connection;
   const kept = subscriptions.get(frame.topic, frame.group);
+  kept?.stay();
   // The hub takes back events that were in transit when a subscription ended.
   if (kept === undefined || !kept.isFed || kept.feed.ended !== undefined) return undefined;
   const { feed, progress } = kept;

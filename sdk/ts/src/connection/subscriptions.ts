@@ -7,6 +7,7 @@
 
 import { closedError, PromError } from "../error.js";
 import type { Feed } from "../feed.js";
+import type { ResizeSteps } from "../resize.js";
 import type { Waiter } from "../settle.js";
 import { Progress } from "./resume.js";
 
@@ -24,6 +25,8 @@ export class Kept {
   /** What follows leaving, where the application did not end it: asked for anew, or not before it is wanted. */
   afterLeaving: "waiting" | "resting" | undefined;
   isPausedByUser = false;
+  /** It is about to be asked for with another window. */
+  isResizing = false;
   /** The queue of a tail is full. */
   isThrottled = false;
   toldPaused = false;
@@ -57,7 +60,14 @@ export class Kept {
   }
 
   get wantsPause(): boolean {
-    return this.isPausedByUser || this.isThrottled;
+    return this.isPausedByUser || this.isThrottled || this.isResizing;
+  }
+
+  /** What comes before it has left belongs to it all the same: leaving waits then. */
+  stay(): void {
+    if (this.phase !== "leaving" || this.afterLeaving !== "waiting") return;
+    this.phase = "live";
+    this.afterLeaving = undefined;
   }
 
   /** Arriving events belong to it. */
@@ -171,9 +181,20 @@ export class Subscriptions {
     this.markDue(kept);
   }
 
-  /** Asks for it anew, with the window it has now. Only while nothing of it is in hand. */
-  renew(feed: Feed): void {
-    this.#leaveFor(feed, "waiting");
+  /** The steps to another window. */
+  resizing(feed: Feed): ResizeSteps {
+    const setPaused = (isResizing: boolean, waiter?: Waiter) => {
+      const kept = this.of(feed);
+      if (kept === undefined) return;
+      kept.isResizing = isResizing;
+      if (waiter !== undefined) kept.switching.push(waiter);
+      this.markDue(kept);
+    };
+    return {
+      pause: (then) => setPaused(true, { resolve: then, reject: () => setPaused(false) }),
+      resume: () => setPaused(false),
+      renew: () => this.#leaveFor(feed, "waiting"),
+    };
   }
 
   /** Gives everything back that waits, until the application asks for more. */
@@ -192,7 +213,7 @@ export class Subscriptions {
 
   #leaveFor(feed: Feed, afterLeaving: "waiting" | "resting"): void {
     const kept = this.of(feed);
-    if (kept?.phase !== "live") return feed.goOn();
+    if (kept?.phase !== "live") return;
     kept.phase = "leaving";
     kept.afterLeaving = afterLeaving;
     this.markDue(kept);
@@ -226,7 +247,7 @@ export class Subscriptions {
   /** The hub could not serve it: it is asked for again later. */
   retryLater(kept: Kept, at: number): void {
     kept.phase = "waiting";
-    kept.toldPaused = false;
+    kept.toldPaused = kept.isResizing = false;
     kept.retryAt = at;
     kept.feed.interrupt();
     this.retryAt = Math.min(this.retryAt, at);
@@ -249,7 +270,7 @@ export class Subscriptions {
   left(kept: Kept): void {
     if (kept.afterLeaving === undefined) return this.remove(kept);
     kept.phase = kept.afterLeaving;
-    kept.toldPaused = false;
+    kept.toldPaused = kept.isResizing = false;
     kept.feed.renewed();
     this.markDue(kept);
   }
@@ -278,7 +299,7 @@ export class Subscriptions {
     this.renewAt = this.retryAt = Infinity;
     for (const kept of this.all()) {
       kept.feed.interrupt();
-      kept.toldPaused = false;
+      kept.toldPaused = kept.isResizing = false;
       kept.settling = 0;
       kept.retryAt = Infinity;
       for (const waiter of kept.switching.splice(0)) waiter.resolve();
