@@ -21,5 +21,5 @@ export function answered(settle: (waiter: Waiter) => void): Promise<void> {
 
 export function leaseLost(delivery: Delivery, reason: string): PromError {
   const { topic, offset } = delivery.event;
-  return new PromError("lease_lost", `offset ${offset} of ${topic} is no longer lent to this client: ${reason}`);
+  return new PromError("lease_lost", `offset ${offset} of ${topic} is no longer leased to this client: ${reason}`);
 }
