@@ -25,6 +25,7 @@ pub mod modack;
 pub mod nack;
 pub mod ok;
 pub mod pause;
+pub mod peek;
 pub mod publish;
 mod publish_items;
 pub mod subscribe;

@@ -30,7 +30,7 @@ pub struct EventStart {
 
 impl EventStart {
     /// `None` if it is written in another form, or has headers and the like.
-    fn read(text: &str) -> Option<Self> {
+    pub(super) fn read(text: &str) -> Option<Self> {
         let mut rest = Rest::of(text);
         rest.skip("{\"id\":\"")?;
         let id = EventId::parse(text.get(rest.at..rest.at + ID_BYTES)?).ok()?;
@@ -55,7 +55,7 @@ impl EventStart {
 }
 
 /// The dashed form.
-const ID_BYTES: usize = 36;
+pub(super) const ID_BYTES: usize = 36;
 
 /// An EVENT or EVENTS frame whose events all are in the usual form, with nothing behind their payloads.
 pub(super) fn delivered(text: &Bytes) -> Option<Delivered> {
@@ -117,13 +117,13 @@ pub(super) fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// What has not been read yet.
-struct Rest<'a> {
+pub(super) struct Rest<'a> {
     whole: &'a str,
-    at: usize,
+    pub at: usize,
 }
 
 impl<'a> Rest<'a> {
-    fn of(whole: &'a str) -> Self {
+    pub fn of(whole: &'a str) -> Self {
         Self { whole, at: 0 }
     }
 
@@ -132,12 +132,12 @@ impl<'a> Rest<'a> {
     }
 
     /// Exactly this.
-    fn skip(&mut self, literal: &str) -> Option<()> {
+    pub fn skip(&mut self, literal: &str) -> Option<()> {
         self.bytes().starts_with(literal.as_bytes()).then(|| self.at += literal.len())
     }
 
     /// A string without escapes, its opening quote already read.
-    fn text(&mut self) -> Option<Range<usize>> {
+    pub fn text(&mut self) -> Option<Range<usize>> {
         let begin = self.at;
         self.at += self.bytes().iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
         let text = begin..self.at;
