@@ -5,7 +5,7 @@ use crate::repository::File;
 
 /// What each library may depend on. The absences are the architecture: the engine names the store traits only, and only
 /// the library's public crate names a backend.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
     ("prom-store", &["prom-types"]),
@@ -19,6 +19,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
         &["prom-types", "prom-transform", "prom-store", "prom-protocol", "prom-auth", "prom-client", "prom-engine"],
     ),
     ("prom-client", &["prom-types", "prom-protocol"]),
+    ("prom-load", &["prom-types", "prom-protocol", "prom-client"]),
     (
         "prom-cli",
         &[
@@ -26,6 +27,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "prom-transform",
             "prom-auth",
             "prom-client",
+            "prom-load",
             "prom-store",
             "prom-store-embedded",
             "prom-store-mongo",

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
+use prom_load::{LARGEST_PAYLOAD, SMALLEST_PAYLOAD};
 use prom_types::{GroupName, limits};
 
-use super::payload::{LARGEST, SMALLEST};
 use super::plan::{Amount, Frames, Plan, Remains, Shape};
 use crate::command::names;
 use crate::units::parse_duration;
@@ -68,7 +68,7 @@ Examples:
         /// Connections that consume, all in one group
         #[arg(long, value_name = "N", default_value_t = 2, value_parser = count(10_000))]
         connections: usize,
-        /// Events lent to each connection
+        /// Events leased to each connection
         #[arg(long, value_name = "N", default_value_t = 4000, value_parser = count(1_000_000))]
         in_flight: usize,
         /// Events sent, and acked, together at most
@@ -95,7 +95,7 @@ Examples:
         /// Connections that publish; as many others consume
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = count(10_000))]
         connections: usize,
-        /// Publishes under way, and events lent, on each connection
+        /// Publishes under way, and events leased, on each connection
         #[arg(long, value_name = "N", default_value_t = 2000, value_parser = count(1_000_000))]
         in_flight: usize,
         /// Events sent, and acked, together at most
@@ -173,7 +173,7 @@ struct AmountAsked {
 #[derive(Debug, Args)]
 struct Common {
     /// Bytes of each payload
-    #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = between(SMALLEST, LARGEST))]
+    #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = between(SMALLEST_PAYLOAD, LARGEST_PAYLOAD))]
     size: usize,
     /// Topics that the events go to in turn
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count(100_000))]

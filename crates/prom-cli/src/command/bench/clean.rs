@@ -1,5 +1,4 @@
-//! Before and after: topics are made so that what is in them goes by itself some day, and emptied when the run is
-//! over.
+//! Before and after: topics are made so that their events go by themselves some day, and emptied when the run is over.
 //!
 //! A hub keeps the names of topics for good. So that their events go, their retention is set to nothing; the hub's
 //! next round, within a minute, removes them. The group is deleted.
@@ -18,7 +17,7 @@ use crate::hub::Hub;
 
 /// Topics that are made or emptied at the same time.
 const AT_ONCE: usize = 16;
-/// If this process is killed, the events stay for so long.
+/// If this process is killed, the events stay this long.
 const AGE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// What is left of the run.
@@ -62,7 +61,7 @@ pub async fn clean(hub: &Hub, stage: &Stage, remains: Remains) -> Left {
     let cleaned = async {
         for group in [&stage.topics.group, &stage.warm_topics.group] {
             match hub.delete(&["groups", group]).await {
-                // Nobody has made it.
+                // It was never made.
                 Ok(_) | Err(Failure::No(_)) => {}
                 Err(failure) => return Err(failure),
             }
@@ -75,7 +74,7 @@ pub async fn clean(hub: &Hub, stage: &Stage, remains: Remains) -> Left {
     }
 }
 
-/// All topics of the run keep their events for so long, or for ever.
+/// All topics of the run keep their events this long, or for ever.
 async fn set_all(hub: &Hub, stage: &Stage, age: Option<Duration>) -> Result<(), Failure> {
     let retention = match age {
         None => json!({}),
@@ -84,7 +83,7 @@ async fn set_all(hub: &Hub, stage: &Stage, age: Option<Duration>) -> Result<(), 
     let body = json!({"retention": retention});
     let set = async |topic: &TopicName| hub.put(&["topics", topic], &body).await.map(drop);
     let topics = stage.topics.names.iter().chain(&stage.warm_topics.names);
-    // The first failure ends it: the others would fare no better.
+    // The first failure ends it: the others would fail for the same reason.
     let mut setting = futures::stream::iter(topics.map(set)).buffer_unordered(AT_ONCE);
     while let Some(result) = setting.next().await {
         result?;

@@ -1,56 +1,60 @@
 //! One leg: a load from its beginning to its end. The warm-up is one, the measurement another.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::consume::Consumed;
-use super::live::Live;
-use super::meter::{Meter, Problem, Sample};
-use super::names::Topics;
-use super::pace::Pacer;
-use super::payload::Payloads;
-use super::plan::{Plan, Reading};
-use super::publish::{Published, Publisher, Source};
+use prom_load::client::{publish, publish_paced};
+use prom_load::pace::Schedule;
+use prom_load::{ConsumeJob, Consumed, LoadFailure, LoadFailures, PublishJob, Published, Sharing};
+use tokio::task::JoinSet;
+
+use super::live::{Counts, Live, Progress};
+use super::names::LegTopics;
+use super::plan::{Amount, Plan, Reading};
 use super::readers::Readers;
 use super::stage::Stage;
 use super::stop::Stop;
 use crate::exit::Failure;
 
-/// How long readers are waited for when nothing new comes any more. A lease that was lost is lent again sooner.
+/// How long readers are waited for when nothing new comes any more. A lease that was lost is leased again sooner.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks at how far readers are. It adds nothing to what is measured.
+/// Between two looks at how far the leg is. It adds nothing to what is measured.
 const LOOK: Duration = Duration::from_millis(5);
+/// How long answers are waited for when the leg is to end early.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub struct Leg<'a> {
     pub plan: &'a Plan,
     pub stage: &'a Stage,
-    pub topics: &'a Topics,
-    pub stop: &'a Stop,
-    pub meter: Arc<Meter>,
+    pub topics: &'a LegTopics,
+    stop: &'a Stop,
+    published: Arc<PublishJob>,
+    pub consumed: Arc<ConsumeJob>,
 }
 
-/// What a leg came to.
+/// The result of a leg.
 pub struct Measured {
     pub published: Published,
+    /// Events that were refused or not answered.
+    pub failed: u64,
     pub publishing: Duration,
-    /// Where somebody read: what they got, in how long, and how many events are missing.
+    /// What readers got, if there were any.
     pub consumed: Option<Consumption>,
-    pub samples: Vec<Sample>,
-    pub problems: Vec<Problem>,
+    pub samples: Vec<Progress>,
+    pub failures: Vec<LoadFailure>,
     pub ending: Ending,
 }
 
 /// What all publishers of a leg did.
-struct Publishing {
-    each: Vec<Published>,
+struct PublishTotal {
+    total: Published,
     begun: Instant,
 }
 
 pub struct Consumption {
     pub total: Consumed,
     pub elapsed: Duration,
-    /// Not known of a run that was ended early.
+    /// Unknown if the run was ended early.
     pub lost: Option<u64>,
 }
 
@@ -63,90 +67,121 @@ pub enum Ending {
 }
 
 impl<'a> Leg<'a> {
-    pub fn new(plan: &'a Plan, stage: &'a Stage, topics: &'a Topics, stop: &'a Stop) -> Self {
-        Self { plan, stage, topics, stop, meter: Arc::new(Meter::begin()) }
+    pub fn new(plan: &'a Plan, stage: &'a Stage, topics: &'a LegTopics, stop: &'a Stop) -> Self {
+        let failures = Arc::<LoadFailures>::default();
+        let published = PublishJob::new(plan.size_bytes, topics.names.len(), plan.quota())
+            .with_in_flight(plan.in_flight)
+            .with_batch(plan.publish_batch())
+            .with_failures(failures.clone())
+            .timed();
+        let sharing = match plan.shape.reading() {
+            Reading::Everyone => Sharing::Each,
+            Reading::Nobody | Reading::Backlog | Reading::Group => Sharing::Group,
+        };
+        // How many will come is not known before they are published: the leg ends it.
+        let consumed = ConsumeJob::new(plan.size_bytes, sharing, u64::MAX).with_failures(failures);
+        Self { plan, stage, topics, stop, published: Arc::new(published), consumed: Arc::new(consumed) }
     }
 
-    pub async fn run(mut self, live: &Live) -> Result<Measured, Failure> {
+    pub async fn run(self, live: &Live) -> Result<Measured, Failure> {
+        let counts = || Counts::begin().published(&self.published);
         let mut samples = Vec::new();
         match self.plan.shape.reading() {
             Reading::Nobody => {
-                let published = live.watch(&self.meter.clone(), &mut samples, self.publish()).await?;
-                Ok(self.sum_up(&published, None, samples, Ending::Complete))
+                let published = live.watch(&counts(), &mut samples, self.publish()).await?;
+                Ok(self.sum_up(published, None, samples, Ending::Complete))
             }
             Reading::Backlog => {
-                live.also("publishing what is to be consumed");
-                let published = live.watch(&self.meter.clone(), &mut samples, self.publish()).await?;
+                live.also("publishing the backlog");
+                // Only consuming is measured.
+                let published = live.watch(&counts(), &mut Vec::new(), self.publish()).await?;
                 live.also("");
-                // Only consuming is measured; what failed before is not forgotten.
-                samples.clear();
-                let filling = std::mem::replace(&mut self.meter, Arc::new(Meter::begin()));
+                let counts = Counts::begin().consumed(&self.consumed);
                 let readers = Readers::start(&self).await?;
-                let waiting = self.wait_for(&readers, &published);
-                let ending = live.watch(&self.meter.clone(), &mut samples, waiting).await;
-                let mut measured = self.conclude(&published, readers, samples, ending).await;
-                measured.problems.extend(filling.problems());
-                Ok(measured)
+                let ending = live.watch(&counts, &mut samples, self.wait_for(&readers)).await;
+                Ok(self.conclude(published, readers, samples, ending).await)
             }
             Reading::Group | Reading::Everyone => {
+                let counts = counts().consumed(&self.consumed);
                 let readers = Readers::start(&self).await?;
                 let working = async {
                     let published = self.publish().await?;
-                    let ending = self.wait_for(&readers, &published).await;
-                    Ok::<_, Failure>((published, ending))
+                    Ok::<_, Failure>((published, self.wait_for(&readers).await))
                 };
-                let (published, ending) = live.watch(&self.meter.clone(), &mut samples, working).await?;
-                Ok(self.conclude(&published, readers, samples, ending).await)
+                let (published, ending) = live.watch(&counts, &mut samples, working).await?;
+                Ok(self.conclude(published, readers, samples, ending).await)
             }
         }
     }
 
-    async fn publish(&self) -> Result<Publishing, Failure> {
+    async fn publish(&self) -> Result<PublishTotal, Failure> {
         let begun = Instant::now();
-        let mut running = Vec::new();
-        for (number, client) in self.stage.publishers.iter().enumerate() {
-            let source = Source {
-                publisher: number as u16,
-                topics: self.topics.names.clone(),
-                payloads: Payloads::new(self.plan.size_bytes),
-                next: 0,
+        let mut running = JoinSet::new();
+        let schedule = self.plan.rate_per_s.map(Schedule::per_second);
+        let topics: Arc<[_]> = self.topics.names.clone().into();
+        for client in &self.stage.publishers {
+            let (client, topics, job) = (client.clone(), topics.clone(), self.published.clone());
+            match schedule {
+                None => running.spawn(async move { publish(&client, &topics, &job).await }),
+                Some(schedule) => running.spawn(publish_paced(client, topics, job, schedule)),
             };
-            let (client, amount, in_flight) = (client.clone(), self.plan.share(number), self.plan.in_flight);
-            let (meter, stop) = (self.meter.clone(), self.stop.clone());
-            running.push(match self.plan.rate_per_s {
-                None => {
-                    let batch = self.plan.publish_batch();
-                    let publisher = Publisher { client, source, amount, in_flight, batch, meter, stop };
-                    tokio::spawn(async move { Ok(publisher.run().await) })
-                }
-                Some(rate) => {
-                    let between = Duration::from_secs(1).div_f64(rate as f64);
-                    let (every, shift) = (between * self.plan.publishers as u32, between * number as u32);
-                    tokio::spawn(Pacer { client, source, amount, every, shift, in_flight, meter, stop }.run())
-                }
-            });
         }
-        let mut each = Vec::new();
-        for one in running {
-            each.push(one.await.map_err(|error| Failure::no(format!("a publisher failed: {error}")))??);
+        let mut total = Published::default();
+        let all = async {
+            while let Some(one) = running.join_next().await {
+                total.add(&one.map_err(|error| Failure::no(format!("a publisher failed: {error}")))?);
+            }
+            Ok::<_, Failure>(())
+        };
+        tokio::select! {
+            all = all => all?,
+            () = self.end_publishing() => {}
         }
-        Ok(Publishing { each, begun })
+        Ok(PublishTotal { total, begun })
+    }
+
+    /// Stops publishing when its time is over, and gives up on answers some time after it has been told to end. Never
+    /// ready: publishers end by themselves.
+    async fn end_publishing(&self) {
+        if let (Amount::Duration(duration), None) = (self.plan.amount, self.plan.rate_per_s) {
+            tokio::select! {
+                () = tokio::time::sleep(duration) => self.published.stop(),
+                () = self.asked_or_hopeless() => {}
+            }
+        }
+        self.asked_or_hopeless().await;
+        self.published.stop();
+        tokio::time::sleep(GRACE).await;
+        self.published.abandon();
+        std::future::pending().await
+    }
+
+    async fn asked_or_hopeless(&self) {
+        while !self.stop.is_asked() && !self.published.failures().is_hopeless() {
+            self.look_again().await;
+        }
+    }
+
+    async fn look_again(&self) {
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = self.stop.asked() => {}
+        }
     }
 
     /// Until readers have got what was stored, or there is no hope that they will.
-    async fn wait_for(&self, readers: &Readers, published: &Publishing) -> Ending {
-        let stored: u64 = published.each.iter().map(|one| one.stored).sum();
+    async fn wait_for(&self, readers: &Readers) -> Ending {
+        let stored = self.published.acked_so_far();
         let target = match self.plan.shape.reading() {
             Reading::Everyone => stored * self.plan.subscribers as u64,
             _ => stored,
         };
-        let mut asked = pin!(self.stop.asked());
-        let mut progress = (self.meter.consumed(), Instant::now());
+        let mut progress = (self.consumed.fresh_so_far(), Instant::now());
         loop {
             if self.stop.is_asked() {
                 return Ending::Interrupted;
             }
-            let consumed = self.meter.consumed();
+            let consumed = self.consumed.fresh_so_far();
             if consumed >= target {
                 return Ending::Complete;
             }
@@ -156,46 +191,42 @@ impl<'a> Leg<'a> {
             if progress.1.elapsed() > PATIENCE || readers.are_gone() {
                 return Ending::Stalled;
             }
-            tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
-                () = &mut asked => {}
-            }
+            self.look_again().await;
         }
     }
 
     async fn conclude(
         &self,
-        published: &Publishing,
+        published: PublishTotal,
         readers: Readers,
-        samples: Vec<Sample>,
+        samples: Vec<Progress>,
         ending: Ending,
     ) -> Measured {
-        // Of a backlog everything is there when readers begin; else there is nothing before the first publish.
+        // A backlog is there when readers begin; otherwise there is nothing before the first publish.
         let begun = readers.begun.max(published.begun);
-        let read = readers.finish().await;
-        let lost = (ending != Ending::Interrupted).then(|| read.lost(&published.each));
-        let elapsed = read.total.last.map_or(Duration::ZERO, |last| last.saturating_duration_since(begun));
-        let consumption = Consumption { elapsed, total: read.total, lost };
-        self.sum_up(published, Some(consumption), samples, ending)
+        self.consumed.stop();
+        readers.finish().await;
+        let total = self.consumed.consumed();
+        let lost = (ending != Ending::Interrupted).then(|| self.consumed.lost(&self.published));
+        let elapsed = total.last.map_or(Duration::ZERO, |last| last.saturating_duration_since(begun));
+        self.sum_up(published, Some(Consumption { total, elapsed, lost }), samples, ending)
     }
 
     fn sum_up(
         &self,
-        published: &Publishing,
+        published: PublishTotal,
         consumed: Option<Consumption>,
-        samples: Vec<Sample>,
+        samples: Vec<Progress>,
         ending: Ending,
     ) -> Measured {
-        let mut total = Published::new();
-        for one in &published.each {
-            total.add(one);
-        }
+        let PublishTotal { total, begun } = published;
         Measured {
-            publishing: total.last.map_or(Duration::ZERO, |last| last.duration_since(published.begun)),
+            publishing: total.last.map_or(Duration::ZERO, |last| last.duration_since(begun)),
             published: total,
+            failed: self.published.failed_so_far(),
             consumed,
             samples,
-            problems: self.meter.problems(),
+            failures: self.published.failures().list(),
             ending: if self.stop.is_asked() { Ending::Interrupted } else { ending },
         }
     }

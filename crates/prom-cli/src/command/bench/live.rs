@@ -1,12 +1,14 @@
 //! Progress for people who watch, and samples for the plot of rates: one look serves both.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::meter::{Meter, Sample};
-use super::report::figures::{grouped, rate};
+use prom_load::figures::{grouped, rate};
+use prom_load::{ConsumeJob, PublishJob};
+
 use crate::output::Format;
 
 /// Fine enough for a plot of a run of a second.
@@ -18,8 +20,45 @@ pub struct Live {
     bar: ProgressBar,
 }
 
+/// How far a leg was at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    pub at: Duration,
+    pub published: u64,
+    pub consumed: u64,
+}
+
+/// What is counted while it is watched.
+pub struct Counts {
+    begun: Instant,
+    published: Option<Arc<PublishJob>>,
+    consumed: Option<Arc<ConsumeJob>>,
+}
+
+impl Counts {
+    pub fn begin() -> Self {
+        Self { begun: Instant::now(), published: None, consumed: None }
+    }
+
+    pub fn published(self, job: &Arc<PublishJob>) -> Self {
+        Self { published: Some(job.clone()), ..self }
+    }
+
+    pub fn consumed(self, job: &Arc<ConsumeJob>) -> Self {
+        Self { consumed: Some(job.clone()), ..self }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            at: self.begun.elapsed(),
+            published: self.published.as_ref().map_or(0, |job| job.acked_so_far()),
+            consumed: self.consumed.as_ref().map_or(0, |job| job.fresh_so_far()),
+        }
+    }
+}
+
 impl Live {
-    /// Nothing is drawn for machines, and where standard error is no terminal.
+    /// Nothing is drawn for machines, nor where standard error is no terminal.
     pub fn for_whom(format: Format) -> Self {
         let bar = ProgressBar::no_length();
         if format == Format::Machines {
@@ -43,21 +82,21 @@ impl Live {
         self.bar.tick();
     }
 
-    /// Looks at the meter again and again until the work is done.
-    pub async fn watch<T>(&self, meter: &Meter, samples: &mut Vec<Sample>, work: impl Future<Output = T>) -> T {
+    /// Takes samples until the work is done.
+    pub async fn watch<T>(&self, counts: &Counts, samples: &mut Vec<Progress>, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let mut pace = tokio::time::interval(LOOK);
-        let (mut shown, mut shown_at) = (meter.sample(), Instant::now());
+        let (mut shown, mut shown_at) = (counts.progress(), Instant::now());
         loop {
             tokio::select! {
                 biased;
                 result = &mut work => {
-                    samples.push(meter.sample());
+                    samples.push(counts.progress());
                     return result;
                 }
                 _ = pace.tick() => {}
             }
-            let sample = meter.sample();
+            let sample = counts.progress();
             samples.push(sample);
             if shown_at.elapsed() >= SHOW {
                 self.bar.set_message(line(&shown, &sample));
@@ -74,7 +113,7 @@ impl Drop for Live {
     }
 }
 
-fn line(before: &Sample, now: &Sample) -> String {
+fn line(before: &Progress, now: &Progress) -> String {
     let span = now.at.saturating_sub(before.at);
     let mut parts = Vec::new();
     for (what, total, since) in [

@@ -2,10 +2,9 @@
 //!
 //! ```text
 //!   asked ─▶ plan ─▶ stage (connections, topics) ─▶ warm-up ─▶ leg ─▶ clean up ─▶ report
-//!                                                    publish · pace ─▶ hub ─▶ consume · look
 //! ```
 //!
-//! Promises: every event that was published is accounted for: stored, refused or unanswered, and where something
+//! The load itself is `prom-load`. Promises: every event that was published is accounted for: stored, refused or unanswered, and where something
 //! consumes, seen unharmed or lost. Latency is measured from the moment an event was due, so that a hub that stalls
 //! is not spared the events it kept from being sent. What the run made is removed, also after Ctrl-C.
 
@@ -13,24 +12,16 @@ mod asked;
 mod plan;
 
 mod names;
-mod payload;
-mod seen;
 
 mod clean;
 mod facts;
 mod stage;
 
-mod consume;
 mod leg;
 mod live;
-mod look;
-mod meter;
-mod pace;
-mod publish;
 mod readers;
 mod stop;
 
-mod latency;
 mod plot;
 mod report;
 
@@ -60,9 +51,10 @@ impl Bench {
         let left = opened.close(&live).await;
         drop(live);
         let report = Report::new(&plan, opened.facts, measured?, left);
-        match context.output.is_for_machines() {
-            true => context.output.json(&report)?,
-            false => context.output.text(&report.text())?,
+        if context.output.is_for_machines() {
+            context.output.json(&report)?;
+        } else {
+            context.output.text(&report.text())?;
         }
         report.outcome()
     }

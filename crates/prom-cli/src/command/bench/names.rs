@@ -1,4 +1,4 @@
-//! Names of a run: nobody else has them, so that whatever is under them may be removed.
+//! Names of a run. No other run has them, so that everything under them may be removed.
 
 use prom_types::{IdMaker, TopicName};
 
@@ -12,7 +12,7 @@ pub struct Names {
 
 /// The topics of one leg, and how to subscribe to all of them.
 #[derive(Debug, Clone)]
-pub struct Topics {
+pub struct LegTopics {
     pub names: Vec<TopicName>,
     pub pattern: String,
     pub group: String,
@@ -29,7 +29,7 @@ impl Names {
         format!("{}.**", self.prefix)
     }
 
-    pub fn topics(&self, leg: &str, count: usize) -> Result<Topics, Failure> {
+    pub fn topics(&self, leg: &str, count: usize) -> Result<LegTopics, Failure> {
         let name = |number: usize| TopicName::parse(&format!("{}.{leg}.{number}", self.prefix));
         let names: Result<Vec<TopicName>, _> = (0..count).map(name).collect();
         let names = names.map_err(|error| Failure::no(error.to_string()))?;
@@ -37,7 +37,7 @@ impl Names {
             [only] => only.to_string(),
             _ => format!("{}.{leg}.*", self.prefix),
         };
-        Ok(Topics { names, pattern, group: format!("{}.{leg}", self.prefix) })
+        Ok(LegTopics { names, pattern, group: format!("{}.{leg}", self.prefix) })
     }
 }
 

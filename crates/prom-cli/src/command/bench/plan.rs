@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use prom_load::pace::Schedule;
 use prom_types::GroupName;
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ pub struct Plan {
     pub publishers: usize,
     /// Connections that consume or look.
     pub subscribers: usize,
-    /// Publishes under way, and events lent, on each connection.
+    /// Publishes under way, and events leased, on each connection.
     pub in_flight: usize,
     /// Publishing: events of one publish. Consuming: events sent and acked together at most.
     pub batch: usize,
@@ -116,14 +117,12 @@ impl Plan {
         }
     }
 
-    /// How much of the whole one of the publishers does: shares differ by one at most.
-    pub fn share(&self, publisher: usize) -> Amount {
-        match self.amount {
-            Amount::Events(events) => {
-                let (each, rest) = (events / self.publishers as u64, events % self.publishers as u64);
-                Amount::Events(each + u64::from((publisher as u64) < rest))
-            }
-            duration @ Amount::Duration(_) => duration,
+    /// How many events to publish at most. Without a pace the number is open, and the time ends it.
+    pub fn quota(&self) -> u64 {
+        match (self.amount, self.rate_per_s) {
+            (Amount::Events(events), _) => events,
+            (Amount::Duration(duration), Some(rate)) => Schedule::events_in(rate, duration),
+            (Amount::Duration(_), None) => u64::MAX,
         }
     }
 }
@@ -147,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_to_the_whole() {
-        let plan = plan(&["publish", "--events", "10", "--connections", "4"]);
-        let shares: Vec<Amount> = (0..4).map(|publisher| plan.share(publisher)).collect();
-        assert_eq!(shares, [3, 3, 2, 2].map(Amount::Events));
+    fn a_pace_makes_a_duration_a_number_of_events() {
+        assert_eq!(plan(&["publish", "--events", "10"]).quota(), 10);
+        assert_eq!(plan(&["publish", "--duration", "10s"]).quota(), u64::MAX);
+        assert_eq!(plan(&["latency", "--duration", "3s", "--rate", "500"]).quota(), 1_500);
     }
 
     #[test]

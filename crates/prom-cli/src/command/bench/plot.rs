@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::latency::{Bucket, Latencies};
-use super::meter::Sample;
-use super::report::figures::{grouped, rate, span};
+use prom_load::figures::{grouped, rate, span};
+use prom_load::{Latencies, LatencyStep};
+
+use super::live::Progress;
 
 const COLUMNS: usize = 60;
 /// Less than this shows nothing.
@@ -16,7 +17,7 @@ const UPWARDS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 const SIDEWAYS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// Events per second over the time of the samples. Nothing where there is nothing to see.
-pub fn rates(samples: &[Sample], count: impl Fn(&Sample) -> u64) -> Option<String> {
+pub fn rates(samples: &[Progress], count: impl Fn(&Progress) -> u64) -> Option<String> {
     let (first, last) = (samples.first()?, samples.last()?);
     let whole = last.at.saturating_sub(first.at);
     let columns = COLUMNS.min(samples.len().checked_sub(1)?);
@@ -45,7 +46,7 @@ pub fn rates(samples: &[Sample], count: impl Fn(&Sample) -> u64) -> Option<Strin
 }
 
 /// Between two samples the count grew evenly.
-fn counted_at(samples: &[Sample], count: &impl Fn(&Sample) -> u64, at: Duration) -> f64 {
+fn counted_at(samples: &[Progress], count: &impl Fn(&Progress) -> u64, at: Duration) -> f64 {
     let after = samples.partition_point(|sample| sample.at < at);
     let (Some(next), Some(before)) = (samples.get(after), after.checked_sub(1).and_then(|one| samples.get(one))) else {
         return samples.get(after.min(samples.len() - 1)).map_or(0.0, |sample| count(sample) as f64);
@@ -62,11 +63,11 @@ fn block(height: f64, row: usize) -> char {
 
 /// How many spans were how long, a line for each step.
 pub fn spread(latencies: &Latencies) -> String {
-    let buckets = latencies.buckets();
-    let all: u64 = buckets.iter().map(|bucket| bucket.count).sum();
-    let most = buckets.iter().map(|bucket| bucket.count).max().unwrap_or(1).max(1);
+    let steps = latencies.steps();
+    let all: u64 = steps.iter().map(|step| step.count).sum();
+    let most = steps.iter().map(|step| step.count).max().unwrap_or(1).max(1);
     let mut text = String::new();
-    for Bucket { up_to, count } in buckets {
+    for LatencyStep { up_to, count } in steps {
         let eighths = (count as f64 / most as f64 * (BAR_COLUMNS * 8) as f64).ceil() as usize;
         let mut bar: String = std::iter::repeat_n(SIDEWAYS[8], eighths / 8).collect();
         bar.extend((!eighths.is_multiple_of(8)).then(|| SIDEWAYS[eighths % 8]));
@@ -85,10 +86,10 @@ mod tests {
     #[test]
     fn rates_are_drawn_over_time_up_to_the_highest() {
         let mut published = 0;
-        let samples: Vec<Sample> = (0..=20)
+        let samples: Vec<Progress> = (0..=20)
             .map(|tenth| {
                 published += if tenth < 10 { 1000 } else { 250 };
-                Sample { at: Duration::from_millis(tenth * 100), published, consumed: 0 }
+                Progress { at: Duration::from_millis(tenth * 100), published, consumed: 0 }
             })
             .collect();
         insta::assert_snapshot!(rates(&samples, |sample| sample.published).unwrap(), @r"
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_spread_of_spans_has_a_line_for_each_step() {
-        let mut latencies = Latencies::new();
+        let mut latencies = Latencies::default();
         latencies.record_many(Duration::from_micros(150), 800);
         latencies.record_many(Duration::from_micros(300), 195);
         latencies.record_many(Duration::from_millis(3), 5);
@@ -118,6 +119,6 @@ mod tests {
         up to    2 ms    0.00 %
         up to    5 ms    0.50 % ▎
         ");
-        assert_eq!(spread(&Latencies::new()), "");
+        assert_eq!(spread(&Latencies::default()), "");
     }
 }

@@ -7,12 +7,12 @@ use prom_types::GroupName;
 use super::clean::{self, Left};
 use super::facts::Facts;
 use super::live::Live;
-use super::names::{Names, Topics};
+use super::names::{LegTopics, Names};
 use super::plan::{Frames, Plan, Remains, WARM_TOPICS};
 use crate::exit::Failure;
 use crate::hub::Hub;
 
-/// Connecting so many at a time is fast enough and overwhelms nobody.
+/// Connecting this many at a time is fast and overwhelms no hub.
 const AT_ONCE: usize = 32;
 /// What a client keeps of publishes without an answer, at most.
 const PENDING_BYTES: usize = 1 << 30;
@@ -25,8 +25,8 @@ pub struct Stage {
     pub facts: Facts,
     hub: Hub,
     pub(super) names: Names,
-    pub(super) topics: Topics,
-    pub(super) warm_topics: Topics,
+    pub(super) topics: LegTopics,
+    pub(super) warm_topics: LegTopics,
     remains: Remains,
 }
 
@@ -60,11 +60,11 @@ impl Stage {
         Ok(stage)
     }
 
-    pub fn topics(&self) -> &Topics {
+    pub fn topics(&self) -> &LegTopics {
         &self.topics
     }
 
-    pub fn warm_topics(&self) -> &Topics {
+    pub fn warm_topics(&self) -> &LegTopics {
         &self.warm_topics
     }
 
@@ -77,7 +77,7 @@ impl Stage {
     }
 }
 
-/// Removing it at the end must not take anything away from anybody.
+/// It is removed at the end, so it must not be in use.
 async fn refuse_existing(hub: &Hub, group: &GroupName) -> Result<(), Failure> {
     match hub.get(&["groups", group.as_str()], &[]).await {
         Ok(_) => Err(Failure::usage(format!("the group {group} exists already"))

@@ -26,7 +26,7 @@ impl Stop {
 
     /// Ready when it is asked for.
     pub async fn asked(&self) {
-        // An error means that nobody listens any more: then it is never asked for.
+        // An error means that nothing listens for signals any more: then it is never asked for.
         if self.0.clone().wait_for(|asked| *asked).await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -2,19 +2,18 @@
 //!
 //! The fields are described in `docs/guide/benchmark.md`.
 
-pub mod figures;
 mod text;
 
 use std::time::Duration;
 
+use prom_load::figures::rate;
+use prom_load::{Latencies, LoadFailure, Percentiles};
 use serde::Serialize;
 
-use self::figures::rate;
 use super::clean::Left;
 use super::facts::Facts;
-use super::latency::{Latencies, Percentiles};
 use super::leg::{Consumption, Ending, Measured};
-use super::meter::{Problem, Sample};
+use super::live::Progress;
 use super::plan::{Frames, Plan, Shape};
 use crate::exit::{Failure, Outcome};
 
@@ -33,7 +32,7 @@ pub struct Report {
     consumed: Option<ConsumedReport>,
     latency_us: LatencyReport,
     rate_over_time: Vec<Point>,
-    errors: Vec<Problem>,
+    errors: Vec<LoadFailure>,
     left: Left,
     #[serde(skip)]
     drawn: Drawn,
@@ -73,7 +72,7 @@ struct ConsumedReport {
     elapsed_ms: f64,
     per_s: f64,
     payload_bytes_per_s: f64,
-    /// With an ack that the hub has answered; nobody acks in a fan-out.
+    /// With an ack that the hub has answered; a fan-out has no acks.
     acked: u64,
     redelivered: u64,
     harmed: u64,
@@ -101,19 +100,19 @@ struct Point {
 struct Drawn {
     receipts: Latencies,
     handlers: Latencies,
-    samples: Vec<Sample>,
+    samples: Vec<Progress>,
     ending: Ending,
 }
 
 impl Report {
     pub fn new(plan: &Plan, facts: Facts, measured: Measured, left: Left) -> Self {
-        let Measured { published, publishing, consumed, samples, problems, ending } = measured;
+        let Measured { published, failed, publishing, consumed, samples, failures, ending } = measured;
         // A backlog is as old as it is; its receipts belong to the filling.
         let handlers = match (&consumed, plan.shape) {
             (Some(consumed), Shape::Both | Shape::Latency | Shape::FanOut) => consumed.total.latencies.clone(),
-            _ => Latencies::new(),
+            _ => Latencies::default(),
         };
-        let receipts = if plan.shape == Shape::Consume { Latencies::new() } else { published.receipts };
+        let receipts = if plan.shape == Shape::Consume { Latencies::default() } else { published.receipts };
         Self {
             shape: plan.shape,
             facts,
@@ -121,11 +120,11 @@ impl Report {
             interrupted: ending == Ending::Interrupted,
             published: PublishedReport {
                 events: published.stored,
-                failed: published.failed.len() as u64,
+                failed,
                 elapsed_ms: millis(publishing),
                 per_s: round(rate(published.stored, publishing)),
                 payload_bytes_per_s: round(rate(published.stored * plan.size_bytes as u64, publishing)),
-                durability: published.durability.iter().map(|(kind, count)| (kind.as_str(), *count)).collect(),
+                durability: published.durability,
             },
             consumed: consumed.map(|consumed| ConsumedReport::of(plan, &consumed)),
             latency_us: LatencyReport {
@@ -134,7 +133,7 @@ impl Report {
                 late: published.late.percentiles(),
             },
             rate_over_time: points(&samples),
-            errors: problems,
+            errors: failures,
             left,
             drawn: Drawn { receipts, handlers, samples, ending },
         }
@@ -151,11 +150,11 @@ impl Report {
         if self.drawn.ending == Ending::Stalled {
             return Err(Failure::no("not every event came"));
         }
-        // After Ctrl-C it is nobody's fault that some were not answered.
-        let problem = self.errors.iter().find(|problem| !(self.interrupted && problem.code == "unanswered"));
-        match problem {
+        // After Ctrl-C some are not answered, and that is no failure.
+        let failure = self.errors.iter().find(|failure| !(self.interrupted && failure.code == "unanswered"));
+        match failure {
             None => Ok(()),
-            Some(Problem { code, count, message }) => {
+            Some(LoadFailure { code, count, message }) => {
                 let what = format!("{count} events failed ({code}): {message}");
                 Err(match code.as_str() {
                     "no_answer" | "disconnected" | "unanswered" => Failure::unreachable(what),
@@ -209,7 +208,7 @@ fn round(value: f64) -> f64 {
 }
 
 /// Evenly chosen, the last one always.
-fn points(samples: &[Sample]) -> Vec<Point> {
+fn points(samples: &[Progress]) -> Vec<Point> {
     let every = samples.len().div_ceil(POINTS).max(1);
     let chosen = samples.iter().rev().step_by(every);
     let mut points: Vec<Point> = chosen
@@ -222,10 +221,10 @@ fn points(samples: &[Sample]) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::super::clean::Events;
-    use super::super::consume::Consumed;
     use super::super::facts::{ClientFacts, HubFacts};
     use super::super::plan::{Amount, Remains};
-    use super::super::publish::Published;
+    use prom_load::{Consumed, Published};
+
     use super::*;
 
     fn plan() -> Plan {
@@ -248,14 +247,15 @@ mod tests {
 
     /// Ten events, all of them where they should be.
     fn measured() -> Measured {
-        let published = Published { sent: 10, stored: 10, ..Published::new() };
-        let total = Consumed { deliveries: 10, fresh: 10, acked: 10, ..Consumed::new(Latencies::new()) };
+        let published = Published { stored: 10, ..Published::default() };
+        let total = Consumed { fresh: 10, acked: 10, ..Consumed::default() };
         Measured {
             published,
+            failed: 0,
             publishing: Duration::from_secs(2),
             consumed: Some(Consumption { total, elapsed: Duration::from_secs(5), lost: Some(0) }),
             samples: Vec::new(),
-            problems: Vec::new(),
+            failures: Vec::new(),
             ending: Ending::Complete,
         }
     }
@@ -267,8 +267,8 @@ mod tests {
         Report::new(&plan(), facts, measured, left)
     }
 
-    fn problem(code: &str) -> Vec<Problem> {
-        vec![Problem { code: code.to_owned(), count: 3, message: "no".to_owned() }]
+    fn failures(code: &str) -> Vec<LoadFailure> {
+        vec![LoadFailure { code: code.to_owned(), count: 3, message: "no".to_owned() }]
     }
 
     fn code(measured: Measured) -> String {
@@ -295,18 +295,18 @@ mod tests {
         }
         assert_eq!(code(Measured { ending: Ending::Stalled, ..measured() }), exit(1));
         for (kind, number) in [("forbidden", 4), ("rate_limited", 4), ("no_answer", 3), ("lease_lost", 1)] {
-            assert_eq!(code(Measured { problems: problem(kind), ..measured() }), exit(number), "{kind}");
+            assert_eq!(code(Measured { failures: failures(kind), ..measured() }), exit(number), "{kind}");
         }
         let interrupted = || Measured { ending: Ending::Interrupted, ..measured() };
         assert_eq!(code(interrupted()), exit(0));
-        assert_eq!(code(Measured { problems: problem("unanswered"), ..interrupted() }), exit(0));
-        assert_eq!(code(Measured { problems: problem("forbidden"), ..interrupted() }), exit(4));
+        assert_eq!(code(Measured { failures: failures("unanswered"), ..interrupted() }), exit(0));
+        assert_eq!(code(Measured { failures: failures("forbidden"), ..interrupted() }), exit(4));
     }
 
     #[test]
     fn points_are_few_in_order_and_end_with_the_end() {
-        let samples: Vec<Sample> =
-            (0..1001).map(|at| Sample { at: Duration::from_millis(at), published: at, consumed: 0 }).collect();
+        let samples: Vec<Progress> =
+            (0..1001).map(|at| Progress { at: Duration::from_millis(at), published: at, consumed: 0 }).collect();
         let points = points(&samples);
         assert!(points.len() <= POINTS && points.is_sorted_by(|a, b| a.at_ms < b.at_ms));
         assert_eq!(points.last().unwrap().published, 1000);

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use prom_load::figures::{grouped, micros, span};
+use prom_load::{Latencies, Percentiles};
+
 use super::super::clean::Events;
-use super::super::latency::{Latencies, Percentiles};
 use super::super::plan::{Frames, Shape};
 use super::super::plot;
 use super::Report;
-use super::figures::{grouped, micros, span};
 
 impl Report {
     pub fn text(&self) -> String {
@@ -114,8 +115,8 @@ impl Report {
         if self.interrupted {
             text.push_str("ended early: these are the figures until then\n");
         }
-        for problem in &self.errors {
-            let _ = writeln!(text, "{} failed ({}): {}", grouped(problem.count), problem.code, problem.message);
+        for failure in &self.errors {
+            let _ = writeln!(text, "{} failed ({}): {}", grouped(failure.count), failure.code, failure.message);
         }
         let topics = &self.left.topics;
         let left = match (self.left.events, &self.left.problem) {

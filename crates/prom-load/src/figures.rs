@@ -17,10 +17,7 @@ pub fn grouped(number: u64) -> String {
 
 /// Per second; nothing in no time is nothing.
 pub fn rate(events: u64, span: Duration) -> f64 {
-    match span.is_zero() {
-        true => 0.0,
-        false => events as f64 / span.as_secs_f64(),
-    }
+    if span.is_zero() { 0.0 } else { events as f64 / span.as_secs_f64() }
 }
 
 /// Three digits of it, in the unit that suits.
@@ -40,6 +37,15 @@ pub fn span(time: Duration) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
+/// 1234567 as `1.23 M`, 45678 as `45.7 k`.
+pub fn count(number: f64) -> String {
+    match number {
+        n if n >= 1e6 => format!("{:.2} M", n / 1e6),
+        n if n >= 1e3 => format!("{:.1} k", n / 1e3),
+        n => format!("{n:.0}"),
+    }
+}
+
 /// From microseconds.
 pub fn micros(us: f64) -> String {
     span(Duration::from_nanos((us * 1e3).round() as u64))
@@ -57,6 +63,7 @@ mod tests {
         for (micros_given, shown) in [(0.5, "500 ns"), (207.3, "207 µs"), (12.34, "12.3 µs"), (1234.0, "1.23 ms")] {
             assert_eq!(micros(micros_given), shown);
         }
+        assert_eq!([12.0, 45_678.0, 1_234_567.0].map(count), ["12", "45.7 k", "1.23 M"]);
         assert_eq!(span(Duration::from_secs(5)), "5 s");
         assert_eq!(span(Duration::from_millis(61_250)), "61.2 s");
         assert_eq!(rate(10, Duration::ZERO), 0.0);

@@ -5,8 +5,10 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// A fraction of a microsecond can be told from none, and a minute from an hour.
+/// Percentiles are exact to a thousandth.
 const DIGITS: u8 = 3;
+/// An eighth of the memory.
+const COARSE_DIGITS: u8 = 2;
 
 #[derive(Debug, Clone)]
 pub struct Latencies(Histogram<u32>);
@@ -25,21 +27,29 @@ pub struct Percentiles {
     pub max: f64,
 }
 
-/// How many spans were up to this long, and longer than the bucket before.
+/// How many spans were up to this long, and longer than the step before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bucket {
+pub struct LatencyStep {
     pub up_to: Duration,
     pub count: u64,
 }
 
-impl Latencies {
-    pub fn new() -> Self {
+impl Default for Latencies {
+    fn default() -> Self {
         Self::with_digits(DIGITS)
     }
+}
 
-    /// For where there are many histograms: an eighth of the memory.
+impl Extend<Duration> for Latencies {
+    fn extend<T: IntoIterator<Item = Duration>>(&mut self, spans: T) {
+        spans.into_iter().for_each(|span| self.record(span));
+    }
+}
+
+impl Latencies {
+    /// For measurements with very many histograms.
     pub fn coarse() -> Self {
-        Self::with_digits(2)
+        Self::with_digits(COARSE_DIGITS)
     }
 
     fn with_digits(digits: u8) -> Self {
@@ -61,6 +71,18 @@ impl Latencies {
     pub fn add(&mut self, other: &Self) {
         // Both grow by themselves, so they fit into each other.
         let _fits = self.0.add(&other.0);
+    }
+
+    pub fn percentile(&self, percent: f64) -> Duration {
+        Duration::from_nanos(self.0.value_at_percentile(percent))
+    }
+
+    pub fn p50_ms(&self) -> f64 {
+        self.percentile(50.0).as_secs_f64() * 1e3
+    }
+
+    pub fn p99_ms(&self) -> f64 {
+        self.percentile(99.0).as_secs_f64() * 1e3
     }
 
     pub fn is_empty(&self) -> bool {
@@ -86,24 +108,24 @@ impl Latencies {
     }
 
     /// In steps of 1, 2, 5, 10, …, from the first that holds something to the last.
-    pub fn buckets(&self) -> Vec<Bucket> {
-        let steps = (0..).flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
+    pub fn steps(&self) -> Vec<LatencyStep> {
+        let bounds = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
         let mut below = 0;
-        let mut buckets = Vec::new();
-        for up_to in steps.take_while(|step| *step < u64::MAX / 100) {
+        let mut steps = Vec::new();
+        for up_to in bounds.take_while(|bound| *bound < u64::MAX / 100) {
             let count = self.0.count_between(below, up_to - 1);
             below = up_to;
-            if count > 0 || !buckets.is_empty() {
-                buckets.push(Bucket { up_to: Duration::from_nanos(up_to), count });
+            if count > 0 || !steps.is_empty() {
+                steps.push(LatencyStep { up_to: Duration::from_nanos(up_to), count });
             }
             if up_to > self.0.max() {
                 break;
             }
         }
-        while buckets.last().is_some_and(|bucket| bucket.count == 0) {
-            buckets.pop();
+        while steps.last().is_some_and(|step| step.count == 0) {
+            steps.pop();
         }
-        buckets
+        steps
     }
 }
 
@@ -113,7 +135,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_the_spans() {
-        let mut latencies = Latencies::new();
+        let mut latencies = Latencies::default();
         assert_eq!(latencies.percentiles(), None);
         (1..=1000).for_each(|micros| latencies.record(Duration::from_micros(micros)));
         let Percentiles { count, p50, p90, p99, p99_9, max, .. } = latencies.percentiles().unwrap();
@@ -124,17 +146,17 @@ mod tests {
     }
 
     #[test]
-    fn buckets_hold_every_span_once() {
-        let mut latencies = Latencies::new();
+    fn steps_hold_every_span_once() {
+        let mut latencies = Latencies::default();
         for micros in [3, 15, 15, 900, 40_000] {
             latencies.record(Duration::from_micros(micros));
         }
         let mut other = Latencies::coarse();
         other.record_many(Duration::from_millis(7), 4);
         latencies.add(&other);
-        let buckets = latencies.buckets();
-        assert_eq!(buckets.iter().map(|bucket| bucket.count).sum::<u64>(), 9);
-        assert_eq!(buckets[0], Bucket { up_to: Duration::from_micros(5), count: 1 });
-        assert_eq!(buckets.last().unwrap().up_to, Duration::from_millis(50));
+        let steps = latencies.steps();
+        assert_eq!(steps.iter().map(|step| step.count).sum::<u64>(), 9);
+        assert_eq!(steps[0], LatencyStep { up_to: Duration::from_micros(5), count: 1 });
+        assert_eq!(steps.last().unwrap().up_to, Duration::from_millis(50));
     }
 }
