@@ -1,202 +1,316 @@
-//! The command line, read by hand: there is little of it.
+//! The command line.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-pub const USAGE: &str = "\
-usage: prom-bench journal|core|hub|mongo|compare|growth|rest [options]
-  --dir DIR        where to put the temporary files (default: the current directory; use a real disk)
-  --keep           leave the files there
-  --quick          shorter measurements
-  --json           machine-readable output
-  --log-gb N       core, rest: size of the log that is opened; hub: size of the export (default 1)
-  --idle N         hub: idle connections (default 10000)
-  --prom FILE      hub, compare, growth, rest: the binary (default: beside this one)
-  --rounds N       compare, mongo: rounds of the main shapes (default 5); growth: of each figure (default 3)
-  --only A,B       compare: publish, consume, both, latency, fan-out, catch-up, payload, publishers, topics;
-                   growth: events, topics, groups, connections
-  --peers A,B      compare, rest: who takes part: prom, nats, redis, rabbitmq, or one of their settings (default: all)
-  --max-events N   growth: the longest topic (default 10000000)
-  --write DIR      compare, growth, rest: write tables, plots and every round there (docs/performance)";
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, Parser, Subcommand};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    Journal,
-    Core,
-    Hub,
-    Mongo,
-    Compare,
-    Growth,
-    Rest,
-    /// Started by `core` itself: fills a log and dies.
-    Fill,
-}
+use crate::compare::Shape;
+use crate::growth::Axis;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    Full,
-    Quick,
-}
+/// Measure the bus, the disk under it and other servers, side by side in one run
+#[derive(Debug, Parser)]
+#[command(
+    name = "prom-bench",
+    version,
+    after_help = "\
+Figures go to standard output, progress to standard error. Build with --release, and have nothing else running.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    Table,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leftovers {
-    Remove,
-    Keep,
-}
-
-#[derive(Debug, Clone)]
-pub struct Args {
+Examples:
+  prom-bench core --quick                             does everything work?
+  prom-bench hub --dir /var/tmp                       on another disk
+  prom-bench compare --only publish,latency --peers prom,nats
+  prom-bench compare --write docs/performance         tables, plots and every round"
+)]
+pub struct Cli {
+    #[command(subcommand)]
     pub command: Command,
-    pub dir: PathBuf,
-    pub leftovers: Leftovers,
-    pub pace: Pace,
-    pub output: Output,
-    pub log_gb: f64,
-    pub idle: usize,
-    pub prom: Option<PathBuf>,
-    pub rounds: usize,
-    pub only: Vec<String>,
-    pub peers: Vec<String>,
-    pub max_events: u64,
-    pub write: Option<PathBuf>,
 }
 
-impl Args {
-    pub fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut words = words;
-        let command = match words.next().as_deref() {
-            Some("journal") => Command::Journal,
-            Some("core") => Command::Core,
-            Some("hub") => Command::Hub,
-            Some("mongo") => Command::Mongo,
-            Some("compare") => Command::Compare,
-            Some("growth") => Command::Growth,
-            Some("rest") => Command::Rest,
-            Some("fill") => Command::Fill,
-            Some(other) => return Err(format!("unknown command {other:?}")),
-            None => return Err("name a command".to_owned()),
-        };
-        let mut args = Self::defaults(command);
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--keep" => args.leftovers = Leftovers::Keep,
-                "--quick" => args.pace = Pace::Quick,
-                "--json" => args.output = Output::Json,
-                option => args.set(option, words.next())?,
-            }
-        }
-        Ok(args)
-    }
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The storage design: one journal against a file per partition
+    #[command(after_help = "Example:\n  prom-bench journal --dir /var/tmp --json")]
+    Journal(JournalArgs),
+    /// The bus as a library: publish, dispatch, ack, replay, open
+    #[command(after_help = "Examples:\n  prom-bench core --quick\n  prom-bench core --log-gb 10 --json")]
+    Core(CoreArgs),
+    /// The server: publish, consume, idle and busy connections, export
+    #[command(after_help = "Examples:\n  prom-bench hub --quick\n  prom-bench hub --idle 50000 --prom ./prom")]
+    Hub(HubArgs),
+    /// The bus on MongoDB beside what a program would do with its driver
+    #[command(after_help = "Example:\n  prom-bench mongo --rounds 3")]
+    Mongo(MongoArgs),
+    /// The server beside others (with the feature `peers`)
+    #[command(after_help = "\
+Examples:
+  prom-bench compare --quick
+  prom-bench compare --only publish,consume --peers prom,redis-everysec --rounds 3
+  prom-bench compare --write docs/performance")]
+    Compare(CompareArgs),
+    /// The server with more and more events, topics, groups and connections
+    #[command(after_help = "Example:\n  prom-bench growth --only events,topics --max-events 30_000_000")]
+    Growth(GrowthArgs),
+    /// The server when nothing happens, and when it starts
+    #[command(after_help = "Example:\n  prom-bench rest --log-gb 10 --write docs/performance")]
+    Rest(RestArgs),
+    /// Fills a log and dies; started by `core`
+    #[command(hide = true)]
+    Fill(FillArgs),
+}
 
-    fn defaults(command: Command) -> Self {
-        Self {
-            command,
-            dir: PathBuf::from("."),
-            leftovers: Leftovers::Remove,
-            pace: Pace::Full,
-            output: Output::Table,
-            log_gb: 1.0,
-            idle: 10_000,
-            prom: None,
-            rounds: if matches!(command, Command::Compare | Command::Mongo) { 5 } else { 3 },
-            only: Vec::new(),
-            peers: Vec::new(),
-            max_events: 10_000_000,
-            write: None,
-        }
-    }
+#[derive(Debug, Args)]
+pub struct JournalArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+}
 
-    /// An option that has a value.
-    fn set(&mut self, option: &str, value: Option<String>) -> Result<(), String> {
-        match option {
-            "--dir" => self.dir = text(option, value)?.into(),
-            "--log-gb" => self.log_gb = number(option, value)?,
-            "--idle" => self.idle = number(option, value)?,
-            "--prom" => self.prom = Some(text(option, value)?.into()),
-            "--rounds" => self.rounds = number::<usize>(option, value)?.max(1),
-            "--only" => self.only = list(option, value)?,
-            "--peers" => self.peers = list(option, value)?,
-            "--max-events" => self.max_events = number(option, value)?,
-            "--write" => self.write = Some(text(option, value)?.into()),
-            other => return Err(format!("unknown option {other:?}")),
-        }
-        Ok(())
-    }
+#[derive(Debug, Args)]
+pub struct CoreArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub log: LogSize,
+}
 
-    pub fn is_full(&self) -> bool {
-        self.pace == Pace::Full
-    }
+#[derive(Debug, Args)]
+pub struct HubArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub log: LogSize,
+    #[command(flatten)]
+    pub binary: PromBinary,
+    /// Idle connections
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = number::<usize>)]
+    pub idle: usize,
+}
 
-    pub fn fill_bytes(&self) -> u64 {
-        (self.log_gb * 1e9) as u64
+#[derive(Debug, Args)]
+pub struct MongoArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    /// Rounds, interleaved
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one())]
+    pub rounds: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub binary: PromBinary,
+    #[command(flatten)]
+    pub peers: Peers,
+    #[command(flatten)]
+    pub write: WriteTo,
+    /// Rounds of the main shapes, interleaved; the others have half as many
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one())]
+    pub rounds: usize,
+    /// What to measure [default: everything]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub only: Vec<Shape>,
+}
+
+#[derive(Debug, Args)]
+pub struct GrowthArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub binary: PromBinary,
+    #[command(flatten)]
+    pub write: WriteTo,
+    /// Rounds of each figure
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one())]
+    pub rounds: usize,
+    /// What grows [default: each of them]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub only: Vec<Axis>,
+    /// The longest topic
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = number::<u64>)]
+    pub max_events: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct RestArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    #[command(flatten)]
+    pub log: LogSize,
+    #[command(flatten)]
+    pub binary: PromBinary,
+    #[command(flatten)]
+    pub peers: Peers,
+    #[command(flatten)]
+    pub write: WriteTo,
+}
+
+#[derive(Debug, Args)]
+pub struct FillArgs {
+    #[arg(long)]
+    pub dir: PathBuf,
+    #[command(flatten)]
+    pub log: LogSize,
+}
+
+/// How thoroughly to measure, and for whom.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Measure {
+    /// Shorter measurements: to see that everything works
+    #[arg(long)]
+    pub quick: bool,
+    /// Machine-readable output
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Measure {
+    /// One of two values, by how thoroughly to measure.
+    pub fn full_or_quick<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
     }
 
     /// How long one throughput measurement runs.
     pub fn span(&self) -> Duration {
-        match self.pace {
-            Pace::Full => Duration::from_secs(3),
-            Pace::Quick => Duration::from_millis(500),
-        }
+        self.full_or_quick(Duration::from_secs(3), Duration::from_millis(500))
     }
 
     /// How many single operations a latency measurement makes.
     pub fn samples(&self) -> usize {
-        match self.pace {
-            Pace::Full => 4_000,
-            Pace::Quick => 500,
+        self.full_or_quick(4_000, 500)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Files {
+    /// Where to put the temporary files: a folder on a real disk
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Leave the files there
+    #[arg(long)]
+    pub keep: bool,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct LogSize {
+    /// Size of the log that is written, opened and read, in gigabytes
+    #[arg(long, value_name = "GB", default_value_t = 1.0)]
+    pub log_gb: f64,
+}
+
+impl LogSize {
+    pub fn bytes(&self) -> u64 {
+        (self.log_gb * 1e9) as u64
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct PromBinary {
+    /// The hub's binary [default: `prom` beside this program]
+    #[arg(long, value_name = "FILE")]
+    pub prom: Option<PathBuf>,
+}
+
+impl PromBinary {
+    pub fn path(&self) -> anyhow::Result<PathBuf> {
+        match &self.prom {
+            Some(path) => Ok(path.clone()),
+            None => Ok(std::env::current_exe()?.with_file_name("prom")),
         }
     }
 }
 
-fn text(option: &str, value: Option<String>) -> Result<String, String> {
-    value.ok_or_else(|| format!("{option} needs a value"))
+#[derive(Debug, Args)]
+pub struct Peers {
+    /// Servers that take part: prom, nats, redis, rabbitmq, or one of their settings [default: all]
+    #[arg(long = "peers", value_name = "A,B", value_delimiter = ',')]
+    names: Vec<String>,
+}
+
+impl Peers {
+    /// By the id of a contender, such as `nats-default`.
+    pub fn include(&self, id: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| id.starts_with(name.trim()))
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct WriteTo {
+    /// Write tables, plots and every round there, such as docs/performance
+    #[arg(long = "write", value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 /// 10000000 may be written 10_000_000.
-fn number<T: FromStr>(option: &str, value: Option<String>) -> Result<T, String> {
-    let text = text(option, value)?;
-    text.replace('_', "").parse().map_err(|_| format!("{option} needs a number, not {text:?}"))
-}
-
-fn list(option: &str, value: Option<String>) -> Result<Vec<String>, String> {
-    Ok(text(option, value)?.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
+fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.replace('_', "").parse().map_err(|_| "a number is needed".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
-    fn parse(line: &str) -> Result<Args, String> {
-        Args::parse(line.split_whitespace().map(str::to_owned))
+    pub fn parse(line: &str) -> Result<Command, String> {
+        let cli = Cli::try_parse_from(std::iter::once("prom-bench").chain(line.split_whitespace()));
+        cli.map(|cli| cli.command).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
     }
 
     #[test]
     fn options_are_read_in_any_order() {
-        let args =
-            parse("growth --max-events 30_000_000 --quick --only events,topics --write docs/performance").unwrap();
-        assert_eq!((args.command, args.max_events, args.pace), (Command::Growth, 30_000_000, Pace::Quick));
-        assert_eq!(args.only, ["events", "topics"]);
-        assert_eq!((args.rounds, parse("compare").unwrap().rounds), (3, 5));
+        let line = "growth --max-events 30_000_000 --quick --only events,topics --write docs/performance";
+        let Ok(Command::Growth(args)) = parse(line) else { panic!("{line}") };
+        assert_eq!((args.max_events, args.measure.quick, args.rounds), (30_000_000, true, 3));
+        assert_eq!(args.only, [Axis::Events, Axis::Topics]);
+        assert_eq!(args.write.dir, Some("docs/performance".into()));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (line, named) in [
-            ("", "command"),
+            ("", "Usage"),
             ("compete", "compete"),
             ("compare --rounds many", "many"),
+            ("compare --rounds 0", "0"),
             ("compare --write", "--write"),
             ("compare --fast 1", "--fast"),
+            ("compare --only wishes", "wishes"),
+            ("growth --only wishes", "connections"),
         ] {
             let wrong = parse(line).unwrap_err();
             assert!(wrong.contains(named), "{line}: {wrong}");
         }
+    }
+
+    #[test]
+    fn peers_are_named_by_server_or_by_setting() {
+        let Ok(Command::Rest(args)) = parse("rest --peers prom,nats-default") else { panic!() };
+        let included = ["prom-plain", "nats-default", "nats-durable", "redis-always"].map(|id| args.peers.include(id));
+        assert_eq!(included, [true, true, false, false]);
     }
 }

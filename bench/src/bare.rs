@@ -1,4 +1,4 @@
-//! The disk without anything on top: what every other figure is held against.
+//! The disk without anything on top: what every other figure is compared with.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -6,11 +6,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::percentile::Spans;
+use prom_load::Latencies;
 
 /// Whether the file's blocks are there before they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum Allocation {
     /// Every write makes the file longer, so that each sync also writes metadata.
     Growing,
     /// Written full of zeros and synced before; a sync writes the data alone.
@@ -20,14 +20,14 @@ pub enum Ground {
 /// One file that is written from its start to its end, and then again.
 pub struct BareFile {
     file: File,
-    ground: Ground,
+    allocation: Allocation,
     position: u64,
 }
 
 impl BareFile {
-    pub fn make(path: &Path, ground: Ground) -> io::Result<Self> {
+    pub fn make(path: &Path, allocation: Allocation) -> io::Result<Self> {
         let file = OpenOptions::new().create_new(true).read(true).write(true).open(path)?;
-        if let Ground::PreZeroed { bytes } = ground {
+        if let Allocation::PreZeroed { bytes } = allocation {
             let zeros = vec![0; 1 << 20];
             let mut position = 0;
             while position < bytes {
@@ -37,11 +37,11 @@ impl BareFile {
             }
         }
         file.sync_all()?;
-        Ok(Self { file, ground, position: 0 })
+        Ok(Self { file, allocation, position: 0 })
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if let Ground::PreZeroed { bytes: size } = self.ground
+        if let Allocation::PreZeroed { bytes: size } = self.allocation
             && self.position + bytes.len() as u64 > size
         {
             self.position = 0;
@@ -56,16 +56,16 @@ impl BareFile {
     }
 }
 
-/// Spans of write + fdatasync, one after the other.
-pub fn write_and_sync(file: &mut BareFile, bytes: &[u8], samples: usize) -> io::Result<Spans> {
-    let mut spans = Vec::with_capacity(samples);
+/// The time of write + fdatasync, one after the other.
+pub fn write_and_sync(file: &mut BareFile, bytes: &[u8], samples: usize) -> io::Result<Latencies> {
+    let mut latencies = Latencies::default();
     for _ in 0..samples {
         let started = Instant::now();
         file.write(bytes)?;
         file.sync()?;
-        spans.push(started.elapsed());
+        latencies.record(started.elapsed());
     }
-    Ok(Spans::of(spans))
+    Ok(latencies)
 }
 
 /// Events per second when batches of `events` are gathered, written at once and synced once.

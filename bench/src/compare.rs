@@ -16,34 +16,35 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 
-use crate::args::{Args, Output};
-use crate::hub::process::prom_binary;
+use crate::args::CompareArgs;
 use crate::interrupt;
-use crate::load::contender::{Contender, Ground};
+use crate::load::contender::{Contender, ServerDirs};
 use crate::machine;
-use crate::ours::{Hub, Way};
-use crate::place::Place;
+use crate::ours::{HubClient, HubContender};
+use crate::work_dir::WorkDir;
 use case::Case;
+pub use case::Shape;
 use report::Report;
 
 /// Written before the first round, so that no contender pays for a first touch of the disk.
 const WARM_BYTES: u64 = 4 << 30;
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let cases = case::list(args)?;
+pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
+    let cases = case::list(args);
     let contenders = contenders(args)?;
-    let place = Place::make(args)?;
-    eprintln!("measuring: {}", place.describe());
-    if args.is_full() {
-        eprintln!("  writing {} GB so that nobody pays for a first touch of the disk", WARM_BYTES >> 30);
-        place.warm(WARM_BYTES)?;
+    let work_dir = WorkDir::make(&args.files)?;
+    eprintln!("measuring: {}", work_dir.describe());
+    if !args.measure.quick {
+        eprintln!("  writing {} GB so that no contender pays for a first touch of the disk", WARM_BYTES >> 30);
+        work_dir.warm(WARM_BYTES)?;
     }
-    let report = interrupt::block_on(measure_all(args, &place, cases, contenders))?;
-    match args.output {
-        Output::Table => println!("{}", report.text()),
-        Output::Json => println!("{}", report.json()),
+    let report = interrupt::block_on(measure_all(args, &work_dir, cases, contenders))?;
+    if args.measure.json {
+        println!("{}", report.json());
+    } else {
+        println!("{}", report.text());
     }
-    if let Some(dir) = &args.write {
+    if let Some(dir) = &args.write.dir {
         report.write(dir).with_context(|| format!("writing to {}", dir.display()))?;
     }
     ensure!(report.failures.is_empty(), "{} measurements failed", report.failures.len());
@@ -51,31 +52,28 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 async fn measure_all(
-    args: &Args,
-    place: &Place,
+    args: &CompareArgs,
+    work_dir: &WorkDir,
     cases: Vec<Case>,
     contenders: Vec<Arc<dyn Contender>>,
 ) -> anyhow::Result<Report> {
-    let ground = Ground::at(place.path());
+    let dirs = ServerDirs::at(work_dir.path());
     let mut versions = Vec::new();
     for contender in &contenders {
         versions.push((*contender.about(), contender.version().await?));
     }
-    let measured = schedule::run(&cases, &contenders, &ground, args.rounds).await?;
-    let machine = format!("{}; {}", machine::describe(), place.describe());
+    let measured = schedule::run(&cases, &contenders, &dirs, args.rounds).await?;
+    let machine = format!("{}; {}", machine::describe(), work_dir.describe());
     Ok(Report { machine, versions, cases, results: measured.results, failures: measured.failures })
 }
 
-fn contenders(args: &Args) -> anyhow::Result<Vec<Arc<dyn Contender>>> {
-    let prom = prom_binary(args)?;
-    let mut all: Vec<Arc<dyn Contender>> =
-        vec![Arc::new(Hub { prom: prom.clone(), way: Way::PlainFrames }), Arc::new(Hub { prom, way: Way::RustClient })];
+fn contenders(args: &CompareArgs) -> anyhow::Result<Vec<Arc<dyn Contender>>> {
+    let prom = args.binary.path()?;
+    let ours = |client| Arc::new(HubContender { prom: prom.clone(), client }) as Arc<dyn Contender>;
+    let mut all = vec![ours(HubClient::PlainFrames), ours(HubClient::RustClient)];
     add_peers(&mut all);
-    if !args.peers.is_empty() {
-        let named = |id: &str| args.peers.iter().any(|word| id.starts_with(word.as_str()));
-        all.retain(|contender| named(contender.about().id));
-    }
-    ensure!(!all.is_empty(), "--peers names nobody; there are prom, nats, redis and rabbitmq");
+    all.retain(|contender| args.peers.include(contender.about().id));
+    ensure!(!all.is_empty(), "--peers names no server; there are prom, nats, redis and rabbitmq");
     Ok(all)
 }
 

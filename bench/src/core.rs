@@ -3,25 +3,24 @@
 //! Every figure that depends on the disk stands beside what the bare disk gave in the same run.
 
 mod deliver;
+mod embedded_bus;
 mod latency;
 mod log;
-mod memory;
 mod publish;
 mod replay;
-mod scene;
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
+use prom_load::figures::count;
 
-use crate::args::{Args, Output, Pace};
-use crate::bare::{BareFile, Ground, gathered};
+use crate::args::{CoreArgs, FillArgs};
+use crate::bare::{Allocation, BareFile, gathered};
 use crate::figure::{self, Figure, Goal};
 use crate::journal::behind::with_segments;
-use crate::place::Place;
-use crate::table::count;
-use scene::Scene;
+use crate::work_dir::WorkDir;
+use embedded_bus::EmbeddedBus;
 
 const TITLE: &str = "The bus on the embedded store, fsync on, 256-byte payloads";
 /// What an event of 256 bytes takes in a frame, with its header and its share of the frame's.
@@ -32,122 +31,118 @@ const WARM_BYTES: u64 = 6 << 30;
 /// segments, its cache, remembered ids, the database's blocks.
 const MEMORY_MB: f64 = 300.0;
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let place = Place::make(args)?;
-    let about = place.describe();
+pub fn run(args: &CoreArgs) -> anyhow::Result<()> {
+    let work_dir = WorkDir::make(&args.files)?;
+    let about = work_dir.describe();
     eprintln!("measuring: {about}");
-    if args.pace == Pace::Full {
+    if !args.measure.quick {
         eprintln!("  writing {} GB so that no figure pays for a first touch of the disk", WARM_BYTES >> 30);
-        place.warm(WARM_BYTES)?;
+        work_dir.warm(WARM_BYTES)?;
     }
     let runtime = tokio::runtime::Runtime::new()?;
-    let figures = runtime.block_on(measure(args, &place))?;
-    match args.output {
-        Output::Table => println!("{about}\n\n{}", figure::table(TITLE, &figures)),
-        Output::Json => println!("{}", figure::json(&about, &figures)),
-    }
+    let figures = runtime.block_on(measure(args, &work_dir))?;
+    figure::print(&args.measure, &about, TITLE, &figures);
     Ok(())
 }
 
-async fn measure(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
-    let ground = Ground::PreZeroed { bytes: BARE_FILE_BYTES };
-    let mut bare = BareFile::make(&place.path().join("bare"), ground)?;
+async fn measure(args: &CoreArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
+    let zeroed = Allocation::PreZeroed { bytes: BARE_FILE_BYTES };
+    let mut bare = BareFile::make(&work_dir.path().join("bare"), zeroed)?;
     let mut figures = Vec::new();
-    figures.push(publishing(args, place, &mut bare, 1_000, Goal::AtLeast(1e6)).await?);
-    figures.push(gathering(args, place).await?);
-    figures.push(disk_alone(args, place, &mut bare)?);
-    figures.push(publishing(args, place, &mut bare, 64, Goal::OfBareAtLeast(1.0 / 1.3)).await?);
-    figures.push(delivering(args, place).await?);
-    figures.extend(single_publisher(args, place, &mut bare).await?);
-    figures.extend(large_log(args, place).await?);
+    figures.push(publishing(args, work_dir, &mut bare, 1_000, Goal::AtLeast(1e6)).await?);
+    figures.push(gathering(args, work_dir).await?);
+    figures.push(disk_alone(args, work_dir, &mut bare)?);
+    figures.push(publishing(args, work_dir, &mut bare, 64, Goal::OfBareAtLeast(1.0 / 1.3)).await?);
+    figures.push(delivering(args, work_dir).await?);
+    figures.extend(single_publisher(args, work_dir, &mut bare).await?);
+    figures.extend(large_log(args, work_dir).await?);
     Ok(figures)
 }
 
 async fn publishing(
-    args: &Args,
-    place: &Place,
+    args: &CoreArgs,
+    work_dir: &WorkDir,
     bare: &mut BareFile,
     in_flight: usize,
     goal: Goal,
 ) -> anyhow::Result<Figure> {
     eprintln!("  publish, {in_flight} in flight");
-    let bound = gathered(bare, EVENT_BYTES, in_flight, args.span() / 2)?;
-    let scene = Scene::open(place, "publish").await?;
-    let rate = publish::rate(&scene.bus, in_flight, args.span()).await?;
-    scene.close().await?;
+    let bound = gathered(bare, EVENT_BYTES, in_flight, args.measure.span() / 2)?;
+    let ours = EmbeddedBus::open(work_dir, "publish").await?;
+    let rate = publish::publishers(in_flight).rate(&ours.bus, args.measure.span()).await?;
+    ours.close().await?;
     let name = format!("publish, {in_flight} in flight");
     Ok(Figure::new(name, rate, "events/s", goal).beside(bound, "gathered batches"))
 }
 
 /// As many in flight, handed over as a gateway does: what came together goes together.
-async fn gathering(args: &Args, place: &Place) -> anyhow::Result<Figure> {
+async fn gathering(args: &CoreArgs, work_dir: &WorkDir) -> anyhow::Result<Figure> {
     eprintln!("  publish, 1000 in flight, gathered");
-    let scene = Scene::open(place, "gather").await?;
-    let rate = publish::rate_gathered(&scene.bus, 1_000, 100, args.span()).await?;
-    scene.close().await?;
+    let ours = EmbeddedBus::open(work_dir, "gather").await?;
+    let rate = publish::rate_gathered(&ours.bus, 1_000, 100, args.measure.span()).await?;
+    ours.close().await?;
     Ok(Figure::new("publish, 1000 in flight, gathered by 100", rate, "events/s", Goal::AtLeast(1e6)))
 }
 
 /// What the disk itself allows when every byte is written twice and synced, with no code of the store.
-fn disk_alone(args: &Args, place: &Place, bare: &mut BareFile) -> anyhow::Result<Figure> {
+fn disk_alone(args: &CoreArgs, work_dir: &WorkDir, bare: &mut BareFile) -> anyhow::Result<Figure> {
     eprintln!("  the disk alone");
-    let dir = place.path().join("disk-alone");
-    let rate = with_segments(bare, &dir, 1, args.span())?;
+    let dir = work_dir.path().join("disk-alone");
+    let rate = with_segments(bare, &dir, 1, args.measure.span())?;
     std::fs::remove_dir_all(&dir)?;
     Ok(Figure::new("(plain files: journal + segment, batches of 1000)", rate, "events/s", Goal::None))
 }
 
-async fn delivering(args: &Args, place: &Place) -> anyhow::Result<Figure> {
+async fn delivering(args: &CoreArgs, work_dir: &WorkDir) -> anyhow::Result<Figure> {
     eprintln!("  publish + dispatch + ack");
-    let scene = Scene::open(place, "deliver").await?;
-    let rate = deliver::rate(&scene.bus, args.span()).await?;
-    scene.close().await?;
+    let ours = EmbeddedBus::open(work_dir, "deliver").await?;
+    let rate = deliver::rate(&ours.bus, args.measure.span()).await?;
+    ours.close().await?;
     let name = "publish + dispatch + ack of every event";
     Ok(Figure::new(name, rate, "events/s", Goal::AtLeast(6e5)))
 }
 
-async fn single_publisher(args: &Args, place: &Place, bare: &mut BareFile) -> anyhow::Result<[Figure; 2]> {
+async fn single_publisher(args: &CoreArgs, work_dir: &WorkDir, bare: &mut BareFile) -> anyhow::Result<[Figure; 2]> {
     eprintln!("  single publisher");
-    let scene = Scene::open(place, "latency").await?;
-    let (ours, disk) = latency::beside_bare(&scene.bus, bare, args.samples()).await?;
-    scene.close().await?;
+    let bus = EmbeddedBus::open(work_dir, "latency").await?;
+    let (ours, disk) = latency::beside_bare(&bus.bus, bare, args.measure.samples()).await?;
+    bus.close().await?;
     let p50 = Figure::new("single publisher, p50", ours.p50_ms(), "ms", Goal::OfBareAtMost(1.5));
     let p99 = Figure::new("single publisher, p99", ours.p99_ms(), "ms", Goal::None);
     Ok([p50.beside(disk.p50_ms(), "write + fdatasync"), p99.beside(disk.p99_ms(), "write + fdatasync")])
 }
 
 /// Memory while it is written, opening it, reading all of it.
-async fn large_log(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
-    let size = format!("{} GB", args.log_gb);
+async fn large_log(args: &CoreArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
+    let size = format!("{} GB", args.log.log_gb);
     eprintln!("  a log of {size}, written by a process that is killed at the end");
-    let data = place.path().join("log");
-    let filled = log::fill_in_child(&data, args.log_gb).context("filling the log")?;
+    let data = work_dir.path().join("log");
+    let filled = log::fill_in_child(&data, args.log.log_gb).context("filling the log")?;
     eprintln!("    {} events at {}/s", filled.events, count(filled.events_per_second));
-    let (quarter, end) = (filled.resident_quarter as f64 / 1e6, filled.resident_end as f64 / 1e6);
-    let name = format!("memory with a backlog of {size} (a quarter of it: {quarter:.0} MB)");
-    let mut figures = vec![Figure::new(name, end, "MB", Goal::AtMost(MEMORY_MB))];
+    let name = format!("memory with a backlog of {size} (a quarter of it: {:.0} MB)", filled.quarter_mb);
+    let mut figures = vec![Figure::new(name, filled.end_mb, "MB", Goal::AtMost(MEMORY_MB))];
 
-    let (opened, scene) = open(&data).await?;
-    scene.close().await?;
+    let (opened, ours) = open(&data).await?;
+    ours.close().await?;
     let goal = Goal::AtMost(100.0);
     figures.push(Figure::new(format!("open a log of {size} after a kill"), opened, "ms", goal));
-    let (opened, scene) = open(&data).await?;
+    let (opened, ours) = open(&data).await?;
     figures.push(Figure::new(format!("open a log of {size} after a clean close"), opened, "ms", goal));
     eprintln!("  replay");
-    let rate = replay::rate(&scene.store).await?;
-    scene.close().await?;
+    let rate = replay::rate(&ours.store).await?;
+    ours.close().await?;
     figures.push(Figure::new("replay from disk", rate, "events/s", Goal::AtLeast(2e6)));
     Ok(figures)
 }
 
 /// How many milliseconds it took, and the open bus.
-async fn open(data: &Path) -> anyhow::Result<(f64, Scene)> {
+async fn open(data: &Path) -> anyhow::Result<(f64, EmbeddedBus)> {
     let started = Instant::now();
-    let scene = Scene::open_at(data).await?;
-    Ok((started.elapsed().as_secs_f64() * 1e3, scene))
+    let ours = EmbeddedBus::open_at(data).await?;
+    Ok((started.elapsed().as_secs_f64() * 1e3, ours))
 }
 
 /// The child's side of [`log::fill_in_child`].
-pub fn fill(dir: &Path, bytes: u64) -> anyhow::Result<()> {
-    tokio::runtime::Runtime::new()?.block_on(log::fill(dir, bytes))
+pub fn fill(args: &FillArgs) -> anyhow::Result<()> {
+    tokio::runtime::Runtime::new()?.block_on(log::fill(&args.dir, args.log.bytes()))
 }

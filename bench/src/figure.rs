@@ -1,8 +1,10 @@
 //! A figure with its goal and its bare peer.
 
+use prom_load::figures::count;
 use serde_json::{Value, json};
 
-use crate::table::{Table, count};
+use crate::args::Measure;
+use crate::table::Table;
 
 /// What is asked of a figure.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +48,7 @@ impl Figure {
             (Goal::OfBareAtMost(goal), Some(ratio)) => ratio <= goal,
             (Goal::None, _) | (_, None) => return "",
         };
-        match reached {
-            true => "ok",
-            false => "miss",
-        }
+        if reached { "ok" } else { "miss" }
     }
 
     fn shown(&self, number: f64) -> String {
@@ -86,6 +85,15 @@ pub fn table(title: &str, figures: &[Figure]) -> Table {
         ]);
     }
     table
+}
+
+/// To standard output, for people or for machines.
+pub fn print(measure: &Measure, machine: &str, title: &str, figures: &[Figure]) {
+    if measure.json {
+        println!("{}", json(machine, figures));
+    } else {
+        println!("{machine}\n\n{}", table(title, figures));
+    }
 }
 
 pub fn json(machine: &str, figures: &[Figure]) -> Value {

@@ -13,41 +13,40 @@ mod topics;
 
 use anyhow::Context;
 
-use crate::args::{Args, Output};
-use crate::hub::process::prom_binary;
+use crate::args::GrowthArgs;
 use crate::interrupt;
 use crate::machine;
-use crate::ours::{HubServer, Way};
-use crate::place::Place;
-use axis::Axis;
+use crate::ours::{HubClient, HubServer};
+use crate::work_dir::WorkDir;
+pub use axis::Axis;
 use point::{Point, Scene};
 use report::Report;
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let axes = axis::list(args)?;
-    let place = Place::make(args)?;
-    eprintln!("measuring: {}", place.describe());
-    let report = interrupt::block_on(measure(args, &place, axes))?;
-    match args.output {
-        Output::Table => println!("{}", report.text()),
-        Output::Json => println!("{}", report.json()),
+pub fn run(args: &GrowthArgs) -> anyhow::Result<()> {
+    let axes = axis::list(args);
+    let work_dir = WorkDir::make(&args.files)?;
+    eprintln!("measuring: {}", work_dir.describe());
+    let report = interrupt::block_on(measure(args, &work_dir, axes))?;
+    if args.measure.json {
+        println!("{}", report.json());
+    } else {
+        println!("{}", report.text());
     }
-    match &args.write {
+    match &args.write.dir {
         Some(dir) => report.write(dir).with_context(|| format!("writing to {}", dir.display())),
         None => Ok(()),
     }
 }
 
-async fn measure(args: &Args, place: &Place, axes: Vec<(Axis, Vec<u64>)>) -> anyhow::Result<Report> {
-    let prom = prom_binary(args)?;
+async fn measure(args: &GrowthArgs, work_dir: &WorkDir, axes: Vec<(Axis, Vec<u64>)>) -> anyhow::Result<Report> {
+    let prom = args.binary.path()?;
     let mut measured = Vec::new();
     for (axis, sizes) in axes {
         let mut points = Vec::new();
         for size in sizes {
             eprintln!("{}: {size}", axis.name());
-            let dir = place.path().join(format!("{}-{size}", axis.name()));
-            std::fs::create_dir_all(&dir)?;
-            let server = HubServer::start(prom.clone(), Way::RustClient, dir).await?;
+            let dir = work_dir.path().join(format!("{}-{size}", axis.name()));
+            let server = HubServer::start(prom.clone(), HubClient::RustClient, dir).await?;
             let mut scene = Scene::new(server, args);
             let figures = match axis {
                 Axis::Events => events::measure(&mut scene, size).await,
@@ -61,5 +60,5 @@ async fn measure(args: &Args, place: &Place, axes: Vec<(Axis, Vec<u64>)>) -> any
         }
         measured.push((axis, points));
     }
-    Ok(Report { machine: format!("{}; {}", machine::describe(), place.describe()), measured })
+    Ok(Report { machine: format!("{}; {}", machine::describe(), work_dir.describe()), measured })
 }

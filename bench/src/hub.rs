@@ -1,52 +1,80 @@
 //! `prom-bench hub`: the real `prom serve` as a process of its own, over sockets, fsync on.
 //!
-//! Publishing and consuming by plain and by batched frames, what idle connections cost while busy ones
-//! work, and the export of a large topic.
+//! Publishing and consuming by plain frames and by the Rust client, what idle connections cost while busy ones work, and
+//! the export of a large topic.
 
 mod busy;
 mod connections;
-mod consume;
 mod export;
 pub mod process;
-pub mod publish;
 pub mod socket;
 
-use crate::args::{Args, Output};
+use crate::args::HubArgs;
 use crate::figure::{self, Figure, Goal};
-use crate::place::Place;
-use process::HubProcess;
+use crate::load::consume::{self, Backlog};
+use crate::load::contender::From;
+use crate::load::publish::{self, Publishing};
+use crate::load::rate::Spans;
+use crate::load::{fill, topics::Topics};
+use crate::ours::{HubClient, HubServer};
+use crate::work_dir::WorkDir;
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let place = Place::make(args)?;
-    let about = place.describe();
+const TITLE: &str = "The hub over loopback, fsync on, 256-byte payloads";
+const CLIENTS: [(&str, HubClient); 2] =
+    [("plain frames", HubClient::PlainFrames), ("Rust client", HubClient::RustClient)];
+
+pub fn run(args: &HubArgs) -> anyhow::Result<()> {
+    let work_dir = WorkDir::make(&args.files)?;
+    let about = work_dir.describe();
     eprintln!("measuring: {about}");
     let runtime = tokio::runtime::Runtime::new()?;
-    let figures = runtime.block_on(measure(args, &place))?;
-    let title = "The hub over loopback, fsync on, 256-byte payloads";
-    match args.output {
-        Output::Table => println!("{about}\n\n{}", figure::table(title, &figures)),
-        Output::Json => println!("{}", figure::json(&about, &figures)),
-    }
+    let figures = runtime.block_on(measure(args, &work_dir))?;
+    figure::print(&args.measure, &about, TITLE, &figures);
     Ok(())
 }
 
-async fn measure(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
-    let hub = HubProcess::start(&process::prom_binary(args)?, &place.path().join("hub")).await?;
-    let ready = Figure::new("ready after start", hub.ready_ms, "ms", Goal::AtMost(100.0));
-    let idle = Figure::new("idle, resident", hub.resident_mb()?, "MB", Goal::AtMost(20.0));
+async fn measure(args: &HubArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
+    let mut server = HubServer::start(args.binary.path()?, HubClient::RustClient, work_dir.path().join("hub")).await?;
+    let ready = Figure::new("ready after start", server.hub()?.ready_ms, "ms", Goal::AtMost(100.0));
+    let idle = Figure::new("idle, resident", server.hub()?.resident_mb()?, "MB", Goal::AtMost(20.0));
     let mut figures = vec![ready, idle];
-    for (name, per_frame) in [("publish, one event a frame", 1), ("publish, 128 events a frame", 128)] {
-        eprintln!("  {name}");
-        let rate = publish::rate(&hub, per_frame, args.span()).await?;
-        figures.push(Figure::new(format!("{name}, 2 connections, 2000 in flight"), rate, "events/s", Goal::None));
+    figures.extend(consuming(args, &mut server).await?);
+    figures.extend(publishing(args, &mut server).await?);
+    figures.extend(connections::figures(server.hub()?, args).await?);
+    figures.extend(export::figures(&mut server, args).await?);
+    server.stop_in_order().await?;
+    Ok(figures)
+}
+
+fn spans(args: &HubArgs) -> Spans {
+    Spans { warm_up: args.measure.span() / 4, measured: args.measure.span() }
+}
+
+async fn publishing(args: &HubArgs, server: &mut HubServer) -> anyhow::Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for (name, client) in CLIENTS {
+        eprintln!("  publish, {name}");
+        server.client = client;
+        let rate = publish::rate(server, Publishing::USUAL, spans(args)).await?;
+        let name = format!("publish, {name}, 2 connections, 2000 in flight each");
+        figures.push(Figure::new(name, rate, "events/s", Goal::None));
     }
-    for (name, features) in [("plain frames", &[][..]), ("batched frames", &["batch"][..])] {
+    Ok(figures)
+}
+
+/// A backlog that each of them consumes in a group of its own.
+async fn consuming(args: &HubArgs, server: &mut HubServer) -> anyhow::Result<Vec<Figure>> {
+    let events = args.measure.full_or_quick(2_000_000, 200_000);
+    let backlog = Backlog { topics: Topics::ONE, payload_bytes: publish::PAYLOAD_BYTES, events };
+    eprintln!("  filling a backlog of {events} events");
+    fill::fill(server, backlog).await?;
+    let mut figures = Vec::new();
+    for (name, client) in CLIENTS {
         eprintln!("  consume, {name}");
-        let rate = consume::rate(&hub, features, args.span()).await?;
+        server.client = client;
+        server.join(&format!("consume{}", figures.len()), From::Earliest);
+        let rate = consume::rate(server, 1, backlog, spans(args)).await?;
         figures.push(Figure::new(format!("consume and ack each, {name}"), rate, "events/s", Goal::None));
     }
-    figures.extend(connections::figures(&hub, args).await?);
-    figures.extend(export::figures(&hub, args).await?);
-    hub.stop().await?;
     Ok(figures)
 }

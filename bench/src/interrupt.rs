@@ -1,4 +1,4 @@
-//! Running until the work is done or somebody interrupts: either way everything that was started is ended.
+//! Running until the work is done or interrupted: either way everything that was started is ended.
 
 use std::time::Duration;
 

@@ -4,36 +4,33 @@
 //! what filling segments behind the journal costs.
 
 pub mod behind;
-mod ground;
 mod layout;
+mod single_write;
 
-use crate::args::{Args, Output};
-use crate::place::Place;
+use crate::args::JournalArgs;
+use crate::work_dir::WorkDir;
 
 /// The size of one event in the journal: 256 bytes of payload and what is around it.
 const EVENT_BYTES: usize = 300;
 const JOURNAL_BYTES: u64 = 64 << 20;
 const WARM_BYTES: u64 = 4 << 30;
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let place = Place::make(args)?;
-    let about = place.describe();
+pub fn run(args: &JournalArgs) -> anyhow::Result<()> {
+    let work_dir = WorkDir::make(&args.files)?;
+    let about = work_dir.describe();
     eprintln!("measuring: {about}");
-    place.warm(WARM_BYTES)?;
+    work_dir.warm(WARM_BYTES)?;
     let tables = [
-        ground::measure(args, place.path())?,
-        layout::measure(args, place.path())?,
-        behind::measure(args, place.path())?,
+        single_write::measure(&args.measure, work_dir.path())?,
+        layout::measure(&args.measure, work_dir.path())?,
+        behind::measure(&args.measure, work_dir.path())?,
     ];
-    match args.output {
-        Output::Table => {
-            println!("{about}\n");
-            tables.iter().for_each(|table| println!("{table}"));
-        }
-        Output::Json => {
-            let tables: Vec<_> = tables.iter().map(|table| table.to_json()).collect();
-            println!("{}", serde_json::json!({ "machine": about, "tables": tables }));
-        }
+    if args.measure.json {
+        let tables: Vec<_> = tables.iter().map(|table| table.to_json()).collect();
+        println!("{}", serde_json::json!({ "machine": about, "tables": tables }));
+    } else {
+        println!("{about}\n");
+        tables.iter().for_each(|table| println!("{table}"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The machine, in one line, for whoever compares figures.
+//! The machine in one line, for comparing figures.
 
 use std::fs;
 

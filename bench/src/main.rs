@@ -1,21 +1,12 @@
 //! Measures the bus, the disk under it and other servers, side by side in one run.
 //!
-//! ```text
-//!   prom-bench journal   the storage design: one journal against a file per partition
-//!   prom-bench core      the bus as a library: publish, dispatch, ack, replay, open
-//!   prom-bench hub       the server: publish, consume, idle and busy connections, export
-//!   prom-bench mongo     the bus on MongoDB beside what a program would do with its driver
-//!   prom-bench compare   the server beside others (with the feature `peers`)
-//!   prom-bench growth    the server with more and more events, topics, groups and connections
-//!   prom-bench rest      the server when nothing happens, and when it starts
-//! ```
-//!
 //! Figures go to standard output, progress to standard error. A ratio is always between two
 //! figures of the same run on the same directory.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod bare;
+mod bus_load;
 mod compare;
 mod core;
 mod figure;
@@ -30,41 +21,34 @@ mod ours;
 mod page_cache;
 #[cfg(feature = "peers")]
 mod peers;
-mod percentile;
-mod place;
 mod plot;
 mod proc;
 mod rest;
 mod server_process;
 mod summary;
 mod table;
+mod work_dir;
 
 use std::process::ExitCode;
 
-use args::{Args, Command};
+use args::{Cli, Command};
+use clap::Parser;
 
-/// Events are allocated by whoever publishes and freed by the journal's thread. In profiles the system's
-/// allocator waited for its lock there; a server will use this one.
+/// Events are allocated by publishers and freed by the journal's thread. In profiles the system's allocator waited for
+/// its lock there; the hub uses this one.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let args = match Args::parse(std::env::args().skip(1)) {
-        Ok(args) => args,
-        Err(wrong) => {
-            eprintln!("{wrong}\n\n{}", args::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    let done = match args.command {
-        Command::Journal => journal::run(&args),
-        Command::Core => core::run(&args),
-        Command::Hub => hub::run(&args),
-        Command::Mongo => mongo::run(&args),
-        Command::Compare => compare::run(&args),
-        Command::Growth => growth::run(&args),
-        Command::Rest => rest::run(&args),
-        Command::Fill => core::fill(&args.dir, args.fill_bytes()),
+    let done = match Cli::parse().command {
+        Command::Journal(args) => journal::run(&args),
+        Command::Core(args) => core::run(&args),
+        Command::Hub(args) => hub::run(&args),
+        Command::Mongo(args) => mongo::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Growth(args) => growth::run(&args),
+        Command::Rest(args) => rest::run(&args),
+        Command::Fill(args) => core::fill(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

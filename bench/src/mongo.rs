@@ -6,20 +6,23 @@
 mod consume;
 mod hubs;
 mod latency;
-mod publish;
+mod mongo_bus;
 mod raw;
-mod scene;
 
+use prom_load::figures::count;
 use prom_testkit::mongo::ReplicaSet;
 
-use crate::args::{Args, Output};
+use crate::args::MongoArgs;
+use crate::bus_load::Publishers;
 use crate::figure::{self, Figure, Goal};
 use crate::machine;
 use crate::summary::Summary;
-use scene::Scene;
+use mongo_bus::MongoBus;
 
 const TITLE: &str =
     "The bus on MongoDB (one member, w: majority, j: true), 256-byte payloads, medians of interleaved rounds";
+
+const PUBLISHERS: Publishers = Publishers { count: 2, in_flight: 10_000 };
 
 /// Every round's value of each figure.
 #[derive(Default)]
@@ -35,19 +38,16 @@ struct Rounds {
     publish_ms: Vec<f64>,
 }
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &MongoArgs) -> anyhow::Result<()> {
     let about = machine::describe();
     eprintln!("measuring: {about}");
     let runtime = tokio::runtime::Runtime::new()?;
     let figures = runtime.block_on(measure(args))?;
-    match args.output {
-        Output::Table => println!("{about}\n\n{}", figure::table(TITLE, &figures)),
-        Output::Json => println!("{}", figure::json(&about, &figures)),
-    }
+    figure::print(&args.measure, &about, TITLE, &figures);
     Ok(())
 }
 
-async fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
+async fn measure(args: &MongoArgs) -> anyhow::Result<Vec<Figure>> {
     let set = ReplicaSet::start(1).await?;
     let mut rounds = Rounds::default();
     for round in 0..args.rounds {
@@ -58,25 +58,25 @@ async fn measure(args: &Args) -> anyhow::Result<Vec<Figure>> {
 }
 
 /// Each measurement has a database of its own, which goes at its end: no figure pays for another's data.
-async fn one_round(args: &Args, set: &ReplicaSet, rounds: &mut Rounds, round: usize) -> anyhow::Result<()> {
+async fn one_round(args: &MongoArgs, set: &ReplicaSet, rounds: &mut Rounds, round: usize) -> anyhow::Result<()> {
     let url = |name: &str| set.url(&format!("{name}_{round}"));
-    let (rate, read) = raw::publish_and_read(&url("raw"), args.span()).await?;
+    let (rate, read) = raw::publish_and_read(&url("raw"), args.measure.span()).await?;
     rounds.raw_publish.push(rate);
     rounds.raw_read.push(read);
     for (partitions, into) in [(1, &mut rounds.one_partition), (4, &mut rounds.four_partitions)] {
-        let scene = Scene::open(&url(&format!("publish_{partitions}")), partitions).await?;
-        into.push(publish::rate(&scene.bus, args.span()).await?);
+        let ours = MongoBus::open(&url(&format!("publish_{partitions}")), partitions).await?;
+        into.push(PUBLISHERS.rate(&ours.bus, args.measure.span()).await?);
         if partitions == 1 {
             // Another bus, which has nothing of it in memory.
-            let reader = Scene::open(&url("publish_1"), 1).await?;
+            let reader = MongoBus::open(&url("publish_1"), 1).await?;
             rounds.consume.push(consume::rate(&reader).await?);
             reader.bus.shutdown().await?;
         }
-        scene.end().await?;
+        ours.end().await?;
     }
-    rounds.one_hub.push(hubs::rate(&url("hubs_1"), 1, args.span()).await?);
-    rounds.two_hubs.push(hubs::rate(&url("hubs_2"), 2, args.span()).await?);
-    let (publish_ms, raw_ms) = latency::beside_raw(&url("latency"), args.samples() / 4).await?;
+    rounds.one_hub.push(hubs::rate(&url("hubs_1"), 1, args.measure.span()).await?);
+    rounds.two_hubs.push(hubs::rate(&url("hubs_2"), 2, args.measure.span()).await?);
+    let (publish_ms, raw_ms) = latency::beside_raw(&url("latency"), args.measure.samples() / 4).await?;
     rounds.publish_ms.push(publish_ms);
     rounds.raw_insert_ms.push(raw_ms);
     Ok(())
@@ -85,7 +85,8 @@ async fn one_round(args: &Args, set: &ReplicaSet, rounds: &mut Rounds, round: us
 impl Rounds {
     fn figures(&self) -> Vec<Figure> {
         let rate = |name: &str, ours: &[f64], goal, raw: &[f64], what| {
-            Figure::new(named(name, ours), median(ours), "events/s", goal).beside(median(raw), what)
+            Figure::new(named(name, ours), Summary::median_of(ours), "events/s", goal)
+                .beside(Summary::median_of(raw), what)
         };
         let insert_many = "insertMany by 1000";
         vec![
@@ -117,19 +118,14 @@ impl Rounds {
                 &self.one_hub,
                 "one hub, one partition",
             ),
-            Figure::new("single publisher, p50", median(&self.publish_ms), "ms", Goal::OfBareAtMost(1.5))
-                .beside(median(&self.raw_insert_ms), "insertOne"),
+            Figure::new("single publisher, p50", Summary::median_of(&self.publish_ms), "ms", Goal::OfBareAtMost(1.5))
+                .beside(Summary::median_of(&self.raw_insert_ms), "insertOne"),
         ]
     }
 }
 
-fn median(values: &[f64]) -> f64 {
-    Summary::of(values).map_or(f64::NAN, |summary| summary.median)
-}
-
 /// With how far the rounds lay apart.
 fn named(name: &str, values: &[f64]) -> String {
-    let spread = Summary::of(values)
-        .map(|summary| format!(" ({}–{}/s)", crate::table::count(summary.least), crate::table::count(summary.most)));
+    let spread = Summary::of(values).map(|summary| format!(" ({}–{}/s)", count(summary.least), count(summary.most)));
     format!("{name}{}", spread.unwrap_or_default())
 }

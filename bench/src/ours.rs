@@ -5,4 +5,4 @@ mod client;
 mod plain;
 mod server;
 
-pub use server::{Hub, HubServer, Way};
+pub use server::{HubClient, HubContender, HubServer};

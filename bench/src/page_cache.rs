@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Advice, fadvise, sync};
 
-/// Writes out everything that anybody has written.
+/// Writes out everything that any process has written.
 pub fn write_out() {
     sync();
 }
@@ -35,10 +35,7 @@ pub fn bytes_below(dir: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        bytes += match entry.file_type()?.is_dir() {
-            true => bytes_below(&entry.path())?,
-            false => entry.metadata()?.len(),
-        };
+        bytes += if entry.file_type()?.is_dir() { bytes_below(&entry.path())? } else { entry.metadata()?.len() };
     }
     Ok(bytes)
 }

@@ -13,13 +13,13 @@ use crate::load::contender::Contender;
 
 /// What can be measured here, and why the others cannot.
 #[derive(Default)]
-pub struct Found {
+pub struct FoundPeers {
     pub contenders: Vec<Arc<dyn Contender>>,
     pub missing: Vec<String>,
 }
 
-pub fn find() -> Found {
-    let mut found = Found::default();
+pub fn find() -> FoundPeers {
+    let mut found = FoundPeers::default();
     for server in [nats::contenders(), redis::contenders(), rabbitmq::contenders()] {
         match server {
             Ok(contenders) => found.contenders.extend(contenders),

@@ -9,28 +9,25 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::args::{Args, Output};
+use crate::args::RestArgs;
 use crate::figure::{self, Figure};
-use crate::place::Place;
 use crate::proc;
+use crate::work_dir::WorkDir;
 use crate::{interrupt, machine};
 
 const TITLE: &str = "At rest";
 
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let place = Place::make(args)?;
-    let about = format!("{}; {}", machine::describe(), place.describe());
+pub fn run(args: &RestArgs) -> anyhow::Result<()> {
+    let work_dir = WorkDir::make(&args.files)?;
+    let about = format!("{}; {}", machine::describe(), work_dir.describe());
     eprintln!("measuring: {about}");
     let figures = interrupt::block_on(async {
-        let mut figures = ours::figures(args, &place).await?;
-        figures.extend(beside::figures(args, &place).await?);
+        let mut figures = ours::figures(args, &work_dir).await?;
+        figures.extend(beside::figures(args, &work_dir).await?);
         Ok(figures)
     })?;
-    match args.output {
-        Output::Table => println!("{about}\n\n{}", figure::table(TITLE, &figures)),
-        Output::Json => println!("{}", figure::json(&about, &figures)),
-    }
-    let Some(dir) = &args.write else {
+    figure::print(&args.measure, &about, TITLE, &figures);
+    let Some(dir) = &args.write.dir else {
         return Ok(());
     };
     fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
@@ -41,11 +38,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// How long to look at what idles.
-fn look(args: &Args) -> Duration {
-    match args.is_full() {
-        true => Duration::from_secs(10),
-        false => Duration::from_secs(2),
-    }
+fn look(args: &RestArgs) -> Duration {
+    args.measure.full_or_quick(Duration::from_secs(10), Duration::from_secs(2))
 }
 
 /// Processor time that these processes take while nothing is asked of them, in percent of one processor.

@@ -1,4 +1,4 @@
-//! A server as a process of its own, with whatever it starts itself.
+//! A server as a process of its own, with the processes it starts itself.
 //!
 //! It has its own process group, so that a Ctrl-C in the terminal reaches only us, and it is killed with its group
 //! when this handle is dropped: nothing is left running, however the measurement ends. What it says goes into a file;
@@ -80,7 +80,7 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Stands still until [`ServerProcess::resume`], and costs nothing meanwhile.
+    /// Is suspended until [`ServerProcess::resume`], and costs nothing meanwhile.
     #[cfg(feature = "peers")]
     pub fn pause(&self) -> anyhow::Result<()> {
         Ok(kill_process_group(self.leader, Signal::STOP)?)

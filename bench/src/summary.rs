@@ -22,6 +22,11 @@ impl Summary {
         Some(Self { median, least, most })
     }
 
+    /// Not a number where there are no values.
+    pub fn median_of(values: &[f64]) -> f64 {
+        Self::of(values).map_or(f64::NAN, |summary| summary.median)
+    }
+
     /// `12.5 (11.0–13.2)`, each number as `shown` writes it.
     pub fn shown(&self, shown: impl Fn(f64) -> String) -> String {
         format!("{} ({}–{})", shown(self.median), shown(self.least), shown(self.most))

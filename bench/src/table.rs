@@ -1,10 +1,11 @@
-//! Tables for people, JSON for machines.
+//! Tables for people, in Markdown; JSON for machines.
 
 use std::fmt;
 
+use comfy_table::{CellAlignment, ContentArrangement, presets};
 use serde_json::{Value, json};
 
-/// A titled table; every cell is text.
+/// A titled table: text in the first column, numbers in the others.
 pub struct Table {
     title: String,
     columns: Vec<String>,
@@ -12,8 +13,8 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(title: &str, columns: &[&str]) -> Self {
-        Self { title: title.to_owned(), columns: columns.iter().map(|it| (*it).to_owned()).collect(), rows: Vec::new() }
+    pub fn new<C: ToString>(title: &str, columns: &[C]) -> Self {
+        Self { title: title.to_owned(), columns: columns.iter().map(C::to_string).collect(), rows: Vec::new() }
     }
 
     pub fn row(&mut self, cells: Vec<String>) {
@@ -35,38 +36,29 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widest = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.chain(self.columns.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<_> = (0..self.columns.len()).map(widest).collect();
-        let line = |f: &mut fmt::Formatter<'_>, cells: &[String]| {
-            for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-                match column {
-                    0 => write!(f, "| {cell:<width$} |")?,
-                    _ => write!(f, " {cell:>width$} |")?,
-                }
-            }
-            writeln!(f)
-        };
+        let mut table = comfy_table::Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
+        table.set_header(&self.columns).add_rows(&self.rows);
+        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         writeln!(f, "{}\n", self.title)?;
-        line(f, &self.columns)?;
-        let rule = |(column, width): (usize, &usize)| match column {
-            0 => "-".repeat(*width),
-            _ => format!("{}:", "-".repeat(width.saturating_sub(1))),
-        };
-        line(f, &widths.iter().enumerate().map(rule).collect::<Vec<_>>())?;
-        self.rows.iter().try_for_each(|row| line(f, row))
+        for (index, line) in table.lines().enumerate() {
+            if index == 1 {
+                writeln!(f, "{}", aligned(&line))?;
+            } else {
+                writeln!(f, "{line}")?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// 1234567 as `1.23 M`, 45678 as `45.7 k`.
-pub fn count(number: f64) -> String {
-    match number {
-        n if n >= 1e6 => format!("{:.2} M", n / 1e6),
-        n if n >= 1e3 => format!("{:.1} k", n / 1e3),
-        n => format!("{n:.0}"),
-    }
+/// The rule below the head, which says that all columns but the first are aligned to the right.
+fn aligned(rule: &str) -> String {
+    let columns = rule.trim_matches('|').split('|');
+    let aligned = columns.enumerate().map(|(index, dashes)| {
+        if index == 0 { dashes.to_owned() } else { format!("{}:", &dashes[..dashes.len().saturating_sub(1)]) }
+    });
+    format!("|{}|", aligned.collect::<Vec<_>>().join("|"))
 }
 
 pub fn milliseconds(ms: f64) -> String {
@@ -75,4 +67,26 @@ pub fn milliseconds(ms: f64) -> String {
 
 pub fn ratio(of: f64, to: f64) -> String {
     format!("{:.2} ×", of / to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_markdown_with_numbers_to_the_right() {
+        let mut table = Table::new("Rates", &["who", "events/s"]);
+        table.row(vec!["a".to_owned(), "1.23 M".to_owned()]);
+        table.row(vec!["longer".to_owned(), "5".to_owned()]);
+        let expected = "\
+Rates
+
+| who    | events/s |
+|--------|---------:|
+| a      |   1.23 M |
+| longer |        5 |
+";
+        assert_eq!(table.to_string(), expected);
+        assert_eq!(table.to_json()["rows"][1]["events/s"], "5");
+    }
 }

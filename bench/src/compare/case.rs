@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use anyhow::ensure;
+use clap::ValueEnum;
 
-use crate::args::{Args, Pace};
+use crate::args::CompareArgs;
 use crate::load::contender::{About, Setting};
-use crate::load::publish::{CONNECTIONS, Publishing};
+use crate::load::publish::{PAYLOAD_BYTES, Publishing};
 use crate::load::rate::Spans;
 use crate::load::topics::Topics;
 
-pub const PAYLOAD_BYTES: usize = 256;
 /// Of all publishers together, when there are 1 to 64 of them.
 const SHARED_IN_FLIGHT: usize = 4_096;
 const READERS: usize = 1_000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// In the order in which they are measured and shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Shape {
     Publish,
     Consume,
@@ -27,19 +27,6 @@ pub enum Shape {
     Publishers,
     Topics,
 }
-
-/// In the order in which they are measured and shown, with their names on the command line.
-pub const SHAPES: [(Shape, &str); 9] = [
-    (Shape::Publish, "publish"),
-    (Shape::Consume, "consume"),
-    (Shape::Both, "both"),
-    (Shape::Latency, "latency"),
-    (Shape::FanOut, "fan-out"),
-    (Shape::CatchUp, "catch-up"),
-    (Shape::Payload, "payload"),
-    (Shape::Publishers, "publishers"),
-    (Shape::Topics, "topics"),
-];
 
 #[derive(Debug, Clone)]
 pub struct Case {
@@ -71,10 +58,7 @@ impl Shape {
 
     /// Rows of points get by with fewer.
     pub fn rounds(self, rounds: usize) -> usize {
-        match self.is_main() {
-            true => rounds,
-            false => rounds.div_ceil(2),
-        }
+        if self.is_main() { rounds } else { rounds.div_ceil(2) }
     }
 }
 
@@ -97,25 +81,21 @@ impl Case {
             return Some("a stream's messages are not acked one by one");
         }
         if is_queue && self.shape == Shape::Topics && self.point > 1_000.0 {
-            return Some("so many queues take minutes to make");
+            return Some("this many queues take minutes to make");
         }
         None
     }
 }
 
 /// All cases, or those of the shapes that were named.
-pub fn list(args: &Args) -> anyhow::Result<Vec<Case>> {
-    for word in &args.only {
-        let names: Vec<&str> = SHAPES.iter().map(|(_, name)| *name).collect();
-        ensure!(names.contains(&word.as_str()), "--only {word}: there are {}", names.join(", "));
-    }
-    let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|word| word == name);
-    let shapes = SHAPES.iter().filter(|(_, name)| wanted(name));
-    Ok(shapes.flat_map(|(shape, _)| cases(*shape, args.pace)).collect())
+pub fn list(args: &CompareArgs) -> Vec<Case> {
+    let wanted = |shape: &&Shape| args.only.is_empty() || args.only.contains(shape);
+    Shape::value_variants().iter().filter(wanted).flat_map(|shape| cases(*shape, args)).collect()
 }
 
-fn cases(shape: Shape, pace: Pace) -> Vec<Case> {
-    let (main, row) = spans(pace);
+fn cases(shape: Shape, args: &CompareArgs) -> Vec<Case> {
+    let main = args.measure.full_or_quick(spans(500, 2_000), spans(200, 500));
+    let row = args.measure.full_or_quick(spans(300, 1_200), spans(200, 400));
     let one = |id: &str, title: &str, load| Case {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -124,12 +104,9 @@ fn cases(shape: Shape, pace: Pace) -> Vec<Case> {
         spans: main,
         point: 0.0,
     };
-    let (events, backlog) = match pace {
-        Pace::Full => (1_000, 1_000_000),
-        Pace::Quick => (200, 200_000),
-    };
+    let (events, backlog) = args.measure.full_or_quick((1_000, 1_000_000), (200, 200_000));
     match shape {
-        Shape::Publish => vec![one("publish", "publish, acknowledged", Load::Publish(publishing()))],
+        Shape::Publish => vec![one("publish", "publish, acknowledged", Load::Publish(Publishing::USUAL))],
         Shape::Consume => {
             let load = Load::Consume { payload_bytes: PAYLOAD_BYTES };
             vec![one("consume", "consume in a group, every event acked", load)]
@@ -149,19 +126,8 @@ fn cases(shape: Shape, pace: Pace) -> Vec<Case> {
     }
 }
 
-fn spans(pace: Pace) -> (Spans, Spans) {
-    let of = |warm_up, measured| Spans {
-        warm_up: Duration::from_millis(warm_up),
-        measured: Duration::from_millis(measured),
-    };
-    match pace {
-        Pace::Full => (of(500, 2_000), of(300, 1_200)),
-        Pace::Quick => (of(200, 500), of(200, 400)),
-    }
-}
-
-fn publishing() -> Publishing {
-    Publishing { connections: CONNECTIONS, in_flight: None, topics: Topics::ONE, payload_bytes: PAYLOAD_BYTES }
+fn spans(warm_up_ms: u64, measured_ms: u64) -> Spans {
+    Spans { warm_up: Duration::from_millis(warm_up_ms), measured: Duration::from_millis(measured_ms) }
 }
 
 fn payloads(spans: Spans) -> Vec<Case> {
@@ -175,7 +141,7 @@ fn payloads(spans: Spans) -> Vec<Case> {
             spans,
             point: payload_bytes as f64,
         };
-        cases.push(case("publish", Load::Publish(Publishing { payload_bytes, ..publishing() })));
+        cases.push(case("publish", Load::Publish(Publishing { payload_bytes, ..Publishing::USUAL })));
         cases.push(case("consume", Load::Consume { payload_bytes }));
     }
     cases
@@ -186,7 +152,7 @@ fn publishers(connections: usize, spans: Spans) -> Case {
         id: format!("publishers-{connections}"),
         title: format!("publish by {connections} connections"),
         shape: Shape::Publishers,
-        load: Load::Publish(Publishing { connections, in_flight: Some(SHARED_IN_FLIGHT), ..publishing() }),
+        load: Load::Publish(Publishing { connections, in_flight: Some(SHARED_IN_FLIGHT), ..Publishing::USUAL }),
         spans,
         point: connections as f64,
     }
@@ -197,7 +163,7 @@ fn topics(count: usize, spans: Spans) -> Case {
         id: format!("topics-{count}"),
         title: format!("publish to {count} topics"),
         shape: Shape::Topics,
-        load: Load::Publish(Publishing { topics: Topics { count }, ..publishing() }),
+        load: Load::Publish(Publishing { topics: Topics { count }, ..Publishing::USUAL }),
         spans,
         point: count as f64,
     }

@@ -60,10 +60,7 @@ impl Reach {
             Self::AtLeast(goal) => ratio >= goal,
             Self::AtMost(goal) => ratio <= goal,
         };
-        match reached {
-            true => "ok",
-            false => "miss",
-        }
+        if reached { "ok" } else { "miss" }
     }
 
     fn shown(self) -> String {

@@ -4,26 +4,28 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::case::{Case, Load, PAYLOAD_BYTES};
+use super::case::{Case, Load};
 use super::results::Figure;
-use crate::load::contender::{About, Contender, Ground, Server};
+use crate::load::consume::{self, Backlog};
+use crate::load::contender::{About, Contender, Server, ServerDirs};
+use crate::load::publish::{self, PAYLOAD_BYTES};
 use crate::load::rate::Spans;
 use crate::load::topics::Topics;
-use crate::load::{both, catch_up, consume, fan_out, fill, latency, publish};
+use crate::load::{both, catch_up, fan_out, fill, latency};
 use crate::page_cache;
 
 /// Backlogs of large payloads end here.
 const BACKLOG_BYTES: u64 = 600 << 20;
-/// Whoever makes no progress for this long is broken, not slow.
+/// A server that is not done after this long is broken, not slow.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// Whoever reads slowly has less to read.
+/// A server that reads slowly has less to read.
 const CATCH_UP_SECONDS: f64 = 8.0;
 /// Percentiles want more samples than a rate wants time.
 const LATENCY_LONGER: f64 = 1.5;
 
 /// A fresh server, measured and stopped.
-pub async fn measure(contender: &dyn Contender, case: &Case, ground: &Ground) -> anyhow::Result<Vec<(Figure, f64)>> {
-    let mut server = contender.start(ground).await?;
+pub async fn measure(contender: &dyn Contender, case: &Case, dirs: &ServerDirs) -> anyhow::Result<Vec<(Figure, f64)>> {
+    let mut server = contender.start(dirs).await?;
     let measured = tokio::time::timeout(PATIENCE, under_load(&mut *server, case, contender.about())).await;
     let figures = match measured {
         Ok(Ok(figures)) => figures,
@@ -40,30 +42,32 @@ async fn under_load(server: &mut dyn Server, case: &Case, about: &About) -> anyh
     let rate = match case.load {
         Load::Publish(publishing) => publish::rate(server, publishing, case.spans).await?,
         Load::Consume { payload_bytes } => {
-            let backlog = backlog(about, case.spans, payload_bytes);
-            fill::fill(server, &Topics::ONE, payload_bytes, backlog).await?;
+            let events = enough_events(about, case.spans, payload_bytes);
+            let backlog = Backlog { topics: Topics::ONE, payload_bytes, events };
+            fill::fill(server, backlog).await?;
             page_cache::write_out();
-            consume::rate(server, about.members, &Topics::ONE, backlog, case.spans).await?
+            consume::rate(server, about.members, backlog, case.spans).await?
         }
         Load::Both => both::rate(server, about.members, Topics::ONE, PAYLOAD_BYTES, case.spans).await?,
         Load::Latency => {
             let measured = case.spans.measured.mul_f64(LATENCY_LONGER);
-            let spans = latency::spans(server, PAYLOAD_BYTES, case.spans.warm_up, measured).await?;
-            return Ok(vec![(Figure::P50, spans.p50_ms()), (Figure::P99, spans.p99_ms())]);
+            let latencies = latency::latencies(server, PAYLOAD_BYTES, case.spans.warm_up, measured).await?;
+            return Ok(vec![(Figure::P50, latencies.p50_ms()), (Figure::P99, latencies.p99_ms())]);
         }
         Load::FanOut { readers, events } => fan_out::rate(server, PAYLOAD_BYTES, readers, events).await?,
         Load::CatchUp { events } => {
             let events = events.min((about.consumes_per_second * CATCH_UP_SECONDS) as u64);
-            fill::fill(server, &Topics::ONE, PAYLOAD_BYTES, events).await?;
+            let backlog = Backlog { topics: Topics::ONE, payload_bytes: PAYLOAD_BYTES, events };
+            fill::fill(server, backlog).await?;
             server.restart().await?;
-            catch_up::rate(server, events).await?
+            catch_up::rate(server, PAYLOAD_BYTES, events).await?
         }
     };
     Ok(vec![(Figure::Rate, rate)])
 }
 
 /// Enough for the whole measurement at the contender's usual pace.
-fn backlog(about: &About, spans: Spans, payload_bytes: usize) -> u64 {
+fn enough_events(about: &About, spans: Spans, payload_bytes: usize) -> u64 {
     let seconds = (spans.warm_up + spans.measured).as_secs_f64();
     let wanted = (about.consumes_per_second * seconds) as u64;
     wanted.min(BACKLOG_BYTES / payload_bytes as u64)

@@ -1,14 +1,16 @@
 //! The plots of the comparison.
 
-use super::case::{Case, Load, PAYLOAD_BYTES, Shape};
+use prom_load::figures::count;
+
+use super::case::{Case, Load, Shape};
 use super::report::Report;
 use super::results::Figure;
+use crate::load::publish::PAYLOAD_BYTES;
 use crate::plot::bars::{self, Bar, Group};
 use crate::plot::lines::{self, Legend, Page, Panel, Series};
 use crate::plot::percentiles::{self, Row};
 use crate::plot::{Kind, colour};
 use crate::summary::Summary;
-use crate::table::count;
 
 /// File names and pictures, of what was measured.
 pub fn draw(report: &Report) -> Vec<(String, String)> {

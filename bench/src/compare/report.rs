@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::case::{Case, Load, SHAPES, Shape};
+use super::case::{Case, Load, Shape};
 use super::results::{Figure, Results};
 use super::{goals, plots};
 use crate::load::contender::About;
 use crate::table::{Table, ratio};
 
-/// What every other is held against in the tables.
+/// The contender that every other is compared with in the tables.
 const YARDSTICK: &str = "nats-default";
 
 pub struct Report {
@@ -91,7 +92,7 @@ impl Report {
 
     fn tables(&self) -> Vec<Table> {
         let goals = goals::table(&self.results, |id| self.name_of(id));
-        let shapes = SHAPES.iter().filter_map(|(shape, _)| self.shape_table(*shape));
+        let shapes = Shape::value_variants().iter().filter_map(|shape| self.shape_table(*shape));
         [self.contenders_table(), goals].into_iter().chain(shapes).filter(|table| !table.is_empty()).collect()
     }
 
@@ -127,7 +128,7 @@ impl Report {
             1 => first.title.clone(),
             _ => title_of(shape).to_owned(),
         };
-        let mut table = Table::new(&capital(&title), &columns.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut table = Table::new(&capital(&title), &columns);
         for (about, _) in &self.versions {
             let cells = measured.iter().flat_map(|(case, figure)| self.cells(case, *figure, about.id));
             let cells: Vec<String> = std::iter::once(about.name.to_owned()).chain(cells).collect();

@@ -1,9 +1,9 @@
 //! What was measured, round by round.
 
+use prom_load::figures::count;
 use serde_json::{Value, json};
 
 use crate::summary::Summary;
-use crate::table::count;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {

@@ -1,5 +1,5 @@
 //! The order of measurements: case by case, and within a case round by round, each round with every contender in turn,
-//! so that whatever else the machine does falls on all of them.
+//! so that anything else the machine does affects all of them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::case::Case;
 use super::measure::measure;
 use super::results::{Results, Sample};
-use crate::load::contender::{Contender, Ground};
+use crate::load::contender::{Contender, ServerDirs};
 
 #[derive(Default)]
 pub struct Measured {
@@ -19,7 +19,7 @@ pub struct Measured {
 pub async fn run(
     cases: &[Case],
     contenders: &[Arc<dyn Contender>],
-    ground: &Ground,
+    dirs: &ServerDirs,
     rounds: usize,
 ) -> anyhow::Result<Measured> {
     let mut measured = Measured::default();
@@ -29,7 +29,7 @@ pub async fn run(
         for round in 0..rounds {
             eprintln!("[{:>5.0} s] {}, round {} of {rounds}", begun.elapsed().as_secs_f64(), case.title, round + 1);
             for contender in contenders.iter().filter(|one| case.absent(one.about()).is_none()) {
-                one(&mut measured, &**contender, case, ground, round).await;
+                one(&mut measured, &**contender, case, dirs, round).await;
             }
         }
     }
@@ -37,9 +37,9 @@ pub async fn run(
     Ok(measured)
 }
 
-async fn one(measured: &mut Measured, contender: &dyn Contender, case: &Case, ground: &Ground, round: usize) {
+async fn one(measured: &mut Measured, contender: &dyn Contender, case: &Case, dirs: &ServerDirs, round: usize) {
     let about = contender.about();
-    match measure(contender, case, ground).await {
+    match measure(contender, case, dirs).await {
         Ok(figures) => {
             let shown: Vec<String> = figures.iter().map(|(figure, value)| figure.shown(*value)).collect();
             eprintln!("           {:<26} {}", about.name, shown.join(", "));

@@ -1,48 +1,34 @@
 //! Publish, dispatch and ack at once: the clock stops when the last event is settled durably.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use promethean::{Bus, Position};
 
-use super::{publish, scene::TOPIC};
+use super::publish::publishers;
+use crate::bus_load::{Acks, BATCH, LEASED, TOPIC};
 
 const IN_FLIGHT: usize = 1_000;
-const BATCH: usize = 1_000;
-const LEASED: usize = 20_000;
-/// Batches of acks on their way.
-const ACKS_WAITING: usize = 16;
 
 pub async fn rate(bus: &Bus, span: Duration) -> anyhow::Result<f64> {
-    publish::run(bus, IN_FLIGHT, Duration::from_millis(1)).await?;
-    let mut events =
-        bus.subscribe(TOPIC, "bench").from(Position::Latest).batch_size(BATCH).max_in_flight(LEASED).start().await?;
+    publishers(IN_FLIGHT).run(bus, Duration::from_millis(1)).await?;
+    let subscribe = bus.subscribe(TOPIC, "bench").from(Position::Latest);
+    let mut events = subscribe.batch_size(BATCH).max_in_flight(LEASED).start().await?;
     let started = Instant::now();
-    let publisher = {
-        let bus = bus.clone();
-        tokio::spawn(async move { publish::run(&bus, IN_FLIGHT, span).await })
-    };
+    let publishing = bus.clone();
+    let mut publisher = tokio::spawn(async move { publishers(IN_FLIGHT).run(&publishing, span).await });
     let consumer = tokio::spawn(async move {
-        let mut acks = VecDeque::new();
-        let mut acked = 0;
-        let mut wanted = u64::MAX;
-        let mut publisher = publisher;
-        while acked < wanted {
+        let (mut acks, mut acked, mut published) = (Acks::new(), 0, None);
+        while published.is_none_or(|published| acked < published) {
             tokio::select! {
                 biased;
-                done = &mut publisher, if wanted == u64::MAX => wanted = done??,
+                done = &mut publisher, if published.is_none() => published = Some(done??),
                 batch = events.next_batch() => {
                     acked += batch.len() as u64;
-                    acks.push_back(tokio::spawn(promethean::ack_all(batch)));
-                    if acks.len() >= ACKS_WAITING && let Some(oldest) = acks.pop_front() {
-                        oldest.await??;
-                    }
+                    acks.ack(batch).await?;
                 }
             }
         }
-        for ack in acks {
-            ack.await??;
-        }
+        acks.finish().await?;
         anyhow::Ok(acked)
     });
     let acked = consumer.await??;

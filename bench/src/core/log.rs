@@ -8,9 +8,10 @@ use anyhow::{Context, bail};
 use prom_store::Logs;
 use promethean::Position;
 
-use super::memory::resident_bytes;
-use super::publish;
-use super::scene::{Scene, TOPIC};
+use super::embedded_bus::EmbeddedBus;
+use super::publish::publishers;
+use crate::bus_load::TOPIC;
+use crate::proc;
 
 const IN_FLIGHT: usize = 1_000;
 
@@ -18,8 +19,8 @@ const IN_FLIGHT: usize = 1_000;
 pub struct Filled {
     pub events: u64,
     pub events_per_second: f64,
-    pub resident_quarter: u64,
-    pub resident_end: u64,
+    pub quarter_mb: f64,
+    pub end_mb: f64,
 }
 
 pub fn fill_in_child(dir: &Path, gigabytes: f64) -> anyhow::Result<Filled> {
@@ -31,17 +32,17 @@ pub fn fill_in_child(dir: &Path, gigabytes: f64) -> anyhow::Result<Filled> {
         .output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [events, events_per_second, quarter, end] = numbers[..] else {
+    let [events, events_per_second, quarter_mb, end_mb] = numbers[..] else {
         bail!("the child failed: {}", String::from_utf8_lossy(&output.stderr));
     };
-    Ok(Filled { events: events as u64, events_per_second, resident_quarter: quarter as u64, resident_end: end as u64 })
+    Ok(Filled { events: events as u64, events_per_second, quarter_mb, end_mb })
 }
 
-/// Publishes until the log has so many bytes, with a group that lags all the way; then dies.
+/// Publishes until the log has this many bytes, with a group that lags all the way; then dies.
 pub async fn fill(dir: &Path, bytes: u64) -> anyhow::Result<()> {
-    let scene = Scene::open_at(dir).await?;
-    publish::run(&scene.bus, IN_FLIGHT, Duration::from_millis(1)).await?;
-    let mut lagging = scene
+    let ours = EmbeddedBus::open_at(dir).await?;
+    publishers(IN_FLIGHT).run(&ours.bus, Duration::from_millis(1)).await?;
+    let mut lagging = ours
         .bus
         .subscribe(TOPIC, "lagging")
         .from(Position::Earliest)
@@ -52,11 +53,11 @@ pub async fn fill(dir: &Path, bytes: u64) -> anyhow::Result<()> {
     let started = Instant::now();
     let (mut published, mut quarter) = (0, None);
     loop {
-        published += publish::run(&scene.bus, IN_FLIGHT, Duration::from_millis(500)).await?;
-        let logs = scene.store.logs().await?;
+        published += publishers(IN_FLIGHT).run(&ours.bus, Duration::from_millis(500)).await?;
+        let logs = ours.store.logs().await?;
         let held = logs.first().context("the log is not there")?.bytes;
         if held >= bytes / 4 {
-            quarter.get_or_insert(resident_bytes()?);
+            quarter.get_or_insert(resident_mb()?);
         }
         if held >= bytes {
             break;
@@ -64,6 +65,10 @@ pub async fn fill(dir: &Path, bytes: u64) -> anyhow::Result<()> {
     }
     let rate = published as f64 / started.elapsed().as_secs_f64();
     let quarter = quarter.context("no quarter was seen")?;
-    println!("{published} {rate} {quarter} {}", resident_bytes()?);
+    println!("{published} {rate} {quarter} {}", resident_mb()?);
     std::process::abort();
+}
+
+fn resident_mb() -> anyhow::Result<f64> {
+    Ok(proc::resident(i32::try_from(std::process::id())?)?.total_mb)
 }

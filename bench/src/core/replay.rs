@@ -6,7 +6,7 @@ use prom_store::{LogName, Logs, ReadLimit};
 use prom_types::TopicName;
 use promethean::EmbeddedStore;
 
-use super::scene::TOPIC;
+use crate::bus_load::TOPIC;
 
 const BLOCK: ReadLimit = ReadLimit { events: 16_384, bytes: 4 << 20 };
 

@@ -8,7 +8,7 @@ pub async fn measure(scene: &mut Scene, count: usize) -> anyhow::Result<Figures>
     let before = scene.server.hub()?.resident()?;
     let mut idle = Vec::with_capacity(count);
     for _ in 0..count {
-        let (mut reader, writer) = connect(scene.server.hub()?.address, &[]).await?;
+        let (mut reader, writer) = connect(scene.server.hub()?.address).await?;
         reader.rest();
         idle.push((reader, writer));
     }

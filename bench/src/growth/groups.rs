@@ -1,4 +1,4 @@
-//! Groups of one topic. First all but one have nobody in them; then all of them read, each everything.
+//! Groups of one topic. First all but one have no members; then all of them read, each everything.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use prom_client::{Client, Delivery, Position};
+use prom_load::PublishJob;
 use tokio::sync::Notify;
 
-use super::point::{Figures, PAYLOAD_BYTES, Scene, What};
+use super::point::{Figures, Scene, What};
 use crate::load::crew::Crew;
-use crate::load::publish;
-use crate::load::publish_job::PublishJob;
+use crate::load::publish::{self, PAYLOAD_BYTES};
 use crate::load::topics::Topics;
 
 /// Over which members are spread.
@@ -44,7 +44,7 @@ pub async fn measure(scene: &mut Scene, count: usize) -> anyhow::Result<Figures>
 async fn connect(scene: &Scene) -> anyhow::Result<Vec<Client>> {
     let mut clients = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        clients.push(scene.server.client().await?);
+        clients.push(scene.server.connect().await?);
     }
     Ok(clients)
 }
@@ -75,7 +75,7 @@ async fn deliveries(scene: &Scene, clients: &[Client], count: usize) -> anyhow::
             Ok(client.subscribe(&Topics::ONE.name(0), &group).run(handle).await?)
         });
     }
-    let job = Arc::new(PublishJob::of(PAYLOAD_BYTES, 1, events));
+    let job = Arc::new(PublishJob::new(PAYLOAD_BYTES, 1, events));
     let begun = Instant::now();
     publish::start(&scene.server, publish::CONNECTIONS, &Topics::ONE, &job).await?.finish().await?;
     let done = tokio::time::timeout(PATIENCE, members.during(all_there.notified())).await;

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use crate::args::{Args, Pace};
+use crate::args::GrowthArgs;
 use crate::load::contender::{From, Server};
-use crate::load::publish::{self, CONNECTIONS, Publishing};
+use crate::load::publish::{self, PAYLOAD_BYTES, Publishing};
 use crate::load::rate::Spans;
 use crate::load::topics::Topics;
 use crate::load::{both, latency};
 use crate::ours::HubServer;
 use crate::summary::Summary;
 
-pub const PAYLOAD_BYTES: usize = 256;
 /// Of the group that consumes.
 pub const MEMBERS: usize = 1;
 const LATENCY: Duration = Duration::from_secs(2);
@@ -103,25 +102,22 @@ pub struct Scene {
 }
 
 impl Scene {
-    pub fn new(server: HubServer, args: &Args) -> Self {
+    pub fn new(server: HubServer, args: &GrowthArgs) -> Self {
         let milliseconds = |warm_up, measured| Spans {
             warm_up: Duration::from_millis(warm_up),
             measured: Duration::from_millis(measured),
         };
-        let spans = match args.pace {
-            Pace::Full => milliseconds(500, 1_500),
-            Pace::Quick => milliseconds(200, 400),
-        };
+        let spans = args.measure.full_or_quick(milliseconds(500, 1_500), milliseconds(200, 400));
         Self { server, spans, rounds: args.rounds, groups: 0 }
     }
 
     pub async fn publish(&self, topics: Topics) -> anyhow::Result<f64> {
-        let what = Publishing { connections: CONNECTIONS, in_flight: None, topics, payload_bytes: PAYLOAD_BYTES };
+        let what = Publishing { topics, ..Publishing::USUAL };
         let mut rates = Vec::new();
         for _ in 0..self.rounds {
             rates.push(publish::rate(&self.server, what, self.spans).await?);
         }
-        Ok(median(&rates))
+        Ok(Summary::median_of(&rates))
     }
 
     /// By a new group that begins at the end.
@@ -131,7 +127,7 @@ impl Scene {
             self.join_a_new_group(From::Latest);
             rates.push(both::rate(&self.server, MEMBERS, topics, PAYLOAD_BYTES, self.spans).await?);
         }
-        Ok(median(&rates))
+        Ok(Summary::median_of(&rates))
     }
 
     /// p50 and p99 in microseconds, by a new group that begins at the end.
@@ -140,11 +136,11 @@ impl Scene {
         for _ in 0..self.rounds {
             self.join_a_new_group(From::Latest);
             let measured = LATENCY.min(self.spans.measured * 2);
-            let spans = latency::spans(&self.server, PAYLOAD_BYTES, self.spans.warm_up, measured).await?;
-            p50.push(spans.p50_ms() * 1e3);
-            p99.push(spans.p99_ms() * 1e3);
+            let latencies = latency::latencies(&self.server, PAYLOAD_BYTES, self.spans.warm_up, measured).await?;
+            p50.push(latencies.p50_ms() * 1e3);
+            p99.push(latencies.p99_ms() * 1e3);
         }
-        Ok([(What::P50, median(&p50)), (What::P99, median(&p99))])
+        Ok([(What::P50, Summary::median_of(&p50)), (What::P99, Summary::median_of(&p99))])
     }
 
     /// How long the hub took to be ready again, and what it takes then.
@@ -154,7 +150,7 @@ impl Scene {
             self.server.restart().await?;
             open.push(self.server.hub()?.ready_ms);
         }
-        Ok([(What::Open, median(&open)), (What::ResidentAtRest, self.server.hub()?.resident_mb()?)])
+        Ok([(What::Open, Summary::median_of(&open)), (What::ResidentAtRest, self.server.hub()?.resident_mb()?)])
     }
 
     pub fn resident(&self) -> anyhow::Result<(What, f64)> {
@@ -169,8 +165,4 @@ impl Scene {
     pub async fn stop(self) -> anyhow::Result<()> {
         Box::new(self.server).stop().await
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    Summary::of(values).map_or(f64::NAN, |summary| summary.median)
 }

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use prom_load::figures::count;
 use serde_json::{Map, Value, json};
 
 use super::axis::Axis;
 use super::point::{EVERYTHING, Point, What};
 use crate::plot::lines::{self, Legend, Page, Panel, Series};
 use crate::plot::{Kind, colour};
-use crate::table::{Table, count};
+use crate::table::Table;
 
 pub struct Report {
     pub machine: String,

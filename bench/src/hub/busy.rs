@@ -2,23 +2,24 @@
 
 use std::time::{Duration, Instant};
 
+use prom_load::{Latencies, Payload, PayloadLabel};
 use prom_protocol::frame::publish;
-use prom_types::TopicName;
+use prom_types::{Json, NewEvent, TopicName};
 
 use super::process::HubProcess;
-use super::publish::event;
-use super::socket::connect;
-use crate::percentile::Spans;
+use super::socket::{check_ok, connect};
+use crate::load::publish::PAYLOAD_BYTES;
 
-/// Spans from publish to receipt, over so many connections at a pace of a hundred a second each.
-pub async fn spans(hub: &HubProcess, connections: usize, span: Duration) -> anyhow::Result<Spans> {
+/// From publish to receipt, over this many connections at a pace of a hundred a second each.
+pub async fn latencies(hub: &HubProcess, connections: usize, span: Duration) -> anyhow::Result<Latencies> {
+    let payload = Json::parse(Payload::of_size(PAYLOAD_BYTES).make(PayloadLabel::untimed(0)))?;
     let mut running = Vec::new();
     for number in 0..connections {
         let topic = TopicName::parse(&format!("bench.busy{}", number % 10))?;
-        let (mut reader, mut writer) = connect(hub.address, &[]).await?;
+        let (mut reader, mut writer) = connect(hub.address).await?;
+        let event = NewEvent::new(topic, payload.clone());
         running.push(tokio::spawn(async move {
-            let event = event(topic);
-            let mut spans = Vec::new();
+            let mut latencies = Latencies::default();
             let mut pace = tokio::time::interval(Duration::from_millis(10));
             let begin = Instant::now();
             while begin.elapsed() < span {
@@ -26,15 +27,15 @@ pub async fn spans(hub: &HubProcess, connections: usize, span: Duration) -> anyh
                 let sent = Instant::now();
                 writer.put(|out| publish::write(out, None, &event));
                 writer.flush().await?;
-                reader.next().await?;
-                spans.push(sent.elapsed());
+                check_ok(&reader.next().await?)?;
+                latencies.record(sent.elapsed());
             }
-            anyhow::Ok(Spans::of(spans))
+            anyhow::Ok(latencies)
         }));
     }
-    let mut all = Vec::new();
+    let mut all = Latencies::default();
     for one in running {
-        all.push(one.await??);
+        all.add(&one.await??);
     }
-    Ok(Spans::all(all))
+    Ok(all)
 }

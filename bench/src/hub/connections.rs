@@ -5,23 +5,20 @@ use std::time::Duration;
 use super::busy;
 use super::process::HubProcess;
 use super::socket::connect;
-use crate::args::{Args, Pace};
+use crate::args::HubArgs;
 use crate::figure::{Figure, Goal};
 
 const BUSY: usize = 100;
 
-pub async fn figures(hub: &HubProcess, args: &Args) -> anyhow::Result<Vec<Figure>> {
-    let idle = match args.pace {
-        Pace::Full => args.idle,
-        Pace::Quick => args.idle.min(1000),
-    };
+pub async fn figures(hub: &HubProcess, args: &HubArgs) -> anyhow::Result<Vec<Figure>> {
+    let idle = args.measure.full_or_quick(args.idle, args.idle.min(1000));
     eprintln!("  {BUSY} busy connections alone");
-    let alone = busy::spans(hub, BUSY, args.span()).await?;
+    let alone = busy::latencies(hub, BUSY, args.measure.span()).await?;
     eprintln!("  {idle} idle connections");
     let before = hub.resident_mb()?;
     let mut sockets = Vec::with_capacity(idle);
     for _ in 0..idle {
-        let (mut reader, writer) = connect(hub.address, &[]).await?;
+        let (mut reader, writer) = connect(hub.address).await?;
         reader.rest();
         sockets.push((reader, writer));
     }
@@ -29,7 +26,7 @@ pub async fn figures(hub: &HubProcess, args: &Args) -> anyhow::Result<Vec<Figure
     tokio::time::sleep(Duration::from_secs(1)).await;
     let each_kb = (hub.resident_mb()? - before) * 1e3 / idle as f64;
     eprintln!("  {BUSY} busy connections among them");
-    let among = busy::spans(hub, BUSY, args.span()).await?;
+    let among = busy::latencies(hub, BUSY, args.measure.span()).await?;
     drop(sockets);
     let name = |what: &str| format!("{BUSY} busy connections, {what}");
     Ok(vec![

@@ -6,27 +6,28 @@ use anyhow::ensure;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::process::HubProcess;
-use super::publish;
-use crate::args::{Args, Pace};
+use crate::args::HubArgs;
 use crate::figure::{Figure, Goal};
+use crate::load::consume::Backlog;
+use crate::load::fill;
+use crate::load::publish::PAYLOAD_BYTES;
+use crate::load::topics::Topics;
+use crate::ours::HubServer;
 
-const TOPIC: &str = "bench.publish128";
+/// About what an exported event of the usual payload takes.
+const EXPORTED_BYTES: u64 = 440;
 
-pub async fn figures(hub: &HubProcess, args: &Args) -> anyhow::Result<Vec<Figure>> {
-    let wanted_bytes = match args.pace {
-        Pace::Full => args.log_gb * 1e9,
-        Pace::Quick => 5e7,
-    };
-    eprintln!("  filling a topic to export {:.2} GB", wanted_bytes / 1e9);
-    // An exported event of this payload has about 440 bytes.
-    while hub.head(TOPIC).await? as f64 * 440.0 < wanted_bytes {
-        publish::rate(hub, 128, Duration::from_secs(1)).await?;
-    }
+pub async fn figures(server: &mut HubServer, args: &HubArgs) -> anyhow::Result<Vec<Figure>> {
+    let wanted_bytes = args.measure.full_or_quick(args.log.bytes(), 50_000_000);
+    eprintln!("  filling a topic to export {:.2} GB", wanted_bytes as f64 / 1e9);
+    let (topics, topic) = (Topics::ONE, Topics::ONE.name(0));
+    let events = (wanted_bytes / EXPORTED_BYTES).saturating_sub(server.hub()?.head(&topic).await?);
+    fill::fill(server, Backlog { topics, payload_bytes: PAYLOAD_BYTES, events }).await?;
+    let hub = server.hub()?;
     eprintln!("  exporting");
     let before = hub.resident_mb()?;
     let mut socket = TcpStream::connect(hub.address).await?;
-    let request = format!("GET /export?topic={TOPIC} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    let request = format!("GET /export?topic={topic} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     let begin = Instant::now();
     socket.write_all(request.as_bytes()).await?;
     let (mut bytes, mut most) = (0u64, before);

@@ -1,7 +1,7 @@
 //! The hub as a process of its own.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -9,7 +9,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
-use crate::args::Args;
 use crate::proc::{self, Resident};
 use crate::server_process::ServerProcess;
 
@@ -66,14 +65,6 @@ impl HubProcess {
     /// Ends it in order.
     pub async fn stop(self) -> anyhow::Result<()> {
         self.process.terminate(PATIENCE).await
-    }
-}
-
-/// The binary that was named, or the one built beside this program.
-pub fn prom_binary(args: &Args) -> anyhow::Result<PathBuf> {
-    match &args.prom {
-        Some(path) => Ok(path.clone()),
-        None => Ok(std::env::current_exe()?.with_file_name("prom")),
     }
 }
 

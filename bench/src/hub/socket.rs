@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, bail, ensure};
 use bytes::{Bytes, BytesMut};
 use prom_protocol::frame::auth::Auth;
+use prom_protocol::frame::peek::{self, FrameKind};
 use prom_protocol::websocket::{Decoder, Message, Role, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -12,7 +13,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 const READ_BYTES: usize = 256 * 1024;
 const READ_LITTLE_BYTES: usize = 16 * 1024;
-/// Any key will do where nobody listens in between.
+/// Any key will do where no proxy listens in between.
 const KEY: [u8; 4] = [7, 1, 8, 2];
 
 pub struct Reader {
@@ -27,8 +28,8 @@ pub struct Writer {
     buffer: Vec<u8>,
 }
 
-/// Connects and authenticates.
-pub async fn connect(address: SocketAddr, features: &[&str]) -> anyhow::Result<(Reader, Writer)> {
+/// Connects and authenticates, without any feature of the protocol.
+pub async fn connect(address: SocketAddr) -> anyhow::Result<(Reader, Writer)> {
     let mut socket = TcpStream::connect(address).await.context("connecting")?;
     socket.set_nodelay(true)?;
     let request = format!(
@@ -45,12 +46,15 @@ pub async fn connect(address: SocketAddr, features: &[&str]) -> anyhow::Result<(
     let decoder = Decoder::new(Role::Client, 64 << 20);
     let mut reader = Reader { socket: read, buffer: BytesMut::new(), decoder, read_bytes: READ_BYTES };
     let mut writer = Writer { socket: write, buffer: Vec::new() };
-    let features = features.iter().map(|feature| (*feature).to_owned()).collect();
-    writer.put(|out| Auth { token: None, features }.write(out, None));
+    writer.put(|out| Auth { token: None, features: Vec::new() }.write(out, None));
     writer.flush().await?;
-    let answer = reader.next().await?;
-    ensure!(answer.starts_with(b"{\"op\":\"OK\""), "{}", String::from_utf8_lossy(&answer));
+    check_ok(&reader.next().await?)?;
     Ok((reader, writer))
+}
+
+pub fn check_ok(text: &[u8]) -> anyhow::Result<()> {
+    ensure!(peek::kind(text) == FrameKind::Ok, "the hub sent {}", String::from_utf8_lossy(text));
+    Ok(())
 }
 
 impl Reader {
@@ -99,5 +103,17 @@ impl Writer {
         self.socket.write_all(&self.buffer).await?;
         self.buffer.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anything_but_ok_fails_the_measurement() {
+        assert!(check_ok(b"{\"op\":\"OK\",\"corr\":1}").is_ok());
+        assert!(check_ok(b"{\"op\":\"ERR\",\"code\":\"overloaded\"}").is_err());
+        assert!(check_ok(b"{\"op\":\"GAP\"}").is_err());
     }
 }

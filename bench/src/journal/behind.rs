@@ -11,10 +11,12 @@ use std::sync::mpsc::{Receiver, RecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prom_load::figures::count;
+
 use super::{EVENT_BYTES, JOURNAL_BYTES};
-use crate::args::Args;
-use crate::bare::{BareFile, Ground, gathered};
-use crate::table::{Table, count, ratio};
+use crate::args::Measure;
+use crate::bare::{Allocation, BareFile, gathered};
+use crate::table::{Table, ratio};
 
 const EVENTS: usize = 1000;
 const PARTITIONS: [usize; 4] = [1, 10, 100, 1000];
@@ -23,12 +25,12 @@ const LAG_BATCHES: usize = 1024;
 /// What the segment writer takes at a time, at most.
 const FILL_BYTES: usize = 16 << 20;
 
-pub fn measure(args: &Args, dir: &Path) -> anyhow::Result<Table> {
+pub fn measure(args: &Measure, dir: &Path) -> anyhow::Result<Table> {
     let columns = ["partitions", "journal alone ev/s", "journal + segments ev/s", "ratio"];
     let title = "The journal with segments filled behind it by a second thread (batches of 1000)";
     let mut table = Table::new(title, &columns);
-    let ground = Ground::PreZeroed { bytes: JOURNAL_BYTES };
-    let mut journal = BareFile::make(&dir.join("journal-behind"), ground)?;
+    let allocation = Allocation::PreZeroed { bytes: JOURNAL_BYTES };
+    let mut journal = BareFile::make(&dir.join("journal-behind"), allocation)?;
     for partitions in PARTITIONS {
         eprintln!("  journal + segments of {partitions} partitions");
         let alone = gathered(&mut journal, EVENT_BYTES, EVENTS, args.span())?;

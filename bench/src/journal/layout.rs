@@ -8,24 +8,26 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prom_load::figures::count;
+
 use super::{EVENT_BYTES, JOURNAL_BYTES};
-use crate::args::Args;
-use crate::bare::{BareFile, Ground, gathered};
-use crate::table::{Table, count, ratio};
+use crate::args::Measure;
+use crate::bare::{Allocation, BareFile, gathered};
+use crate::table::{Table, ratio};
 
 const BATCHES: [usize; 3] = [1, 64, 1000];
 const PARTITIONS: [usize; 4] = [1, 10, 100, 1000];
 const SYNC_THREADS: usize = 8;
 const SMALLEST_FILE_BYTES: u64 = 320 << 10;
 
-pub fn measure(args: &Args, dir: &Path) -> anyhow::Result<Table> {
+pub fn measure(args: &Measure, dir: &Path) -> anyhow::Result<Table> {
     let columns =
         ["batch", "partitions", "journal ev/s", "files, 1 thread", "files, 8 threads", "journal / best files"];
     let title = "One journal against a file per partition (300-byte events, fdatasync before every answer)";
     let mut table = Table::new(title, &columns);
     for events in BATCHES {
-        let ground = Ground::PreZeroed { bytes: JOURNAL_BYTES };
-        let mut journal = BareFile::make(&dir.join(format!("journal-{events}")), ground)?;
+        let allocation = Allocation::PreZeroed { bytes: JOURNAL_BYTES };
+        let mut journal = BareFile::make(&dir.join(format!("journal-{events}")), allocation)?;
         for partitions in PARTITIONS {
             eprintln!("  batches of {events} over {partitions} partitions");
             // The journal does not care how many there are; measured again as the peer of each row.
@@ -52,7 +54,7 @@ fn make_files(dir: &Path, partitions: usize) -> std::io::Result<Vec<BareFile>> {
     std::fs::create_dir(dir)?;
     let bytes = (JOURNAL_BYTES / partitions as u64).max(SMALLEST_FILE_BYTES);
     (0..partitions)
-        .map(|partition| BareFile::make(&dir.join(partition.to_string()), Ground::PreZeroed { bytes }))
+        .map(|partition| BareFile::make(&dir.join(partition.to_string()), Allocation::PreZeroed { bytes }))
         .collect()
 }
 

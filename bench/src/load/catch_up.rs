@@ -3,18 +3,22 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use prom_load::{ConsumeJob, Sharing};
+
 use super::contender::{From, Server};
 use super::crew::Crew;
-use super::tail_job::TailJob;
+use super::fan_out::check_complete;
 use super::topics::Topics;
 
-/// Events per second of a log that holds so many. The server must have just been restarted.
-pub async fn rate(server: &dyn Server, events: u64) -> anyhow::Result<f64> {
-    let job = Arc::new(TailJob::new(events));
+/// Events per second of a log that holds this many. The server must have just been restarted.
+pub async fn rate(server: &dyn Server, payload_bytes: usize, events: u64) -> anyhow::Result<f64> {
+    let job = Arc::new(ConsumeJob::new(payload_bytes, Sharing::Each, events));
     let begun = Instant::now();
     let tail = server.tail(&Topics::ONE, From::Earliest).await?;
     let mut crew = Crew::default();
     crew.add(tail.run(job.clone()));
     crew.finish().await?;
-    Ok(job.received() as f64 / begun.elapsed().as_secs_f64())
+    let seconds = begun.elapsed().as_secs_f64();
+    check_complete(&job, events)?;
+    Ok(events as f64 / seconds)
 }

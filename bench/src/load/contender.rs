@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
+use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 
-use super::consume_job::ConsumeJob;
-use super::publish_job::PublishJob;
-use super::tail_job::TailJob;
 use super::topics::Topics;
 
 /// Whether a receipt waits for the disk.
@@ -46,7 +44,7 @@ pub trait Contender: Send + Sync {
     async fn version(&self) -> anyhow::Result<String>;
 
     /// An empty server.
-    async fn start(&self, ground: &Ground) -> anyhow::Result<Box<dyn Server>>;
+    async fn start(&self, dirs: &ServerDirs) -> anyhow::Result<Box<dyn Server>>;
 }
 
 /// Where a tail begins.
@@ -56,10 +54,10 @@ pub enum From {
     Latest,
 }
 
-/// A server that runs, with whoever connects to it.
+/// A server that runs.
 #[async_trait]
 pub trait Server: Send + Sync {
-    /// Makes them where publishing would not.
+    /// Makes the topics where publishing would not.
     async fn make(&self, topics: &Topics) -> anyhow::Result<()>;
 
     async fn publisher(&self, topics: &Topics) -> anyhow::Result<Box<dyn Publisher>>;
@@ -99,7 +97,7 @@ pub trait Publisher: Send {
     async fn run(self: Box<Self>, job: Arc<PublishJob>) -> anyhow::Result<()>;
 
     /// Sends this one now and does not wait for its receipt.
-    async fn send(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()>;
+    async fn send(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()>;
 
     /// Waits for the receipts of everything that was sent.
     async fn acknowledged(&mut self) -> anyhow::Result<()>;
@@ -107,23 +105,23 @@ pub trait Publisher: Send {
 
 #[async_trait]
 pub trait Consumer: Send {
-    /// Takes events and settles each, until the job is over; then waits until what was settled is settled.
+    /// Takes events and settles each, until the job is over; then waits for the answers.
     async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()>;
 }
 
 #[async_trait]
 pub trait Tail: Send {
-    /// Reads until it has as many events as the job wants.
-    async fn run(self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()>;
+    /// Reads until it has as many events as the job expects.
+    async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()>;
 }
 
 /// Where servers put their files: a directory for each start.
-pub struct Ground {
+pub struct ServerDirs {
     root: PathBuf,
     made: AtomicU32,
 }
 
-impl Ground {
+impl ServerDirs {
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned(), made: AtomicU32::new(0) }
     }

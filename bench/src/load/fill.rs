@@ -1,19 +1,21 @@
-//! A backlog for others to read. How long filling takes is not a figure, so durability rests meanwhile.
+//! A backlog for others to read. How long filling takes is not a figure, so durability may rest meanwhile.
 
 use std::sync::Arc;
 
 use anyhow::ensure;
+use prom_load::PublishJob;
 
+use super::consume::Backlog;
 use super::contender::Server;
 use super::publish;
-use super::publish_job::PublishJob;
-use super::topics::Topics;
 
-pub async fn fill(server: &mut dyn Server, topics: &Topics, payload_bytes: usize, events: u64) -> anyhow::Result<()> {
+pub async fn fill(server: &mut dyn Server, backlog: Backlog) -> anyhow::Result<()> {
+    let Backlog { topics, payload_bytes, events } = backlog;
     server.loosen().await?;
-    server.make(topics).await?;
-    let job = Arc::new(PublishJob::of(payload_bytes, topics.count, events));
-    publish::start(server, publish::CONNECTIONS, topics, &job).await?.finish().await?;
-    ensure!(job.published() == events, "{} of {events} events were acknowledged", job.published());
+    server.make(&topics).await?;
+    let job = Arc::new(PublishJob::new(payload_bytes, topics.count, events));
+    publish::start(server, publish::CONNECTIONS, &topics, &job).await?.finish().await?;
+    let acked = job.acked_so_far();
+    ensure!(acked == events, "{acked} of {events} events were acknowledged");
     server.tighten().await
 }

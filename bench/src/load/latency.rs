@@ -2,97 +2,57 @@
 //! is timed from when it should have been sent.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use prom_load::pace::{self, Schedule};
+use prom_load::{ConsumeJob, Latencies, PayloadLabel, PublishJob, Sharing};
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
 
 use super::consume;
-use super::consume_job::{Clocked, ConsumeJob};
 use super::contender::{Publisher, Server};
-use super::publish_job::PublishJob;
 use super::topics::Topics;
-use crate::percentile::Spans;
 
-pub const EVENTS_PER_SECOND: u32 = 1_000;
-const INTERVAL: Duration = Duration::from_nanos(1_000_000_000 / EVENTS_PER_SECOND as u64);
-/// Sleeping is late by about this much; what is left is spent awake.
-const SLEEP_IS_LATE: Duration = Duration::from_micros(70);
+pub const EVENTS_PER_SECOND: u64 = 1_000;
 /// After the last event was sent, nothing takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One publisher, one subscriber; spans of those after the warm-up.
-pub async fn spans(
+/// One publisher, one subscriber; the latencies of events after the warm-up.
+pub async fn latencies(
     server: &dyn Server,
     payload_bytes: usize,
     warm_up: Duration,
     measured: Duration,
-) -> anyhow::Result<Spans> {
+) -> anyhow::Result<Latencies> {
     let topics = Topics::ONE;
     server.make(&topics).await?;
-    let (skipped, counted) = (events_in(warm_up), events_in(measured));
-    let total = skipped + counted;
-    let consumed = Arc::new(ConsumeJob::new(total, total, Clocked::Yes));
+    let untimed = Schedule::events_in(EVENTS_PER_SECOND, warm_up);
+    let total = untimed + Schedule::events_in(EVENTS_PER_SECOND, measured);
+    let consumed = Arc::new(ConsumeJob::new(payload_bytes, Sharing::Group, total));
     let mut consumer = consume::start(server, 1, &topics, &consumed).await?;
     let publisher = server.publisher(&topics).await?;
-    let published = Arc::new(PublishJob::of(payload_bytes, topics.count, total));
+    let published = PublishJob::new(payload_bytes, topics.count, total);
 
-    let begin = Instant::now() + INTERVAL * 10;
-    consumer.during(pace(publisher, published, begin, total)).await??;
+    consumer.during(publish(publisher, published, untimed)).await??;
     let over = tokio::time::timeout(PATIENCE, consumer.during(consumed.over())).await;
-    over.with_context(|| format!("{} of {total} events arrived", consumed.distinct()))??;
+    over.with_context(|| format!("{} of {total} events arrived", consumed.fresh_so_far()))??;
     consumer.finish().await?;
-    consumed.sound()?;
-    ensure!(consumed.distinct() == total, "{} of {total} events arrived", consumed.distinct());
-    let offset = begin.duration_since(consumed.begun());
-    let late = |(number, arrival): (u64, u64)| {
-        let intended = offset + INTERVAL * u32::try_from(number).unwrap_or(u32::MAX);
-        Duration::from_nanos(arrival).saturating_sub(intended)
-    };
-    Ok(Spans::of((0..).zip(consumed.arrivals()).skip(usize::try_from(skipped)?).map(late).collect()))
+    let consumed = consume::check(&consumed)?;
+    ensure!(consumed.fresh == total, "{} of {total} events arrived", consumed.fresh);
+    Ok(consumed.latencies)
 }
 
-fn events_in(span: Duration) -> u64 {
-    (span.as_secs_f64() * f64::from(EVENTS_PER_SECOND)) as u64
-}
-
-/// The runtime's timers tick by the millisecond; a thread of its own is on time.
-async fn pace(publisher: Box<dyn Publisher>, job: Arc<PublishJob>, begin: Instant, total: u64) -> anyhow::Result<()> {
-    let (tell, told) = oneshot::channel();
+async fn publish(mut publisher: Box<dyn Publisher>, job: PublishJob, untimed: u64) -> anyhow::Result<()> {
     let runtime = Handle::current();
-    std::thread::Builder::new().name("pacer".to_owned()).spawn(move || {
-        let paced = pace_here(publisher, &job, begin, total, || tell.is_closed(), &runtime);
-        let _nobody_waits = tell.send(paced);
-    })?;
-    let mut publisher = told.await.context("the pacer has ended")??;
-    publisher.acknowledged().await
-}
-
-fn pace_here(
-    mut publisher: Box<dyn Publisher>,
-    job: &PublishJob,
-    begin: Instant,
-    total: u64,
-    is_given_up: impl Fn() -> bool,
-    runtime: &Handle,
-) -> anyhow::Result<Box<dyn Publisher>> {
-    let mut due = begin;
-    for number in 0..total {
-        wait_until(due);
-        ensure!(!is_given_up(), "interrupted");
-        runtime.block_on(publisher.send(job, number))?;
-        due += INTERVAL;
-    }
-    Ok(publisher)
-}
-
-fn wait_until(due: Instant) {
-    let asleep = due.saturating_duration_since(Instant::now()).saturating_sub(SLEEP_IS_LATE);
-    if !asleep.is_zero() {
-        std::thread::sleep(asleep);
-    }
-    while Instant::now() < due {
-        std::hint::spin_loop();
-    }
+    let paced = tokio::task::spawn_blocking(move || {
+        let mut sent = Ok(());
+        pace::run(&job, Schedule::per_second(EVENTS_PER_SECOND), |number, due| {
+            let is_timed = number >= untimed;
+            let label = if is_timed { PayloadLabel::due(number, due) } else { PayloadLabel::untimed(number) };
+            sent = runtime.block_on(publisher.send(&job, label));
+            sent.is_ok()
+        });
+        sent.map(|()| publisher)
+    });
+    paced.await.context("the pacer has ended")??.acknowledged().await
 }

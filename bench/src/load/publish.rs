@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use prom_load::PublishJob;
+
 use super::contender::Server;
 use super::crew::Crew;
-use super::publish_job::PublishJob;
 use super::rate::{self, Spans};
 use super::topics::Topics;
 
 /// Connections of a plain publish and of a fill.
 pub const CONNECTIONS: usize = 2;
 
-/// Who publishes, where to, and what.
+/// A load of publishers.
 #[derive(Debug, Clone, Copy)]
 pub struct Publishing {
     pub connections: usize,
@@ -19,6 +20,15 @@ pub struct Publishing {
     pub in_flight: Option<usize>,
     pub topics: Topics,
     pub payload_bytes: usize,
+}
+
+/// Of a payload, unless a measurement says otherwise.
+pub const PAYLOAD_BYTES: usize = 256;
+
+impl Publishing {
+    /// Two connections with their usual window, one topic.
+    pub const USUAL: Self =
+        Self { connections: CONNECTIONS, in_flight: None, topics: Topics::ONE, payload_bytes: PAYLOAD_BYTES };
 }
 
 /// Acknowledged events per second.
@@ -31,22 +41,22 @@ pub async fn rate(server: &dyn Server, what: Publishing, spans: Spans) -> anyhow
     }
     let job = Arc::new(job);
     let mut crew = start(server, what.connections, &what.topics, &job).await?;
-    let rate = crew.during(rate::of_counter(job.acked_so_far(), spans)).await?;
+    let rate = crew.during(rate::of_counter(job.acked_counter(), spans)).await?;
     job.stop();
     crew.finish().await?;
     Ok(rate)
 }
 
-/// Many topics have their first event before the clock runs: making them is another figure.
+/// Gives each of many topics its first event before the clock runs: making topics is another figure.
 async fn touch_all(server: &dyn Server, what: Publishing) -> anyhow::Result<()> {
     if what.topics.count > 1 {
-        let job = Arc::new(PublishJob::of(what.payload_bytes, what.topics.count, what.topics.count as u64));
+        let job = Arc::new(PublishJob::new(what.payload_bytes, what.topics.count, what.topics.count as u64));
         start(server, 1, &what.topics, &job).await?.finish().await?;
     }
     Ok(())
 }
 
-/// So many connections that do the job together.
+/// Connections that do the job together.
 pub async fn start(
     server: &dyn Server,
     connections: usize,

@@ -33,8 +33,8 @@ pub async fn of_counter(counter: &AtomicU64, spans: Spans) -> f64 {
     of_counter_until(counter, spans, std::future::pending()).await
 }
 
-/// As [`of_counter`], but no longer than until `over`: after that nothing is counted any more. Where it is over before
-/// the warm-up is, the whole counts.
+/// As [`of_counter`], until `over` at most: after that nothing is counted. A load that is over before the warm-up counts
+/// as a whole.
 pub async fn of_counter_until(counter: &AtomicU64, spans: Spans, over: impl Future<Output = Instant>) -> f64 {
     tokio::pin!(over);
     let begin = Reading::of(counter);
@@ -47,11 +47,9 @@ pub async fn of_counter_until(counter: &AtomicU64, spans: Spans, over: impl Futu
         () = tokio::time::sleep(spans.measured) => Reading::of(counter),
         at = &mut over => end_of(at),
     };
-    // Over a moment after the warm-up says too little.
-    match end.at.duration_since(warm.at) < spans.measured / 10 {
-        true => begin.rate_to(end),
-        false => warm.rate_to(end),
-    }
+    // A moment after the warm-up says too little.
+    let is_too_short = end.at.duration_since(warm.at) < spans.measured / 10;
+    if is_too_short { begin.rate_to(end) } else { warm.rate_to(end) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The topics of a measurement.
 
-/// So many topics with names that every server takes.
+/// Topics with names that every server takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Topics {
     pub count: usize,

@@ -1,6 +1,5 @@
 //! Several stores on one database, each with a partition of its own, published to at once.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,8 @@ use prom_store::{Append, Commit, Dedupe, Encoder, LogName, Store};
 use prom_store_mongo::{MongoOptions, MongoStore};
 use prom_types::IdMaker;
 
-use super::scene::{drop_database, event};
+use super::mongo_bus::drop_database;
+use crate::bus_load::{Waiting, event, sum};
 
 const GATHERED: usize = 100;
 const WAITING: usize = 40;
@@ -20,12 +20,7 @@ pub async fn rate(url: &str, hubs: u32, span: Duration) -> anyhow::Result<f64> {
         stores.push(MongoStore::open(url, MongoOptions::default()).await?);
     }
     let started = Instant::now();
-    let publishers: Vec<_> =
-        (0..).zip(&stores).map(|(partition, store)| tokio::spawn(publish(store.clone(), partition, span))).collect();
-    let mut published = 0;
-    for publisher in publishers {
-        published += publisher.await??;
-    }
+    let published = sum((0..).zip(&stores).map(|(partition, store)| publish(store.clone(), partition, span))).await?;
     let rate = published as f64 / started.elapsed().as_secs_f64();
     for store in stores {
         store.close().await?;
@@ -38,7 +33,7 @@ async fn publish(store: Arc<MongoStore>, partition: u32, span: Duration) -> anyh
     let event = event()?;
     let log = LogName::new(event.topic.clone(), partition);
     let (ids, mut encoder) = (IdMaker::new(), Encoder::default());
-    let mut waiting = VecDeque::new();
+    let mut waiting = Waiting::at_most(WAITING);
     let (started, mut published) = (Instant::now(), 0);
     while started.elapsed() < span {
         let mut commit = Commit::default();
@@ -46,14 +41,11 @@ async fn publish(store: Arc<MongoStore>, partition: u32, span: Duration) -> anyh
             let encoded = encoder.encode(&event, ids.make(0), 0)?;
             commit.appends.push(Append { log: log.clone(), event: encoded, dedupe: Dedupe::Fresh });
         }
-        waiting.push_back(store.commit(commit));
-        if waiting.len() >= WAITING
-            && let Some(oldest) = waiting.pop_front()
-        {
-            published += oldest.await?.stored.len() as u64;
+        if let Some(done) = waiting.push(store.commit(commit)).await {
+            published += done?.stored.len() as u64;
         }
     }
-    for pending in waiting {
+    for pending in waiting.rest() {
         published += pending.await?.stored.len() as u64;
     }
     Ok(published)

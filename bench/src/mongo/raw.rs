@@ -6,7 +6,8 @@ use mongodb::bson::{Document, doc};
 use mongodb::options::{Acknowledgment, IndexOptions, ReadConcern, WriteConcern};
 use mongodb::{Client, Collection, IndexModel};
 
-use super::scene::{TOPIC, drop_database, payload};
+use super::mongo_bus::drop_database;
+use crate::bus_load::{TOPIC, payload};
 
 const AT_ONCE: u64 = 1000;
 

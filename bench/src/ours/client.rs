@@ -1,27 +1,19 @@
-//! Our Rust client, used as its guide says for many events: publishes under way in a window, deliveries taken and
-//! acknowledged in batches, a tail.
+//! Our Rust client, with the loops that `prom bench` uses.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::ensure;
 use async_trait::async_trait;
-use futures::FutureExt;
-use futures::stream::{FuturesUnordered, StreamExt};
-use prom_client::{Batch, Client, Json, NewEvent, Position, Publishing, TopicName};
+use prom_client::{Client, Position, Publishing, TopicName};
+use prom_load::client::{self, ConsumeWindow};
+use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 
 use super::server::Membership;
-use crate::load::consume_job::ConsumeJob;
 use crate::load::contender::{Consumer, From, Publisher, Tail};
-use crate::load::publish_job::PublishJob;
-use crate::load::tail_job::{TailJob, Tally};
 use crate::load::topics::Topics;
 
-/// Events lent to a consumer at once.
-const LENT: usize = 4_000;
-const BATCH: usize = 1_000;
-/// Batches of acks that are not answered yet, beyond which none is taken.
-const ACKS_UNDER_WAY: usize = 8;
+const WINDOW: ConsumeWindow = ConsumeWindow { in_flight: 4_000, batch: 1_000 };
 
 pub struct ClientPublisher {
     client: Client,
@@ -34,34 +26,20 @@ impl ClientPublisher {
         let topics = topics.names().map(|name| TopicName::parse(&name)).collect::<Result<_, _>>()?;
         Ok(Self { client, topics, under_way: VecDeque::new() })
     }
-
-    fn put(&mut self, job: &PublishJob, number: u64) {
-        let topic = self.topics[job.topic_of(number)].clone();
-        let event = NewEvent::new(topic, Json::trusted(job.payload_of(number)));
-        self.under_way.push_back(self.client.publish_event(event));
-    }
 }
 
 #[async_trait]
 impl Publisher for ClientPublisher {
     async fn run(mut self: Box<Self>, job: Arc<PublishJob>) -> anyhow::Result<()> {
-        loop {
-            while self.under_way.len() < job.in_flight
-                && let Some(number) = job.take()
-            {
-                self.put(&job, number);
-            }
-            let Some(oldest) = self.under_way.pop_front() else {
-                self.client.close().await;
-                return Ok(());
-            };
-            oldest.await?;
-            job.acked(1);
-        }
+        client::publish(&self.client, &self.topics, &job).await;
+        self.client.close().await;
+        let failures = job.failures().list();
+        ensure!(failures.is_empty(), "events were not stored: {failures:?}");
+        Ok(())
     }
 
-    async fn send(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
-        self.put(job, number);
+    async fn send(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()> {
+        self.under_way.push_back(self.client.publish_event(client::event(&self.topics, job, label)));
         Ok(())
     }
 
@@ -92,41 +70,13 @@ impl ClientConsumer {
 #[async_trait]
 impl Consumer for ClientConsumer {
     async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
-        let subscribe = self.client.subscribe(&self.topic, &self.group).batch_size(BATCH).max_in_flight(LENT);
-        let mut subscription = subscribe.start().await?;
-        let mut acks = FuturesUnordered::new();
-        let over = job.over();
-        tokio::pin!(over);
-        loop {
-            tokio::select! {
-                biased;
-                _ = &mut over => break,
-                Some((events, answer)) = acks.next() => {
-                    answer?;
-                    job.settled(events);
-                }
-                batch = subscription.next_batch(BATCH), if acks.len() < ACKS_UNDER_WAY => {
-                    let batch = batch.context("the subscription has ended")?;
-                    look_at(&batch, &job);
-                    let events = batch.len() as u64;
-                    acks.push(batch.ack().map(move |answer| (events, answer)));
-                }
-            }
-        }
-        while let Some((_, answer)) = acks.next().await {
-            answer?;
-        }
+        let subscribe = self.client.subscribe(&self.topic, &self.group);
+        let mut subscription = subscribe.batch_size(WINDOW.batch).max_in_flight(WINDOW.in_flight).start().await?;
+        client::consume(&mut subscription, WINDOW, &job).await;
+        ensure!(job.is_over(), "the subscription has ended: {:?}", job.failures().list());
         subscription.unsubscribe().await?;
         self.client.close().await;
         Ok(())
-    }
-}
-
-fn look_at(batch: &Batch, job: &ConsumeJob) {
-    for event in batch.events() {
-        if let Err(wrong) = job.arrived(event.json().as_bytes()) {
-            job.fail(wrong);
-        }
     }
 }
 
@@ -151,13 +101,8 @@ impl ClientTail {
 
 #[async_trait]
 impl Tail for ClientTail {
-    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
-        let mut tally = Tally::default();
-        while !job.is_done(&tally) {
-            let event = self.tail.next().await.context("the tail has ended")?;
-            job.arrived(&mut tally, event.json().as_bytes())?;
-        }
-        job.finish(&tally)?;
+    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        client::tail(&mut self.tail, &job).await;
         drop(self.tail);
         self.client.close().await;
         Ok(())

@@ -1,50 +1,82 @@
-//! The floor of the protocol: one event and one ack a frame, read and written by hand. Nothing is faster on this side,
+//! The floor of the protocol: one event and one ack a frame, over a bare socket. Nothing is faster on this side,
 //! and nothing but a WebSocket library is needed to do it.
+//!
+//! Frames are written by `prom-protocol` once, and copied with another payload or another id in them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::FutureExt;
-use prom_protocol::frame::SubscriptionName;
+use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
+use prom_protocol::frame::ack::Ack;
+use prom_protocol::frame::peek::{self, FrameKind};
 use prom_protocol::frame::subscribe::{From as Position, Subscribe, SubscribeOpts};
+use prom_protocol::frame::{SubscriptionName, Which, publish};
+use prom_types::{IdMaker, Json, NewEvent, TopicName};
 
 use super::server::Membership;
-use crate::hub::socket::{Reader, Writer, connect};
-use crate::load::consume_job::ConsumeJob;
+use crate::hub::socket::{Reader, Writer, check_ok, connect};
 use crate::load::contender::{Consumer, From, Publisher, Tail};
-use crate::load::publish_job::PublishJob;
-use crate::load::tail_job::{TailJob, Tally};
 use crate::load::topics::Topics;
 
-/// Events lent to a consumer at once.
-const LENT: usize = 4_000;
-const ID_BYTES: usize = 36;
+/// Events leased to a consumer at once.
+const LEASED: usize = 4_000;
+
+/// A frame around the part that changes.
+struct FrameTemplate {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl FrameTemplate {
+    fn around(part: &[u8], frame: &[u8]) -> anyhow::Result<Self> {
+        let at = frame.windows(part.len()).position(|window| window == part).context("the frame lacks its part")?;
+        Ok(Self { head: frame[..at].to_vec(), tail: frame[at + part.len()..].to_vec() })
+    }
+
+    fn write(&self, out: &mut Vec<u8>, part: impl FnOnce(&mut Vec<u8>)) {
+        out.extend_from_slice(&self.head);
+        part(out);
+        out.extend_from_slice(&self.tail);
+    }
+
+    fn publish(topic: &str) -> anyhow::Result<Self> {
+        // No topic has a tilde in its name.
+        let part = Bytes::from_static(b"\"~\"");
+        let mut frame = Vec::new();
+        publish::write(&mut frame, None, &NewEvent::new(TopicName::parse(topic)?, Json::parse(part.clone())?));
+        Self::around(&part, &frame)
+    }
+
+    fn ack(topic: &str, group: &str) -> anyhow::Result<Self> {
+        let id = IdMaker::new().make(0);
+        let mut frame = Vec::new();
+        Ack { topic: topic.into(), group: group.into(), which: Which::Ids([id].into()) }.write(&mut frame, None);
+        Self::around(id.to_string().as_bytes(), &frame)
+    }
+}
 
 pub struct PlainPublisher {
     reader: Reader,
     writer: Writer,
-    /// Of each topic, the frame up to the payload.
-    heads: Vec<Vec<u8>>,
+    /// One for each topic.
+    frames: Vec<FrameTemplate>,
     unanswered: u64,
 }
 
 impl PlainPublisher {
     pub async fn connect(address: SocketAddr, topics: &Topics) -> anyhow::Result<Self> {
-        let (reader, writer) = connect(address, &[]).await?;
-        let head = |topic: String| format!("{{\"op\":\"PUBLISH\",\"topic\":\"{topic}\",\"payload\":").into_bytes();
-        Ok(Self { reader, writer, heads: topics.names().map(head).collect(), unanswered: 0 })
+        let (reader, writer) = connect(address).await?;
+        let frames = topics.names().map(|topic| FrameTemplate::publish(&topic)).collect::<Result<_, _>>()?;
+        Ok(Self { reader, writer, frames, unanswered: 0 })
     }
 
-    fn put(&mut self, job: &PublishJob, number: u64) {
-        let head = &self.heads[job.topic_of(number)];
-        self.writer.put(|out| {
-            out.extend_from_slice(head);
-            job.payload.write(number, out);
-            out.push(b'}');
-        });
+    fn put(&mut self, job: &PublishJob, label: PayloadLabel) {
+        let frame = &self.frames[job.topic_of(label.number)];
+        self.writer.put(|out| frame.write(out, |out| job.payload().write(label, out)));
         self.unanswered += 1;
     }
 
@@ -68,7 +100,7 @@ impl Publisher for PlainPublisher {
             while self.unanswered < job.in_flight as u64
                 && let Some(number) = job.take()
             {
-                self.put(&job, number);
+                self.put(&job, PayloadLabel::untimed(number));
             }
             self.writer.flush().await?;
             if self.unanswered == 0 {
@@ -78,8 +110,8 @@ impl Publisher for PlainPublisher {
         }
     }
 
-    async fn send(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
-        self.put(job, number);
+    async fn send(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()> {
+        self.put(job, label);
         self.writer.flush().await?;
         // Answers that are there are taken, or they would fill the socket in the end.
         while self.unanswered > 0
@@ -101,33 +133,24 @@ impl Publisher for PlainPublisher {
 pub struct PlainConsumer {
     reader: Reader,
     writer: Writer,
-    ack_head: Vec<u8>,
+    ack: FrameTemplate,
 }
 
 impl PlainConsumer {
     pub async fn connect(address: SocketAddr, topics: &Topics, membership: &Membership) -> anyhow::Result<Self> {
         let (topic, Membership { group, from }) = (topics.pattern(), membership);
         let from = Some(position(*from));
-        let opts = SubscribeOpts { from, max_in_flight: Some(LENT), ..SubscribeOpts::default() };
+        let opts = SubscribeOpts { from, max_in_flight: Some(LEASED), ..SubscribeOpts::default() };
         let name = SubscriptionName::new(topic.as_str(), Some(group));
         let (reader, writer) = subscribed(address, Subscribe { name, opts }).await?;
-        let ack_head = format!("{{\"op\":\"ACK\",\"topic\":\"{topic}\",\"group\":\"{group}\",\"id\":\"").into_bytes();
-        Ok(Self { reader, writer, ack_head })
-    }
-
-    fn put_ack(&mut self, id: &[u8]) {
-        let head = &self.ack_head;
-        self.writer.put(|out| {
-            out.extend_from_slice(head);
-            out.extend_from_slice(id);
-            out.extend_from_slice(b"\"}");
-        });
+        Ok(Self { reader, writer, ack: FrameTemplate::ack(&topic, group)? })
     }
 }
 
 #[async_trait]
 impl Consumer for PlainConsumer {
     async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let mut intake = job.intake();
         let mut unanswered = 0_u64;
         let over = job.over();
         tokio::pin!(over);
@@ -143,15 +166,16 @@ impl Consumer for PlainConsumer {
             };
             let (mut next, mut answered) = (Some(first), 0);
             while let Some(text) = next {
-                match event_in(&text) {
+                match peek::kind(&text) {
                     // What comes after the end is given back when the connection closes.
-                    Some(_) if is_over => {}
-                    Some(event) => {
-                        job.arrived(event.payload)?;
-                        self.put_ack(event.id);
+                    FrameKind::Event if is_over => {}
+                    FrameKind::Event => {
+                        let (id, payload) = event_in(&text, &job)?;
+                        intake.arrived(payload)?;
+                        self.writer.put(|out| self.ack.write(out, |out| out.extend_from_slice(id.as_bytes())));
                         unanswered += 1;
                     }
-                    None => {
+                    _ => {
                         check_ok(&text)?;
                         answered += 1;
                     }
@@ -159,7 +183,7 @@ impl Consumer for PlainConsumer {
                 next = self.reader.buffered()?;
             }
             unanswered -= answered;
-            job.settled(answered);
+            intake.settled(answered);
             self.writer.flush().await?;
         }
         Ok(())
@@ -186,14 +210,13 @@ impl PlainTail {
 
 #[async_trait]
 impl Tail for PlainTail {
-    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
-        let mut tally = Tally::default();
-        while !job.is_done(&tally) {
+    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let mut intake = job.intake();
+        while !intake.has_all() {
             let text = self.reader.next().await?;
-            let event = event_in(&text).with_context(|| String::from_utf8_lossy(&text).into_owned())?;
-            job.arrived(&mut tally, event.payload)?;
+            intake.arrived(event_in(&text, &job)?.1)?;
         }
-        job.finish(&tally)
+        Ok(())
     }
 }
 
@@ -206,61 +229,42 @@ fn position(from: From) -> Position {
 
 /// A connection whose subscription was agreed to.
 async fn subscribed(address: SocketAddr, subscribe: Subscribe) -> anyhow::Result<(Reader, Writer)> {
-    let (mut reader, mut writer) = connect(address, &[]).await?;
+    let (mut reader, mut writer) = connect(address).await?;
     writer.put(|out| subscribe.write(out, None));
     writer.flush().await?;
     check_ok(&reader.next().await?)?;
     Ok((reader, writer))
 }
 
-struct PlainEvent<'t> {
-    id: &'t [u8],
-    payload: &'t [u8],
-}
-
-/// The id stands first in an event; the payload is found by its own beginning.
-fn event_in(text: &Bytes) -> Option<PlainEvent<'_>> {
-    const EVENT: &[u8] = b"\"event\":{\"id\":\"";
-    const PAYLOAD: &[u8] = b"\"payload\":";
-    text.strip_prefix(b"{\"op\":\"EVENT\"")?;
-    let event = after(text, EVENT)?;
-    let id = event.get(..ID_BYTES)?;
-    Some(PlainEvent { id, payload: after(&event[ID_BYTES..], PAYLOAD)? })
-}
-
-fn after<'t>(text: &'t [u8], marker: &[u8]) -> Option<&'t [u8]> {
-    let at = text.windows(marker.len()).position(|window| window == marker)?;
-    Some(&text[at + marker.len()..])
-}
-
-fn check_ok(text: &Bytes) -> anyhow::Result<()> {
-    if text.starts_with(b"{\"op\":\"OK\"") {
-        return Ok(());
+/// The id and the payload of an EVENT.
+fn event_in<'t>(text: &'t Bytes, job: &ConsumeJob) -> anyhow::Result<(&'t str, &'t [u8])> {
+    if let Some(event) = peek::event(text)
+        && let Some(payload) = event.payload_on.get(..job.payload_bytes())
+    {
+        return Ok((event.id, payload));
     }
-    ensure!(!text.starts_with(b"{\"op\":\"GAP\""), "events are gone: {}", String::from_utf8_lossy(text));
-    bail!("the hub said {}", String::from_utf8_lossy(text));
+    bail!("the hub sent {}", String::from_utf8_lossy(text));
 }
 
 #[cfg(test)]
 mod tests {
+    use prom_protocol::frame::Request;
+
     use super::*;
 
     #[test]
-    fn id_and_payload_are_found_in_an_event() {
-        let id = "0192f0c1-2345-7abc-8def-0123456789ab";
-        let text = format!(
-            "{{\"op\":\"EVENT\",\"topic\":\"a\",\"group\":\"g\",\"event\":{{\"id\":\"{id}\",\"ts\":1,\"payload\":{{\"n\":7}}}}}}"
-        );
-        let text = Bytes::from(text);
-        let event = event_in(&text).unwrap();
-        assert_eq!(event.id, id.as_bytes());
-        assert!(event.payload.starts_with(b"{\"n\":7}"));
-        assert!(event_in(&Bytes::from_static(b"{\"op\":\"OK\"}")).is_none());
-    }
+    fn frames_made_from_a_template_are_frames_of_the_protocol() {
+        let mut publish = Vec::new();
+        let payload = PublishJob::endless(256, 1).payload().make(PayloadLabel::untimed(7));
+        FrameTemplate::publish("a.payload").unwrap().write(&mut publish, |out| out.extend_from_slice(&payload));
+        let event = NewEvent::new(TopicName::parse("a.payload").unwrap(), Json::parse(payload).unwrap());
+        let mut expected = Vec::new();
+        prom_protocol::frame::publish::write(&mut expected, None, &event);
+        assert_eq!(publish, expected);
 
-    #[test]
-    fn whatever_is_not_ok_fails_the_measurement() {
-        assert!(check_ok(&Bytes::from_static(b"{\"op\":\"OK\",\"corr\":1}")).is_ok());
-        assert!(check_ok(&Bytes::from_static(b"{\"op\":\"ERR\",\"code\":\"overloaded\"}")).is_err());
+        let mut ack = Vec::new();
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        FrameTemplate::ack("a", "g").unwrap().write(&mut ack, |out| out.extend_from_slice(id.as_bytes()));
+        assert!(Request::read(&ack.into()).is_ok());
     }
 }

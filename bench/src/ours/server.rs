@@ -9,13 +9,13 @@ use tokio::process::Command;
 
 use super::{client, plain};
 use crate::hub::process::HubProcess;
-use crate::load::contender::{About, Consumer, Contender, From, Ground, Publisher, Server, Setting, Tail};
+use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Setting, Tail};
 use crate::load::topics::{GROUP, Topics};
 use crate::page_cache;
 
-/// How the load speaks to the hub.
+/// What the load is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum HubClient {
     /// One event and one ack a frame, without any feature: the floor of the protocol.
     PlainFrames,
     /// `prom-client`, as an application has it.
@@ -42,17 +42,17 @@ const CLIENT: About = About {
     members: 1,
 };
 
-pub struct Hub {
+pub struct HubContender {
     pub prom: PathBuf,
-    pub way: Way,
+    pub client: HubClient,
 }
 
 #[async_trait]
-impl Contender for Hub {
+impl Contender for HubContender {
     fn about(&self) -> &About {
-        match self.way {
-            Way::PlainFrames => &PLAIN,
-            Way::RustClient => &CLIENT,
+        match self.client {
+            HubClient::PlainFrames => &PLAIN,
+            HubClient::RustClient => &CLIENT,
         }
     }
 
@@ -64,14 +64,15 @@ impl Contender for Hub {
         Ok(said.split_whitespace().last().unwrap_or_default().to_owned())
     }
 
-    async fn start(&self, ground: &Ground) -> anyhow::Result<Box<dyn Server>> {
-        Ok(Box::new(HubServer::start(self.prom.clone(), self.way, ground.fresh(self.about().id)?).await?))
+    async fn start(&self, dirs: &ServerDirs) -> anyhow::Result<Box<dyn Server>> {
+        Ok(Box::new(HubServer::start(self.prom.clone(), self.client, dirs.fresh(self.about().id)?).await?))
     }
 }
 
 pub struct HubServer {
     prom: PathBuf,
-    way: Way,
+    /// What connections from now on are made with.
+    pub client: HubClient,
     dir: PathBuf,
     hub: Option<HubProcess>,
     membership: Membership,
@@ -85,18 +86,19 @@ pub struct Membership {
 }
 
 impl HubServer {
-    /// In a directory of its own, which goes when it is stopped.
-    pub async fn start(prom: PathBuf, way: Way, dir: PathBuf) -> anyhow::Result<Self> {
+    /// In a directory of its own, which is removed when it is stopped.
+    pub async fn start(prom: PathBuf, client: HubClient, dir: PathBuf) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(&dir)?;
         let hub = HubProcess::start(&prom, &dir.join("data")).await?;
         let membership = Membership { group: GROUP.to_owned(), from: From::Earliest };
-        Ok(Self { prom, way, dir, hub: Some(hub), membership })
+        Ok(Self { prom, client, dir, hub: Some(hub), membership })
     }
 
     pub fn hub(&self) -> anyhow::Result<&HubProcess> {
         self.hub.as_ref().context("the hub has been stopped")
     }
 
-    pub async fn client(&self) -> anyhow::Result<Client> {
+    pub async fn connect(&self) -> anyhow::Result<Client> {
         let url = format!("http://{}", self.hub()?.address);
         Ok(Client::connect(&url, ClientOptions::default()).await?)
     }
@@ -104,6 +106,11 @@ impl HubServer {
     /// From now on consumers join another group.
     pub fn join(&mut self, group: &str, from: From) {
         self.membership = Membership { group: group.to_owned(), from };
+    }
+
+    /// Ends it as a service manager would, and leaves its files.
+    pub async fn stop_in_order(mut self) -> anyhow::Result<()> {
+        self.hub.take().context("the hub has been stopped")?.stop().await
     }
 
     /// Bytes of its files.
@@ -120,27 +127,27 @@ impl Server for HubServer {
     }
 
     async fn publisher(&self, topics: &Topics) -> anyhow::Result<Box<dyn Publisher>> {
-        Ok(match self.way {
-            Way::PlainFrames => Box::new(plain::PlainPublisher::connect(self.hub()?.address, topics).await?),
-            Way::RustClient => Box::new(client::ClientPublisher::new(self.client().await?, topics)?),
+        Ok(match self.client {
+            HubClient::PlainFrames => Box::new(plain::PlainPublisher::connect(self.hub()?.address, topics).await?),
+            HubClient::RustClient => Box::new(client::ClientPublisher::new(self.connect().await?, topics)?),
         })
     }
 
     async fn consumer(&self, topics: &Topics) -> anyhow::Result<Box<dyn Consumer>> {
-        Ok(match self.way {
-            Way::PlainFrames => {
+        Ok(match self.client {
+            HubClient::PlainFrames => {
                 Box::new(plain::PlainConsumer::connect(self.hub()?.address, topics, &self.membership).await?)
             }
-            Way::RustClient => {
-                Box::new(client::ClientConsumer::start(self.client().await?, topics, &self.membership).await?)
+            HubClient::RustClient => {
+                Box::new(client::ClientConsumer::start(self.connect().await?, topics, &self.membership).await?)
             }
         })
     }
 
     async fn tail(&self, topics: &Topics, from: From) -> anyhow::Result<Box<dyn Tail>> {
-        Ok(match self.way {
-            Way::PlainFrames => Box::new(plain::PlainTail::connect(self.hub()?.address, topics, from).await?),
-            Way::RustClient => Box::new(client::ClientTail::start(self.client().await?, topics, from).await?),
+        Ok(match self.client {
+            HubClient::PlainFrames => Box::new(plain::PlainTail::connect(self.hub()?.address, topics, from).await?),
+            HubClient::RustClient => Box::new(client::ClientTail::start(self.connect().await?, topics, from).await?),
         })
     }
 

@@ -1,7 +1,7 @@
 //! RabbitMQ with `lapin`: persistent messages with publisher confirms. Its default queue and its durable, replicated
 //! queue take part where a group consumes; its stream queue where a log is read.
 //!
-//! A node takes seconds to start. So one serves all its contenders and all rounds, stands still while others are
+//! A node takes seconds to start. So one serves all its contenders and all rounds, is suspended while others are
 //! measured, and gives each measurement a new queue.
 
 mod client;

@@ -35,7 +35,7 @@ pub fn chart(title: &str, unit: &str, groups: &[Group], shown: impl Fn(f64) -> S
     let scale = Scale::around(Kind::Linear, values, LABELS, WIDTH - NUMBERS);
     let bottom = height - BOTTOM;
     for tick in scale.ticks() {
-        let x = scale.place(tick);
+        let x = scale.position(tick);
         canvas.line((x, TOP), (x, bottom), GRID, 1.0);
         canvas.text((x, bottom + 18.0), &tick_text(tick), TICK);
     }
@@ -54,11 +54,11 @@ pub fn chart(title: &str, unit: &str, groups: &[Group], shown: impl Fn(f64) -> S
 }
 
 fn draw(canvas: &mut Canvas, bar: &Bar, scale: &Scale, y: f64, number: &str) {
-    let (begin, end) = (scale.place(0.0), scale.place(bar.value.median));
+    let (begin, end) = (scale.position(0.0), scale.position(bar.value.median));
     let middle = y + BAR / 2.0;
     canvas.text((LABELS - 10.0, middle + 4.0), &bar.label, LABEL.anchored(Anchor::End));
     canvas.rectangle((begin, y), ((end - begin).max(1.0), BAR), bar.colour);
-    let (least, most) = (scale.place(bar.value.least), scale.place(bar.value.most));
+    let (least, most) = (scale.position(bar.value.least), scale.position(bar.value.most));
     canvas.line((least, middle), (most, middle), INK, 1.5);
     for x in [least, most] {
         canvas.line((x, middle - 4.0), (x, middle + 4.0), INK, 1.5);

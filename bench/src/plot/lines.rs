@@ -99,7 +99,7 @@ fn draw(canvas: &mut Canvas, panel: &Panel, x_label: &str, (left, top): (f64, f6
     let up = Scale::around(panel.y, points().map(|(_, y)| y), below, above);
     canvas.text((left + 20.0, top + 18.0), &panel.title, HEADING);
     for tick in up.ticks() {
-        let y = up.place(tick);
+        let y = up.position(tick);
         canvas.line((begin, y), (end, y), GRID, 1.0);
         canvas.text((begin - 8.0, y + 4.0), &tick_text(tick), TICK.anchored(Anchor::End));
     }
@@ -107,16 +107,17 @@ fn draw(canvas: &mut Canvas, panel: &Panel, x_label: &str, (left, top): (f64, f6
     marks.sort_by(f64::total_cmp);
     marks.dedup();
     for mark in marks {
-        let x = across.place(mark);
+        let x = across.position(mark);
         canvas.line((x, below), (x, below + 4.0), FAINT, 1.0);
         canvas.text((x, below + 18.0), &tick_text(mark), TICK);
     }
     canvas.text(((begin + end) / 2.0, below + 36.0), x_label, TICK);
     for series in &panel.series {
-        let places: Vec<(f64, f64)> = series.points.iter().map(|(x, y)| (across.place(*x), up.place(*y))).collect();
-        canvas.path(&places, series.colour);
-        for place in places {
-            canvas.dot(place, 3.5, BACKGROUND, series.colour);
+        let positions: Vec<(f64, f64)> =
+            series.points.iter().map(|(x, y)| (across.position(*x), up.position(*y))).collect();
+        canvas.path(&positions, series.colour);
+        for position in positions {
+            canvas.dot(position, 3.5, BACKGROUND, series.colour);
         }
     }
 }

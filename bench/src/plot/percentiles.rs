@@ -29,7 +29,7 @@ pub fn chart(title: &str, rows: &[Row]) -> String {
     let scale = Scale::around(Kind::Log, values, LABELS, WIDTH - NUMBERS);
     let bottom = height - BOTTOM;
     for tick in scale.ticks() {
-        let x = scale.place(tick);
+        let x = scale.position(tick);
         canvas.line((x, TOP), (x, bottom), GRID, 1.0);
         canvas.text((x, bottom + 18.0), &tick_text(tick), TICK);
     }
@@ -37,7 +37,7 @@ pub fn chart(title: &str, rows: &[Row]) -> String {
     canvas.text(((LABELS + WIDTH - NUMBERS) / 2.0, bottom + 38.0), axis, TICK);
     for (index, row) in rows.iter().enumerate() {
         let y = TOP + ROW * (index as f64 + 0.5) + 4.0;
-        let (p50, p99) = (scale.place(row.p50.median), scale.place(row.p99.median));
+        let (p50, p99) = (scale.position(row.p50.median), scale.position(row.p99.median));
         canvas.text((LABELS - 10.0, y + 4.0), &row.label, LABEL.anchored(Anchor::End));
         canvas.line((p50, y), (p99, y), row.colour, 3.0);
         canvas.dot((p50, y), 6.0, row.colour, row.colour);

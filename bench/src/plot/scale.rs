@@ -1,6 +1,6 @@
-//! From numbers to places, with ticks at round numbers.
+//! From numbers to positions on an axis, with ticks at round numbers.
 
-use crate::table::count;
+use prom_load::figures::count;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -44,7 +44,7 @@ impl Scale {
         Self { kind: Kind::Log, low, high, begin, end }
     }
 
-    pub fn place(&self, value: f64) -> f64 {
+    pub fn position(&self, value: f64) -> f64 {
         let part = match self.kind {
             Kind::Linear => (value - self.low) / (self.high - self.low),
             Kind::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
@@ -106,9 +106,8 @@ pub fn tick_text(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let trimmed = |text: String| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    let trimmed = |text: String| {
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
     };
     if value >= 1e3 {
         let text = count(value);
@@ -125,27 +124,27 @@ mod tests {
     #[test]
     fn a_linear_axis_begins_at_zero_and_holds_the_most() {
         let scale = Scale::around(Kind::Linear, [180.0, 730.0].into_iter(), 0.0, 100.0);
-        assert_eq!(scale.place(0.0), 0.0);
-        assert!(scale.place(730.0) <= 100.0);
+        assert_eq!(scale.position(0.0), 0.0);
+        assert!(scale.position(730.0) <= 100.0);
         assert_eq!(scale.ticks(), [0.0, 200.0, 400.0, 600.0, 800.0]);
     }
 
     #[test]
     fn a_log_axis_has_equal_distances_for_equal_factors() {
         let scale = Scale::around(Kind::Log, [1.0, 100.0].into_iter(), 0.0, 100.0);
-        assert!((scale.place(10.0) - 50.0).abs() < 1e-9);
+        assert!((scale.position(10.0) - 50.0).abs() < 1e-9);
         let wide = Scale::around(Kind::Log, [0.15, 7_000.0].into_iter(), 0.0, 100.0);
-        assert!(wide.place(0.15) >= 0.0 && wide.place(7_000.0) <= 100.0);
+        assert!(wide.position(0.15) >= 0.0 && wide.position(7_000.0) <= 100.0);
         assert!(wide.ticks().iter().all(|tick| is_decade(*tick)));
     }
 
     #[test]
     fn one_value_is_enough() {
         for kind in [Kind::Linear, Kind::Log] {
-            let place = Scale::around(kind, [5.0].into_iter(), 0.0, 100.0).place(5.0);
-            assert!((0.0..=100.0).contains(&place), "{kind:?} {place}");
+            let position = Scale::around(kind, [5.0].into_iter(), 0.0, 100.0).position(5.0);
+            assert!((0.0..=100.0).contains(&position), "{kind:?} {position}");
         }
-        assert!(Scale::fitting([1.0].into_iter(), 0.0, 10.0).place(1.0).is_finite());
+        assert!(Scale::fitting([1.0].into_iter(), 0.0, 10.0).position(1.0).is_finite());
     }
 
     #[test]

@@ -1,36 +1,34 @@
 //! Other servers at rest, empty.
 
-use crate::args::Args;
+use crate::args::RestArgs;
 use crate::figure::Figure;
-use crate::place::Place;
+use crate::work_dir::WorkDir;
 
 #[cfg(not(feature = "peers"))]
-pub async fn figures(_args: &Args, _place: &Place) -> anyhow::Result<Vec<Figure>> {
+pub async fn figures(_args: &RestArgs, _work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
     Ok(Vec::new())
 }
 
 #[cfg(feature = "peers")]
-pub async fn figures(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
+pub async fn figures(args: &RestArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
     use std::time::{Duration, Instant};
 
     use crate::figure::Goal;
-    use crate::load::contender::{Ground, Setting};
+    use crate::load::contender::{ServerDirs, Setting};
     use crate::proc;
 
-    let ground = Ground::at(place.path());
+    let dirs = ServerDirs::at(work_dir.path());
     let mut figures = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
-    let found = crate::peers::find();
-    for contender in &found.contenders {
+    for contender in crate::peers::find().contenders {
         let about = contender.about();
-        let wanted = args.peers.is_empty() || args.peers.iter().any(|word| about.id.starts_with(word.as_str()));
-        if !wanted || about.setting == Setting::Durable || seen.contains(&about.server) {
+        if !args.peers.include(about.id) || about.setting == Setting::Durable || seen.contains(&about.server) {
             continue;
         }
         seen.push(about.server);
         eprintln!("  {}", about.server);
         let begun = Instant::now();
-        let server = contender.start(&ground).await?;
+        let server = contender.start(&dirs).await?;
         let ready = begun.elapsed().as_secs_f64() * 1e3;
         tokio::time::sleep(Duration::from_secs(2)).await;
         // Some are a script around a program.

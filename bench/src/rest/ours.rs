@@ -3,16 +3,22 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use prom_load::figures::count;
+
 use super::{idle_percent, look, percent};
-use crate::args::Args;
+use crate::args::RestArgs;
 use crate::figure::{Figure, Goal};
-use crate::hub::process::{HubProcess, prom_binary};
-use crate::hub::publish;
+use crate::hub::process::HubProcess;
+use crate::load::consume::Backlog;
+use crate::load::fill;
+use crate::load::publish::{self, PAYLOAD_BYTES, Publishing};
+use crate::load::rate::Spans;
+use crate::load::topics::Topics;
+use crate::ours::{HubClient, HubServer};
 use crate::page_cache;
-use crate::place::Place;
 use crate::proc::Resident;
 use crate::summary::Summary;
-use crate::table::count;
+use crate::work_dir::WorkDir;
 
 const READY_MS: f64 = 100.0;
 const RESIDENT_MB: f64 = 20.0;
@@ -20,34 +26,37 @@ const IDLE_PERCENT: f64 = 0.5;
 const STARTS: usize = 5;
 /// What the hub still does after a load is over by then.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
-const TOPIC: &str = "bench.publish128";
+/// How much is filled before the log's size is looked at again.
+const FILLED: Backlog = Backlog { topics: Topics::ONE, payload_bytes: PAYLOAD_BYTES, events: 200_000 };
 
-pub async fn figures(args: &Args, place: &Place) -> anyhow::Result<Vec<Figure>> {
-    let (prom, data) = (prom_binary(args)?, place.path().join("hub"));
+pub async fn figures(args: &RestArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
+    let (prom, dir) = (args.binary.path()?, work_dir.path().join("hub"));
+    std::fs::create_dir_all(&dir)?;
+    let data = dir.join("data");
     let mut figures = Vec::new();
     eprintln!("  empty");
     figures.extend(at_rest(args, &prom, &data, "empty").await?);
 
-    eprintln!("  filling {} GB", args.log_gb);
-    let hub = HubProcess::start(&prom, &data).await?;
-    while page_cache::bytes_below(&data)? < args.fill_bytes() {
-        publish::rate(&hub, 128, Duration::from_secs(1)).await?;
+    eprintln!("  filling {} GB", args.log.log_gb);
+    let mut server = HubServer::start(prom.clone(), HubClient::RustClient, dir.clone()).await?;
+    while page_cache::bytes_below(&data)? < args.log.bytes() {
+        fill::fill(&mut server, FILLED).await?;
     }
-    let events = hub.head(TOPIC).await?;
+    let events = server.hub()?.head(&Topics::ONE.name(0)).await?;
     let begun = Instant::now();
-    hub.stop().await?;
+    server.stop_in_order().await?;
     let stopped = begun.elapsed().as_secs_f64() * 1e3;
     let size = format!("{:.1} GB, {} events", page_cache::bytes_below(&data)? as f64 / 1e9, count(events as f64));
     eprintln!("  with {size}");
     figures.push(Figure::new(format!("end in order under {size}"), stopped, "ms", Goal::None));
     figures.extend(at_rest(args, &prom, &data, &size).await?);
-    figures.push(after_a_kill(&prom, &data, &size).await?);
-    std::fs::remove_dir_all(&data)?;
+    figures.push(after_a_kill(&prom, &dir, &size).await?);
+    std::fs::remove_dir_all(&dir)?;
     Ok(figures)
 }
 
 /// Starts that met a cold disk, then what it takes while nothing happens.
-async fn at_rest(args: &Args, prom: &Path, data: &Path, size: &str) -> anyhow::Result<Vec<Figure>> {
+async fn at_rest(args: &RestArgs, prom: &Path, data: &Path, size: &str) -> anyhow::Result<Vec<Figure>> {
     let mut ready = Vec::new();
     for _ in 0..STARTS {
         if data.is_dir() {
@@ -62,7 +71,7 @@ async fn at_rest(args: &Args, prom: &Path, data: &Path, size: &str) -> anyhow::R
     let idle = idle_percent(&[hub.id()], look(args)).await?;
     let Resident { total_mb, anonymous_mb, file_mb } = hub.resident()?;
     hub.stop().await?;
-    let ready = Summary::of(&ready).map_or(f64::NAN, |summary| summary.median);
+    let ready = Summary::median_of(&ready);
     let name = |what: &str| format!("{what}, {size}");
     Ok(vec![
         Figure::new(name("ready after start"), ready, "ms", Goal::AtMost(READY_MS)),
@@ -73,13 +82,14 @@ async fn at_rest(args: &Args, prom: &Path, data: &Path, size: &str) -> anyhow::R
     ])
 }
 
-/// Killed in the middle of a load, so that there is a journal to read.
-async fn after_a_kill(prom: &Path, data: &Path, size: &str) -> anyhow::Result<Figure> {
-    let hub = HubProcess::start(prom, data).await?;
-    publish::rate(&hub, 128, Duration::from_millis(500)).await?;
-    drop(hub);
-    page_cache::forget(data)?;
-    let hub = HubProcess::start(prom, data).await?;
+/// Killed right after a load, so that there is a journal to read.
+async fn after_a_kill(prom: &Path, dir: &Path, size: &str) -> anyhow::Result<Figure> {
+    let server = HubServer::start(prom.to_owned(), HubClient::RustClient, dir.to_owned()).await?;
+    let spans = Spans { warm_up: Duration::ZERO, measured: Duration::from_millis(500) };
+    publish::rate(&server, Publishing::USUAL, spans).await?;
+    drop(server);
+    page_cache::forget(dir)?;
+    let hub = HubProcess::start(prom, &dir.join("data")).await?;
     let ready = hub.ready_ms;
     hub.stop().await?;
     Ok(Figure::new(format!("ready after a kill under load, {size}"), ready, "ms", Goal::AtMost(READY_MS)))

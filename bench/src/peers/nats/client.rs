@@ -13,11 +13,9 @@ use async_nats::jetstream::consumer::pull::Ordered;
 use async_nats::jetstream::context::{ContextBuilder, PublishAckFuture};
 use async_trait::async_trait;
 use futures::StreamExt;
+use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 
-use crate::load::consume_job::ConsumeJob;
 use crate::load::contender::{Consumer, Publisher, Tail};
-use crate::load::publish_job::PublishJob;
-use crate::load::tail_job::{TailJob, Tally};
 use crate::load::topics::Topics;
 
 /// More than any window of ours, so that the client's own limit is never what is measured.
@@ -43,9 +41,9 @@ impl NatsPublisher {
         Self { jetstream, subjects: topics.names().map(Subject::from).collect(), under_way: VecDeque::new() }
     }
 
-    async fn put(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
-        let subject = self.subjects[job.topic_of(number)].clone();
-        let acked = self.jetstream.publish(subject, job.payload_of(number)).await?;
+    async fn put(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()> {
+        let subject = self.subjects[job.topic_of(label.number)].clone();
+        let acked = self.jetstream.publish(subject, job.payload().make(label)).await?;
         self.under_way.push_back(acked);
         Ok(())
     }
@@ -58,7 +56,7 @@ impl Publisher for NatsPublisher {
             while self.under_way.len() < job.in_flight
                 && let Some(number) = job.take()
             {
-                self.put(&job, number).await?;
+                self.put(&job, PayloadLabel::untimed(number)).await?;
             }
             let Some(oldest) = self.under_way.pop_front() else {
                 return Ok(());
@@ -68,8 +66,8 @@ impl Publisher for NatsPublisher {
         }
     }
 
-    async fn send(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
-        self.put(job, number).await
+    async fn send(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()> {
+        self.put(job, label).await
     }
 
     async fn acknowledged(&mut self) -> anyhow::Result<()> {
@@ -90,6 +88,7 @@ impl Consumer for NatsConsumer {
     /// An ack is sent and not answered, as is usual with JetStream; at the end a flush makes sure that all were.
     async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
         let mut messages = self.consumer.stream().max_messages_per_batch(PULLED).messages().await?;
+        let mut intake = job.intake();
         let over = job.over();
         tokio::pin!(over);
         while !job.is_over() {
@@ -98,9 +97,9 @@ impl Consumer for NatsConsumer {
                 message = messages.next() => message.context("the consumer has ended")??,
                 _ = &mut over => break,
             };
-            job.arrived(&message.payload)?;
+            intake.arrived(&message.payload)?;
             message.ack().await.map_err(|error| anyhow!("an ack failed: {error}"))?;
-            job.settled(1);
+            intake.settled(1);
         }
         self.client.flush().await?;
         Ok(())
@@ -115,13 +114,13 @@ pub struct NatsSubscriber {
 
 #[async_trait]
 impl Tail for NatsSubscriber {
-    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
-        let mut tally = Tally::default();
-        while !job.is_done(&tally) {
+    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let mut intake = job.intake();
+        while !intake.has_all() {
             let message = self.subscriber.next().await.context("the subscription has ended")?;
-            job.arrived(&mut tally, &message.payload)?;
+            intake.arrived(&message.payload)?;
         }
-        job.finish(&tally)
+        Ok(())
     }
 }
 
@@ -131,12 +130,12 @@ pub struct NatsOrdered {
 
 #[async_trait]
 impl Tail for NatsOrdered {
-    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
-        let mut tally = Tally::default();
-        while !job.is_done(&tally) {
+    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let mut intake = job.intake();
+        while !intake.has_all() {
             let message = self.messages.next().await.context("the consumer has ended")??;
-            job.arrived(&mut tally, &message.payload)?;
+            intake.arrived(&message.payload)?;
         }
-        job.finish(&tally)
+        Ok(())
     }
 }

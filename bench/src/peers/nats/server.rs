@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use super::client::{NatsConsumer, NatsOrdered, NatsPublisher, NatsSubscriber};
 use crate::hub::process::free_address;
-use crate::load::contender::{About, Consumer, Contender, From, Ground, Publisher, Server, Tail};
+use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Tail};
 use crate::load::topics::{GROUP, Topics};
 use crate::page_cache;
 use crate::peers::tools;
@@ -48,8 +48,8 @@ impl Contender for Nats {
         tools::version(&self.program, "--version").await
     }
 
-    async fn start(&self, ground: &Ground) -> anyhow::Result<Box<dyn Server>> {
-        let dir = ground.fresh(self.about.id)?;
+    async fn start(&self, dirs: &ServerDirs) -> anyhow::Result<Box<dyn Server>> {
+        let dir = dirs.fresh(self.about.id)?;
         let running = Running::start(self.program.clone(), dir.clone(), self.sync).await?;
         Ok(Box::new(NatsServer { program: self.program.clone(), sync: self.sync, dir, running: Some(running) }))
     }

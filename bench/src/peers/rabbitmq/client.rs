@@ -9,11 +9,9 @@ use futures::StreamExt;
 use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, ConfirmSelectOptions};
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{BasicProperties, Channel, Connection, PublisherConfirm};
+use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 
-use crate::load::consume_job::ConsumeJob;
 use crate::load::contender::{Consumer, From, Publisher, Tail};
-use crate::load::publish_job::PublishJob;
-use crate::load::tail_job::{TailJob, Tally};
 
 const PERSISTENT: u8 = 2;
 /// A stream's acks are only credit: one for many.
@@ -34,10 +32,10 @@ impl RabbitPublisher {
         Ok(Self { connection, channel, queues, under_way: VecDeque::new() })
     }
 
-    async fn put(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
-        let queue = self.queues[job.topic_of(number)].clone();
+    async fn put(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()> {
+        let queue = self.queues[job.topic_of(label.number)].clone();
         let properties = BasicProperties::default().with_delivery_mode(PERSISTENT);
-        let payload = job.payload_of(number);
+        let payload = job.payload().make(label);
         let options = BasicPublishOptions::default();
         let confirm = self.channel.basic_publish("".into(), queue, options, &payload, properties).await?;
         self.under_way.push_back(confirm);
@@ -60,7 +58,7 @@ impl Publisher for RabbitPublisher {
             while self.under_way.len() < job.in_flight
                 && let Some(number) = job.take()
             {
-                self.put(&job, number).await?;
+                self.put(&job, PayloadLabel::untimed(number)).await?;
             }
             if self.confirmed().await?.is_none() {
                 self.connection.close(200, "done".into()).await?;
@@ -70,8 +68,8 @@ impl Publisher for RabbitPublisher {
         }
     }
 
-    async fn send(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
-        self.put(job, number).await
+    async fn send(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()> {
+        self.put(job, label).await
     }
 
     async fn acknowledged(&mut self) -> anyhow::Result<()> {
@@ -91,6 +89,7 @@ impl Consumer for RabbitConsumer {
     async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
         let (queue, options) = (self.queue.as_str().into(), BasicConsumeOptions::default());
         let mut messages = self.channel.basic_consume(queue, "".into(), options, FieldTable::default()).await?;
+        let mut intake = job.intake();
         let over = job.over();
         tokio::pin!(over);
         while !job.is_over() {
@@ -99,9 +98,9 @@ impl Consumer for RabbitConsumer {
                 message = messages.next() => message.context("the consumer has ended")??,
                 _ = &mut over => break,
             };
-            job.arrived(&message.data)?;
+            intake.arrived(&message.data)?;
             message.ack(BasicAckOptions { multiple: false }).await?;
-            job.settled(1);
+            intake.settled(1);
         }
         // Closing is answered after everything that was sent before.
         self.connection.close(200, "done".into()).await?;
@@ -130,17 +129,17 @@ impl RabbitTail {
 
 #[async_trait]
 impl Tail for RabbitTail {
-    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
-        let (mut tally, mut since_ack) = (Tally::default(), 0);
-        while !job.is_done(&tally) {
+    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let (mut intake, mut since_ack) = (job.intake(), 0);
+        while !intake.has_all() {
             let message = self.messages.next().await.context("the consumer has ended")??;
-            job.arrived(&mut tally, &message.data)?;
+            intake.arrived(&message.data)?;
             since_ack += 1;
             if since_ack == STREAM_ACK_EVERY {
                 message.ack(BasicAckOptions { multiple: true }).await?;
                 since_ack = 0;
             }
         }
-        job.finish(&tally)
+        Ok(())
     }
 }

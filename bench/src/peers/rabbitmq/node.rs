@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::hub::process::free_address;
-use crate::load::contender::Ground;
+use crate::load::contender::ServerDirs;
 use crate::page_cache;
 use crate::server_process::ServerProcess;
 
@@ -36,13 +36,13 @@ impl Node {
         Self { program, epmd, running: Mutex::new(None) }
     }
 
-    /// Starts it where it does not run yet, and lets it go on where it stands still.
-    pub async fn wake(&self, ground: &Ground) -> anyhow::Result<()> {
+    /// Starts it, or resumes it where it is suspended.
+    pub async fn wake(&self, dirs: &ServerDirs) -> anyhow::Result<()> {
         let mut running = self.running.lock().await;
         if let Some(running) = running.as_ref() {
             return running.server.resume();
         }
-        let dir = ground.fresh("rabbitmq")?;
+        let dir = dirs.fresh("rabbitmq")?;
         let epmd_port = free_address()?.port();
         let mut command = Command::new(&self.epmd);
         command.args(["-port", &epmd_port.to_string(), "-address", "127.0.0.1"]);
@@ -96,7 +96,7 @@ impl Node {
         version.unwrap_or("unknown").to_owned()
     }
 
-    /// Looks at it where nobody else does just now.
+    /// The running node, unless another task holds it.
     pub fn try_running(&self) -> Option<MutexGuard<'_, Option<Running>>> {
         self.running.try_lock().ok()
     }
@@ -106,7 +106,7 @@ impl Node {
         connect(address.context("RabbitMQ does not run")?).await
     }
 
-    /// It stands still until it is needed again.
+    /// Suspends it until it is needed again.
     pub async fn rest(&self) -> anyhow::Result<()> {
         self.running.lock().await.as_ref().map_or(Ok(()), |running| running.server.pause())
     }

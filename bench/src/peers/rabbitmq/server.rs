@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use super::client::{RabbitConsumer, RabbitPublisher, RabbitTail};
 use super::node::Node;
-use crate::load::contender::{About, Consumer, Contender, From, Ground, Publisher, Server, Tail};
+use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Tail};
 use crate::load::topics::Topics;
 
 /// Messages sent to a consumer before it acks.
@@ -59,9 +59,9 @@ impl Contender for Rabbit {
         Ok(self.node.version())
     }
 
-    async fn start(&self, ground: &Ground) -> anyhow::Result<Box<dyn Server>> {
+    async fn start(&self, dirs: &ServerDirs) -> anyhow::Result<Box<dyn Server>> {
         static MEASUREMENTS: AtomicU32 = AtomicU32::new(0);
-        self.node.wake(ground).await?;
+        self.node.wake(dirs).await?;
         Ok(Box::new(RabbitServer {
             queue: self.queue,
             node: self.node.clone(),

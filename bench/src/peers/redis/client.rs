@@ -8,14 +8,12 @@ use anyhow::{Context, bail};
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use prom_load::{ConsumeJob, Intake, PayloadLabel, PublishJob};
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, RedisResult, Value, cmd, pipe};
 use tokio::task::JoinHandle;
 
-use crate::load::consume_job::ConsumeJob;
 use crate::load::contender::{Consumer, From, Publisher, Tail};
-use crate::load::publish_job::PublishJob;
-use crate::load::tail_job::{TailJob, Tally};
 use crate::load::topics::{GROUP, Topics};
 
 /// XADDs in one pipeline, at most; a window holds at least four.
@@ -36,9 +34,9 @@ impl RedisPublisher {
         Self { connection, keys: topics.names().collect(), under_way: VecDeque::new() }
     }
 
-    fn add(&self, job: &PublishJob, number: u64) -> Cmd {
+    fn add(&self, job: &PublishJob, label: PayloadLabel) -> Cmd {
         let mut add = cmd("XADD");
-        add.arg(&self.keys[job.topic_of(number)]).arg("*").arg(FIELD).arg(&job.payload_of(number)[..]);
+        add.arg(&self.keys[job.topic_of(label.number)]).arg("*").arg(FIELD).arg(&job.payload().make(label)[..]);
         add
     }
 }
@@ -50,17 +48,15 @@ impl Publisher for RedisPublisher {
         let (mut under_way, mut in_flight) = (FuturesUnordered::new(), 0);
         loop {
             while in_flight + most <= job.in_flight.max(most) {
-                let numbers = job.take_many(most);
-                if numbers.is_empty() {
-                    break;
-                }
-                in_flight += numbers.len();
+                let Some(numbers) = job.take_many(most as u64) else { break };
+                let count = (numbers.end - numbers.start) as usize;
+                in_flight += count;
                 let mut pipeline = pipe();
-                for number in &numbers {
-                    pipeline.add_command(self.add(&job, *number)).ignore();
+                for number in numbers {
+                    pipeline.add_command(self.add(&job, PayloadLabel::untimed(number))).ignore();
                 }
                 let mut connection = self.connection.clone();
-                under_way.push(async move { pipeline.exec_async(&mut connection).await.map(|()| numbers.len()) });
+                under_way.push(async move { pipeline.exec_async(&mut connection).await.map(|()| count) });
             }
             let Some(done) = under_way.next().await else {
                 return Ok(());
@@ -71,8 +67,8 @@ impl Publisher for RedisPublisher {
         }
     }
 
-    async fn send(&mut self, job: &PublishJob, number: u64) -> anyhow::Result<()> {
-        let (add, mut connection) = (self.add(job, number), self.connection.clone());
+    async fn send(&mut self, job: &PublishJob, label: PayloadLabel) -> anyhow::Result<()> {
+        let (add, mut connection) = (self.add(job, label), self.connection.clone());
         self.under_way.push_back(tokio::spawn(async move { add.exec_async(&mut connection).await }));
         Ok(())
     }
@@ -102,14 +98,14 @@ impl RedisConsumer {
             .await
     }
 
-    /// Counts them when Redis has answered.
-    async fn ack(&self, ids: &[Vec<u8>], job: &ConsumeJob) -> RedisResult<()> {
+    /// Counts them when Redis has answered, which may be long before there is more to read.
+    async fn ack(&self, ids: &[Vec<u8>], intake: &mut Intake) -> RedisResult<()> {
         if ids.is_empty() {
             return Ok(());
         }
         let mut connection = self.connection.clone();
         cmd("XACK").arg(&self.key).arg(GROUP).arg(ids).exec_async(&mut connection).await?;
-        job.settled(ids.len() as u64);
+        intake.settled(ids.len() as u64);
         Ok(())
     }
 }
@@ -117,13 +113,14 @@ impl RedisConsumer {
 #[async_trait]
 impl Consumer for RedisConsumer {
     async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let mut intake = job.intake();
         let over = job.over();
         tokio::pin!(over);
         let mut ids = Vec::new();
         loop {
             let read = tokio::select! {
                 biased;
-                (acked, read) = async { tokio::join!(self.ack(&ids, &job), self.read()) } => {
+                (acked, read) = async { tokio::join!(self.ack(&ids, &mut intake), self.read()) } => {
                     acked?;
                     read?
                 }
@@ -131,7 +128,7 @@ impl Consumer for RedisConsumer {
             };
             ids = Vec::with_capacity(READ);
             for (id, payload) in entries(read)? {
-                job.arrived(&payload)?;
+                intake.arrived(&payload)?;
                 ids.push(id);
             }
         }
@@ -161,17 +158,17 @@ impl RedisTail {
 
 #[async_trait]
 impl Tail for RedisTail {
-    async fn run(mut self: Box<Self>, job: Arc<TailJob>) -> anyhow::Result<()> {
-        let mut tally = Tally::default();
-        while !job.is_done(&tally) {
+    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+        let mut intake = job.intake();
+        while !intake.has_all() {
             let mut read = cmd("XREAD");
             read.arg("COUNT").arg(READ).arg(&["BLOCK", "0", "STREAMS", &self.key]).arg(&self.after);
             for (id, payload) in entries(read.query_async(&mut self.connection).await?)? {
-                job.arrived(&mut tally, &payload)?;
+                intake.arrived(&payload)?;
                 self.after = id;
             }
         }
-        job.finish(&tally)
+        Ok(())
     }
 }
 

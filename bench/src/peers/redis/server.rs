@@ -13,7 +13,7 @@ use tokio::process::Command;
 
 use super::client::{RedisConsumer, RedisPublisher, RedisTail};
 use crate::hub::process::free_address;
-use crate::load::contender::{About, Consumer, Contender, From, Ground, Publisher, Server, Tail};
+use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Tail};
 use crate::load::topics::{GROUP, Topics};
 use crate::page_cache;
 use crate::peers::tools;
@@ -54,8 +54,8 @@ impl Contender for Redis {
         tools::version(&self.program, "--version").await
     }
 
-    async fn start(&self, ground: &Ground) -> anyhow::Result<Box<dyn Server>> {
-        let dir = ground.fresh(self.about.id)?;
+    async fn start(&self, dirs: &ServerDirs) -> anyhow::Result<Box<dyn Server>> {
+        let dir = dirs.fresh(self.about.id)?;
         let running = Running::start(&self.program, &dir, self.fsync).await?;
         let consumers = AtomicU32::new(0);
         Ok(Box::new(RedisServer {

@@ -5,39 +5,39 @@ use std::{fs, io};
 
 use tempfile::TempDir;
 
-use crate::args::{Args, Leftovers};
-use crate::bare::{BareFile, Ground};
+use crate::args::Files;
+use crate::bare::{Allocation, BareFile};
 
-/// A temporary directory that goes away with it unless it is to be kept.
-pub struct Place {
+/// A temporary directory, removed when it is dropped unless it is to be kept.
+pub struct WorkDir {
     temporary: Option<TempDir>,
     path: PathBuf,
 }
 
-impl Place {
-    pub fn make(args: &Args) -> io::Result<Self> {
-        let temporary = tempfile::Builder::new().prefix("prom-bench-").tempdir_in(&args.dir)?;
+impl WorkDir {
+    pub fn make(files: &Files) -> io::Result<Self> {
+        let temporary = tempfile::Builder::new().prefix("prom-bench-").tempdir_in(&files.dir)?;
         let path = temporary.path().canonicalize()?;
-        Ok(match args.leftovers {
-            Leftovers::Remove => Self { temporary: Some(temporary), path },
-            Leftovers::Keep => Self { path: temporary.keep().canonicalize()?, temporary: None },
-        })
+        if files.keep {
+            return Ok(Self { path: temporary.keep().canonicalize()?, temporary: None });
+        }
+        Ok(Self { temporary: Some(temporary), path })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes so many bytes and removes them again: on a thin disk a block's first write costs far
-    /// more than the next, which would be charged to whoever is measured first.
+    /// Writes this many bytes and removes them again: on a thin disk a block's first write costs far more than the next,
+    /// which would be charged to the first measurement.
     pub fn warm(&self, bytes: u64) -> io::Result<()> {
         let path = self.path.join("warm");
-        drop(BareFile::make(&path, Ground::PreZeroed { bytes })?);
+        drop(BareFile::make(&path, Allocation::PreZeroed { bytes })?);
         fs::remove_file(path)
     }
 
-    /// One line about what is measured: the file system's type, the processors, and a warning where
-    /// a sync costs nothing because there is no disk.
+    /// One line: the processors, the file system's type, and a warning where a sync costs nothing because there is no
+    /// disk.
     pub fn describe(&self) -> String {
         let kind = file_system(&self.path).unwrap_or_else(|| "an unknown file system".to_owned());
         let processors = std::thread::available_parallelism().map_or(1, |it| it.get());

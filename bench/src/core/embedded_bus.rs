@@ -3,25 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use prom_store::Store;
-use prom_types::{Json, NewEvent, TopicName};
 use promethean::EmbeddedStore;
 use promethean::{Bus, BusOptions};
 
-use crate::place::Place;
+use crate::work_dir::WorkDir;
 
-pub const TOPIC: &str = "bench.events";
-const PAYLOAD_BYTES: usize = 256;
-
-pub struct Scene {
+pub struct EmbeddedBus {
     pub bus: Bus,
     pub store: Arc<EmbeddedStore>,
 }
 
-impl Scene {
-    pub async fn open(place: &Place, name: &str) -> anyhow::Result<Self> {
-        let dir = tempfile::Builder::new().prefix(name).tempdir_in(place.path())?.keep();
+impl EmbeddedBus {
+    pub async fn open(work_dir: &WorkDir, name: &str) -> anyhow::Result<Self> {
+        let dir = tempfile::Builder::new().prefix(name).tempdir_in(work_dir.path())?.keep();
         Self::open_at(&dir).await
     }
 
@@ -39,10 +34,4 @@ impl Scene {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// The event that is published over and over; cloning it copies no text.
-pub fn event() -> anyhow::Result<NewEvent> {
-    let text = format!("\"{}\"", "p".repeat(PAYLOAD_BYTES - 2));
-    Ok(NewEvent::new(TopicName::parse(TOPIC)?, Json::parse(Bytes::from(text))?))
 }
