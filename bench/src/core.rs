@@ -1,6 +1,6 @@
 //! `prom-bench core`: the bus as a library on the embedded store, fsync on, 256-byte payloads.
 //!
-//! Every figure that depends on the disk stands beside what the bare disk gave in the same run.
+//! Every figure that depends on the disk is shown beside what the bare disk gave in the same run.
 
 mod deliver;
 mod embedded_bus;

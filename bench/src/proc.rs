@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-/// Resident memory in megabytes, by what it is made of.
+/// Resident memory in megabytes, and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resident {
     pub total_mb: f64,

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::args::Files;
 use crate::bare::{Allocation, BareFile};
 
-/// A temporary directory, removed when it is dropped unless it is to be kept.
+/// A temporary directory, removed when it is dropped unless `--keep` was given.
 pub struct WorkDir {
     temporary: Option<TempDir>,
     path: PathBuf,

@@ -69,7 +69,7 @@ pub fn drive(target: &Target, first_seed: u64, until: Until) -> Result<Report, B
     }
 }
 
-/// Threads that a target started may panic where nobody catches it.
+/// Threads that a target started may panic where nothing catches it.
 fn count_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

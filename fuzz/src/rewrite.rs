@@ -37,7 +37,7 @@ pub fn request(request: &Request<'_>) {
     assert_eq!(format!("{again:?}"), format!("{request:?}"));
 }
 
-/// The event of a publish, where its topic is one: whoever writes frames has checked that.
+/// The event of a publish, if its topic is valid: a client that writes frames has checked that.
 fn event(frame: &Publish<'_>) -> Option<NewEvent> {
     let topic = TopicName::parse(&frame.topic).ok()?;
     let opts = frame.opts.clone();
@@ -49,7 +49,7 @@ pub fn hub_frame(frame: &HubFrame) {
     match frame {
         HubFrame::Ok(done) => return answers(done),
         HubFrame::Err { corr, problem, subscription: None } => problem.write(&mut out, corr.as_ref()),
-        // Whoever ends a subscription answers nobody.
+        // Ending a subscription answers no request.
         HubFrame::Err { corr: Some(_), .. } => return,
         HubFrame::Err { problem, subscription: Some(name), .. } => problem.write_for(&mut out, name),
         HubFrame::Events(delivered) => deliver(&mut out, delivered),
@@ -66,13 +66,13 @@ pub fn hub_frame(frame: &HubFrame) {
 fn deliver(out: &mut Vec<u8>, delivered: &Delivered) {
     let head = EventHead::new(&delivered.name);
     let mut many = head.begin_many(out);
-    for (event, lent) in &delivered.events {
-        many.event(*lent, |out| out.extend_from_slice(event));
+    for (event, lease) in &delivered.events {
+        many.event(*lease, |out| out.extend_from_slice(event));
     }
     many.end();
 }
 
-/// An OK is looked at by whoever knows what it answers; here by all of them.
+/// What an OK holds depends on the request it answers; here all forms are tried.
 fn answers(done: &Done) {
     let corr = done.corr.as_ref();
     if let Ok(receipt) = done.receipt() {

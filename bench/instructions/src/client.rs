@@ -29,7 +29,7 @@ pub enum SettleForm {
     Batch,
 }
 
-/// What everybody measures with.
+/// The payload of every scenario.
 const PAYLOAD_BYTES: usize = 256;
 const MASK: [u8; 4] = [0x5a, 0x17, 0xc3, 0x88];
 

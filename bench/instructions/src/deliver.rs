@@ -16,7 +16,7 @@ use crate::publish::send;
 use crate::scenario::TOGETHER;
 use crate::scene::Scene;
 
-/// Counts so many events, which are stored before. Joining the group and leaving it count with them.
+/// Counts this many events, which are stored before. Joining the group and leaving it count with them.
 pub async fn deliver(scene: &Scene, form: SettleForm, events: usize) -> anyhow::Result<()> {
     let mut connection = Connection::new();
     let warm_up = store(scene, &mut connection, &scene.warm_up, TOGETHER).await?;
@@ -32,7 +32,7 @@ pub async fn deliver(scene: &Scene, form: SettleForm, events: usize) -> anyhow::
     Ok(())
 }
 
-/// Publishes so many; gives their ids.
+/// Publishes this many; returns their ids.
 async fn store(
     scene: &Scene,
     connection: &mut Connection,
@@ -53,7 +53,7 @@ async fn consume(
 ) -> anyhow::Result<()> {
     let name = SubscriptionName { topic: topic.to_string(), group: Some(group_of(topic)) };
     let subscribe = scene.bus.subscribe(topic, &group_of(topic)).from(Position::Earliest).batch_size(TOGETHER);
-    let mut walk = Walk { head: EventHead::new(&name), form, lent: VecDeque::new() };
+    let mut walk = Walk { head: EventHead::new(&name), form, leased: VecDeque::new() };
     let mut subscription = subscribe.start().await?;
     for bytes in acks {
         walk.take(&mut subscription, connection).await?;
@@ -68,17 +68,17 @@ struct Walk {
     head: EventHead,
     form: SettleForm,
     /// What was written and not settled, in the order of offsets. The hub has a table here, which is not counted.
-    lent: VecDeque<(EventId, Ticket)>,
+    leased: VecDeque<(EventId, Ticket)>,
 }
 
 impl Walk {
     /// Takes as many as share an ack and writes them.
     async fn take(&mut self, subscription: &mut Subscription, connection: &mut Connection) -> anyhow::Result<()> {
-        while self.lent.len() < TOGETHER {
+        while self.leased.len() < TOGETHER {
             let Arrivals { deliveries, gaps, .. } = subscription.next_arrivals().await;
             ensure!(!deliveries.is_empty() && gaps.is_empty(), "the subscription ended or has gaps: {gaps:?}");
             self.write(&deliveries, connection);
-            self.lent.extend(deliveries.iter().map(|delivery| (delivery.id(), delivery.ticket())));
+            self.leased.extend(deliveries.iter().map(|delivery| (delivery.id(), delivery.ticket())));
         }
         connection.write();
         Ok(())
@@ -127,15 +127,15 @@ impl Walk {
             Which::Ids(ids) => ids.len(),
             Which::Offsets { ranges, .. } => ranges.iter().map(|(from, to)| (to - from + 1) as usize).sum(),
         };
-        ensure!(named <= self.lent.len(), "more is acked than is lent");
-        let first = self.lent.front().map(|(id, ticket)| (*id, ticket.offset()));
+        ensure!(named <= self.leased.len(), "more is acked than is leased");
+        let first = self.leased.front().map(|(id, ticket)| (*id, ticket.offset()));
         let in_order = match (&ack.which, first) {
             (Which::Ids(ids), Some((id, _))) => ids.first() == Some(&id),
             (Which::Offsets { ranges, .. }, Some((_, offset))) => ranges.first().map(|range| range.0) == Some(offset),
             (_, None) => false,
         };
-        ensure!(in_order, "acked in another order than lent");
-        tickets.extend(self.lent.drain(..named).map(|(_, ticket)| ticket));
+        ensure!(in_order, "acked in another order than leased");
+        tickets.extend(self.leased.drain(..named).map(|(_, ticket)| ticket));
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ enum Answer {
     Results(Vec<Option<EventId>>),
 }
 
-/// Counts so many events.
+/// Counts this many events.
 pub async fn publish(scene: &Scene, form: PublishForm, events: usize) -> anyhow::Result<()> {
     let mut connection = Connection::new();
     for topic in [&scene.warm_up, &scene.topic] {

@@ -36,7 +36,7 @@ pub const SCENARIOS: [Scenario; 5] = [
 ];
 
 impl Scenario {
-    /// Walks so many events.
+    /// Walks this many events.
     pub fn run(&self, events: usize) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("a runtime")?;
         runtime.block_on(async {

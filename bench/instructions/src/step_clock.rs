@@ -1,4 +1,4 @@
-//! A clock that moves by one microsecond whenever somebody reads it: the same in every run, and never still.
+//! A clock that moves by one microsecond with every reading: the same in every run, and never still.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

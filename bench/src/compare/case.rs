@@ -36,7 +36,7 @@ pub struct Case {
     pub shape: Shape,
     pub load: Load,
     pub spans: Spans,
-    /// Where it stands on the axis of its shape, if that has one.
+    /// Its position on the axis of its shape, if that has one.
     pub point: f64,
 }
 

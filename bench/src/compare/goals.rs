@@ -71,7 +71,7 @@ impl Reach {
     }
 }
 
-/// One row for each goal of which both sides were measured.
+/// One row for each goal where both sides were measured.
 pub fn table(results: &Results, name_of: impl Fn(&str) -> &'static str) -> Table {
     let columns = ["what", "ours", "peer's", "ratio", "goal", ""];
     let mut table = Table::new("Goals: ours with fsync, theirs as they come", &columns);

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_failed_for_one_counts_for_nobody() {
+    fn a_round_that_failed_for_one_counts_for_none() {
         let results = results(&[("a", 0, 10.0), ("b", 0, 5.0), ("a", 1, 100.0)]);
         let ratio = results.ratio("publish", Figure::Rate, "a", "b").unwrap();
         assert_eq!((ratio.least, ratio.most), (2.0, 2.0));

@@ -25,7 +25,7 @@ const BAR: f64 = 20.0;
 const GAP: f64 = 6.0;
 const GROUP_TITLE: f64 = 30.0;
 
-/// `unit` stands below the axis; `shown` writes a bar's number.
+/// `unit` is written below the axis; `shown` writes a bar's number.
 pub fn chart(title: &str, unit: &str, groups: &[Group], shown: impl Fn(f64) -> String) -> String {
     let heights = groups.iter().map(|group| GROUP_TITLE + group.bars.len() as f64 * (BAR + GAP) + GAP);
     let height = TOP + heights.sum::<f64>() + BOTTOM;

@@ -8,7 +8,7 @@ pub const INK: &str = "#1f2937";
 pub const FAINT: &str = "#6b7280";
 pub const GRID: &str = "#e5e7eb";
 
-/// Where a text stands in relation to its point.
+/// Which part of a text is at its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     Start,
