@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prom_transform::{Limits, Program};
+use prom_transform::{Program, ProgramLimits};
 use prom_types::{GroupName, TopicPattern};
 
 use crate::bus::{Core, Phase};
@@ -225,7 +225,7 @@ impl Subscribe<'_> {
         self.asked.check()?;
         check_taste(&self.taste)?;
         if let Some(filter) = &self.asked.filter {
-            Program::compile(filter, Limits::default())?;
+            Program::compile(filter, ProgramLimits::default())?;
         }
         core.topics.find_named(&*core.store, &topics).await?;
         check_division(core, &topics, self.asked.partitions)?;

@@ -11,9 +11,9 @@
 //! How that is done, and what stays outside the limits, is in `docs/decisions/0001-jq-by-jaq.md`.
 //!
 //! ```
-//! use prom_transform::{Limits, Program};
+//! use prom_transform::{Program, ProgramLimits};
 //!
-//! let program = Program::compile(".payload.cpu_pct > 90", Limits::default()).unwrap();
+//! let program = Program::compile(".payload.cpu_pct > 90", ProgramLimits::default()).unwrap();
 //! assert!(program.test(br#"{"payload":{"cpu_pct":97.5}}"#).unwrap());
 //! ```
 
@@ -32,5 +32,5 @@ mod error;
 mod limits;
 
 pub use error::{CompileError, Exceeded, RunError};
-pub use limits::{Limits, PROGRAM_BYTES};
+pub use limits::{PROGRAM_BYTES, ProgramLimits};
 pub use program::Program;

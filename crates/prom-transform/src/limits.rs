@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Limits of one run. The defaults suit a filter or a key expression that runs for every event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProgramLimits {
     /// Wall time from the first step to the last byte of output.
     pub time: Duration,
     /// Evaluation steps; unlike time, the same on every machine.
@@ -19,7 +19,7 @@ pub struct Limits {
     pub depth: u16,
 }
 
-impl Default for Limits {
+impl Default for ProgramLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_millis(50),

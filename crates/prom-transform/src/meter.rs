@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
 use crate::error::{Exceeded, RunError};
-use crate::limits::{Limits, STACK_BYTES};
+use crate::limits::{ProgramLimits, STACK_BYTES};
 
 /// Steps between two checks of the clock.
 const STEPS_PER_CLOCK: u32 = 128;
@@ -45,7 +45,7 @@ thread_local! {
 struct Stopped(Exceeded);
 
 /// Runs `work` under `limits`. A defect of the interpreter that panics ends here too.
-pub(crate) fn run<T>(limits: &Limits, work: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
+pub(crate) fn run<T>(limits: &ProgramLimits, work: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     METER.with(|meter| {
         meter.steps_left.set(limits.steps);
         meter.bytes_left.set(limits.memory_bytes);

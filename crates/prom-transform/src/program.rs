@@ -7,7 +7,7 @@ use jaq_core::{Ctx, Filter, ValT as _, Vars};
 use crate::compile::compile;
 use crate::error::{CompileError, Exceeded, RunError};
 use crate::interpreter::{Metered, ProgramTable};
-use crate::limits::Limits;
+use crate::limits::ProgramLimits;
 use crate::meter;
 use crate::text::{self, NoText};
 use crate::value::Value;
@@ -20,13 +20,13 @@ pub struct Program {
 
 struct Inner {
     text: String,
-    limits: Limits,
+    limits: ProgramLimits,
     filter: Filter<Metered>,
 }
 
 impl Program {
     /// Parses and checks a program. The error names line and column.
-    pub fn compile(text: &str, limits: Limits) -> Result<Self, CompileError> {
+    pub fn compile(text: &str, limits: ProgramLimits) -> Result<Self, CompileError> {
         let filter = compile(text)?;
         Ok(Self { inner: Arc::new(Inner { text: text.to_owned(), limits, filter }) })
     }
@@ -37,7 +37,7 @@ impl Program {
     }
 
     /// The limits it runs under.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ProgramLimits {
         &self.inner.limits
     }
 

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use prom_transform::{CompileError, Exceeded, Limits, Program, RunError};
+use prom_transform::{CompileError, Exceeded, Program, ProgramLimits, RunError};
 
 /// Far above the limits below and the slowest build, far below what the programs would take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn run(program: &str, input: &str, limits: Limits) -> Result<Vec<Vec<u8>>, RunError> {
+fn run(program: &str, input: &str, limits: ProgramLimits) -> Result<Vec<Vec<u8>>, RunError> {
     let started = Instant::now();
     let program = Program::compile(program, limits).unwrap_or_else(|error| panic!("{program}: {error}"));
     let outcome = program.run(input.as_bytes());
@@ -16,15 +16,20 @@ fn run(program: &str, input: &str, limits: Limits) -> Result<Vec<Vec<u8>>, RunEr
 }
 
 fn stopped(program: &str) -> Exceeded {
-    match run(program, "null", Limits::default()) {
+    match run(program, "null", ProgramLimits::default()) {
         Err(RunError::Limit(exceeded)) => exceeded,
         other => panic!("{program}: {other:?}"),
     }
 }
 
 /// Enough for everything but the limit under test.
-fn generous() -> Limits {
-    Limits { time: Duration::from_secs(3600), steps: u64::MAX, memory_bytes: usize::MAX, ..Limits::default() }
+fn generous() -> ProgramLimits {
+    ProgramLimits {
+        time: Duration::from_secs(3600),
+        steps: u64::MAX,
+        memory_bytes: usize::MAX,
+        ..ProgramLimits::default()
+    }
 }
 
 #[test]
@@ -110,40 +115,41 @@ fn values_cannot_explode() {
         "reduce range(1e7) as $i ([]; .[0] |= [.])",
         "[limit(300; repeat(\"[\"))] | add | . + ([limit(300; repeat(\"]\"))] | add) | fromjson, (def f: f; f)",
     ] {
-        match run(program, "null", Limits::default()) {
+        match run(program, "null", ProgramLimits::default()) {
             Err(RunError::Limit(_) | RunError::Program(_)) => {}
             other => panic!("{program}: {other:?}"),
         }
     }
-    let error = run("reduce range(60) as $i (10; . * .)", "null", Limits::default()).unwrap_err();
+    let error = run("reduce range(60) as $i (10; . * .)", "null", ProgramLimits::default()).unwrap_err();
     assert!(matches!(error, RunError::Program(text) if text.contains("bits")));
 }
 
 #[test]
 fn an_error_about_a_huge_value_stays_small() {
-    let error = run("reduce range(100) as $i ([1]; [., .]) | . + 1", "null", Limits::default()).unwrap_err();
+    let error = run("reduce range(100) as $i ([1]; [., .]) | . + 1", "null", ProgramLimits::default()).unwrap_err();
     assert!(matches!(&error, RunError::Program(text) if text.len() < 1000), "{error}");
-    let caught = run("reduce range(100) as $i ([1]; [., .]) | try (. + 1) catch length", "null", Limits::default());
+    let caught =
+        run("reduce range(100) as $i ([1]; [., .]) | try (. + 1) catch length", "null", ProgramLimits::default());
     assert!(caught.is_ok());
 }
 
 #[test]
 fn each_limit_is_named_when_it_stops_a_program() {
-    let stopped_by = |program: &str, input: &str, limits: Limits| match run(program, input, limits) {
+    let stopped_by = |program: &str, input: &str, limits: ProgramLimits| match run(program, input, limits) {
         Err(RunError::Limit(exceeded)) => exceeded,
         other => panic!("{program}: {other:?}"),
     };
     let time = Duration::from_millis(20);
-    assert_eq!(stopped_by("last(repeat(1))", "null", Limits { time, ..generous() }), Exceeded::Time);
-    assert_eq!(stopped_by("last(repeat(1))", "null", Limits { steps: 1_000, ..generous() }), Exceeded::Steps);
-    let memory = Limits { memory_bytes: 10_000, ..generous() };
+    assert_eq!(stopped_by("last(repeat(1))", "null", ProgramLimits { time, ..generous() }), Exceeded::Time);
+    assert_eq!(stopped_by("last(repeat(1))", "null", ProgramLimits { steps: 1_000, ..generous() }), Exceeded::Steps);
+    let memory = ProgramLimits { memory_bytes: 10_000, ..generous() };
     assert_eq!(stopped_by("[range(1000)]", "null", memory), Exceeded::Memory);
     assert_eq!(stopped_by("def f: 1 + f; f", "null", generous()), Exceeded::Recursion);
     assert_eq!(stopped_by("reduce range(200) as $i (0; [.])", "null", generous()), Exceeded::Depth);
-    let output = Limits { output_bytes: 10, ..generous() };
+    let output = ProgramLimits { output_bytes: 10, ..generous() };
     assert_eq!(stopped_by("., .", "\"12345\"", output.clone()), Exceeded::OutputBytes);
     assert!(run(".", "\"12345\"", output).is_ok());
-    let outputs = Limits { outputs: 2, ..generous() };
+    let outputs = ProgramLimits { outputs: 2, ..generous() };
     assert_eq!(stopped_by("1, 2, 3", "null", outputs.clone()), Exceeded::Outputs);
     assert_eq!(run("1, 2", "null", outputs).unwrap().len(), 2);
 }
@@ -151,7 +157,7 @@ fn each_limit_is_named_when_it_stops_a_program() {
 #[test]
 fn the_time_limit_is_kept_closely() {
     let program =
-        Program::compile("last(repeat(1))", Limits { time: Duration::from_millis(50), ..generous() }).unwrap();
+        Program::compile("last(repeat(1))", ProgramLimits { time: Duration::from_millis(50), ..generous() }).unwrap();
     let started = Instant::now();
     assert_eq!(program.test(b"null"), Err(RunError::Limit(Exceeded::Time)));
     let elapsed = started.elapsed();
@@ -161,16 +167,16 @@ fn the_time_limit_is_kept_closely() {
 #[test]
 fn an_input_deeper_than_the_limit_is_refused_and_one_at_the_limit_is_not() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    let limits = || Limits { depth: 100, ..Limits::default() };
+    let limits = || ProgramLimits { depth: 100, ..ProgramLimits::default() };
     assert!(run(".", &nested(100), limits()).is_ok());
     assert!(matches!(run(".", &nested(101), limits()), Err(RunError::Input(_))));
-    assert!(matches!(run(".", &nested(1_000_000), Limits::default()), Err(RunError::Input(_))));
-    assert!(matches!(run(".", &"9".repeat(1_000_000), Limits::default()), Err(RunError::Input(_))));
+    assert!(matches!(run(".", &nested(1_000_000), ProgramLimits::default()), Err(RunError::Input(_))));
+    assert!(matches!(run(".", &"9".repeat(1_000_000), ProgramLimits::default()), Err(RunError::Input(_))));
 }
 
 #[test]
 fn a_path_cannot_grow_until_releasing_it_overflows_the_stack() {
-    let endless = Limits { time: Duration::from_secs(20), ..generous() };
+    let endless = ProgramLimits { time: Duration::from_secs(20), ..generous() };
     for program in ["path(last(recurse(.a)))", "path(last(recurse(.[1:])))", "last(path(recurse(.a)))"] {
         assert_eq!(run(program, "null", endless.clone()), Err(RunError::Limit(Exceeded::Depth)), "{program}");
     }
@@ -178,14 +184,15 @@ fn a_path_cannot_grow_until_releasing_it_overflows_the_stack() {
 
 #[test]
 fn regular_expressions_are_not_matched_against_huge_strings() {
-    let error = run("(\"a\" * 1000000) | [match(\"a\"; \"g\")] | length", "null", Limits::default()).unwrap_err();
+    let error =
+        run("(\"a\" * 1000000) | [match(\"a\"; \"g\")] | length", "null", ProgramLimits::default()).unwrap_err();
     assert!(matches!(&error, RunError::Program(text) if text.contains("too long")), "{error}");
-    assert!(run("(\"a\" * 60000) | test(\"(a*)*b\")", "null", Limits::default()).is_ok());
+    assert!(run("(\"a\" * 60000) | test(\"(a*)*b\")", "null", ProgramLimits::default()).is_ok());
 }
 
 #[test]
 fn a_stopped_program_runs_again_on_the_next_input() {
-    let program = Program::compile("if . then (def f: [f]; f) else 1 end", Limits::default()).unwrap();
+    let program = Program::compile("if . then (def f: [f]; f) else 1 end", ProgramLimits::default()).unwrap();
     for _ in 0..50 {
         assert!(matches!(program.first(b"true"), Err(RunError::Limit(_))));
         assert_eq!(program.first(b"false").unwrap().as_deref(), Some(&b"1"[..]));
@@ -201,21 +208,21 @@ fn recursion_with_filters_as_parameters_is_refused_before_it_runs() {
         "def f(g; $n): if $n > 0 then f(g + 1; $n - 1) else g end; f(0; 1000000)",
         "def f(g): [.[] | {a: \"\\(f(g))\"}]; f(.)",
     ] {
-        let error = Program::compile(program, Limits::default()).unwrap_err();
+        let error = Program::compile(program, ProgramLimits::default()).unwrap_err();
         assert!(
             matches!(&error, CompileError::Invalid { reason, .. } if reason.contains("inner definition")),
             "{error}"
         );
     }
     for program in ["def f(g): def h: g, h; h; first(f(1))", "def f(g): g; f(f(f(1)))", "def f($n): f($n); 1"] {
-        assert!(run(program, "null", Limits::default()).is_ok(), "{program}");
+        assert!(run(program, "null", ProgramLimits::default()).is_ok(), "{program}");
     }
 }
 
 #[test]
 fn monstrous_program_texts_are_refused_or_survived() {
     let too_long = "1".repeat(prom_transform::PROGRAM_BYTES + 1);
-    assert!(matches!(Program::compile(&too_long, Limits::default()), Err(CompileError::TooLong { .. })));
+    assert!(matches!(Program::compile(&too_long, ProgramLimits::default()), Err(CompileError::TooLong { .. })));
     let room = prom_transform::PROGRAM_BYTES;
     for (open, middle, close) in [
         ("(", "1", ")"),
@@ -236,7 +243,7 @@ fn monstrous_program_texts_are_refused_or_survived() {
     ] {
         let times = (room - middle.len()) / (open.len() + close.len());
         let program = format!("{}{middle}{}", open.repeat(times), close.repeat(times));
-        if let Ok(program) = Program::compile(&program, Limits::default()) {
+        if let Ok(program) = Program::compile(&program, ProgramLimits::default()) {
             // Whether it fits the limits does not matter here, only that it returns.
             let _ = program.run(b"null");
         }

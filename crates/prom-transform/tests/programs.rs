@@ -1,9 +1,9 @@
 //! What programs answer: jq's language on JSON in, JSON out.
 
-use prom_transform::{CompileError, Limits, Program, RunError};
+use prom_transform::{CompileError, Program, ProgramLimits, RunError};
 
 fn check(program: &str, input: &str, expected: &[&str]) {
-    let outputs = Program::compile(program, Limits::default())
+    let outputs = Program::compile(program, ProgramLimits::default())
         .unwrap_or_else(|error| panic!("{program}: {error}"))
         .run(input.as_bytes())
         .unwrap_or_else(|error| panic!("{program} on {input}: {error}"));
@@ -13,11 +13,11 @@ fn check(program: &str, input: &str, expected: &[&str]) {
 }
 
 fn compile_error(program: &str) -> CompileError {
-    Program::compile(program, Limits::default()).err().unwrap_or_else(|| panic!("{program} compiled"))
+    Program::compile(program, ProgramLimits::default()).err().unwrap_or_else(|| panic!("{program} compiled"))
 }
 
 fn run_error(program: &str, input: &str) -> RunError {
-    let program = Program::compile(program, Limits::default()).expect("a program");
+    let program = Program::compile(program, ProgramLimits::default()).expect("a program");
     program.run(input.as_bytes()).expect_err("an error")
 }
 
@@ -81,7 +81,7 @@ fn numbers_keep_their_digits_and_outputs_are_json() {
 
 #[test]
 fn the_first_output_decides_a_test_and_none_is_false() {
-    let test = |program: &str| Program::compile(program, Limits::default()).unwrap().test(b"{}").unwrap();
+    let test = |program: &str| Program::compile(program, ProgramLimits::default()).unwrap().test(b"{}").unwrap();
     assert!(test("true, error(\"not reached\")"));
     assert!(test("0") && test("\"\"") && test("[]"));
     assert!(!test("false, true") && !test("null") && !test("empty"));
@@ -89,9 +89,9 @@ fn the_first_output_decides_a_test_and_none_is_false() {
 
 #[test]
 fn the_first_output_is_given_without_computing_the_rest() {
-    let program = Program::compile("1, error(\"not reached\")", Limits::default()).unwrap();
+    let program = Program::compile("1, error(\"not reached\")", ProgramLimits::default()).unwrap();
     assert_eq!(program.first(b"null").unwrap().as_deref(), Some(&b"1"[..]));
-    let program = Program::compile("empty", Limits::default()).unwrap();
+    let program = Program::compile("empty", ProgramLimits::default()).unwrap();
     assert_eq!(program.first(b"null").unwrap(), None);
 }
 
@@ -155,14 +155,14 @@ fn an_input_that_is_not_json_is_refused() {
     for input in ["", "{", "1 2", "NaN", "# comment\n1", "b\"x\"", "{1:2}", "'a'", "[1,]"] {
         assert!(matches!(run_error(".", input), RunError::Input(_)), "{input}");
     }
-    let program = Program::compile(".", Limits::default()).unwrap();
+    let program = Program::compile(".", ProgramLimits::default()).unwrap();
     assert!(matches!(program.run(b"\"\xff\""), Err(RunError::Input(_))));
 }
 
 #[test]
 fn a_program_is_shared_between_threads() {
     fn shared<T: Send + Sync + Clone>(_: &T) {}
-    let program = Program::compile(".n * 2", Limits::default()).unwrap();
+    let program = Program::compile(".n * 2", ProgramLimits::default()).unwrap();
     shared(&program);
     std::thread::scope(|scope| {
         for n in 0..4 {

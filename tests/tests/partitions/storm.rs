@@ -116,7 +116,7 @@ async fn storm(layout: Layout) {
     assert!(verdict.worst_wait <= allowed, "{:?} is more than {allowed:?}", verdict.worst_wait);
 }
 
-/// The worst delay of a timer: every member waited for it, whoever owned what.
+/// The worst delay of a timer: every member waited for it, owner or not.
 async fn longest_stall(storm: Arc<Storm>) -> Duration {
     let (step, mut worst) = (Duration::from_millis(2), Duration::ZERO);
     while !storm.is_over() {

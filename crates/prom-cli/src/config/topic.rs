@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prom_transform::{Limits, Program};
+use prom_transform::{Program, ProgramLimits};
 use prom_types::{TopicName, limits};
 
 use super::section::Section;
@@ -56,7 +56,7 @@ impl Topic {
         section.set("partitions", &mut partitions, value::number(1..=limits::PARTITIONS));
         section.set_some("key", &mut key, |value| {
             let program = value::text(value)?;
-            match Program::compile(&program, Limits::default()) {
+            match Program::compile(&program, ProgramLimits::default()) {
                 Ok(_) => Ok(program),
                 Err(error) => Err(format!("not a valid jq program: {error}")),
             }

@@ -1,6 +1,6 @@
 //! Keys that a topic makes for events whose publishers give none.
 
-use prom_transform::{Limits, Program};
+use prom_transform::{Program, ProgramLimits};
 use prom_types::{Invalid, NewEvent, TopicName, limits};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(crate) struct KeyProgram(Program);
 impl KeyProgram {
     pub fn compile(topic: &TopicName, text: &str) -> Result<Self, Error> {
         let refuse = |error| Error::TopicKey { topic: topic.clone(), reason: format!("is not valid jq: {error}") };
-        Program::compile(text, Limits::default()).map(Self).map_err(refuse)
+        Program::compile(text, ProgramLimits::default()).map(Self).map_err(refuse)
     }
 
     /// The key of an event: text as it is, numbers and booleans as they are written; none where the

@@ -9,7 +9,7 @@ mod work;
 
 use clap::Args;
 use prom_client::{Client, Notice};
-use prom_transform::{Limits, Program};
+use prom_transform::{Program, ProgramLimits};
 use prom_types::{GroupName, TopicPattern};
 
 use self::printer::Printer;
@@ -53,7 +53,7 @@ pub struct Subscribe {
 
 impl Subscribe {
     pub async fn run(self, context: &Context) -> Outcome {
-        let program = self.jq.as_deref().map(|text| Program::compile(text, Limits::default())).transpose();
+        let program = self.jq.as_deref().map(|text| Program::compile(text, ProgramLimits::default())).transpose();
         let program = program.map_err(|error| Failure::usage(error.to_string()))?;
         let printer = Printer::new(program, self.count);
         let mut signals = Signals::listen()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use prom_store::{Bounds, CursorState, StoreError};
-use prom_transform::{Limits, Program};
+use prom_transform::{Program, ProgramLimits};
 use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
@@ -22,7 +22,7 @@ use crate::meters::{HandOvers, InFlight};
 impl Task {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
     pub(super) async fn start(mut setup: Setup) -> Option<Self> {
-        let compiled = setup.options.filter.as_deref().map(|text| Program::compile(text, Limits::default()));
+        let compiled = setup.options.filter.as_deref().map(|text| Program::compile(text, ProgramLimits::default()));
         let filter = match compiled.transpose() {
             Ok(filter) => filter,
             Err(error) => {
