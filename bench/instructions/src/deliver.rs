@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::{bail, ensure};
 use prom_engine::{Arrivals, Delivery, Position, Subscription, Ticket, ack_tickets};
 use prom_protocol::frame::ack::Ack;
-use prom_protocol::frame::event::{EventHead, Lent};
+use prom_protocol::frame::event::{EventHead, LeaseTerms};
 use prom_protocol::frame::{SubscriptionName, Which, ok};
 use prom_protocol::{ClientFrame, Corr, Request};
 use prom_types::{EventId, TopicName};
@@ -140,8 +140,8 @@ impl Walk {
     }
 }
 
-fn lent(delivery: &Delivery) -> Lent {
-    Lent {
+fn lent(delivery: &Delivery) -> LeaseTerms {
+    LeaseTerms {
         attempt: delivery.attempt(),
         max_attempts: delivery.max_attempts(),
         ack_deadline_ms: u64::try_from(delivery.ack_deadline().as_millis()).unwrap_or(u64::MAX),

@@ -2,7 +2,7 @@
 
 use anyhow::{bail, ensure};
 use prom_engine::UnitOfWork;
-use prom_protocol::frame::ok::{self, Placed};
+use prom_protocol::frame::ok::{self, BatchReceipt};
 use prom_protocol::frame::publish::Publish;
 use prom_protocol::{ClientFrame, Corr, Request};
 use prom_types::{Durability, EventId, Receipt, TopicName};
@@ -108,8 +108,8 @@ fn answer(connection: &mut Connection, slots: Vec<Slot>, receipts: &[Receipt]) {
 }
 
 /// The id is told only to publishers who do not know it.
-fn placed(receipt: &Receipt, given: Option<EventId>) -> Placed {
-    Placed {
+fn placed(receipt: &Receipt, given: Option<EventId>) -> BatchReceipt {
+    BatchReceipt {
         partition: receipt.partition,
         offset: receipt.offset,
         stored_ts: receipt.stored_ts,

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use serde::de::DeserializeOwned;
 
 use crate::command::{
-    Bench, Completions, Config, Cursor, Export, Fsck, Groups, Import, Lag, Partitions, Publish, Serve, Subscribe,
-    Token, Topics, Why,
+    Bench, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish, Serve,
+    Subscribe, Token, TopicsCommand, Why,
 };
 use crate::exit::{Failure, Outcome};
-use crate::hub::Hub;
+use crate::hub::{Answer, Hub};
 use crate::output::{Format, Output};
 
 /// A durable event bus: the hub, and everything to talk to it
@@ -25,7 +26,7 @@ use crate::output::{Format, Output};
 )]
 pub struct Cli {
     #[command(flatten)]
-    pub shared: Shared,
+    pub shared: SharedOptions,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -40,8 +41,8 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 the hub cannot be reach
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Shared options")]
-pub struct Shared {
-    /// Where the hub is
+pub struct SharedOptions {
+    /// Address of the hub
     #[arg(
         long,
         global = true,
@@ -51,13 +52,13 @@ pub struct Shared {
         default_value = "http://127.0.0.1:8090"
     )]
     pub url: String,
-    /// Who you are, where the hub asks for it
+    /// Token to authenticate with
     #[arg(long, global = true, value_name = "TOKEN", env = "PROM_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
-    /// Certificates in PEM form that are trusted besides those of this machine
+    /// PEM file of certificates to trust besides those of this machine
     #[arg(long, global = true, value_name = "FILE", env = "PROM_CA", hide_env_values = true)]
     pub ca: Option<PathBuf>,
-    /// Answer in JSON, for machines
+    /// Print JSON
     #[arg(long, global = true)]
     pub json: bool,
 }
@@ -69,8 +70,8 @@ pub enum Command {
     Publish(Publish),
     #[command(name = "sub")]
     Subscribe(Subscribe),
-    Topics(Topics),
-    Groups(Groups),
+    Topics(TopicsCommand),
+    Groups(GroupsCommand),
     Lag(Lag),
     Partitions(Partitions),
     Cursor(Cursor),
@@ -78,21 +79,29 @@ pub enum Command {
     Export(Export),
     Import(Import),
     Token(Token),
-    Config(Config),
+    Config(ConfigCommand),
     Fsck(Fsck),
     Bench(Bench),
     Completions(Completions),
 }
 
-/// What every command gets.
+/// What commands share: the hub to ask, and how to print.
 pub struct Context {
-    shared: Shared,
+    shared: SharedOptions,
     pub output: Output,
 }
 
 impl Context {
     pub fn hub(&self) -> Result<Hub, Failure> {
         Hub::new(&self.shared.url, self.shared.token.clone(), self.shared.ca.clone())
+    }
+
+    /// Prints an answer: for machines as the hub wrote it, for people as `show` does.
+    pub fn show<T: DeserializeOwned>(&self, answer: &Answer, show: impl FnOnce(T) -> Outcome) -> Outcome {
+        if self.output.is_for_machines() {
+            return self.output.line(answer.text.trim_end());
+        }
+        show(answer.parse()?)
     }
 }
 

@@ -5,26 +5,26 @@
 use std::io;
 use std::process::ExitCode;
 
-use crate::config::Problems;
+use crate::config::ConfigProblems;
 
 /// Why a command did not do what it was asked. The first line says what, the second how to go on.
 #[derive(Debug)]
 pub enum Failure {
     /// It was looked at, and the answer is no: nothing matched, damage was found, the lag is too large.
-    No(Message),
+    No(FailureText),
     /// What was asked makes no sense; nothing was tried.
-    Usage(Message),
+    Usage(FailureText),
     /// The same, in the configuration.
-    Config(Problems),
-    Unreachable(Message),
+    Config(ConfigProblems),
+    Unreachable(FailureText),
     /// The hub was asked and does not allow it.
-    Refused(Message),
-    /// Whoever read the output has seen enough. That is no error.
+    Refused(FailureText),
+    /// The reader of the output closed it. That is no error.
     OutputClosed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct FailureText {
     pub what: String,
     pub fix: Option<String>,
 }
@@ -33,19 +33,19 @@ pub type Outcome = Result<(), Failure>;
 
 impl Failure {
     pub fn no(what: impl Into<String>) -> Self {
-        Self::No(Message::new(what))
+        Self::No(FailureText::new(what))
     }
 
     pub fn usage(what: impl Into<String>) -> Self {
-        Self::Usage(Message::new(what))
+        Self::Usage(FailureText::new(what))
     }
 
     pub fn unreachable(what: impl Into<String>) -> Self {
-        Self::Unreachable(Message::new(what))
+        Self::Unreachable(FailureText::new(what))
     }
 
     pub fn refused(what: impl Into<String>) -> Self {
-        Self::Refused(Message::new(what))
+        Self::Refused(FailureText::new(what))
     }
 
     /// How to go on.
@@ -83,14 +83,14 @@ impl Failure {
     }
 }
 
-impl Message {
+impl FailureText {
     fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), fix: None }
     }
 }
 
-impl From<Problems> for Failure {
-    fn from(problems: Problems) -> Self {
+impl From<ConfigProblems> for Failure {
+    fn from(problems: ConfigProblems) -> Self {
         Self::Config(problems)
     }
 }
@@ -119,7 +119,7 @@ mod tests {
             (Failure::OutputClosed, 0),
             (Failure::no("a"), 1),
             (Failure::usage("a"), 2),
-            (Failure::Config(Problems(Vec::new())), 2),
+            (Failure::Config(ConfigProblems(Vec::new())), 2),
             (Failure::unreachable("a"), 3),
             (Failure::refused("a"), 4),
         ];

@@ -1,5 +1,5 @@
-//! Durations and sizes as people write them: `3d`, `30s`, `250ms`, `10GB`, `512MiB`. One reading for the file, the
-//! flags and what is shown.
+//! Durations and sizes as people write them: `3d`, `30s`, `250ms`, `10GB`, `512MiB`. The file, the
+//! flags and the output share them.
 
 use std::time::Duration;
 
@@ -38,9 +38,14 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     number.checked_mul(*bytes).ok_or_else(|| format!("`{text}` is more than can be counted"))
 }
 
+/// Whole milliseconds, as the hub counts.
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Exact, in the largest unit that divides it.
 pub fn show_duration(duration: Duration) -> String {
-    let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let ms = millis(duration);
     match DURATIONS.iter().find(|(_, unit_ms)| ms >= *unit_ms && ms.is_multiple_of(*unit_ms)) {
         Some((unit, unit_ms)) => format!("{}{unit}", ms / unit_ms),
         None => "0s".to_owned(),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use prom_protocol::frame::SubscriptionName;
-use prom_protocol::frame::event::Lent;
+use prom_protocol::frame::event::LeaseTerms;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -95,8 +95,8 @@ pub(crate) enum After {
 }
 
 impl Received {
-    pub fn new(event: StoredEvent, lent: Option<Lent>, epoch: u64, now: Instant) -> Self {
-        let lent = lent.unwrap_or(Lent { attempt: 1, max_attempts: 0, ack_deadline_ms: 0 });
+    pub fn new(event: StoredEvent, lent: Option<LeaseTerms>, epoch: u64, now: Instant) -> Self {
+        let lent = lent.unwrap_or(LeaseTerms { attempt: 1, max_attempts: 0, ack_deadline_ms: 0 });
         // No hub lends for longer than a day; an absurd number must not overflow.
         let time = Duration::from_millis(lent.ack_deadline_ms).min(Duration::from_secs(7 * 24 * 3600));
         Self {
@@ -393,7 +393,7 @@ mod tests {
     fn received(now: Instant) -> Received {
         let text = r#"{"id":"01890000-0000-7000-8000-000000000001","ts":1,"stored_ts":1,"topic":"orders","partition":0,"offset":7,"payload":1}"#;
         let event = StoredEvent::read(Bytes::from_static(text.as_bytes()), &mut None).unwrap();
-        Received::new(event, Some(Lent { attempt: 1, max_attempts: 5, ack_deadline_ms: 30_000 }), 1, now)
+        Received::new(event, Some(LeaseTerms { attempt: 1, max_attempts: 5, ack_deadline_ms: 30_000 }), 1, now)
     }
 
     #[tokio::test]

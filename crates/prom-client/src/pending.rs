@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prom_protocol::frame::err::MaybeStored;
-use prom_protocol::frame::ok::Placed;
+use prom_protocol::frame::ok::BatchReceipt;
 use prom_protocol::frame::publish;
 use prom_types::{Durability, EpochMs, EventId, IdMaker, NewEvent, Receipt};
 use tokio::sync::oneshot;
@@ -76,7 +76,7 @@ pub(crate) struct Size {
 
 /// What became of one event.
 pub(crate) enum Fate {
-    Stored(Placed),
+    Stored(BatchReceipt),
     Failed(Error),
     /// It is to be sent again.
     Again,
@@ -225,7 +225,7 @@ impl Pending {
     }
 
     /// All events of an atomic batch are stored.
-    pub fn tell_all(mut self, durability: Durability, placed: impl Iterator<Item = Placed>) {
+    pub fn tell_all(mut self, durability: Durability, placed: impl Iterator<Item = BatchReceipt>) {
         let receipts = self.items.iter().zip(placed).map(|(item, placed)| item.receipt(placed, durability)).collect();
         if let Watchers::All(reply) = std::mem::replace(&mut self.watchers, Watchers::Told(Together::Atomic)) {
             let _nobody_waits = reply.send(Ok(receipts));
@@ -267,8 +267,8 @@ impl Pending {
 }
 
 impl Item {
-    fn receipt(&self, placed: Placed, durability: Durability) -> Receipt {
-        let Placed { partition, offset, stored_ts, id } = placed;
+    fn receipt(&self, placed: BatchReceipt, durability: Durability) -> Receipt {
+        let BatchReceipt { partition, offset, stored_ts, id } = placed;
         Receipt { id: id.unwrap_or(self.id), partition, offset, stored_ts, durability }
     }
 }
@@ -329,8 +329,8 @@ pub(crate) mod tests {
         }
     }
 
-    fn placed(offset: u64) -> Placed {
-        Placed { partition: 0, offset, stored_ts: 1, id: None }
+    fn placed(offset: u64) -> BatchReceipt {
+        BatchReceipt { partition: 0, offset, stored_ts: 1, id: None }
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Subscribe<'_> {
 
     /// Where a new group begins; [`Position::Latest`] unless said.
     pub fn from(mut self, position: Position) -> Self {
-        self.opts.set_position(position);
+        self.opts.position = position.into();
         self
     }
 

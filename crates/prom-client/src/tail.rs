@@ -64,7 +64,7 @@ impl Client {
 impl TailOptions<'_> {
     /// Where to begin in topics that are there; [`Position::Latest`] unless said. Later ones begin at 0.
     pub fn from(mut self, position: Position) -> Self {
-        self.opts.set_position(position);
+        self.opts.position = position.into();
         self
     }
 

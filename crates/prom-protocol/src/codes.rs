@@ -37,7 +37,7 @@ pub enum ErrorCode {
     Forbidden,
     /// The hub wants a token and none was sent.
     NoToken,
-    /// The token is malformed, forged, for somebody else or not valid yet.
+    /// The token is malformed, forged, for another audience or not valid yet.
     JwtInvalid,
     /// The token's time is over.
     JwtExpired,
@@ -51,7 +51,7 @@ pub enum ErrorCode {
     UnknownId,
     /// The topic, group or event does not exist, and this hub does not make topics on first publish.
     UnknownTopic,
-    /// The cursor or the partition belongs to somebody else now.
+    /// The cursor or the partition has another owner now.
     Fenced,
     /// The payload does not fit the topic's schema.
     SchemaInvalid,
@@ -175,14 +175,14 @@ impl ErrorCode {
             Self::Unauthorized => "AUTH has to come first.",
             Self::Forbidden => "The token's rights do not cover this.",
             Self::NoToken => "The hub wants a token and none was sent.",
-            Self::JwtInvalid => "The token is malformed, forged, for somebody else or not valid yet.",
+            Self::JwtInvalid => "The token is malformed, forged, for another audience or not valid yet.",
             Self::JwtExpired => "The token's time is over.",
             Self::RateLimited => "Too many events from this connection or subject, or for this topic.",
             Self::AlreadySubscribed => "This connection has this subscription already.",
             Self::NotSubscribed => "This connection has no such subscription.",
             Self::UnknownId => "The event is not leased to this connection (any more).",
             Self::UnknownTopic => "The topic, group or event does not exist, and this hub does not make topics on first publish.",
-            Self::Fenced => "The cursor or the partition belongs to somebody else now.",
+            Self::Fenced => "The cursor or the partition has another owner now.",
             Self::SchemaInvalid => "The payload does not fit the topic's schema.",
             Self::TooLarge => "A frame, payload or batch is above its limit.",
             Self::PublishFailed => "The store could not take it; `stored` says whether it may be there all the same.",

@@ -62,16 +62,24 @@ impl NewEvent {
 
 /// A stored event, whole and owned: what `prom sub` prints and an export holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
     pub id: EventId,
+    /// By the publisher's clock.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub ts: EpochMs,
+    /// By the hub's clock; never decreases within a partition.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub stored_ts: EpochMs,
     pub topic: TopicName,
     pub partition: u32,
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub offset: Offset,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub sid: Option<String>,
     #[serde(default, skip_serializing_if = "Headers::is_empty")]
     pub headers: Headers,

@@ -8,6 +8,11 @@ use crate::text::checked_text;
 
 /// A valid group name. Cloning costs a reference count.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(value_type = String, example = "billing", description = "Letters, digits, `.`, `_`, `:` and `-`; at most 128.")
+)]
 pub struct GroupName(Arc<str>);
 
 checked_text!(GroupName);

@@ -10,6 +10,11 @@ use crate::limits;
 /// Checked headers, ordered by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "Names are `x-…`, `content-type`, `traceparent` and `tracestate`.")
+)]
 pub struct Headers(BTreeMap<String, String>);
 
 impl Headers {

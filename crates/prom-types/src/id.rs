@@ -17,6 +17,7 @@ const DERIVED: Uuid = Uuid::from_u128(0x5f0c_8a52_94a1_5c0e_8d1b_70a8_3f6d_2b11)
 
 /// The id of an event: 16 bytes, written in the usual lower-case form with dashes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, format = "uuid"))]
 pub struct EventId([u8; 16]);
 
 impl EventId {

@@ -12,6 +12,7 @@ use crate::limits;
 
 /// Valid JSON text. Cloning costs a reference count.
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = serde_json::Value, description = "Any JSON."))]
 pub struct Json(Bytes);
 
 impl Json {

@@ -9,6 +9,7 @@ use crate::{TopicName, limits};
 
 /// A topic name or a pattern over topic names.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, example = "orders.*"))]
 pub struct TopicPattern(Arc<str>);
 
 checked_text!(TopicPattern);

@@ -6,6 +6,7 @@ use crate::{EpochMs, EventId, Offset};
 
 /// How safe an acknowledged event is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// On the disk, synced: survives power loss.
@@ -31,10 +32,15 @@ impl Durability {
 
 /// The promise that an event is stored, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Receipt {
     pub id: EventId,
     pub partition: u32,
+    /// The place in the partition: 0, 1, 2…
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub offset: Offset,
+    /// When it was stored, by the hub's clock, in epoch milliseconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub stored_ts: EpochMs,
     pub durability: Durability,
 }

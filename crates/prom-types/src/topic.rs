@@ -12,6 +12,11 @@ const SYSTEM: &str = "system.";
 
 /// A valid topic name. Cloning costs a reference count.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(value_type = String, example = "orders.placed", description = "Lower-case segments of letters and digits, joined by dots.")
+)]
 pub struct TopicName(Arc<str>);
 
 checked_text!(TopicName);

@@ -60,11 +60,11 @@ export const ERROR_CODES = {
     meaning: "The hub wants a token and none was sent.",
     fix: "Send a token.",
   },
-  /** The token is malformed, forged, for somebody else or not valid yet. */
+  /** The token is malformed, forged, for another audience or not valid yet. */
   jwt_invalid: {
     httpStatus: 401,
     retry: "no",
-    meaning: "The token is malformed, forged, for somebody else or not valid yet.",
+    meaning: "The token is malformed, forged, for another audience or not valid yet.",
     fix: "Get a token that this hub accepts; the message says what is wrong with this one.",
   },
   /** The token's time is over. */
@@ -109,11 +109,11 @@ export const ERROR_CODES = {
     meaning: "The topic, group or event does not exist, and this hub does not make topics on first publish.",
     fix: "Create it first.",
   },
-  /** The cursor or the partition belongs to somebody else now. */
+  /** The cursor or the partition has another owner now. */
   fenced: {
     httpStatus: 409,
     retry: "no",
-    meaning: "The cursor or the partition belongs to somebody else now.",
+    meaning: "The cursor or the partition has another owner now.",
     fix: "Subscribe again.",
   },
   /** The payload does not fit the topic's schema. */

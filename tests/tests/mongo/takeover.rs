@@ -83,6 +83,6 @@ async fn has_shares(cluster: &Cluster, hub: usize, members: &[&Worker]) -> bool 
     let is_theirs = |owner: &serde_json::Value| members.iter().any(|member| owner == member.name());
     let has_one = |member: &&Worker| partitions.iter().any(|one| one["owner"] == member.name());
     partitions.len() == PARTITIONS as usize
-        && partitions.iter().all(|one| is_theirs(&one["owner"]) && one["movingTo"].is_null())
+        && partitions.iter().all(|one| is_theirs(&one["owner"]) && one["moving_to"].is_null())
         && members.iter().all(has_one)
 }

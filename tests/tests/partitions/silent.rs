@@ -70,7 +70,7 @@ impl Scene {
     async fn owned(&self, member: &str) -> Vec<u64> {
         let told = self.get("/partitions?topic=orders&group=g").await;
         let Some(partitions) = told["partitions"].as_array() else { return Vec::new() };
-        if partitions.iter().any(|one| !one["movingTo"].is_null()) {
+        if partitions.iter().any(|one| !one["moving_to"].is_null()) {
             return Vec::new();
         }
         let theirs = partitions.iter().filter(|one| one["owner"] == member);

@@ -33,6 +33,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "prom-store-mongo",
             "prom-engine",
             "prom-gateway",
+            "prom-protocol",
         ],
     ),
     ("promethean", &["prom-types", "prom-transform", "prom-store", "prom-store-embedded", "prom-engine"]),

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::cli::Context;
-use crate::config::{Config as Settings, USUAL_FILE, default_text, read_file};
+use crate::config::{Config, USUAL_FILE, default_text, read_file};
 use crate::exit::{Failure, Outcome};
 
 /// Print the default configuration, or check a file
@@ -15,7 +15,7 @@ use crate::exit::{Failure, Outcome};
 Examples:
   prom config default > prom.toml      a commented file to begin with
   prom config check prom.toml          exit 1 and say where, if anything is wrong")]
-pub struct Config {
+pub struct ConfigCommand {
     #[command(subcommand)]
     what: What,
 }
@@ -40,7 +40,7 @@ Examples:
     },
 }
 
-impl Config {
+impl ConfigCommand {
     pub fn run(self, context: &Context) -> Outcome {
         match self.what {
             What::Default => context.output.text(&default_text()),
@@ -50,7 +50,7 @@ impl Config {
 }
 
 fn check(file: &std::path::Path, context: &Context) -> Outcome {
-    let problems = read_file(&mut Settings::default(), file).err();
+    let problems = read_file(&mut Config::default(), file).err();
     if context.output.is_for_machines() {
         let list = problems.iter().flat_map(|problems| &problems.0);
         let list: Vec<_> =

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use prom_protocol::http::export::ExportQuery;
 use prom_types::{EpochMs, TopicName};
 use reqwest::Response;
 use tokio::time::timeout;
@@ -21,7 +22,7 @@ use crate::moment;
 use crate::output::{Progress, note};
 use crate::units::show_size;
 
-/// An export says something all the time.
+/// An export sends something all the time.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// Write all events of a topic, one per line
@@ -35,7 +36,7 @@ Examples:
   prom export orders.placed --from-ts 2030-01-01T00:00:00Z --to-ts 2030-02-01T00:00:00Z | gzip > january.gz
   prom export orders.placed | jq .payload.total")]
 pub struct Export {
-    /// What to write
+    /// The topic
     #[arg(value_parser = names::topic)]
     topic: TopicName,
     /// Only events stored at or after this time
@@ -44,7 +45,7 @@ pub struct Export {
     /// Only events stored at or before this time
     #[arg(long, value_name = "TIME", value_parser = moment::parse, allow_hyphen_values = true)]
     to_ts: Option<EpochMs>,
-    /// Write to a file, which is there only when the export is complete
+    /// Write to a file, which appears only when the export is complete
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// One JSON array instead of one event per line
@@ -53,7 +54,7 @@ pub struct Export {
     /// CloudEvents instead of events
     #[arg(long)]
     cloudevents: bool,
-    /// Go on behind events that cannot be read any more
+    /// Skip events that can no longer be read
     #[arg(long)]
     skip_damaged: bool,
 }
@@ -61,14 +62,14 @@ pub struct Export {
 impl Export {
     pub async fn run(self, context: &Context) -> Outcome {
         let hub = context.hub()?;
-        let query = [
-            ("topic", Some(self.topic.to_string())),
-            ("fromTs", self.from_ts.map(|ts| ts.to_string())),
-            ("toTs", self.to_ts.map(|ts| ts.to_string())),
-            ("ndjson", Some(if self.array { "0" } else { "1" }.to_owned())),
-            ("format", self.cloudevents.then(|| "cloudevents".to_owned())),
-            ("skipDamaged", self.skip_damaged.then(|| "1".to_owned())),
-        ];
+        let query = ExportQuery {
+            topic: self.topic,
+            from_ts: self.from_ts,
+            to_ts: self.to_ts,
+            ndjson: !self.array,
+            format: self.cloudevents.then(|| "cloudevents".to_owned()),
+            skip_damaged: self.skip_damaged,
+        };
         let response = hub.get_stream(&["export"], &query).await?;
         match &self.out {
             None => copy(&hub, response, &mut io::stdout().lock()).await.map(drop),
@@ -96,7 +97,7 @@ async fn to_file(hub: &Hub, response: Response, path: &Path) -> Result<u64, Fail
         Err(failure) => Err(failure),
     };
     if finished.is_err() {
-        // What is left is of no use; that it cannot be removed changes nothing about the failure.
+        // The part is useless. Failing to remove it does not change the outcome.
         drop(std::fs::remove_file(&part));
     }
     finished

@@ -40,8 +40,8 @@ impl Fsck {
         });
         drop(progress);
         let report = report.map_err(explain)?;
-        match context.output.is_for_machines() {
-            true => context.output.json(&json!({
+        if context.output.is_for_machines() {
+            context.output.json(&json!({
                 "sound": report.is_sound(),
                 "logs": report.logs,
                 "segments": report.segments,
@@ -50,13 +50,15 @@ impl Fsck {
                 "frames": report.frames,
                 "rebuilt": report.rebuilt,
                 "damage": report.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            }))?,
-            false => context.output.line(report.to_string())?,
+            }))?
+        } else {
+            context.output.line(report.to_string())?
         }
-        match report.is_sound() {
-            true => Ok(()),
-            false => Err(Failure::no(format!("{} is damaged", self.data.display()))
-                .fix("what is not listed above stays readable; restore the listed files from a copy if you have one")),
+        if report.is_sound() {
+            Ok(())
+        } else {
+            Err(Failure::no(format!("{} is damaged", self.data.display()))
+                .fix("what is not listed above stays readable; restore the listed files from a copy if you have one"))
         }
     }
 }

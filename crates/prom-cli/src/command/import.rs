@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use prom_protocol::http::import::{ImportQuery, ImportReport};
 use prom_types::TopicName;
 use reqwest::{Body, Response};
-use serde::Deserialize;
 
-use super::input::Input;
+use super::input::LineInput;
 use super::names;
 use crate::cli::Context;
 use crate::exit::{Failure, Outcome};
@@ -18,8 +18,8 @@ use crate::output::{Progress, note};
 /// Store whole events that `prom export` wrote
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Ids are kept and stored once, so an import that was interrupted is simply run again. A bad line is told and skipped; \
-then the exit code is 1.
+Ids are kept and stored once, so an interrupted import can be run again. A bad line is reported and skipped, and the \
+exit code is then 1.
 
 Examples:
   prom import orders.ndjson
@@ -28,48 +28,23 @@ pub struct Import {
     /// A file with one event per line; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where all events go, whatever topic they name
+    /// Store all events in this topic, whatever topic they name
     #[arg(long, value_name = "TOPIC", value_parser = names::topic)]
     topic: Option<TopicName>,
-}
-
-/// What the hub says about it, line by line.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Said {
-    Bad {
-        line: u64,
-        error: Reason,
-    },
-    End {
-        imported: u64,
-        duplicates: u64,
-        failed: u64,
-    },
-    Progress {
-        #[serde(rename = "progress")]
-        _events: u64,
-    },
-}
-
-#[derive(Debug, Deserialize)]
-struct Reason {
-    detail: String,
-    code: String,
 }
 
 impl Import {
     pub async fn run(self, context: &Context) -> Outcome {
         let hub = context.hub()?;
-        let input = Input::open(&self.file)?;
+        let input = LineInput::open(&self.file)?;
         let progress = Arc::new(Progress::bytes("importing", input.bytes));
-        let query = [("topic", self.topic.as_ref().map(ToString::to_string))];
+        let query = ImportQuery { topic: self.topic.clone() };
         let response = hub.post_lines(&["import"], &query, body(input, progress.clone())).await?;
         let end = self.listen(&hub, response, context).await?;
         drop(progress);
         let (imported, duplicates, failed) = end.ok_or_else(|| {
             Failure::unreachable("the hub fell silent before the end of the import")
-                .fix("look whether it is still running, then import again: nothing is stored twice")
+                .fix("check that it is still running, then import again: nothing is stored twice")
         })?;
         if !context.output.is_for_machines() {
             context
@@ -79,11 +54,11 @@ impl Import {
         match failed {
             0 => Ok(()),
             failed => Err(Failure::no(format!("{failed} lines were not imported"))
-                .fix("mend the lines named above and import the file again: nothing is stored twice")),
+                .fix("correct the lines named above and import the file again: nothing is stored twice")),
         }
     }
 
-    /// What became of it, if the hub came to the end.
+    /// The counts of the last line, if it came.
     async fn listen(
         &self,
         hub: &Hub,
@@ -100,12 +75,14 @@ impl Import {
                     context.output.text(&line)?;
                 }
                 match serde_json::from_str(&line) {
-                    Ok(Said::End { imported, duplicates, failed }) => end = Some((imported, duplicates, failed)),
-                    Ok(Said::Bad { line, error }) => {
+                    Ok(ImportReport::Done { imported, duplicates, failed }) => {
+                        end = Some((imported, duplicates, failed))
+                    }
+                    Ok(ImportReport::Failed { line, error }) => {
                         note(format!("{}:{line}: {} ({})", self.file.display(), error.detail, error.code));
                     }
                     // Newer hubs may say more.
-                    Ok(Said::Progress { .. }) | Err(_) => {}
+                    Ok(ImportReport::Progress { .. }) | Err(_) => {}
                 }
             }
         }
@@ -113,7 +90,7 @@ impl Import {
     }
 }
 
-fn body(input: Input, progress: Arc<Progress>) -> Body {
+fn body(input: LineInput, progress: Arc<Progress>) -> Body {
     let pieces = input.pieces();
     Body::wrap_stream(futures::stream::unfold((pieces, progress), |(mut pieces, progress)| async move {
         let piece = pieces.recv().await?;

@@ -14,12 +14,12 @@ const WAITING: usize = 64;
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Something to read, and how much of it there is, where that is known.
-pub struct Input {
+pub struct LineInput {
     reader: Box<dyn Read + Send>,
     pub bytes: Option<u64>,
 }
 
-impl Input {
+impl LineInput {
     /// `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
@@ -87,7 +87,7 @@ mod tests {
     #[tokio::test]
     async fn lines_keep_their_numbers_and_blank_ones_are_left_out() {
         let text = "a\n\n  \nb\r\nc";
-        let input = Input { reader: Box::new(text.as_bytes()), bytes: None };
+        let input = LineInput { reader: Box::new(text.as_bytes()), bytes: None };
         let mut lines = input.lines();
         let mut found = Vec::new();
         while let Some(line) = lines.recv().await {
@@ -100,7 +100,7 @@ mod tests {
     #[tokio::test]
     async fn pieces_are_the_whole_input() {
         let text = vec![b'x'; PIECE_BYTES * 2 + 1];
-        let mut pieces = Input { reader: Box::new(io::Cursor::new(text.clone())), bytes: None }.pieces();
+        let mut pieces = LineInput { reader: Box::new(io::Cursor::new(text.clone())), bytes: None }.pieces();
         let mut found = Vec::new();
         while let Some(piece) = pieces.recv().await {
             found.extend(piece.unwrap());

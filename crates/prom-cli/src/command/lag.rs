@@ -1,10 +1,10 @@
-//! `prom lag`: how far groups are behind, once or again and again.
+//! `prom lag`: how far groups are behind, once or continuously.
 
 use std::time::Duration;
 
 use clap::Args;
-use prom_types::{GroupName, Offset, TopicName};
-use serde::Deserialize;
+use prom_protocol::http::lag::{LagAnswer, LagQuery, LagView};
+use prom_types::{GroupName, TopicName};
 
 use super::names;
 use crate::cli::Context;
@@ -28,34 +28,15 @@ pub struct Lag {
     /// Only this group
     #[arg(value_parser = names::group)]
     group: Option<GroupName>,
-    /// Look again and again; with --json one line each time
+    /// Refresh until interrupted; with --json one line each time
     #[arg(long)]
     watch: bool,
-    /// How long to wait between two looks
+    /// Time between two refreshes
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration, requires = "watch")]
     every: Duration,
-    /// Exit 1 when a group is more events behind than this
+    /// Exit 1 when a group is more than N events behind
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Lags {
-    Several { lags: Vec<One> },
-    One(One),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct One {
-    topic: String,
-    group: String,
-    last_cursor: Offset,
-    tail: Offset,
-    lag_events: u64,
-    lag_ms: u64,
-    in_flight: u64,
 }
 
 impl Lag {
@@ -68,7 +49,7 @@ impl Lag {
         }
         tokio::select! {
             outcome = self.watch(&hub, &context.output) => outcome,
-            // Whoever watched has seen enough.
+            // An interrupt is the way to end it.
             _ = tokio::signal::ctrl_c() => Ok(()),
         }
     }
@@ -86,27 +67,20 @@ impl Lag {
         }
     }
 
-    async fn ask(&self, hub: &Hub) -> Result<(Vec<One>, Answer), Failure> {
-        let query = [
-            ("topic", self.topic.as_ref().map(ToString::to_string)),
-            ("group", self.group.as_ref().map(ToString::to_string)),
-        ];
+    async fn ask(&self, hub: &Hub) -> Result<(Vec<LagView>, Answer), Failure> {
+        let query = LagQuery { topic: self.topic.clone(), group: self.group.clone() };
         let answer = hub.get(&["lag"], &query).await?;
-        let lags = match answer.parse()? {
-            Lags::Several { lags } => lags,
-            Lags::One(lag) => vec![lag],
-        };
-        Ok((lags, answer))
+        Ok((answer.parse::<LagAnswer>()?.into_lags(), answer))
     }
 
-    fn judge(&self, lags: &[One]) -> Outcome {
+    fn judge(&self, lags: &[LagView]) -> Outcome {
         let Some(max) = self.max else {
             return Ok(());
         };
         match lags.iter().filter(|lag| lag.lag_events > max).max_by_key(|lag| lag.lag_events) {
             None => Ok(()),
             Some(worst) => {
-                let One { topic, group, lag_events, .. } = worst;
+                let LagView { topic, group, lag_events, .. } = worst;
                 let events = if *lag_events == 1 { "event" } else { "events" };
                 Err(Failure::no(format!("{group} is {lag_events} {events} behind in {topic}, more than {max}"))
                     .fix(format!("`prom why {topic} {group}` says what holds it back")))
@@ -115,8 +89,8 @@ impl Lag {
     }
 }
 
-/// Returns how many lines it took.
-fn show(output: &Output, lags: &[One], answer: &Answer) -> Result<usize, Failure> {
+/// Returns the number of lines.
+fn show(output: &Output, lags: &[LagView], answer: &Answer) -> Result<usize, Failure> {
     if output.is_for_machines() {
         output.line(answer.text.trim_end())?;
         return Ok(1);
@@ -132,8 +106,8 @@ fn show(output: &Output, lags: &[One], answer: &Answer) -> Result<usize, Failure
     ]);
     for lag in lags {
         table.row([
-            lag.topic.clone(),
-            lag.group.clone(),
+            lag.topic.to_string(),
+            lag.group.to_string(),
             lag.lag_events.to_string(),
             if lag.lag_events == 0 { "-".to_owned() } else { show_age(lag.lag_ms) },
             lag.in_flight.to_string(),
@@ -141,9 +115,10 @@ fn show(output: &Output, lags: &[One], answer: &Answer) -> Result<usize, Failure
             lag.tail.to_string(),
         ]);
     }
-    match table.is_empty() {
-        true => output.line("no group reads this yet")?,
-        false => output.table(&table)?,
+    if table.is_empty() {
+        output.line("no group reads this yet")?;
+    } else {
+        output.table(&table)?;
     }
     Ok(1 + lags.len())
 }

@@ -1,4 +1,4 @@
-//! One line of standard input that is to be published: a payload, or a whole event.
+//! One line of standard input to publish: a payload, or a whole event.
 
 use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName};
 use serde::Deserialize;

@@ -1,8 +1,9 @@
 //! `prom partitions`: who owns the partitions of a topic in a group.
 
 use clap::Args;
+use prom_protocol::http::GroupInTopic;
+use prom_protocol::http::partitions::PartitionList;
 use prom_types::{GroupName, TopicName};
-use serde::Deserialize;
 
 use super::names;
 use crate::cli::Context;
@@ -12,7 +13,7 @@ use crate::output::{Align, Table};
 /// Show who owns the partitions of a topic
 #[derive(Debug, Args)]
 #[command(after_help = "\
-In a group of mode `shared` nobody owns a partition: every subscriber takes from all of them.
+In a group of mode `shared` partitions have no owner: every subscriber takes from all of them.
 
 Examples:
   prom partitions orders.placed billing
@@ -26,43 +27,14 @@ pub struct Partitions {
     group: GroupName,
 }
 
-#[derive(Debug, Deserialize)]
-struct PartitionList {
-    mode: String,
-    generation: Option<u64>,
-    #[serde(rename = "virtual")]
-    is_virtual: bool,
-    members: Vec<Member>,
-    partitions: Vec<Partition>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Member {
-    member: String,
-    partitions: Vec<u32>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Partition {
-    partition: u32,
-    owner: Option<String>,
-    moving_to: Option<String>,
-    epoch: Option<u64>,
-    lag_events: Option<u64>,
-    in_flight: u64,
-}
-
 impl Partitions {
     pub async fn run(self, context: &Context) -> Outcome {
-        let query = [("topic", Some(self.topic.to_string())), ("group", Some(self.group.to_string()))];
+        let query = GroupInTopic { topic: self.topic, group: self.group };
         let answer = context.hub()?.get(&["partitions"], &query).await?;
-        if context.output.is_for_machines() {
-            return context.output.line(answer.text.trim_end());
-        }
-        let list: PartitionList = answer.parse()?;
-        context.output.line(describe(&list))?;
-        context.output.table(&table(&list))
+        context.show(&answer, |list| {
+            context.output.line(describe(&list))?;
+            context.output.table(&table(&list))
+        })
     }
 }
 
@@ -116,10 +88,14 @@ mod tests {
 
     #[test]
     fn a_partition_that_moves_shows_both_members_and_idle_ones_are_named() {
-        let text = r#"{"mode":"partitioned","generation":3,"virtual":false,
-            "members":[{"member":"a","partitions":[0]},{"member":"b","partitions":[]}],
-            "partitions":[{"partition":0,"owner":"a","movingTo":"b","epoch":7,"lagEvents":5,"inFlight":2}]}"#;
-        let list: PartitionList = serde_json::from_str(text).unwrap();
+        let member = r#""weight":1,"pins":[],"ttl_ms":null,"meta":null"#;
+        let text = format!(
+            r#"{{"topic":"t","group":"g","mode":"partitioned","generation":3,"virtual":false,
+            "members":[{{"member":"a",{member},"partitions":[0]}},{{"member":"b",{member},"partitions":[]}}],
+            "partitions":[{{"partition":0,"owner":"a","moving_to":"b","epoch":7,"floor":1,"next":6,"lag_events":5,
+            "in_flight":2,"subscribers":1}}]}}"#
+        );
+        let list: PartitionList = serde_json::from_str(&text).unwrap();
         let told = describe(&list);
         assert_eq!(told, "mode partitioned, 1 partitions, 2 members, generation 3; without a partition: b");
         assert!(!table(&list).is_empty());

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use prom_client::Client;
 use prom_types::{EventId, Headers, Json, NewEvent, Receipt, TopicName};
 
-use super::input::Input;
+use super::input::LineInput;
 use super::line::{self, LineKind};
 use super::names;
 use crate::cli::Context;
@@ -100,7 +100,7 @@ impl Publish {
             note("reading standard input, one line for each event; Ctrl-D ends");
         }
         let progress = Progress::count("published");
-        let lines = Input::standard().lines();
+        let lines = LineInput::standard().lines();
         let lines = futures::stream::unfold(lines, |mut lines| async move { Some((lines.recv().await?, lines)) });
         let results = lines.map(|line| publish_line(&client, line, kind, template)).buffered(UNDER_WAY);
         let mut tally = Tally::default();
@@ -137,14 +137,11 @@ async fn publish_one(context: &Context, event: NewEvent) -> Outcome {
     let topic = event.topic.clone();
     let receipt = client.publish_event(event).await.map_err(of_client)?;
     client.close().await;
-    match context.output.is_for_machines() {
-        true => context.output.json(&receipt),
-        false => {
-            let Receipt { id, partition, offset, durability, .. } = receipt;
-            context
-                .output
-                .line(format!("{topic}/{partition} offset {offset}, id {id}, durable: {}", durability.as_str()))
-        }
+    if context.output.is_for_machines() {
+        context.output.json(&receipt)
+    } else {
+        let Receipt { id, partition, offset, durability, .. } = receipt;
+        context.output.line(format!("{topic}/{partition} offset {offset}, id {id}, durable: {}", durability.as_str()))
     }
 }
 

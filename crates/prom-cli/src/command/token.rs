@@ -66,9 +66,10 @@ impl Token {
         request.policy = self.policy.as_deref().map(read_policy).transpose()?;
         let token = prom_auth::mint(&request, &self.secret)
             .map_err(|error| Failure::usage(format!("no token was made: {error}")))?;
-        match context.output.is_for_machines() {
-            true => context.output.json(&json!({"token": token})),
-            false => context.output.line(token),
+        if context.output.is_for_machines() {
+            context.output.json(&json!({"token": token}))
+        } else {
+            context.output.line(token)
         }
     }
 }
@@ -87,9 +88,10 @@ fn read_policy(file: &Path) -> Result<Vec<Rule>, Failure> {
             .fix(r#"write rules such as [{"effect": "allow", "action": "publish", "topics": ["orders.*"]}]"#)
     };
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    let rules = match text.trim_start().starts_with('[') {
-        true => serde_json::from_str(&text),
-        false => serde_json::from_str(&text).map(|policy: WrittenPolicy| policy.rules),
+    let rules = if text.trim_start().starts_with('[') {
+        serde_json::from_str(&text)
+    } else {
+        serde_json::from_str(&text).map(|policy: WrittenPolicy| policy.rules)
     };
     let rules: Vec<Rule> = rules.map_err(|error| wrong(error.to_string()))?;
     Policy::from_rules(rules.clone()).map_err(|error| wrong(error.to_string()))?;

@@ -1,6 +1,6 @@
 //! `[auth]`: who is let in. With nothing set the hub is open, and only listens on this machine.
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[auth]
@@ -19,7 +19,7 @@ pub const TEXT: &str = r#"[auth]
 "#;
 
 #[derive(Clone, PartialEq, Eq)]
-pub struct Auth {
+pub struct AuthConfig {
     pub jwt_secret: Option<String>,
     pub jwks_url: Option<String>,
     pub audience: Option<String>,
@@ -28,7 +28,7 @@ pub struct Auth {
     pub static_token: Option<String>,
 }
 
-impl Default for Auth {
+impl Default for AuthConfig {
     fn default() -> Self {
         Self {
             jwt_secret: None,
@@ -44,8 +44,8 @@ impl Default for Auth {
 /// More is no longer a difference of clocks.
 const LARGEST_TOLERANCE_S: u64 = 3600;
 
-impl Auth {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl AuthConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set_some("jwt_secret", &mut self.jwt_secret, value::text);
         section.set_some("jwks_url", &mut self.jwks_url, value::web_address);
         section.set_some("audience", &mut self.audience, value::text);
@@ -54,16 +54,16 @@ impl Auth {
         section.set_some("static_token", &mut self.static_token, value::text);
     }
 
-    /// Nothing decides who somebody is: whoever comes is let in.
+    /// No way to authenticate is configured: every caller is let in.
     pub fn is_open(&self) -> bool {
         self.jwt_secret.is_none() && self.jwks_url.is_none() && self.static_token.is_none()
     }
 }
 
 /// Secrets stay out of whatever is printed.
-impl std::fmt::Debug for Auth {
+impl std::fmt::Debug for AuthConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Auth")
+        f.debug_struct("AuthConfig")
             .field("jwt_secret", &self.jwt_secret.as_ref().map(|_| "…"))
             .field("jwks_url", &self.jwks_url)
             .field("audience", &self.audience)

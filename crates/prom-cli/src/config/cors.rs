@@ -2,7 +2,7 @@
 
 use toml::de::DeValue;
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[cors]
@@ -11,12 +11,12 @@ pub const TEXT: &str = r#"[cors]
 "#;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Cors {
+pub struct CorsConfig {
     pub origins: Vec<String>,
 }
 
-impl Cors {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl CorsConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set("origins", &mut self.origins, origins);
     }
 }

@@ -1,18 +1,19 @@
 //! Environment variables that replace what the file says. A bad value is an error that names the variable.
 
-use super::problem::{Problem, Problems};
+use super::problem::{ConfigProblems, Problem};
 use super::{Config, log, mongo, value};
 
 /// Puts what the environment says over what `config` holds. `variable` looks one up.
-pub fn read(config: &mut Config, variable: impl Fn(&str) -> Option<String>) -> Result<(), Problems> {
+pub fn read(config: &mut Config, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigProblems> {
     let mut problems = Vec::new();
     let mut set = |name: &str, put: &mut dyn FnMut(String) -> Result<(), String>| {
         let Some(text) = variable(name) else {
             return;
         };
-        let result = match text.is_empty() {
-            true => Err("it is set, but empty; unset it, or give it a value".to_owned()),
-            false => put(text),
+        let result = if text.is_empty() {
+            Err("it is set, but empty; unset it, or give it a value".to_owned())
+        } else {
+            put(text)
         };
         if let Err(reason) = result {
             problems.push(Problem::new(format!("environment variable {name}"), reason));
@@ -35,10 +36,7 @@ pub fn read(config: &mut Config, variable: impl Fn(&str) -> Option<String>) -> R
         Ok(())
     });
     set("PROM_LOG", &mut |text| log::parse_level(&text).map(|level| config.log.level = level));
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Problems(problems)),
-    }
+    if problems.is_empty() { Ok(()) } else { Err(ConfigProblems(problems)) }
 }
 
 fn parse_port(text: &str) -> Result<u16, String> {

@@ -3,17 +3,17 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::{Problems, suggestion};
-use super::section::{NOT_YET, Section};
+use super::problem::{ConfigProblems, suggestion};
+use super::section::{ConfigSection, NOT_YET};
 use super::source::Source;
-use super::{Config, Topic};
+use super::{Config, DeclaredTopic};
 
 const TABLES: [&str; 9] = ["server", "store", "mongo", "auth", "limits", "topics", "cors", "telemetry", "log"];
 const LISTS: [&str; 1] = ["topic"];
 const LATER: [&str; 6] = ["schemas", "upcast", "outbox", "changefeed", "projector", "lint"];
 
 /// Puts what the text says over what `config` holds.
-pub fn read(config: &mut Config, file: &str, text: &str) -> Result<(), Problems> {
+pub fn read(config: &mut Config, file: &str, text: &str) -> Result<(), ConfigProblems> {
     let source = Source::new(file, text);
     let (document, errors) = DeTable::parse_recoverable(source.text());
     match errors.is_empty() {
@@ -35,7 +35,7 @@ fn read_document(config: &mut Config, source: &Source<'_>, document: &DeTable<'_
             _ if LATER.contains(&name) => source.complain(key.span(), format!("`{name}`: {NOT_YET}"), None),
             DeValue::Table(table) if TABLES.contains(&name) => {
                 let title = format!("[{name}]");
-                Section::read(source, &title, key.span(), table, |section| read_table(config, name, section));
+                ConfigSection::read(source, &title, key.span(), table, |section| read_table(config, name, section));
             }
             DeValue::Array(list) if LISTS.contains(&name) => {
                 for item in list.iter() {
@@ -49,9 +49,10 @@ fn read_document(config: &mut Config, source: &Source<'_>, document: &DeTable<'_
                 source.complain(key.span(), format!("`{name}` is a list of sections: write [[{name}]]"), None);
             }
             other => {
-                let what = match other.is_table() || other.is_array() {
-                    true => format!("unknown section `{name}`"),
-                    false => format!("unknown key `{name}` outside of any section"),
+                let what = if other.is_table() || other.is_array() {
+                    format!("unknown section `{name}`")
+                } else {
+                    format!("unknown key `{name}` outside of any section")
                 };
                 source.complain(key.span(), what, Some(suggest_section(name)));
             }
@@ -59,7 +60,7 @@ fn read_document(config: &mut Config, source: &Source<'_>, document: &DeTable<'_
     }
 }
 
-fn read_table(config: &mut Config, name: &str, section: &mut Section<'_>) {
+fn read_table(config: &mut Config, name: &str, section: &mut ConfigSection<'_>) {
     match name {
         "server" => config.server.read(section),
         "store" => config.store.read(section),
@@ -78,13 +79,14 @@ fn read_topic(config: &mut Config, source: &Source<'_>, item: &Spanned<DeValue<'
         source.complain(item.span(), "`topic` is a list of sections: write [[topic]]", None);
         return;
     };
-    Section::read(source, "[[topic]]", item.span(), table, |section| {
-        let Some(topic) = Topic::read(section) else {
+    ConfigSection::read(source, "[[topic]]", item.span(), table, |section| {
+        let Some(topic) = DeclaredTopic::read(section) else {
             return;
         };
-        match config.declared.iter().any(|other| other.name == topic.name) {
-            true => section.complain_at("name", format!("topic `{}` is declared twice", topic.name)),
-            false => config.declared.push(topic),
+        if config.declared.iter().any(|other| other.name == topic.name) {
+            section.complain_at("name", format!("topic `{}` is declared twice", topic.name))
+        } else {
+            config.declared.push(topic)
         }
     });
 }

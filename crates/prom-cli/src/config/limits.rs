@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[limits]
@@ -18,7 +18,7 @@ pub const TEXT: &str = r#"[limits]
 #auth_deadline = "10s"
 # Between two pings to a client that is silent.
 #ping_interval = "20s"
-# A client from which nothing came for so long is gone.
+# A client that is silent for this long is gone.
 #silence_limit = "60s"
 # Events a second that one connection may publish, and how many at once: { rate = 200, burst = 200 }, or "off".
 # "auto" is off where only this machine can connect, and 200 a second elsewhere.
@@ -30,7 +30,7 @@ pub const TEXT: &str = r#"[limits]
 "#;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
+pub struct LimitsConfig {
     pub frame_bytes: u64,
     pub body_bytes: u64,
     pub connections: usize,
@@ -54,7 +54,7 @@ pub enum RateLimit {
     },
 }
 
-impl Default for Limits {
+impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             frame_bytes: 1 << 20,
@@ -75,8 +75,8 @@ impl Default for Limits {
 const FRAME_BYTES: std::ops::RangeInclusive<u64> = 1024..=64 << 20;
 const BODY_BYTES: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
 
-impl Limits {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl LimitsConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set("frame_bytes", &mut self.frame_bytes, |value| within(value::size(value)?, FRAME_BYTES));
         section.set("body_bytes", &mut self.body_bytes, |value| within(value::size(value)?, BODY_BYTES));
         section.set("connections", &mut self.connections, value::number(1..=1_000_000));
@@ -99,16 +99,19 @@ impl Limits {
 }
 
 fn read_rate(
-    section: &mut Section<'_>,
+    section: &mut ConfigSection<'_>,
     key: &'static str,
     title: &'static str,
     target: &mut RateLimit,
     words: &[(&str, RateLimit)],
 ) {
     if !section.is_table(key) {
-        section.set(key, target, |value| match value.is_str() {
-            true => value::one_of(words)(value),
-            false => Err(format!("expected {{ rate = 200, burst = 200 }} or \"off\", found {}", value.type_str())),
+        section.set(key, target, |value| {
+            if value.is_str() {
+                value::one_of(words)(value)
+            } else {
+                Err(format!("expected {{ rate = 200, burst = 200 }} or \"off\", found {}", value.type_str()))
+            }
         });
         return;
     }
@@ -126,15 +129,16 @@ fn read_rate(
 }
 
 fn within(bytes: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
-    match range.contains(&bytes) {
-        true => Ok(bytes),
-        false => Err(format!("{bytes} bytes is outside of {} to {}", range.start(), range.end())),
+    if range.contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!("{bytes} bytes is outside of {} to {}", range.start(), range.end()))
     }
 }
 
 fn not_zero(value: &toml::de::DeValue<'_>) -> Result<Duration, String> {
     match value::duration(value)? {
-        Duration::ZERO => Err("it is zero; nobody would ever connect".to_owned()),
+        Duration::ZERO => Err("it is zero; no client could ever connect".to_owned()),
         duration => Ok(duration),
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::problem::{Problem, Problems};
+use super::problem::{ConfigProblems, Problem};
 use super::{Config, StoreKind, environment, file};
 
 /// Read when it is there and no other file is named.
@@ -33,7 +33,7 @@ pub fn load(
     named_file: Option<&Path>,
     variable: impl Fn(&str) -> Option<String>,
     overrides: Overrides,
-) -> Result<Loaded, Problems> {
+) -> Result<Loaded, ConfigProblems> {
     let mut config = Config::default();
     let file = find(named_file);
     let mut problems = Vec::new();
@@ -42,7 +42,7 @@ pub fn load(
     }
     problems.extend(environment::read(&mut config, variable).err());
     if !problems.is_empty() {
-        return Err(Problems(problems.into_iter().flat_map(|problems| problems.0).collect()));
+        return Err(ConfigProblems(problems.into_iter().flat_map(|problems| problems.0).collect()));
     }
     overrides.apply(&mut config);
     Ok(Loaded { config, file })
@@ -55,7 +55,7 @@ fn find(named: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-pub fn read_file(config: &mut Config, path: &Path) -> Result<(), Problems> {
+pub fn read_file(config: &mut Config, path: &Path) -> Result<(), ConfigProblems> {
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => file::read(config, &name, &text),

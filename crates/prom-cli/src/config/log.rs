@@ -3,7 +3,7 @@
 use toml::de::DeValue;
 use tracing_subscriber::EnvFilter;
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[log]
@@ -14,7 +14,7 @@ pub const TEXT: &str = r#"[log]
 "#;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
+pub struct LogConfig {
     pub level: String,
     pub format: LogFormat,
 }
@@ -26,14 +26,14 @@ pub enum LogFormat {
     Json,
 }
 
-impl Default for Log {
+impl Default for LogConfig {
     fn default() -> Self {
         Self { level: "info".to_owned(), format: LogFormat::default() }
     }
 }
 
-impl Log {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl LogConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set("level", &mut self.level, level);
         section.set("format", &mut self.format, value::one_of(&[("text", LogFormat::Text), ("json", LogFormat::Json)]));
     }

@@ -26,33 +26,33 @@ mod topics;
 #[cfg(test)]
 mod promises;
 
-pub use auth::Auth;
-pub use cors::Cors;
+pub use auth::AuthConfig;
+pub use cors::CorsConfig;
 pub use default::default_text;
-pub use limits::{Limits, RateLimit};
+pub use limits::{LimitsConfig, RateLimit};
 pub use load::{Loaded, Overrides, USUAL_FILE, load, read_file};
-pub use log::{Log, LogFormat, parse_level};
-pub use mongo::{Mongo, parse_hub_ttl, parse_url as parse_mongo_url};
-pub use problem::Problems;
-pub use server::Server;
-pub use store::{Durability, Store, StoreKind};
-pub use telemetry::Telemetry;
-pub use topic::{Compaction, Topic};
-pub use topics::{Retention, Topics};
+pub use log::{LogConfig, LogFormat, parse_level};
+pub use mongo::{MongoConfig, parse_hub_ttl, parse_url as parse_mongo_url};
+pub use problem::ConfigProblems;
+pub use server::ServerConfig;
+pub use store::{StoreConfig, StoreDurability, StoreKind};
+pub use telemetry::TelemetryConfig;
+pub use topic::DeclaredTopic;
+pub use topics::TopicsConfig;
 pub use value::{parse_address, parse_web_address};
 
 /// Everything that can be set, with its default where nothing was.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Config {
-    pub server: Server,
-    pub store: Store,
-    pub mongo: Mongo,
-    pub auth: Auth,
-    pub limits: Limits,
-    pub topics: Topics,
+    pub server: ServerConfig,
+    pub store: StoreConfig,
+    pub mongo: MongoConfig,
+    pub auth: AuthConfig,
+    pub limits: LimitsConfig,
+    pub topics: TopicsConfig,
     /// Of `[[topic]]`.
-    pub declared: Vec<Topic>,
-    pub cors: Cors,
-    pub telemetry: Telemetry,
-    pub log: Log,
+    pub declared: Vec<DeclaredTopic>,
+    pub cors: CorsConfig,
+    pub telemetry: TelemetryConfig,
+    pub log: LogConfig,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use prom_engine::limits::{LONGEST_HUB_TTL, SHORTEST_HUB_TTL};
 use toml::de::DeValue;
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 use crate::units;
 
@@ -19,14 +19,14 @@ pub const TEXT: &str = r#"[mongo]
 # Where the other hubs on this database reach this one. Unset: the address in `listen`, which has to be one that they
 # can reach.
 #hub_url = "http://hub-1.internal:8090"
-# A hub that does not answer for so long is taken over by the others; between 1s and 10m.
+# The others take over from a hub that is silent for this long; between 1s and 10m.
 #hub_ttl = "10s"
 # PEM certificates to trust, besides those of the system, where the other hubs speak TLS. Unset by default.
 #hub_ca = "ca.pem"
 "#;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mongo {
+pub struct MongoConfig {
     pub url: Option<String>,
     pub prefix: String,
     pub hub_url: Option<String>,
@@ -34,15 +34,15 @@ pub struct Mongo {
     pub hub_ca: Option<PathBuf>,
 }
 
-impl Default for Mongo {
+impl Default for MongoConfig {
     fn default() -> Self {
         let hub_ttl = prom_engine::limits::HUB_TTL;
         Self { url: None, prefix: String::new(), hub_url: None, hub_ttl, hub_ca: None }
     }
 }
 
-impl Mongo {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl MongoConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set_some("url", &mut self.url, url);
         section.set("prefix", &mut self.prefix, value::any_text);
         section.set_some("hub_url", &mut self.hub_url, value::web_address);
@@ -61,9 +61,10 @@ pub fn parse_hub_ttl(text: &str) -> Result<Duration, String> {
 }
 
 fn check_hub_ttl(ttl: Duration) -> Result<Duration, String> {
-    match (SHORTEST_HUB_TTL..=LONGEST_HUB_TTL).contains(&ttl) {
-        true => Ok(ttl),
-        false => Err("a hub's time is between 1s and 10m".to_owned()),
+    if (SHORTEST_HUB_TTL..=LONGEST_HUB_TTL).contains(&ttl) {
+        Ok(ttl)
+    } else {
+        Err("a hub's time is between 1s and 10m".to_owned())
     }
 }
 
@@ -73,8 +74,9 @@ fn url(value: &DeValue<'_>) -> Result<String, String> {
 
 /// Never repeats what it was given: there may be a password in it.
 pub fn parse_url(text: &str) -> Result<String, String> {
-    match text.starts_with("mongodb://") || text.starts_with("mongodb+srv://") {
-        true => Ok(text.to_owned()),
-        false => Err("a MongoDB address begins with mongodb:// or mongodb+srv://".to_owned()),
+    if text.starts_with("mongodb://") || text.starts_with("mongodb+srv://") {
+        Ok(text.to_owned())
+    } else {
+        Err("a MongoDB address begins with mongodb:// or mongodb+srv://".to_owned())
     }
 }

@@ -14,7 +14,7 @@ pub struct Problem {
 
 /// Everything to change, in the order in which it stands in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problems(pub Vec<Problem>);
+pub struct ConfigProblems(pub Vec<Problem>);
 
 impl Problem {
     pub fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
@@ -27,7 +27,7 @@ impl Problem {
     }
 }
 
-impl From<Problem> for Problems {
+impl From<Problem> for ConfigProblems {
     fn from(problem: Problem) -> Self {
         Self(vec![problem])
     }
@@ -43,7 +43,7 @@ impl fmt::Display for Problem {
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for ConfigProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.0.iter().enumerate() {
             if index > 0 {

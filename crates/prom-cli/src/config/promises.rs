@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+use prom_protocol::http::topics::CompactionChoice;
+use prom_types::Compaction;
+
 use super::*;
 
-fn read(text: &str) -> Result<Config, Problems> {
+fn read(text: &str) -> Result<Config, ConfigProblems> {
     let mut config = Config::default();
     file::read(&mut config, "prom.toml", text).map(|()| config)
 }
@@ -89,10 +92,10 @@ fn what_is_written_is_what_holds() {
     assert_eq!(config.limits.per_connection, RateLimit::Limit { per_second: 50, burst: 100 });
     assert_eq!(config.limits.per_topic, RateLimit::Limit { per_second: 7, burst: 7 });
     assert!(!config.topics.auto_create);
-    let grace = Some(Duration::from_secs(3600));
-    assert_eq!(config.declared[0].compaction, Compaction::On { tombstone_grace: grace });
+    let hour = Compaction { tombstone_grace_ms: 3_600_000 };
+    assert_eq!(config.declared[0].compaction, CompactionChoice::With(hour));
     assert_eq!(config.declared[1].partitions, 4);
-    assert_eq!(config.declared[1].retention.age, Some(Duration::from_secs(3 * 86_400)));
+    assert_eq!(config.declared[1].retention.age_ms, Some(3 * 86_400_000));
     assert_eq!(config.declared[1].retention.size_bytes, Some(10_000_000_000));
     assert_eq!(config.cors.origins, ["https://app.example.com"]);
 }

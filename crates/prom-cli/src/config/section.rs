@@ -11,7 +11,7 @@ use super::source::Source;
 
 pub const NOT_YET: &str = "not supported by this version";
 
-pub struct Section<'a> {
+pub struct ConfigSection<'a> {
     source: &'a Source<'a>,
     table: &'a DeTable<'a>,
     span: Range<usize>,
@@ -20,14 +20,14 @@ pub struct Section<'a> {
     known: Vec<&'static str>,
 }
 
-impl<'a> Section<'a> {
-    /// Reads a table and complains of what nobody asked for.
+impl<'a> ConfigSection<'a> {
+    /// Reads a table and complains of unknown keys.
     pub fn read(
         source: &'a Source<'a>,
         title: &'a str,
         span: Range<usize>,
         table: &'a DeTable<'a>,
-        read: impl FnOnce(&mut Section<'a>),
+        read: impl FnOnce(&mut ConfigSection<'a>),
     ) {
         let mut section = Self { source, table, span, title, known: Vec::new() };
         read(&mut section);
@@ -58,12 +58,12 @@ impl<'a> Section<'a> {
     }
 
     /// A table below this one; `title` names it in errors.
-    pub fn table(&mut self, key: &'static str, title: &'static str, read: impl FnOnce(&mut Section<'a>)) {
+    pub fn table(&mut self, key: &'static str, title: &'static str, read: impl FnOnce(&mut ConfigSection<'a>)) {
         let Some(value) = self.find(key) else {
             return;
         };
         match value.get_ref() {
-            DeValue::Table(table) => Section::read(self.source, title, value.span(), table, read),
+            DeValue::Table(table) => ConfigSection::read(self.source, title, value.span(), table, read),
             other => {
                 let what = format!("`{key}`: expected a table such as {{ … }}, found {}", other.type_str());
                 self.source.complain(value.span(), what, None);

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[server]
@@ -21,7 +21,7 @@ pub const TEXT: &str = r#"[server]
 "#;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Server {
+pub struct ServerConfig {
     pub listen: SocketAddr,
     pub ops_port: Option<u16>,
     pub data: PathBuf,
@@ -35,7 +35,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-impl Default for Server {
+impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 8090),
@@ -47,8 +47,8 @@ impl Default for Server {
     }
 }
 
-impl Server {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl ServerConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set("listen", &mut self.listen, value::address);
         section.set_some("ops_port", &mut self.ops_port, value::number(0..=u16::MAX));
         section.set("data", &mut self.data, value::path);
@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-fn read_tls(section: &mut Section<'_>) -> Option<TlsFiles> {
+fn read_tls(section: &mut ConfigSection<'_>) -> Option<TlsFiles> {
     let (mut cert, mut key) = (None, None);
     section.set_some("cert", &mut cert, value::path);
     section.set_some("key", &mut key, value::path);

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::problem::{Problem, Problems};
+use super::problem::{ConfigProblems, Problem};
 
 pub struct Source<'a> {
     file: &'a str,
@@ -33,12 +33,13 @@ impl<'a> Source<'a> {
         format!("{}:{line}:{column}", self.file)
     }
 
-    pub fn finish(self) -> Result<(), Problems> {
+    pub fn finish(self) -> Result<(), ConfigProblems> {
         let mut problems = self.problems.into_inner();
         problems.sort_by_key(|(at, _)| *at);
-        match problems.is_empty() {
-            true => Ok(()),
-            false => Err(Problems(problems.into_iter().map(|(_, problem)| problem).collect())),
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfigProblems(problems.into_iter().map(|(_, problem)| problem).collect()))
         }
     }
 }

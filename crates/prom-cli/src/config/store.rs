@@ -1,6 +1,6 @@
 //! `[store]`: what keeps the events.
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[store]
@@ -13,9 +13,9 @@ pub const TEXT: &str = r#"[store]
 "#;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Store {
+pub struct StoreConfig {
     pub kind: StoreKind,
-    pub durability: Durability,
+    pub durability: StoreDurability,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -27,17 +27,17 @@ pub enum StoreKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
+pub enum StoreDurability {
     #[default]
     Fsync,
     Os,
 }
 
-impl Store {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl StoreConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         let kinds = [("memory", StoreKind::Memory), ("embedded", StoreKind::Embedded), ("mongo", StoreKind::Mongo)];
         section.set("kind", &mut self.kind, value::one_of(&kinds));
-        let durabilities = [("fsync", Durability::Fsync), ("os", Durability::Os)];
+        let durabilities = [("fsync", StoreDurability::Fsync), ("os", StoreDurability::Os)];
         section.set("durability", &mut self.durability, value::one_of(&durabilities));
     }
 }

@@ -1,6 +1,6 @@
 //! `[telemetry]`: where traces go.
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[telemetry]
@@ -11,19 +11,19 @@ pub const TEXT: &str = r#"[telemetry]
 "#;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Telemetry {
+pub struct TelemetryConfig {
     pub otlp_endpoint: Option<String>,
     pub service_name: String,
 }
 
-impl Default for Telemetry {
+impl Default for TelemetryConfig {
     fn default() -> Self {
         Self { otlp_endpoint: None, service_name: "prom".to_owned() }
     }
 }
 
-impl Telemetry {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl TelemetryConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set_some("otlp_endpoint", &mut self.otlp_endpoint, value::web_address);
         section.set("service_name", &mut self.service_name, value::text);
     }

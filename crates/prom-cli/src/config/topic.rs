@@ -1,13 +1,13 @@
 //! `[[topic]]`: topics that exist from the start, with their settings.
 
-use std::time::Duration;
-
+use prom_protocol::http::topics::CompactionChoice;
 use prom_transform::{Program, ProgramLimits};
-use prom_types::{TopicName, limits};
+use prom_types::{Compaction, Retention, TopicName, limits};
 
-use super::section::Section;
-use super::topics::Retention;
+use super::section::ConfigSection;
+use super::topics::read_retention;
 use super::value;
+use crate::units;
 
 pub const TEXT: &str = r#"# A topic that exists from the start; once for each. What is left out has its default. Unset: no topic is declared.
 #[[topic]]
@@ -26,24 +26,18 @@ pub const TEXT: &str = r#"# A topic that exists from the start; once for each. W
 "#;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Topic {
+pub struct DeclaredTopic {
     pub name: TopicName,
     pub partitions: u32,
     pub key: Option<String>,
     pub retention: Retention,
-    pub compaction: Compaction,
+    pub compaction: CompactionChoice,
     pub max_attempts: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compaction {
-    Off,
-    On { tombstone_grace: Option<Duration> },
-}
-
-impl Topic {
+impl DeclaredTopic {
     /// `None` where there is no name to make a topic of; the section knows why.
-    pub fn read(section: &mut Section<'_>) -> Option<Self> {
+    pub fn read(section: &mut ConfigSection<'_>) -> Option<Self> {
         let mut name = None;
         section.set_some("name", &mut name, |value| {
             TopicName::parse(&value::text(value)?).map_err(|error| error.to_string())
@@ -61,7 +55,7 @@ impl Topic {
                 Err(error) => Err(format!("not a valid jq program: {error}")),
             }
         });
-        section.table("retention", "[[topic]] retention", |section| retention.read(section));
+        section.table("retention", "[[topic]] retention", |section| retention = read_retention(section));
         let compaction = read_compaction(section);
         section.set_some("max_attempts", &mut max_attempts, value::number(1..=u32::MAX));
         for later in ["snapshot", "schema", "dual_write", "dlq"] {
@@ -71,18 +65,16 @@ impl Topic {
     }
 }
 
-fn read_compaction(section: &mut Section<'_>) -> Compaction {
-    let mut compaction = Compaction::Off;
+fn read_compaction(section: &mut ConfigSection<'_>) -> CompactionChoice {
+    let mut compaction = CompactionChoice::Simply(false);
     if section.is_table("compaction") {
         let mut tombstone_grace = None;
         section.table("compaction", "[[topic]] compaction", |section| {
             section.set_some("tombstone_grace", &mut tombstone_grace, value::duration);
         });
-        return Compaction::On { tombstone_grace };
+        let with = |grace| CompactionChoice::With(Compaction { tombstone_grace_ms: units::millis(grace) });
+        return tombstone_grace.map_or(CompactionChoice::Simply(true), with);
     }
-    section.set("compaction", &mut compaction, |value| match value::flag(value)? {
-        true => Ok(Compaction::On { tombstone_grace: None }),
-        false => Ok(Compaction::Off),
-    });
+    section.set("compaction", &mut compaction, |value| value::flag(value).map(CompactionChoice::Simply));
     compaction
 }

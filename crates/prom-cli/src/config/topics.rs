@@ -1,11 +1,12 @@
-//! `[topics]`: what holds for topics that nobody declared.
+//! `[topics]`: settings of topics that are not declared.
 
 use std::time::Duration;
 
-use prom_types::limits;
+use prom_types::{Retention, limits};
 
-use super::section::Section;
+use super::section::ConfigSection;
 use super::value;
+use crate::units;
 
 pub const TEXT: &str = r#"[topics]
 # Whether the first publish makes a topic. Otherwise topics come from [[topic]] below and from `prom topics set`.
@@ -17,39 +18,33 @@ pub const TEXT: &str = r#"[topics]
 "#;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Topics {
+pub struct TopicsConfig {
     pub auto_create: bool,
     pub partitions: u32,
     pub retention: Retention,
 }
 
-/// Without either, for ever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Retention {
-    pub age: Option<Duration>,
-    pub size_bytes: Option<u64>,
-}
-
-impl Default for Topics {
+impl Default for TopicsConfig {
     fn default() -> Self {
         Self { auto_create: true, partitions: 1, retention: Retention::default() }
     }
 }
 
-impl Topics {
-    pub fn read(&mut self, section: &mut Section<'_>) {
+impl TopicsConfig {
+    pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set("auto_create", &mut self.auto_create, value::flag);
         section.set("partitions", &mut self.partitions, value::number(1..=limits::PARTITIONS));
-        section.table("retention", "[topics] retention", |section| self.retention.read(section));
+        section.table("retention", "[topics] retention", |section| self.retention = read_retention(section));
     }
 }
 
-impl Retention {
-    pub fn read(&mut self, section: &mut Section<'_>) {
-        section.set_some("age", &mut self.age, value::duration);
-        section.set_some("size", &mut self.size_bytes, value::size);
-        if self.age == Some(Duration::ZERO) {
-            section.complain_at("age", "`age`: it is zero; nothing would ever be delivered");
-        }
+/// Age and size, as the file writes them.
+pub fn read_retention(section: &mut ConfigSection<'_>) -> Retention {
+    let (mut age, mut size_bytes) = (None, None);
+    section.set_some("age", &mut age, value::duration);
+    section.set_some("size", &mut size_bytes, value::size);
+    if age == Some(Duration::ZERO) {
+        section.complain_at("age", "`age`: it is zero; nothing would ever be delivered");
     }
+    Retention { age_ms: age.map(units::millis), size_bytes }
 }

@@ -1,4 +1,4 @@
-//! Talking to a hub over HTTP. Every answer that is not the one hoped for becomes a failure that says what to do.
+//! Talking to a hub over HTTP. Every refusal and every broken connection becomes a failure that says what to do.
 
 mod refusal;
 
@@ -16,7 +16,7 @@ pub use refusal::of_client;
 
 /// Reaching a hub takes no longer than this.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A hub that has no answer after so long has none at all. Streams take as long as they take.
+/// A hub that has not answered by then will not. Streams have no limit.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where a hub is, and who we are.
@@ -33,14 +33,11 @@ pub struct Answer {
     pub text: String,
 }
 
-/// Pairs of a query; absent values are left out.
-pub type Query<'a> = &'a [(&'a str, Option<String>)];
-
 impl Hub {
     /// `ca` is a file of certificates that are trusted besides those of the machine.
     pub fn new(url: &str, token: Option<String>, ca: Option<PathBuf>) -> Result<Self, Failure> {
         let base = parse_url(url)?;
-        // A hub sends nobody elsewhere; whoever does has no business with the token.
+        // A hub does not redirect. Anything else that does must not get the token.
         let mut http = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(Policy::none());
         if is_this_machine(&base) {
             http = http.no_proxy();
@@ -76,13 +73,13 @@ impl Hub {
         Client::connect(self.base.as_str(), options).await.map_err(of_client)
     }
 
-    pub async fn get(&self, path: &[&str], query: Query<'_>) -> Result<Answer, Failure> {
-        self.answer(self.request(Method::GET, path)?.query(&present(query))).await
+    pub async fn get(&self, path: &[&str], query: &impl Serialize) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::GET, path)?.query(query)).await
     }
 
     /// An answer that is read while it comes.
-    pub async fn get_stream(&self, path: &[&str], query: Query<'_>) -> Result<Response, Failure> {
-        self.send(self.request(Method::GET, path)?.query(&present(query))).await
+    pub async fn get_stream(&self, path: &[&str], query: &impl Serialize) -> Result<Response, Failure> {
+        self.send(self.request(Method::GET, path)?.query(query)).await
     }
 
     pub async fn put(&self, path: &[&str], body: &impl Serialize) -> Result<Answer, Failure> {
@@ -98,8 +95,13 @@ impl Hub {
     }
 
     /// Lines of JSON in, lines of JSON out.
-    pub async fn post_lines(&self, path: &[&str], query: Query<'_>, lines: reqwest::Body) -> Result<Response, Failure> {
-        let request = self.request(Method::POST, path)?.query(&present(query));
+    pub async fn post_lines(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+        lines: reqwest::Body,
+    ) -> Result<Response, Failure> {
+        let request = self.request(Method::POST, path)?.query(query);
         self.send(request.header("content-type", "application/x-ndjson").body(lines)).await
     }
 
@@ -133,29 +135,29 @@ impl Hub {
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
         let response = request.send().await.map_err(|error| self.broken(&error))?;
-        match response.status().is_success() {
-            true => Ok(response),
-            false => Err(refusal::read(&self.base, response).await),
+        if response.status().is_success() {
+            return Ok(response);
         }
+        Err(refusal::read(&self.base, response).await)
     }
 
     /// The hub was not reached, or fell silent in the middle.
     pub fn broken(&self, error: &reqwest::Error) -> Failure {
         let base = self.base.as_str().trim_end_matches('/');
         let cause = causes(error);
-        match error.is_connect() {
-            true => Failure::unreachable(format!("no hub at {base}: {cause}")).fix(refusal::how_to_reach(&cause)),
-            false => Failure::unreachable(format!("the connection to {base} broke: {cause}"))
-                .fix("look whether the hub is still running, and whether it wants https, then try again"),
+        if error.is_connect() {
+            return Failure::unreachable(format!("no hub at {base}: {cause}")).fix(refusal::how_to_reach(&cause));
         }
+        Failure::unreachable(format!("the connection to {base} broke: {cause}"))
+            .fix("check that the hub is still running and whether it expects https, then try again")
     }
 }
 
 impl Answer {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_str(&self.text).map_err(|error| {
-            Failure::unreachable(format!("the answer is not what a hub of this version says: {error}"))
-                .fix("compare `prom --version` with the hub's")
+            Failure::unreachable(format!("cannot read the hub's answer: {error}"))
+                .fix("the hub may be of another version; compare `prom --version` with `prom` on its machine")
         })
     }
 }
@@ -168,8 +170,10 @@ fn parse_url(text: &str) -> Result<Url, Failure> {
     };
     match Url::parse(&text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        _ => Err(Failure::usage(format!("`{text}` is not the address of a hub"))
-            .fix("write such as --url http://127.0.0.1:8090")),
+        _ => {
+            Err(Failure::usage(format!("`{text}` is not the address of a hub"))
+                .fix("example: --url http://127.0.0.1:8090"))
+        }
     }
 }
 
@@ -192,10 +196,6 @@ fn is_this_machine(url: &Url) -> bool {
         Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
         None => false,
     }
-}
-
-fn present<'a>(query: Query<'a>) -> Vec<(&'a str, &'a str)> {
-    query.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect()
 }
 
 /// The innermost reason says more than "error sending request".

@@ -1,46 +1,31 @@
 //! Answers that say no: RFC 9457 problem documents, and what to tell people about them.
 
 use prom_client::Error;
+use prom_protocol::http::problem::ProblemDocument;
 use reqwest::{Response, StatusCode, Url};
-use serde::Deserialize;
 
 use crate::exit::Failure;
 
-/// The members of a problem document that are used here.
-#[derive(Debug, Default, Deserialize)]
-struct Refusal {
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    detail: Option<String>,
-    #[serde(default)]
-    code: Option<String>,
-    #[serde(default)]
-    retry_after_ms: Option<u64>,
-}
-
 pub async fn read(base: &Url, response: Response) -> Failure {
     let status = response.status();
-    // Whatever cannot be read is as good as nothing: the status alone says enough.
+    // A body that cannot be read counts as empty: the status says enough.
     let text = response.text().await.unwrap_or_default();
-    match serde_json::from_str::<Refusal>(&text) {
-        Ok(refusal) if refusal.code.is_some() => judge(status, &refusal),
-        _ => Failure::unreachable(format!("{base} answered {status}, which is not the answer of a hub"))
-            .fix("name the address of a hub with --url or PROM_URL"),
+    match serde_json::from_str::<ProblemDocument>(&text) {
+        Ok(problem) => judge(status, &problem.detail, &problem.code, problem.retry_after_ms),
+        Err(_) => Failure::unreachable(format!("{base} answered {status}, which is not the answer of a hub"))
+            .fix("give the address of a hub with --url or PROM_URL"),
     }
 }
 
-fn judge(status: StatusCode, refusal: &Refusal) -> Failure {
-    let code = refusal.code.as_deref().unwrap_or_default();
-    let words = refusal.detail.as_deref().or(refusal.title.as_deref()).unwrap_or("no reason given");
-    let what = format!("{words} ({code})");
+fn judge(status: StatusCode, detail: &str, code: &str, retry_after_ms: Option<u64>) -> Failure {
+    let what = format!("{detail} ({code})");
     let failure = match status {
         StatusCode::BAD_REQUEST => Failure::usage(what),
         StatusCode::NOT_FOUND => Failure::no(what),
         status if status.is_server_error() => Failure::unreachable(what),
         _ => Failure::refused(what),
     };
-    match advice(code, refusal.retry_after_ms) {
+    match advice(code, retry_after_ms) {
         Some(advice) => failure.fix(advice),
         None => failure,
     }
@@ -52,14 +37,13 @@ pub fn of_client(error: Error) -> Failure {
     match error {
         Error::Refused { code, message, retry_after, .. } => {
             let retry_after_ms = retry_after.and_then(|wait| u64::try_from(wait.as_millis()).ok());
-            let refusal =
-                Refusal { title: None, detail: Some(message), code: Some(code.as_str().to_owned()), retry_after_ms };
-            judge(StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::FORBIDDEN), &refusal)
+            let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::FORBIDDEN);
+            judge(status, &message, code.as_str(), retry_after_ms)
         }
         Error::Invalid(_) | Error::Url { .. } | Error::TooLarge { .. } => Failure::usage(what),
         Error::Unreachable { reason, .. } => Failure::unreachable(what).fix(how_to_reach(&reason)),
         Error::GaveUp { .. } | Error::Closed { .. } => {
-            Failure::unreachable(what).fix("look whether the hub is still running, then try again")
+            Failure::unreachable(what).fix("check that the hub is still running, then try again")
         }
         Error::Token { .. } => Failure::refused(what),
         Error::Tls { .. } | Error::LeaseLost { .. } | Error::Unsupported { .. } | Error::Payload { .. } => {
@@ -70,10 +54,10 @@ pub fn of_client(error: Error) -> Failure {
 
 /// How to go on where no connection was made.
 pub fn how_to_reach(cause: &str) -> &'static str {
-    match cause.contains("certificate") {
-        true => "name the file of the authority that signed the hub's certificate with --ca or PROM_CA",
-        false => "start one with `prom serve`, or name another with --url or PROM_URL",
+    if cause.contains("certificate") {
+        return "give the certificate of the authority that signed the hub's with --ca or PROM_CA";
     }
+    "start one with `prom serve`, or name another with --url or PROM_URL"
 }
 
 /// How to go on, by the code of the problem.
@@ -99,9 +83,8 @@ mod tests {
     use super::*;
     use crate::exit::exit_code;
 
-    fn told(status: u16, document: &str) -> (String, String) {
-        let refusal: Refusal = serde_json::from_str(document).unwrap();
-        let failure = judge(StatusCode::from_u16(status).unwrap(), &refusal);
+    fn told(status: u16, code: &str) -> (String, String) {
+        let failure = judge(StatusCode::from_u16(status).unwrap(), "d", code, Some(12));
         let text = failure.text().unwrap();
         (format!("{:?}", exit_code(&Err(failure))), text)
     }
@@ -112,11 +95,10 @@ mod tests {
             .into_iter()
             .chain([(403, "forbidden", 4), (429, "rate_limited", 4), (413, "too_large", 4), (503, "overloaded", 3)])
         {
-            let document = format!(r#"{{"title":"t","detail":"d","code":"{code}","retry_after_ms":12}}"#);
-            let (exited, text) = told(status, &document);
+            let (exited, text) = told(status, code);
             assert_eq!(exited, format!("{:?}", std::process::ExitCode::from(exit)), "{code}");
             assert!(text.starts_with(&format!("d ({code})")), "{text}");
         }
-        assert!(told(429, r#"{"code":"rate_limited","retry_after_ms":12}"#).1.ends_with("try again in 12 ms"));
+        assert!(told(429, "rate_limited").1.ends_with("try again in 12 ms"));
     }
 }

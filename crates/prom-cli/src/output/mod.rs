@@ -1,4 +1,4 @@
-//! What a command prints: tables for people, JSON for machines, colour only where somebody sees it.
+//! What a command prints: tables for people, JSON for machines, colour only on a terminal.
 //!
 //! Promise: standard output carries the answer and nothing else; progress and errors go to standard error.
 
@@ -68,10 +68,7 @@ impl Output {
 impl Style {
     fn of(stream: &impl IsTerminal) -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        match stream.is_terminal() && !unwanted {
-            true => Self::Coloured,
-            false => Self::Plain,
-        }
+        if stream.is_terminal() && !unwanted { Self::Coloured } else { Self::Plain }
     }
 
     pub fn bold(self, text: &str) -> String {
@@ -90,7 +87,7 @@ impl Style {
     }
 }
 
-/// Tells people why a command failed. That standard error is closed is nobody's fault.
+/// Tells people why a command failed. A closed standard error is ignored.
 pub fn complain(failure: &Failure) {
     if let Some(text) = failure.text() {
         let label = Style::of(&io::stderr()).red("error:");

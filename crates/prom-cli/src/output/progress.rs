@@ -20,7 +20,7 @@ impl Progress {
         Self::styled(bar, if total.is_some() { BAR } else { BYTES }, what)
     }
 
-    /// Things whose number nobody knows beforehand.
+    /// Things whose number is not known beforehand.
     pub fn count(what: &str) -> Self {
         Self::styled(ProgressBar::no_length(), COUNT, what)
     }

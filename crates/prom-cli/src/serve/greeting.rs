@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Auth, Config, Durability, StoreKind};
+use crate::config::{AuthConfig, Config, StoreDurability, StoreKind};
 use crate::output::Style;
 
 /// Where the hub really listens, which port 0 leaves to the system.
@@ -77,8 +77,8 @@ fn data(config: &Config) -> String {
         (StoreKind::Memory, _) => "in memory: gone when the hub ends".to_owned(),
         // The address is not repeated: there may be a password in it.
         (StoreKind::Mongo, _) => "in MongoDB, journaled by a majority".to_owned(),
-        (_, Durability::Fsync) => absolute(&config.server.data),
-        (_, Durability::Os) => {
+        (_, StoreDurability::Fsync) => absolute(&config.server.data),
+        (_, StoreDurability::Os) => {
             format!("{} (durability os: a power loss can take what was answered)", absolute(&config.server.data))
         }
     }
@@ -88,9 +88,9 @@ fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path)).display().to_string()
 }
 
-fn auth(auth: &Auth) -> String {
+fn auth(auth: &AuthConfig) -> String {
     if auth.is_open() {
-        return "none: whoever is on this machine may do everything".to_owned();
+        return "none: every user of this machine may do everything".to_owned();
     }
     let ways = [
         auth.jwks_url.as_ref().map(|url| format!("keys of {url}")),
@@ -115,7 +115,7 @@ mod tests {
           API        http://127.0.0.1:8090/openapi.json
           WebSocket  ws://127.0.0.1:8090/ws
           data       /data
-          auth       none: whoever is on this machine may do everything
+          auth       none: every user of this machine may do everything
         what to type next, in another terminal
           prom pub hello '{"n":1}'
           prom sub hello --from earliest

@@ -23,7 +23,7 @@ pub async fn run(Loaded { config, file }: Loaded) -> Outcome {
     let output = Output::new(Format::People);
     let greeting =
         greeting::greeting(&config, file.as_deref(), &running.at, &greeting::how_to_call_this(), output.style);
-    // A hub serves also where nobody reads what it says.
+    // A hub whose output is closed serves all the same.
     drop(output.line(greeting));
     signals.next().await;
     signals.end_at_the_next();

@@ -1,37 +1,32 @@
-//! The configuration in the words of those who use it: engine, auth, gateway.
+//! The configuration as engine, auth and gateway take it.
 
 use std::time::Duration;
 
 use prom_auth::AuthOptions;
-use prom_engine::{Compaction, NewTopics, Retention, TopicSettings};
+use prom_engine::{NewTopics, TopicSettings};
 use prom_gateway::rates::Loopback;
 use prom_gateway::{Cors, GatewayOptions, Rate, RateOptions};
 
-use crate::config::{self, Config, RateLimit};
+use crate::config::{AuthConfig, Config, CorsConfig, DeclaredTopic, RateLimit, TopicsConfig};
 
-pub fn new_topics(topics: &config::Topics) -> NewTopics {
-    match topics.auto_create {
-        true => NewTopics::Create { partitions: topics.partitions, retention: retention(&topics.retention) },
-        false => NewTopics::Refuse,
+pub fn new_topics(topics: &TopicsConfig) -> NewTopics {
+    if topics.auto_create {
+        return NewTopics::Create { partitions: topics.partitions, retention: topics.retention };
     }
+    NewTopics::Refuse
 }
 
-pub fn topic(declared: &config::Topic) -> Result<TopicSettings, prom_engine::Error> {
+pub fn topic(declared: &DeclaredTopic) -> Result<TopicSettings, prom_engine::Error> {
     let mut settings = TopicSettings::new(declared.name.as_str())?.partitions(declared.partitions);
-    settings.retention = retention(&declared.retention);
+    settings.retention = declared.retention;
     settings.max_attempts = declared.max_attempts;
     settings.key = declared.key.clone();
-    match declared.compaction {
-        config::Compaction::Off => {}
-        config::Compaction::On { tombstone_grace: None } => settings = settings.compacted(),
-        config::Compaction::On { tombstone_grace: Some(grace) } => {
-            settings.compaction = Some(Compaction { tombstone_grace_ms: millis(grace) });
-        }
-    }
+    let usual = settings.clone().compacted().compaction;
+    settings.compaction = declared.compaction.settings(usual);
     Ok(settings)
 }
 
-pub fn auth(auth: &config::Auth) -> AuthOptions {
+pub fn auth(auth: &AuthConfig) -> AuthOptions {
     AuthOptions {
         jwt_secret: auth.jwt_secret.clone(),
         jwks_url: auth.jwks_url.clone(),
@@ -60,10 +55,7 @@ pub fn gateway(config: &Config) -> GatewayOptions {
 }
 
 fn rates(config: &Config) -> RateOptions {
-    let loopback = match config.server.listen.ip().is_loopback() {
-        true => Loopback::Yes,
-        false => Loopback::No,
-    };
+    let loopback = if config.server.listen.ip().is_loopback() { Loopback::Yes } else { Loopback::No };
     let usual = RateOptions::default_on(loopback);
     RateOptions {
         per_connection: rate(config.limits.per_connection, usual.per_connection),
@@ -80,20 +72,12 @@ fn rate(limit: RateLimit, usual: Option<Rate>) -> Option<Rate> {
     }
 }
 
-fn cors(cors: &config::Cors) -> Cors {
+fn cors(cors: &CorsConfig) -> Cors {
     match cors.origins.as_slice() {
         [] => Cors::None,
         [all] if all == "*" => Cors::Any,
         origins => Cors::Origins(origins.to_vec()),
     }
-}
-
-fn retention(retention: &config::Retention) -> Retention {
-    Retention { age_ms: retention.age.map(millis), size_bytes: retention.size_bytes }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn size(bytes: u64) -> usize {
@@ -102,6 +86,9 @@ fn size(bytes: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use prom_protocol::http::topics::CompactionChoice;
+    use prom_types::{Compaction, Retention};
+
     use super::*;
 
     #[test]
@@ -120,12 +107,12 @@ mod tests {
 
     #[test]
     fn a_declared_topic_says_everything_the_file_said() {
-        let declared = config::Topic {
+        let declared = DeclaredTopic {
             name: prom_types::TopicName::parse("process.state").unwrap(),
             partitions: 3,
             key: Some(".payload.id".to_owned()),
-            retention: config::Retention { age: Some(Duration::from_secs(1)), size_bytes: Some(2) },
-            compaction: config::Compaction::On { tombstone_grace: Some(Duration::from_secs(4)) },
+            retention: Retention { age_ms: Some(1000), size_bytes: Some(2) },
+            compaction: CompactionChoice::With(Compaction { tombstone_grace_ms: 4000 }),
             max_attempts: Some(5),
         };
         let settings = topic(&declared).unwrap();

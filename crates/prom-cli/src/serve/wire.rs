@@ -18,7 +18,7 @@ use prom_store_mongo::{MongoOptions, MongoStore};
 use super::greeting::Addresses;
 use super::settings;
 use super::telemetry::Telemetry;
-use crate::config::{self, Config, Durability, StoreKind};
+use crate::config::{Config, StoreDurability, StoreKind, TelemetryConfig};
 use crate::exit::{Failure, Outcome};
 
 /// A hub that serves.
@@ -68,7 +68,7 @@ impl Running {
 }
 
 /// On a thread where it may block: the exporter has a client of that kind.
-async fn start_telemetry(config: &config::Telemetry) -> Result<Option<Arc<Telemetry>>, Failure> {
+async fn start_telemetry(config: &TelemetryConfig) -> Result<Option<Arc<Telemetry>>, Failure> {
     let Some(endpoint) = config.otlp_endpoint.clone() else {
         return Ok(None);
     };
@@ -134,8 +134,8 @@ async fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn St
 
 async fn open_embedded(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure> {
     let sync = match config.store.durability {
-        Durability::Fsync => Sync::Fsync,
-        Durability::Os => Sync::Os,
+        StoreDurability::Fsync => Sync::Fsync,
+        StoreDurability::Os => Sync::Os,
     };
     let options = EmbeddedOptions { clock, sync, ..EmbeddedOptions::default() };
     let store = EmbeddedStore::open_with(&config.server.data, options).await.map_err(explain_store)?;

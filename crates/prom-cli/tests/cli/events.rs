@@ -164,7 +164,7 @@ fn what_cannot_be_published_is_told_apart() {
     hub.prom(&["pub", "hello", "1", "--header", "nope=1"]).exits(2);
     let ran = hub.prom(&["pub", "dlq.hello", "1"]);
     assert!(ran.code != 0 && !ran.stderr.is_empty(), "{ran:?}");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    prom(&["pub", "hello", "1", "--url", &format!("http://{nobody}")]).exits(3);
-    prom(&["sub", "hello", "--url", &format!("http://{nobody}")]).exits(3);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    prom(&["pub", "hello", "1", "--url", &format!("http://{free}")]).exits(3);
+    prom(&["sub", "hello", "--url", &format!("http://{free}")]).exits(3);
 }

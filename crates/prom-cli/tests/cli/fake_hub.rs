@@ -9,7 +9,7 @@ pub struct FakeHub {
     requests: mpsc::Receiver<Request>,
 }
 
-/// What somebody asked.
+/// A request that came.
 #[derive(Debug)]
 pub struct Request {
     /// Method and path with query.
@@ -69,13 +69,12 @@ fn read(stream: &mut impl BufRead) -> Request {
         headers.push_str(&header);
         headers.push('\n');
     }
-    let body = match chunked {
-        true => read_chunks(stream),
-        false => {
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).unwrap();
-            String::from_utf8(body).unwrap()
-        }
+    let body = if chunked {
+        read_chunks(stream)
+    } else {
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).unwrap();
+        String::from_utf8(body).unwrap()
     };
     let line = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
     Request { line, headers, body }

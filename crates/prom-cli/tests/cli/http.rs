@@ -79,13 +79,13 @@ fn lag_above_the_maximum_exits_1_and_says_who() {
 fn why_explains() {
     let hub = FakeHub::answering(
         200,
-        r#"{"topic":"orders.placed","group":"billing","partitions":[{"partition":0,"floor":3,"next":15,"lagEvents":12,
-        "event":null,"explanation":"nobody subscribes; start a subscriber of this group","status":null}]}"#,
+        r#"{"topic":"orders.placed","group":"billing","partitions":[{"partition":0,"floor":3,"next":15,"lag_events":12,
+        "event":null,"explanation":"no subscriber; start one of this group","status":null}]}"#,
     );
     let ran = ask(&hub, &["why", "orders.placed", "billing"]).exits(0);
     insta::assert_snapshot!(ran.stdout, @r"
     billing in orders.placed: 12 events behind
-      nobody subscribes; start a subscriber of this group
+      no subscriber; start one of this group
     ");
     assert_eq!(hub.asked().line, "GET /why?topic=orders.placed&group=billing");
 }
@@ -118,17 +118,18 @@ fn cursors_are_shown() {
 }
 
 const GROUP: &str = r#"{"group":"billing","subscriptions":[{"topics":["orders.*","ledger"],"options":{"from":"earliest",
-    "mode":"shared","order":"key","filter":".payload.total > 3","maxAttempts":null,"backoff":{"firstMs":200,
-    "maxMs":30000},"expireAfterMs":null}}],"createdTs":9999999999999,"lastUsedTs":0,"subscribers":2}"#;
+    "mode":"partitioned","partitions":4,"order":"key","filter":".payload.total > 3","max_attempts":null,
+    "backoff":{"first_ms":200,"max_ms":30000},"expire_after_ms":null}}],"created_ts":9999999999999,"last_used_ts":0,
+    "subscribers":2}"#;
 
 #[test]
-fn a_group_is_shown_with_what_was_agreed_on() {
+fn a_group_is_shown_with_all_its_options() {
     let hub = FakeHub::answering(200, GROUP);
     let ran = ask(&hub, &["groups", "show", "billing"]).exits(0);
     insta::assert_snapshot!(ran.stdout, @r"
-    billing: 2 subscribers, made 0 ms ago
-    READS             BEGAN     ORDER  ATTEMPTS           BACKOFF  EXPIRES AFTER  FILTER
-    orders.*, ledger  earliest  key     topic's  200 ms to 30.0 s          never  .payload.total > 3
+    billing: 2 subscribers, created 0 ms ago
+    READS             BEGAN     MODE         PARTITIONS  ORDER  ATTEMPTS           BACKOFF  EXPIRES AFTER  FILTER
+    orders.*, ledger  earliest  partitioned  4           key     topic's  200 ms to 30.0 s          never  .payload.total > 3
     ");
     assert_eq!(hub.asked().line, "GET /groups/billing");
 }
@@ -139,7 +140,7 @@ fn a_group_is_changed_by_what_was_named_only() {
     ask(&hub, &["groups", "set", "billing", "--max-attempts", "7", "--expire-after", "never"]).exits(0);
     let asked = hub.asked();
     assert_eq!(asked.line, "PATCH /groups/billing");
-    assert_eq!(asked.body, r#"{"maxAttempts":7,"expireAfterMs":null}"#);
+    assert_eq!(asked.body, r#"{"max_attempts":7,"expire_after_ms":null}"#);
 }
 
 #[test]
@@ -168,8 +169,8 @@ fn an_export_is_written_whole_or_not_at_all() {
 
 #[test]
 fn an_import_sends_the_file_and_tells_of_bad_lines() {
-    let answer = "{\"line\":2,\"error\":{\"detail\":\"not an event\",\"code\":\"bad_json\"}}\n{\"progress\":1}\n\
-        {\"imported\":1,\"duplicates\":3,\"failed\":1}\n";
+    let answer = "{\"line\":2,\"error\":{\"type\":\"t\",\"title\":\"t\",\"status\":400,\"detail\":\"not an event\",\
+        \"code\":\"bad_json\"}}\n{\"progress\":1}\n{\"imported\":1,\"duplicates\":3,\"failed\":1}\n";
     let hub = FakeHub::answering(200, answer);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.ndjson"), "{\"payload\":1}\nnonsense\n").unwrap();
@@ -206,7 +207,7 @@ fn a_topic_keeps_the_settings_that_are_not_named() {
 }
 
 #[test]
-fn nobody_there_exits_3_and_says_what_to_do() {
+fn without_a_hub_it_exits_3_and_says_what_to_do() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -216,7 +217,7 @@ fn nobody_there_exits_3_and_says_what_to_do() {
 }
 
 #[test]
-fn somebody_else_there_is_told_from_a_hub() {
+fn another_server_is_told_from_a_hub() {
     let hub = FakeHub::answering(404, "<html>nothing here</html>");
     let ran = ask(&hub, &["topics"]).exits(3);
     assert!(ran.stderr.contains("not the answer of a hub"), "{}", ran.stderr);

@@ -82,7 +82,7 @@ fn a_second_signal_ends_a_hub_that_still_waits_for_a_handler() {
     for _ in 0..3 {
         prom(&["pub", "hello", &payload, "--url", &hub.url]).exits(0);
     }
-    // Nobody reads what it prints, so it never comes to the ack.
+    // Its output is not read, so it never comes to the ack.
     let mut stuck = Command::new(env!("CARGO_BIN_EXE_prom"))
         .args(["sub", "hello", "--group", "stuck", "--from", "earliest", "--url", &hub.url])
         .env_clear()

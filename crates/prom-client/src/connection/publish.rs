@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prom_protocol::ErrorCode;
 use prom_protocol::frame::err::Problem;
-use prom_protocol::frame::ok::{BatchAnswer, Placed};
+use prom_protocol::frame::ok::{BatchAnswer, BatchReceipt};
 use prom_protocol::frame::publish::Written;
 use prom_protocol::frame::{Corr, FrameError, publish};
 use prom_types::Receipt;
@@ -90,7 +90,7 @@ impl Session<'_> {
             Ok(batch) => batch,
             Err(problem) => return self.malformed(load, &problem),
         };
-        let placed: Result<Vec<Placed>, Problem> = results.into_iter().collect();
+        let placed: Result<Vec<BatchReceipt>, Problem> = results.into_iter().collect();
         match placed {
             Ok(placed) => {
                 self.work.publishes.pacer.accepted(placed.len());

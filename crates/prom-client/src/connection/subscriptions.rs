@@ -9,7 +9,8 @@ use std::sync::Arc;
 use prom_protocol::ErrorCode;
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::err::Problem;
-use prom_protocol::frame::subscribe::{From, SubscribeOpts};
+use prom_protocol::frame::subscribe::SubscribeOpts;
+use prom_protocol::position::StartFrom;
 use prom_types::TopicName;
 use tokio::time::Instant;
 
@@ -96,12 +97,12 @@ impl Kept {
     /// The options it is asked for with now: a tail goes on where it was.
     pub fn opts(&self) -> SubscribeOpts {
         let mut opts = self.opts.clone();
-        let began = match opts.from {
-            None | Some(From::Latest) => Began::AtTheEnd,
+        let began = match opts.position.from {
+            None | Some(StartFrom::Latest) => Began::AtTheEnd,
             Some(_) => Began::WithHistory,
         };
         if let Some(ts) = self.progress.as_ref().and_then(|progress| progress.resume_at(began)) {
-            opts.set_position(Position::StoredAt(ts));
+            opts.position = Position::StoredAt(ts).into();
         }
         opts
     }

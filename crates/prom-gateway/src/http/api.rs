@@ -14,7 +14,7 @@ pub(crate) struct Api {
     pub sampler: Arc<Sampler>,
     /// On the monotonic clock.
     pub started: Duration,
-    /// Written when somebody first asks.
+    /// Written on the first request.
     pub openapi: OnceLock<Bytes>,
 }
 

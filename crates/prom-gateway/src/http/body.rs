@@ -29,10 +29,7 @@ pub(super) async fn whole(body: Body, limit: usize) -> Result<Bytes, Problem> {
         }
         collected.extend_from_slice(&piece);
     }
-    match collected.len() > limit {
-        true => Err(too_large(limit)),
-        false => Ok(collected.freeze()),
-    }
+    if collected.len() > limit { Err(too_large(limit)) } else { Ok(collected.freeze()) }
 }
 
 /// A body piece by piece.

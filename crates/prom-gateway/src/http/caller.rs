@@ -1,4 +1,4 @@
-//! Who sends a request, and what that one may do.
+//! The caller of a request, and its rights.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl ConnectionRate {
     }
 }
 
-/// Who was authenticated by `Authorization: Bearer`, or anybody where the hub is open.
+/// Authenticated by `Authorization: Bearer`. Any caller is let in where the hub has no auth.
 pub(crate) struct Caller {
     identity: Identity,
     connection: Option<ConnectionRate>,
@@ -55,32 +55,32 @@ fn bearer(header: &str) -> Option<&str> {
 
 impl Caller {
     pub fn may(&self, action: Action, topic: &TopicName) -> Result<(), Problem> {
-        match self.identity.policy.allows(action, topic) {
-            true => Ok(()),
-            false => Err(self.forbidden(action, topic)),
-        }
+        if self.identity.policy.allows(action, topic) { Ok(()) } else { Err(self.forbidden(action, topic)) }
     }
 
     pub fn may_in_group(&self, action: Action, topic: &TopicName, group: &GroupName) -> Result<(), Problem> {
-        match self.identity.policy.allows_in_group(action, topic, group) {
-            true => Ok(()),
-            false => Err(self.forbidden(action, &format!("{topic} in group {group}"))),
+        if self.identity.policy.allows_in_group(action, topic, group) {
+            Ok(())
+        } else {
+            Err(self.forbidden(action, &format!("{topic} in group {group}")))
         }
     }
 
     /// Everything that the pattern can match.
     pub fn may_all(&self, action: Action, pattern: &TopicPattern, group: &GroupName) -> Result<(), Problem> {
-        match self.identity.policy.allows_pattern(action, pattern, Some(group)) {
-            true => Ok(()),
-            false => Err(self.forbidden(action, &format!("{pattern} in group {group}"))),
+        if self.identity.policy.allows_pattern(action, pattern, Some(group)) {
+            Ok(())
+        } else {
+            Err(self.forbidden(action, &format!("{pattern} in group {group}")))
         }
     }
 
     /// The hub as a whole.
     pub fn may_everywhere(&self, action: Action) -> Result<(), Problem> {
-        match self.identity.policy.allows_everywhere(action) {
-            true => Ok(()),
-            false => Err(self.forbidden(action, "the hub as a whole (**)")),
+        if self.identity.policy.allows_everywhere(action) {
+            Ok(())
+        } else {
+            Err(self.forbidden(action, "the hub as a whole (**)"))
         }
     }
 
@@ -90,7 +90,7 @@ impl Caller {
         Problem::new(Code::Forbidden, detail)
     }
 
-    /// Whether the token still holds. Requests that go on for long ask again and again.
+    /// Whether the token is still valid. Long requests check it repeatedly.
     pub fn is_still_let_in(&self, hub: &Hub) -> Result<(), AuthError> {
         match self.identity.expires_at_ms {
             Some(expires_at_ms) if expires_at_ms <= hub.clock.now_ms() => Err(AuthError::Expired),

@@ -1,4 +1,4 @@
-//! `PATCH /groups/{group}` changes what a group agreed on, `DELETE /groups/{group}` forgets it.
+//! `PATCH /groups/{group}` changes the options of a group, `DELETE /groups/{group}` deletes it.
 //!
 //! Promise: either needs the right to administer everything that the group reads. Subscriptions that
 //! can reach the same topics share their options, so a change of one of them may reach all the others.
@@ -10,50 +10,15 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use prom_auth::Action;
-use prom_engine::{Backoff, Expiry, GroupChange, GroupInfo, Order, Position};
-use prom_types::TopicPattern;
-use serde::{Deserialize, Deserializer};
-use utoipa::ToSchema;
+use prom_engine::{Expiry, GroupChange, GroupInfo};
+use prom_protocol::http::groups::{GroupView, PatchGroup};
+use prom_types::{Order, Position, TopicPattern};
 
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::{GroupInPath, JsonBody};
-use super::groups::{self, GroupView};
+use super::groups;
 use super::problem::{Problem, Problems};
-
-/// What is to become different; everything left out stays.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct GroupBody {
-    /// The topic or pattern whose agreement is changed; all that the group subscribes to unless given.
-    topic: Option<String>,
-    #[schema(minimum = 1)]
-    max_attempts: Option<u32>,
-    backoff: Option<BackoffBody>,
-    /// The group is deleted when nobody subscribed for so long; `null`: never.
-    #[serde(default, deserialize_with = "null_is_a_value")]
-    #[schema(value_type = Option<u64>)]
-    expire_after_ms: Option<Option<u64>>,
-    /// Kept for life; asking for it is refused with what to do instead.
-    #[schema(value_type = Option<String>)]
-    from: Option<serde_json::Value>,
-    /// Kept for life.
-    #[schema(value_type = Option<String>)]
-    order: Option<serde_json::Value>,
-    /// Kept for life.
-    filter: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct BackoffBody {
-    first_ms: u64,
-    max_ms: u64,
-}
-
-fn null_is_a_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
-    Option::<u64>::deserialize(deserializer).map(Some)
-}
 
 #[utoipa::path(
     patch,
@@ -63,29 +28,26 @@ fn null_is_a_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     summary = "Change a group",
     description = "Subscribers that run go on under the new options.",
     params(("group" = String, Path)),
-    request_body = GroupBody,
+    request_body = PatchGroup,
     responses((status = 200, description = "The group as it is now", body = GroupView), Problems),
 )]
 pub(super) async fn patch(
     State(api): State<Arc<Api>>,
     caller: Caller,
     GroupInPath(group): GroupInPath,
-    JsonBody(body): JsonBody<GroupBody>,
+    JsonBody(body): JsonBody<PatchGroup>,
 ) -> Result<Json<GroupView>, Problem> {
     let bus = &api.hub.bus;
-    let asked = match &body.topic {
-        Some(topic) => Some(TopicPattern::parse(topic).map_err(|invalid| Problem::field("topic", invalid))?),
-        None => None,
-    };
+    let asked = body.topic.clone();
     if let Some(pattern) = &asked {
         caller.may_all(Action::Admin, pattern, &group)?;
     }
     let patterns = administered(&caller, &groups::find(bus, &group).await?)?;
-    let change = body.into_change();
+    let change = change(body);
     for pattern in asked.map_or(patterns, |pattern| vec![pattern]) {
         bus.change_group(pattern.as_str(), &group, change.clone()).await?;
     }
-    Ok(Json(GroupView::new(groups::find(bus, &group).await?)))
+    Ok(Json(groups::view(groups::find(bus, &group).await?)))
 }
 
 #[utoipa::path(
@@ -123,20 +85,17 @@ fn administered(caller: &Caller, group: &GroupInfo) -> Result<Vec<TopicPattern>,
     Ok(patterns)
 }
 
-impl GroupBody {
-    fn into_change(self) -> GroupChange {
-        let backoff = |body: BackoffBody| Backoff { first_ms: body.first_ms, max_ms: body.max_ms };
-        GroupChange {
-            max_attempts: self.max_attempts,
-            backoff: self.backoff.map(backoff),
-            expire_after: self.expire_after_ms.map(|after| match after {
-                Some(millis) => Expiry::After(Duration::from_millis(millis)),
-                None => Expiry::Never,
-            }),
-            // Whatever is asked for, the bus refuses it with the reason.
-            from: self.from.map(|_| Position::default()),
-            order: self.order.map(|_| Order::default()),
-            filter: self.filter,
-        }
+fn change(body: PatchGroup) -> GroupChange {
+    GroupChange {
+        max_attempts: body.max_attempts,
+        backoff: body.backoff,
+        expire_after: body.expire_after_ms.map(|after| match after {
+            Some(millis) => Expiry::After(Duration::from_millis(millis)),
+            None => Expiry::Never,
+        }),
+        // The bus refuses any value, with the reason.
+        from: body.from.map(|_| Position::default()),
+        order: body.order.map(|_| Order::default()),
+        filter: body.filter,
     }
 }

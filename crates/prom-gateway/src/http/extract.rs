@@ -1,11 +1,10 @@
-//! Parameters and bodies, taken out of a request and checked. What is wrong becomes a problem that
-//! names it; parameters that nobody knows are ignored; an empty value is as good as none.
+//! Parameters and bodies, taken out of a request and checked. What is wrong becomes a problem that names it.
+//! Unknown parameters are ignored, and an empty value counts as none.
 
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use http::Uri;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use http::request::Parts;
 use prom_types::{GroupName, TopicName};
 use serde::de::DeserializeOwned;
@@ -24,10 +23,9 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Api>> for Params<T> {
         let query = parts.uri.query().unwrap_or_default();
         let given = query.split('&').filter(|pair| pair.split_once('=').is_some_and(|(_, value)| !value.is_empty()));
         let given = given.collect::<Vec<_>>().join("&");
-        let uri: Uri = format!("/?{given}")
-            .parse()
-            .map_err(|error| Problem::new(Code::BadRequest, format!("the query string is not valid: {error}")))?;
-        Ok(Self(Query::try_from_uri(&uri)?.0))
+        let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(given.as_bytes()));
+        let read = serde_path_to_error::deserialize(pairs);
+        read.map(Self).map_err(|error| bad_field(&error.path().to_string(), &error.inner().to_string()))
     }
 }
 
@@ -55,7 +53,7 @@ impl FromRequestParts<Arc<Api>> for GroupInPath {
     }
 }
 
-/// A JSON body of a type of ours, whatever content type it claims.
+/// A JSON body, whatever content type it claims.
 pub(crate) struct JsonBody<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<Arc<Api>> for JsonBody<T> {
@@ -64,7 +62,29 @@ impl<T: DeserializeOwned> FromRequest<Arc<Api>> for JsonBody<T> {
     async fn from_request(request: Request<Body>, api: &Arc<Api>) -> Result<Self, Problem> {
         let text = body::whole(request.into_body(), api.hub.options.frame_bytes).await?;
         body::check_object(&text)?;
-        Ok(Self(axum::Json::from_bytes(&text)?.0))
+        let mut json = serde_json::Deserializer::from_slice(&text);
+        let read = serde_path_to_error::deserialize(&mut json);
+        let body = read.map_err(|error| {
+            if error.inner().is_data() {
+                bad_field(&error.path().to_string(), &error.inner().to_string())
+            } else {
+                Problem::new(Code::BadJson, error.inner().to_string())
+            }
+        })?;
+        json.end().map_err(|error| Problem::new(Code::BadJson, error.to_string()))?;
+        Ok(Self(body))
+    }
+}
+
+/// What a shape did not take, by the field that is at fault.
+fn bad_field(path: &str, reason: &str) -> Problem {
+    let missing = reason.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    if let Some(name) = missing {
+        return Problem::field(name, "is missing");
+    }
+    match path {
+        "." => Problem::new(Code::BadRequest, reason),
+        path => Problem::field(path, reason.strip_prefix(&format!("{path}: ")).unwrap_or(reason)),
     }
 }
 
@@ -77,7 +97,20 @@ pub(crate) fn group_name(name: &str) -> Result<GroupName, Problem> {
     GroupName::parse(name).map_err(|invalid| Problem::new(Code::BadRequest, invalid.to_string()).with_field("group"))
 }
 
-/// A parameter that a route cannot do without.
-pub(crate) fn required<T>(name: &'static str, value: Option<T>) -> Result<T, Problem> {
-    value.ok_or_else(|| Problem::field(name, format_args!("is missing; give ?{name}=…")))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_field_at_fault_is_named_once() {
+        for (path, reason, told) in [
+            (".", "missing field `topic`", "topic: is missing"),
+            ("retention", "missing field `age_ms` at line 1", "age_ms: is missing"),
+            ("limit", "invalid digit found in string", "limit: invalid digit found in string"),
+            ("offset", "offset: invalid digit", "offset: invalid digit"),
+            (".", "unknown field `a`", "unknown field `a`"),
+        ] {
+            assert_eq!(bad_field(path, reason).document().detail, told);
+        }
+    }
 }

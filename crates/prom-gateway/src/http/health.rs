@@ -4,19 +4,12 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
-use utoipa::ToSchema;
+use prom_protocol::http::health::HealthAnswer;
+use prom_protocol::http::problem::ProblemDocument;
 
 use super::api::Api;
 use super::limits::READY_TIMEOUT;
-use super::problem::{Code, Document, Problem};
-
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Health {
-    /// `ok`
-    #[schema(example = "ok")]
-    status: &'static str,
-}
+use super::problem::{Code, Problem};
 
 #[utoipa::path(
     get,
@@ -25,10 +18,10 @@ pub(crate) struct Health {
     tag = "hub",
     summary = "The process answers",
     security(()),
-    responses((status = 200, description = "It does", body = Health)),
+    responses((status = 200, description = "It does", body = HealthAnswer)),
 )]
-pub(super) async fn healthz() -> Json<Health> {
-    Json(Health { status: "ok" })
+pub(super) async fn healthz() -> Json<HealthAnswer> {
+    Json(HealthAnswer::ok())
 }
 
 #[utoipa::path(
@@ -39,13 +32,13 @@ pub(super) async fn healthz() -> Json<Health> {
     summary = "The hub takes events",
     security(()),
     responses(
-        (status = 200, description = "It does", body = Health),
-        (status = 503, description = "Not now; `detail` says why", body = Document, content_type = "application/problem+json"),
+        (status = 200, description = "It does", body = HealthAnswer),
+        (status = 503, description = "Not now; `detail` says why", body = ProblemDocument, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn readyz(State(api): State<Arc<Api>>) -> Result<Json<Health>, Problem> {
+pub(super) async fn readyz(State(api): State<Arc<Api>>) -> Result<Json<HealthAnswer>, Problem> {
     match api.hub.bus.ready(READY_TIMEOUT).await {
-        Ok(()) => Ok(Json(Health { status: "ok" })),
+        Ok(()) => Ok(Json(HealthAnswer::ok())),
         Err(error) => Err(Problem::new(Code::Overloaded, error.to_string())),
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Items of one batch: each may come back as a problem document, so this bounds the answer.
 pub const BATCH_ITEMS: usize = prom_types::limits::BATCH_EVENTS;
-/// A body that stands still for so long is not coming.
+/// A body that makes no progress for this long is given up.
 pub const BODY_SILENCE: Duration = Duration::from_secs(30);
 
 /// Events of one replay, unless asked otherwise, and at most.
@@ -41,5 +41,5 @@ pub const READY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Rates are measured over so long.
 pub const RATE_WINDOW: Duration = Duration::from_secs(10);
-/// Nobody asked for rates for so long: sampling stops.
+/// Sampling stops after this long without a request for rates.
 pub const RATE_INTEREST: Duration = Duration::from_secs(60);

@@ -16,10 +16,7 @@ mod problem;
 mod body;
 mod cloud_events;
 mod extract;
-mod flag;
 mod forward;
-mod position;
-mod schema;
 
 mod export;
 mod import;

@@ -6,5 +6,5 @@ mod rates;
 mod sampler;
 
 pub(crate) use exposition::exposition;
-pub(crate) use rates::{EventRates, EventTotals, TopicRates};
+pub(crate) use rates::{TopicRates, totals};
 pub(crate) use sampler::Sampler;

@@ -4,26 +4,9 @@ use std::time::Duration;
 
 use hashbrown::HashMap;
 use prom_engine::MetersSnapshot;
+use prom_protocol::http::stats::{EventRates, EventTotals};
 use prom_store::LogInfo;
 use prom_types::TopicName;
-use serde::Serialize;
-use utoipa::ToSchema;
-
-/// Events since the process started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
-pub(crate) struct EventTotals {
-    published: u64,
-    delivered: u64,
-    acked: u64,
-}
-
-/// Events per second.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
-pub(crate) struct EventRates {
-    published_per_s: f64,
-    delivered_per_s: f64,
-    acked_per_s: f64,
-}
 
 /// What a topic takes in.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,13 +31,12 @@ pub(crate) struct Rates {
     now: Sample,
 }
 
-impl EventTotals {
-    pub fn of(meters: &MetersSnapshot) -> Self {
-        Self {
-            published: meters.topics.iter().map(|topic| topic.published).sum(),
-            delivered: meters.groups.iter().map(|group| group.delivered).sum(),
-            acked: meters.groups.iter().map(|group| group.acked).sum(),
-        }
+/// Events since the process started.
+pub(crate) fn totals(meters: &MetersSnapshot) -> EventTotals {
+    EventTotals {
+        published: meters.topics.iter().map(|topic| topic.published).sum(),
+        delivered: meters.groups.iter().map(|group| group.delivered).sum(),
+        acked: meters.groups.iter().map(|group| group.acked).sum(),
     }
 }
 
@@ -66,7 +48,7 @@ impl Sample {
             *offsets += log.bounds.next;
             *bytes += log.bytes;
         }
-        Self { at, totals: EventTotals::of(meters), topics }
+        Self { at, totals: totals(meters), topics }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prom_engine::Error;
 use prom_protocol::frame::err::Problem;
-use prom_protocol::frame::ok::{self, Placed};
+use prom_protocol::frame::ok::{self, BatchReceipt};
 use prom_protocol::frame::{Which, ok as frames};
 use prom_types::{Durability, EventId, Receipt};
 use tokio::sync::mpsc;
@@ -95,7 +95,8 @@ impl Results {
                 Err(problem) => frame(out, |out| problem.write(out, corr)),
             },
             Waiting::Batch(items) => {
-                let results: Vec<Result<Placed, Problem>> = items.into_iter().map(|item| self.placed(item)).collect();
+                let results: Vec<Result<BatchReceipt, Problem>> =
+                    items.into_iter().map(|item| self.placed(item)).collect();
                 let results = results.iter().map(|result| result.as_ref().copied());
                 frame(out, |out| ok::write_results(out, corr, self.durability, results));
             }
@@ -109,7 +110,7 @@ impl Results {
         }
     }
 
-    fn placed(&mut self, item: Item) -> Result<Placed, Problem> {
+    fn placed(&mut self, item: Item) -> Result<BatchReceipt, Problem> {
         match item {
             Item::Refused(problem) => Err(problem),
             Item::Publish { given } => self.receipts.next().map(|receipt| placed(&receipt, given)),
@@ -133,8 +134,8 @@ impl Results {
 }
 
 /// The id is told only to publishers who do not know it.
-fn placed(receipt: &Receipt, given: Option<EventId>) -> Placed {
-    Placed {
+fn placed(receipt: &Receipt, given: Option<EventId>) -> BatchReceipt {
+    BatchReceipt {
         partition: receipt.partition,
         offset: receipt.offset,
         stored_ts: receipt.stored_ts,

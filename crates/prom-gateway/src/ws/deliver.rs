@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use prom_engine::{Arrivals, AssignmentChange, Delivery, Error, Gap, Subscription};
 use prom_protocol::frame::assignment::Assignment;
-use prom_protocol::frame::event::{EventHead, Lent};
+use prom_protocol::frame::event::{EventHead, LeaseTerms};
 use prom_protocol::frame::{SubscriptionName, gap};
 
 use super::inflight::Inflight;
@@ -138,8 +138,8 @@ impl Pump {
     }
 }
 
-fn lent(delivery: &Delivery, left: Duration) -> Lent {
-    Lent {
+fn lent(delivery: &Delivery, left: Duration) -> LeaseTerms {
+    LeaseTerms {
         attempt: delivery.attempt(),
         max_attempts: delivery.max_attempts(),
         ack_deadline_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use prom_auth::{Action, Policy};
 use prom_engine::{Mode, Order, Position};
 use prom_protocol::frame::err::Problem;
-use prom_protocol::frame::subscribe::{From, Subscribe, SubscribeOpts};
+use prom_protocol::frame::subscribe::{Subscribe, SubscribeOpts};
+use prom_protocol::position::PositionError;
 use prom_protocol::{Corr, ErrorCode};
 use prom_types::{GroupName, TopicPattern};
 use tokio::sync::{oneshot, watch};
@@ -187,21 +188,10 @@ fn check_without_group(opts: &SubscribeOpts) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::BadRequest, msg))
 }
 
-/// `from` and the field it needs; the field alone says it too.
 fn position(opts: &SubscribeOpts) -> Result<Option<Position>, Problem> {
-    let from = opts.from.or(match opts {
-        SubscribeOpts { ts: Some(_), .. } => Some(From::Ts),
-        SubscribeOpts { after_id: Some(_), .. } => Some(From::AfterId),
-        SubscribeOpts { offset: Some(_), .. } => Some(From::Offset),
-        _ => None,
-    });
-    let needs = |field: &str| Problem::new(ErrorCode::BadRequest, format!("`from` needs the field `opts.{field}`"));
-    from.map(|from| match from {
-        From::Latest => Ok(Position::Latest),
-        From::Earliest => Ok(Position::Earliest),
-        From::Ts => opts.ts.map(Position::StoredAt).ok_or_else(|| needs("ts")),
-        From::AfterId => opts.after_id.map(Position::AfterId).ok_or_else(|| needs("afterId")),
-        From::Offset => opts.offset.map(Position::Offset).ok_or_else(|| needs("offset")),
-    })
-    .transpose()
+    let refuse = |error: PositionError| {
+        let msg = format!("field `opts.{}` {error}", error.field());
+        Problem::new(ErrorCode::BadRequest, msg)
+    };
+    opts.position.position().map_err(refuse)
 }

@@ -34,8 +34,8 @@ async fn groups_are_shown_with_what_they_agreed_on() {
     let subscription = json!({
         "topics": ["orders.placed"],
         "options": {
-            "from": "earliest", "mode": "shared", "partitions": null, "order": "key", "filter": null, "maxAttempts": null,
-            "backoff": {"firstMs": 200, "maxMs": 30_000}, "expireAfterMs": null,
+            "from": "earliest", "mode": "shared", "partitions": null, "order": "key", "filter": null, "max_attempts": null,
+            "backoff": {"first_ms": 200, "max_ms": 30_000}, "expire_after_ms": null,
         },
     });
     assert_eq!(group["subscriptions"], json!([subscription]));
@@ -47,30 +47,30 @@ async fn groups_are_shown_with_what_they_agreed_on() {
 #[tokio::test]
 async fn a_group_is_changed_where_it_can_be_and_told_why_not_elsewhere() {
     let home = with_groups().await;
-    let change = json!({"maxAttempts": 9, "backoff": {"firstMs": 10, "maxMs": 20}, "expireAfterMs": 60_000});
+    let change = json!({"max_attempts": 9, "backoff": {"first_ms": 10, "max_ms": 20}, "expire_after_ms": 60_000});
     let changed = patch(&home, "/groups/billing", change).await.json();
     let options = &changed["subscriptions"][0]["options"];
-    assert_eq!((&options["maxAttempts"], &options["expireAfterMs"]), (&json!(9), &json!(60_000)));
-    assert_eq!(options["backoff"], json!({"firstMs": 10, "maxMs": 20}));
+    assert_eq!((&options["max_attempts"], &options["expire_after_ms"]), (&json!(9), &json!(60_000)));
+    assert_eq!(options["backoff"], json!({"first_ms": 10, "max_ms": 20}));
     let changed =
-        patch(&home, "/groups/billing", json!({"expireAfterMs": null, "topic": "orders.placed"})).await.json();
+        patch(&home, "/groups/billing", json!({"expire_after_ms": null, "topic": "orders.placed"})).await.json();
     let options = &changed["subscriptions"][0]["options"];
-    assert_eq!((&options["maxAttempts"], &options["expireAfterMs"]), (&json!(9), &Value::Null));
+    assert_eq!((&options["max_attempts"], &options["expire_after_ms"]), (&json!(9), &Value::Null));
 
     for refused in [
         json!({"from": "earliest"}),
         json!({"order": "key"}),
         json!({"filter": ".payload"}),
-        json!({"maxAttempts": 0}),
-        json!({"maxAttempts": -1}),
-        json!({"backoff": {"firstMs": 5, "maxMs": 1}}),
-        json!({"max_attempts": 1}),
+        json!({"max_attempts": 0}),
+        json!({"max_attempts": -1}),
+        json!({"backoff": {"first_ms": 5, "max_ms": 1}}),
+        json!({"maxAttempts": 1}),
         json!({"topic": "No!"}),
     ] {
         patch(&home, "/groups/billing", refused).await.problem(400, "bad_request");
     }
-    patch(&home, "/groups/billing", json!({"topic": "other", "maxAttempts": 1})).await.problem(404, "unknown_topic");
-    patch(&home, "/groups/nobody", json!({"maxAttempts": 1})).await.problem(404, "unknown_topic");
+    patch(&home, "/groups/billing", json!({"topic": "other", "max_attempts": 1})).await.problem(404, "unknown_topic");
+    patch(&home, "/groups/nobody", json!({"max_attempts": 1})).await.problem(404, "unknown_topic");
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ async fn why_names_what_holds_a_group_back() {
     let idle = home.get("/why?topic=b&group=all").await.json();
     let partition = &idle["partitions"][0];
     assert!(partition["explanation"].as_str().unwrap().contains("nobody subscribes"), "{partition}");
-    assert_eq!((&partition["status"], &partition["lagEvents"]), (&Value::Null, &json!(1)));
+    assert_eq!((&partition["status"], &partition["lag_events"]), (&Value::Null, &json!(1)));
     assert!(partition["event"].is_string());
 
     let mut events = home.bus.subscribe("**", "all").member_id("worker 7").start().await.unwrap();
@@ -73,7 +73,7 @@ async fn why_names_what_holds_a_group_back() {
     let partition = &busy["partitions"][0];
     assert!(partition["explanation"].as_str().unwrap().contains("worker 7"), "{partition}");
     assert_eq!(
-        (&partition["status"]["inFlight"], &partition["status"]["oldest"]["state"]),
+        (&partition["status"]["in_flight"], &partition["status"]["oldest"]["state"]),
         (&json!(1), &json!("leased"))
     );
     for missing in ["/why", "/why?topic=b", "/why?group=all"] {

@@ -21,7 +21,7 @@ async fn owners_epochs_and_members_are_shown() {
     };
     assert_eq!((&told["mode"], &told["virtual"]), (&json!("partitioned"), &json!(false)));
     let member = json!({
-        "member": "anna", "weight": 1, "pins": [1], "ttlMs": null, "meta": {"host": "a1"}, "partitions": [0, 1, 2],
+        "member": "anna", "weight": 1, "pins": [1], "ttl_ms": null, "meta": {"host": "a1"}, "partitions": [0, 1, 2],
     });
     assert_eq!(told["members"], json!([member]));
     assert!(told["partitions"][2]["epoch"].as_u64().unwrap() > 0, "{told}");

@@ -22,7 +22,7 @@ async fn each_route_wants_its_own_right_and_no_other() {
     let home = protected().await;
     let event = json!({"topic": "shop.orders", "payload": 2, "opts": {"key": "k"}}).to_string();
     let cursor = json!({"topic": "shop.orders", "group": "ours", "from": "earliest"}).to_string();
-    let (none, change) = (String::new(), json!({"maxAttempts": 7}).to_string());
+    let (none, change) = (String::new(), json!({"max_attempts": 7}).to_string());
     let settings = json!({"compaction": true}).to_string();
     let routes = [
         (Method::POST, "/publish", &event, "publish:shop.orders"),
@@ -107,7 +107,7 @@ async fn changing_a_part_of_a_group_needs_the_right_to_all_of_it() {
     let home = protected().await;
     // It joins the other two: what changes for one of them changes for both.
     home.bus.subscribe("shop.*", "ours").from(Position::Earliest).start().await.unwrap().unsubscribe().await;
-    let change = json!({"topic": "shop.orders", "maxAttempts": 7}).to_string();
+    let change = json!({"topic": "shop.orders", "max_attempts": 7}).to_string();
     let patch = |scopes: &[&str]| Ask::new(Method::PATCH, "/groups/ours").token(scopes).body(change.clone());
     let attempts = async || -> Vec<Option<u32>> {
         let group = home.bus.groups().await.unwrap().into_iter().find(|group| group.name.as_str() == "ours").unwrap();

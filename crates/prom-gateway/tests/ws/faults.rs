@@ -7,7 +7,7 @@ use prom_engine::{BusOptions, NewTopics, TopicSettings};
 use prom_gateway::GatewayOptions;
 use prom_store::{MemoryStore, SystemClock};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, RealDisk};
-use prom_testkit::{Faults, FaultyDisk, Place, Which};
+use prom_testkit::{FailsOn, FaultScope, Faults, FaultyDisk};
 use serde_json::json;
 
 use crate::scene::Scene;
@@ -28,7 +28,7 @@ async fn a_full_disk_refuses_publishes_and_says_that_nothing_is_stored() {
     let mut client = scene.client().await;
     let publish = json!({"op": "PUBLISH", "topic": "a", "payload": "x".repeat(500_000)});
     assert_eq!(client.ok(publish.clone()).await["durability"], "fsync");
-    faults.fill_up(Place::Everywhere, 0);
+    faults.fill_up(FaultScope::Everywhere, 0);
     // The room that was set aside beforehand is used first.
     let mut stored = 1;
     let refused = loop {
@@ -52,7 +52,7 @@ async fn a_sync_that_fails_leaves_it_open_whether_the_event_is_stored() {
     client.ok(json!({"op": "SUBSCRIBE", "topic": "a", "group": "g"})).await;
     scene.bus.publish("a", json!(0)).await.unwrap();
     let held = client.event().await;
-    faults.fail_syncs(Place::Journal, Which::Every);
+    faults.fail_syncs(FaultScope::Journal, FailsOn::Every);
     let refused = client.err("publish_failed", json!({"op": "PUBLISH", "topic": "a", "payload": 1})).await;
     assert_eq!(refused["stored"], "unknown", "{refused}");
     let ack = json!({"op": "ACK", "topic": "a", "group": "g", "id": held["event"]["id"]});

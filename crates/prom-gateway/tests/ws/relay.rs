@@ -300,7 +300,7 @@ async fn questions_about_a_group_are_answered_by_the_hub_that_serves_it() {
     };
     let why = ask("/why?topic=orders&group=g").await;
     assert_eq!(why["partitions"][0]["status"]["subscribers"], 2, "{why}");
-    assert_eq!(ask("/partitions?topic=orders&group=g").await["partitions"][0]["inFlight"], 3);
+    assert_eq!(ask("/partitions?topic=orders&group=g").await["partitions"][0]["in_flight"], 3);
     assert_eq!(ask("/lag?topic=orders&group=g").await["inFlight"], 3);
     assert_eq!(ask("/groups/g").await["subscribers"], 2);
     let moved = http

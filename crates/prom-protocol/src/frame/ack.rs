@@ -113,8 +113,9 @@ impl Which {
 }
 
 fn bounded(items: usize) -> Result<(), FrameError> {
-    match items > BATCH_ITEMS {
-        true => Err(FrameError::TooLarge(format!("{items} items in a frame, at most {BATCH_ITEMS} fit"))),
-        false => Ok(()),
+    if items > BATCH_ITEMS {
+        Err(FrameError::TooLarge(format!("{items} items in a frame, at most {BATCH_ITEMS} fit")))
+    } else {
+        Ok(())
     }
 }

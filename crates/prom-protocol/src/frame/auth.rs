@@ -21,7 +21,7 @@ pub struct Auth<'a> {
     pub features: Vec<String>,
 }
 
-/// What the hub tells whoever it let in.
+/// What the hub tells a client that it let in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     /// `prom/0.1.0`

@@ -9,7 +9,7 @@ use super::field::{self, Raw, present, required};
 use super::modack::Modack;
 use super::nack::Nack;
 use super::publish::{Publish, PublishBatch};
-use super::publish_items::Items;
+use super::publish_items::PublishItems;
 use super::subscribe::Subscribe;
 use super::{Corr, FrameError, SubscriptionName};
 
@@ -63,7 +63,7 @@ pub(super) struct Fields<'a> {
     #[serde(borrow)]
     pub opts: Raw<'a>,
     #[serde(borrow)]
-    pub events: Option<Items<'a>>,
+    pub events: Option<PublishItems<'a>>,
     #[serde(borrow)]
     pub atomic: Raw<'a>,
     #[serde(borrow)]

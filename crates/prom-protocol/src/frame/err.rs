@@ -20,7 +20,9 @@ pub struct Problem {
     pub stored: Option<MaybeStored>,
 }
 
+/// Whether an event may be stored although publishing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MaybeStored {
     No,
@@ -43,7 +45,7 @@ impl Problem {
         object.end();
     }
 
-    /// The end of a subscription that nobody asked for.
+    /// The hub ended this subscription by itself.
     pub fn write_for(&self, out: &mut Vec<u8>, name: &SubscriptionName) {
         let mut object = Object::frame(out, "ERR", None);
         name.write(&mut object);

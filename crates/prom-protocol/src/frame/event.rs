@@ -20,9 +20,9 @@ pub struct EventHead {
     many: Vec<u8>,
 }
 
-/// How an event is lent to its subscriber.
+/// How an event is leased to its subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Lent {
+pub struct LeaseTerms {
     pub attempt: u32,
     pub max_attempts: u32,
     pub ack_deadline_ms: u64,
@@ -40,14 +40,14 @@ impl EventHead {
     }
 
     /// `event` appends the event's JSON.
-    pub fn write(&self, out: &mut Vec<u8>, lent: Option<Lent>, event: impl FnOnce(&mut Vec<u8>)) {
+    pub fn write(&self, out: &mut Vec<u8>, leased: Option<LeaseTerms>, event: impl FnOnce(&mut Vec<u8>)) {
         out.extend_from_slice(&self.one);
         out.extend_from_slice(b",\"event\":");
         event(out);
-        if let Some(lent) = lent {
+        if let Some(leased) = leased {
             out.extend_from_slice(b",\"ctx\":{\"attempt\":");
-            write::number(out, lent.attempt);
-            write_rest(out, lent);
+            write::number(out, leased.attempt);
+            write_rest(out, leased);
         }
         out.push(b'}');
     }
@@ -60,11 +60,11 @@ impl EventHead {
     }
 }
 
-fn write_rest(out: &mut Vec<u8>, lent: Lent) {
+fn write_rest(out: &mut Vec<u8>, leased: LeaseTerms) {
     out.extend_from_slice(b",\"max_attempts\":");
-    write::number(out, lent.max_attempts);
+    write::number(out, leased.max_attempts);
     out.extend_from_slice(b",\"ack_deadline_ms\":");
-    write::number(out, lent.ack_deadline_ms);
+    write::number(out, leased.ack_deadline_ms);
     out.push(b'}');
 }
 
@@ -73,20 +73,21 @@ pub struct Many<'o> {
     out: &'o mut Vec<u8>,
     events: usize,
     attempts: Vec<(usize, u32)>,
-    last: Option<Lent>,
+    last: Option<LeaseTerms>,
 }
 
 impl Many<'_> {
-    pub fn event(&mut self, lent: Option<Lent>, event: impl FnOnce(&mut Vec<u8>)) {
+    pub fn event(&mut self, leased: Option<LeaseTerms>, event: impl FnOnce(&mut Vec<u8>)) {
         self.out.push(if self.events == 0 { b'[' } else { b',' });
         event(self.out);
-        if let Some(lent) = lent {
-            if lent.attempt != 1 {
-                self.attempts.push((self.events, lent.attempt));
+        if let Some(leased) = leased {
+            if leased.attempt != 1 {
+                self.attempts.push((self.events, leased.attempt));
             }
             // The shortest deadline holds for all.
-            let sooner = self.last.map_or(lent.ack_deadline_ms, |last| last.ack_deadline_ms.min(lent.ack_deadline_ms));
-            self.last = Some(Lent { ack_deadline_ms: sooner, ..lent });
+            let sooner =
+                self.last.map_or(leased.ack_deadline_ms, |last| last.ack_deadline_ms.min(leased.ack_deadline_ms));
+            self.last = Some(LeaseTerms { ack_deadline_ms: sooner, ..leased });
         }
         self.events += 1;
     }
@@ -99,7 +100,7 @@ impl Many<'_> {
     pub fn end(self) {
         let out = self.out;
         out.extend_from_slice(if self.events == 0 { b"[]" } else { b"]" });
-        if let Some(lent) = self.last {
+        if let Some(leased) = self.last {
             out.extend_from_slice(b",\"ctx\":{\"attempts\":{");
             for (at, (place, attempt)) in self.attempts.iter().enumerate() {
                 out.extend_from_slice(if at == 0 { b"\"" } else { b",\"" });
@@ -108,7 +109,7 @@ impl Many<'_> {
                 write::number(out, *attempt);
             }
             out.push(b'}');
-            write_rest(out, lent);
+            write_rest(out, leased);
         }
         out.push(b'}');
     }
@@ -119,7 +120,7 @@ impl Many<'_> {
 pub struct Delivered {
     pub name: SubscriptionName,
     /// Each event's JSON with its lease, if it has one.
-    pub events: Vec<(Bytes, Option<Lent>)>,
+    pub events: Vec<(Bytes, Option<LeaseTerms>)>,
     /// How each of them begins, if all are written in the usual form, with nothing behind their payloads.
     pub starts: Option<Vec<EventStart>>,
 }
@@ -132,11 +133,11 @@ struct Fields<'a> {
     event: Option<&'a RawValue>,
     #[serde(borrow, default)]
     events: Vec<&'a RawValue>,
-    ctx: Option<Context>,
+    ctx: Option<DeliveryContext>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Context {
+pub(super) struct DeliveryContext {
     attempt: Option<u32>,
     #[serde(default)]
     attempts: BTreeMap<usize, u32>,
@@ -144,10 +145,10 @@ pub(super) struct Context {
     ack_deadline_ms: u64,
 }
 
-impl Context {
+impl DeliveryContext {
     /// Of the event at this place.
-    pub fn lent(&self, at: usize) -> Lent {
-        Lent {
+    pub fn leased(&self, at: usize) -> LeaseTerms {
+        LeaseTerms {
             attempt: self.attempt.or_else(|| self.attempts.get(&at).copied()).unwrap_or(1),
             max_attempts: self.max_attempts,
             ack_deadline_ms: self.ack_deadline_ms,
@@ -165,9 +166,9 @@ impl Delivered {
 
     pub(super) fn read_generally(text: &Bytes) -> Result<Self, FrameError> {
         let fields: Fields<'_> = serde_json::from_slice(text)?;
-        let lent = |at: usize| fields.ctx.as_ref().map(|ctx| ctx.lent(at));
+        let leased = |at: usize| fields.ctx.as_ref().map(|ctx| ctx.leased(at));
         let events = fields.event.into_iter().chain(fields.events.iter().copied()).enumerate();
-        let events = events.map(|(at, raw)| (text.slice_ref(raw.get().as_bytes()), lent(at))).collect();
+        let events = events.map(|(at, raw)| (text.slice_ref(raw.get().as_bytes()), leased(at))).collect();
         let name = SubscriptionName { topic: fields.topic, group: fields.group };
         Ok(Self { name, events, starts: None })
     }

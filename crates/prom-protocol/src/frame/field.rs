@@ -74,7 +74,7 @@ pub fn any(name: &str, raw: &RawValue) -> Result<serde_json::Value, FrameError> 
 pub fn choice<T: DeserializeOwned>(name: &str, raw: &RawValue) -> Result<T, FrameError> {
     serde_json::from_str(raw.get()).map_err(|error| {
         let told = error.to_string();
-        // Where in the value it is wrong tells nobody anything: the value is a word.
+        // The value is one word: the position of the error in it says nothing.
         let reason = told.split(" at line ").next().unwrap_or_default();
         FrameError::field(name, &format!("is wrong: {reason}"))
     })

@@ -67,7 +67,7 @@ impl HubFrame {
         if text.starts_with(b"{\"op\":\"EVENT\"") || text.starts_with(b"{\"op\":\"EVENTS\"") {
             return Ok(Self::Events(Delivered::read(&text)?));
         }
-        // Likewise answers: what else they carry is read by whoever knows what they answer.
+        // Likewise answers: the rest is read by the caller, which knows what they answer.
         if let Some((corr, [b',' | b'}', ..])) = ok_corr(&text) {
             return Ok(Self::Ok(Done { corr: Some(Corr::number(corr)), text }));
         }

@@ -5,7 +5,7 @@
 //!   client ◀── OK ERR EVENT EVENTS GAP ASSIGNED REVOKED                        ◀── hub
 //! ```
 //!
-//! A frame is one JSON object. Fields nobody knows are ignored; a field of the wrong type is refused
+//! A frame is one JSON object. Unknown fields are ignored; a field of the wrong type is refused
 //! by its name. `corr` is echoed. With the feature `batch`, agreed on by AUTH, PUBLISH and ACK carry
 //! many and EVENTS replaces EVENT.
 

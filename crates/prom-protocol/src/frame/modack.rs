@@ -1,4 +1,4 @@
-//! `MODACK{topic, group, id, extend_ms}` → `OK`: the deadline is so many milliseconds from now. Of many, as with
+//! `MODACK{topic, group, id, extend_ms}` → `OK`: the deadline is this many milliseconds from now. Of many, as with
 //! ACK; those in `unknown` are not leased to the asker.
 
 use std::borrow::Cow;

@@ -12,11 +12,11 @@ use super::{Corr, FrameError, Which};
 
 /// The result of one event of a batch: in the frame `[partition, offset, stored_ts]`, with the id behind
 /// it where the hub made it, or a [`Problem`].
-pub type BatchResult<'a> = Result<Placed, &'a Problem>;
+pub type BatchResult<'a> = Result<BatchReceipt, &'a Problem>;
 
 /// Where an event of a batch was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Placed {
+pub struct BatchReceipt {
     pub partition: u32,
     pub offset: Offset,
     pub stored_ts: EpochMs,
@@ -28,7 +28,7 @@ pub struct Placed {
 #[derive(Debug, PartialEq)]
 pub struct BatchAnswer {
     pub durability: Durability,
-    pub results: Vec<Result<Placed, Problem>>,
+    pub results: Vec<Result<BatchReceipt, Problem>>,
 }
 
 /// Nothing more to say.
@@ -114,7 +114,7 @@ pub fn write_results<'p>(
     object.end();
 }
 
-impl Placed {
+impl BatchReceipt {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(b'[');
         write::number(out, self.partition);
@@ -146,15 +146,15 @@ impl BatchAnswer {
             return Ok(answer);
         }
         let fields: BatchFields<'_> = serde_json::from_slice(text)?;
-        let result = |raw: &RawValue| -> Result<Result<Placed, Problem>, FrameError> {
+        let result = |raw: &RawValue| -> Result<Result<BatchReceipt, Problem>, FrameError> {
             if raw.get().starts_with('{') {
                 return Ok(Err(serde_json::from_str(raw.get())?));
             }
             if let Ok((partition, offset, stored_ts)) = serde_json::from_str(raw.get()) {
-                return Ok(Ok(Placed { partition, offset, stored_ts, id: None }));
+                return Ok(Ok(BatchReceipt { partition, offset, stored_ts, id: None }));
             }
             let (partition, offset, stored_ts, id) = serde_json::from_str(raw.get())?;
-            Ok(Ok(Placed { partition, offset, stored_ts, id: Some(id) }))
+            Ok(Ok(BatchReceipt { partition, offset, stored_ts, id: Some(id) }))
         };
         let results = fields.results.into_iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self { durability: fields.durability, results })
@@ -177,7 +177,7 @@ fn all_placed(text: &[u8]) -> Option<BatchAnswer> {
         let offset = digits(partition.1.strip_prefix(b",")?)?;
         let stored_ts = digits(offset.1.strip_prefix(b",")?)?;
         rest = stored_ts.1.strip_prefix(b"]")?;
-        results.push(Ok(Placed {
+        results.push(Ok(BatchReceipt {
             partition: u32::try_from(partition.0).ok()?,
             offset: offset.0,
             stored_ts: EpochMs::try_from(stored_ts.0).ok()?,
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn places_are_read_as_written_by_either_way() {
-        let place = |offset| Placed { partition: 3, offset, stored_ts: 1_767_225_600_123, id: None };
+        let place = |offset| BatchReceipt { partition: 3, offset, stored_ts: 1_767_225_600_123, id: None };
         let text = written(&[Ok(place(0)), Ok(place(u64::MAX))]);
         let quick = all_placed(&text).expect("the usual form");
         assert_eq!(quick.results, [Ok(place(0)), Ok(place(u64::MAX))]);
@@ -214,14 +214,14 @@ mod tests {
 
     #[test]
     fn whatever_else_an_answer_holds_is_left_to_the_careful_way() {
-        let place = Placed { partition: 0, offset: 1, stored_ts: 2, id: Some(EventId::derived("a")) };
+        let place = BatchReceipt { partition: 0, offset: 1, stored_ts: 2, id: Some(EventId::derived("a")) };
         let problem = Problem::new(crate::ErrorCode::BadRequest, "no");
         for results in [&[Ok(place)][..], &[Err(&problem)], &[]] {
             let text = written(results);
             assert_eq!(all_placed(&text), None);
             assert_eq!(BatchAnswer::read(&text).unwrap().results.len(), results.len());
         }
-        let text = String::from_utf8(written(&[Ok(Placed { id: None, ..place })])).unwrap();
+        let text = String::from_utf8(written(&[Ok(BatchReceipt { id: None, ..place })])).unwrap();
         for (right, wrong) in [("[0,1,2]", "[0,01,2]"), ("[0,1,2]", "[0,1,-2]"), ("[0,1,2]", "[0,1]"), ("]}", "]")] {
             assert_eq!(all_placed(text.replace(right, wrong).as_bytes()), None, "{wrong}");
         }

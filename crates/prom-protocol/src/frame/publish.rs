@@ -1,7 +1,7 @@
 //! `PUBLISH{topic, payload, opts?}` → `OK{id, partition, offset, stored_ts, durability}`, and with the
 //! feature `batch` `PUBLISH{events: [{topic, payload, opts?}…], atomic?}` → `OK{durability, results}`.
 //!
-//! `atomic: true` stores all of a batch or nothing; without it each event stands for itself.
+//! `atomic: true` stores all of a batch or nothing; without it each event is independent.
 
 use std::borrow::Cow;
 
@@ -12,36 +12,55 @@ use serde_json::value::RawValue;
 
 use super::client::Fields;
 use super::field::{self, Raw, optional, present, required};
-use super::publish_items::{Item, ItemFields, Items};
+use super::publish_items::{Item, ItemFields, PublishItems};
 use super::write::{self, Object};
 use super::{Corr, FrameError};
 use crate::limits::BATCH_ITEMS;
 
+/// An event as a frame or an HTTP request carries it.
 #[derive(Debug)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Publish<'a> {
+    #[cfg_attr(feature = "openapi", schema(value_type = TopicName, example = "orders.placed"))]
     pub topic: Cow<'a, str>,
+    /// Any JSON; `null` deletes the key of a compacted topic.
+    #[cfg_attr(feature = "openapi", schema(example = json!({"id": 7})))]
     pub payload: Json,
+    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub opts: PublishOpts,
 }
 
 #[derive(Debug)]
 pub struct PublishBatch<'a> {
-    /// Each read for itself: one that is wrong does not spoil the others, unless the batch is atomic.
+    /// Each is read on its own: a wrong one does not affect the others, unless the batch is atomic.
     pub events: Vec<Result<Publish<'a>, FrameError>>,
     pub atomic: bool,
 }
 
 /// Everything about an event that may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PublishOpts {
+    /// A UUID, best version 7; made by the hub when absent.
     pub id: Option<EventId>,
+    /// The id is unique for as long as the event is retained, not only for ten minutes.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub exact: bool,
+    /// When it happened, in epoch milliseconds; decides nothing.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<i64>))]
     pub ts: Option<EpochMs>,
+    /// Decides the partition, the order and what compaction keeps.
     pub key: Option<String>,
+    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub headers: Headers,
+    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub tags: Vec<String>,
+    /// Ids of the events that led to this one.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
     pub caused_by: Vec<EventId>,
+    /// The publisher's session.
     pub sid: Option<String>,
+    /// A partition chosen by hand.
     pub partition: Option<u32>,
 }
 
@@ -127,9 +146,9 @@ impl<'a> PublishBatch<'a> {
     pub(super) fn read(text: &'a Bytes, fields: Fields<'a>) -> Result<Self, FrameError> {
         let atomic = optional("atomic", fields.atomic, field::flag)?.unwrap_or_default();
         let items = match fields.events {
-            Some(Items::List(items)) => items,
-            Some(Items::TooMany(count)) => return Err(too_many(count)),
-            Some(Items::NotAList) | None => return Err(FrameError::field("events", "must be a list")),
+            Some(PublishItems::List(items)) => items,
+            Some(PublishItems::TooMany(count)) => return Err(too_many(count)),
+            Some(PublishItems::NotAList) | None => return Err(FrameError::field("events", "must be a list")),
         };
         let read = |(at, fields): (usize, ItemFields<'a>)| match fields.known() {
             Ok(item) => Publish::read_item(text, &item),
@@ -148,7 +167,7 @@ fn too_many(count: usize) -> FrameError {
 pub enum Written {
     /// One event, in the plain form.
     One,
-    /// Each stands for itself.
+    /// Each is independent.
     Many,
     /// All are stored or none.
     Atomic,
@@ -162,7 +181,7 @@ pub fn write(out: &mut Vec<u8>, corr: Option<&Corr>, event: &NewEvent) {
     object.end();
 }
 
-/// Writes a frame with many, each standing for itself.
+/// Writes a frame with many independent events.
 pub fn write_batch<'e>(out: &mut Vec<u8>, corr: Option<&Corr>, events: impl Iterator<Item = &'e NewEvent>) {
     let object = Object::frame(out, "PUBLISH", corr);
     write_events(object, events);

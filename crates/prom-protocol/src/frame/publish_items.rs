@@ -10,7 +10,7 @@ use super::field::Raw;
 use crate::limits::BATCH_ITEMS;
 
 /// `events` of a frame.
-pub(super) enum Items<'a> {
+pub(super) enum PublishItems<'a> {
     List(Vec<ItemFields<'a>>),
     /// More than fit; how many.
     TooMany(usize),
@@ -60,40 +60,40 @@ macro_rules! otherwise {
 
 struct ItemsVisitor;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for PublishItems<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ItemsVisitor)
     }
 }
 
 impl<'de> Visitor<'de> for ItemsVisitor {
-    type Value = Items<'de>;
+    type Value = PublishItems<'de>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a list of events")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Items<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<PublishItems<'de>, A::Error> {
         let mut items = Vec::new();
         while items.len() < BATCH_ITEMS {
             match list.next_element()? {
                 Some(item) => items.push(item),
-                None => return Ok(Items::List(items)),
+                None => return Ok(PublishItems::List(items)),
             }
         }
         let mut count = items.len();
         while list.next_element::<IgnoredAny>()?.is_some() {
             count += 1;
         }
-        Ok(if count > BATCH_ITEMS { Items::TooMany(count) } else { Items::List(items) })
+        Ok(if count > BATCH_ITEMS { PublishItems::TooMany(count) } else { PublishItems::List(items) })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Items<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PublishItems<'de>, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Items::NotAList)
+        Ok(PublishItems::NotAList)
     }
 
-    otherwise!(Items::NotAList);
+    otherwise!(PublishItems::NotAList);
 }
 
 struct ItemVisitor;

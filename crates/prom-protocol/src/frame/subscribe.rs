@@ -1,7 +1,7 @@
 //! `SUBSCRIBE{topic, group?, opts?}` → `OK`. Without a group: every event from the given position,
 //! no leases, no acks.
 
-use prom_types::{Backoff, EpochMs, EventId, Mode, Offset, Order, Position};
+use prom_types::{Backoff, Mode, Order};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,6 +10,7 @@ use super::client::Fields;
 use super::field::{self, Raw, optional, required};
 use super::write::Object;
 use super::{Corr, FrameError, SubscriptionName};
+use crate::position::PositionFields;
 
 #[derive(Debug, PartialEq)]
 pub struct Subscribe {
@@ -21,14 +22,9 @@ pub struct Subscribe {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubscribeOpts {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<From>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ts: Option<EpochMs>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after_id: Option<EventId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offset: Option<Offset>,
+    /// Where a new group begins.
+    #[serde(flatten)]
+    pub position: PositionFields,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,17 +74,7 @@ pub struct SubscribeOpts {
     pub assignments: Option<bool>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum From {
-    Latest,
-    Earliest,
-    Ts,
-    AfterId,
-    Offset,
-}
-
-/// As they come, not looked into yet.
+/// The fields as they came, not read yet.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct OptsFields<'a> {
@@ -164,34 +150,15 @@ impl Subscribe {
 }
 
 impl SubscribeOpts {
-    /// Begins at this position.
-    pub fn set_position(&mut self, position: Position) {
-        (self.ts, self.after_id, self.offset) = (None, None, None);
-        self.from = Some(match position {
-            Position::Latest => From::Latest,
-            Position::Earliest => From::Earliest,
-            Position::StoredAt(ts) => {
-                self.ts = Some(ts);
-                From::Ts
-            }
-            Position::AfterId(id) => {
-                self.after_id = Some(id);
-                From::AfterId
-            }
-            Position::Offset(offset) => {
-                self.offset = Some(offset);
-                From::Offset
-            }
-        });
-    }
-
     fn read(raw: &RawValue) -> Result<Self, FrameError> {
         let fields: OptsFields<'_> = field::object("opts", raw)?;
         Ok(Self {
-            from: optional("opts.from", fields.from, field::choice)?,
-            ts: optional("opts.ts", fields.ts, field::number)?,
-            after_id: optional("opts.afterId", fields.after_id, field::event_id)?,
-            offset: optional("opts.offset", fields.offset, field::number)?,
+            position: PositionFields {
+                from: optional("opts.from", fields.from, field::choice)?,
+                ts: optional("opts.ts", fields.ts, field::number)?,
+                after_id: optional("opts.afterId", fields.after_id, field::event_id)?,
+                offset: optional("opts.offset", fields.offset, field::number)?,
+            },
             mode: optional("opts.mode", fields.mode, field::choice)?,
             order: optional("opts.order", fields.order, field::choice)?,
             filter: optional("opts.filter", fields.filter, field::owned_text)?,

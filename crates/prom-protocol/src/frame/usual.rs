@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::SubscriptionName;
-use super::event::{Context, Delivered};
+use super::event::{Delivered, DeliveryContext};
 
 /// The beginning of a stored event: everything before its payload, where that is all there is. Texts are told by where
 /// they stand.
@@ -84,13 +84,13 @@ pub(super) fn delivered(text: &Bytes) -> Option<Delivered> {
         }
         rest.skip(",")?;
     }
-    let ctx: Option<Context> = match rest.skip(",\"ctx\":") {
+    let ctx: Option<DeliveryContext> = match rest.skip(",\"ctx\":") {
         Some(()) => Some(rest.value()?),
         None => None,
     };
     rest.skip("}")?;
-    let lent = |at| ctx.as_ref().map(|ctx| ctx.lent(at));
-    let events = events.into_iter().enumerate().map(|(at, event)| (event, lent(at))).collect();
+    let leased = |at| ctx.as_ref().map(|ctx| ctx.leased(at));
+    let events = events.into_iter().enumerate().map(|(at, event)| (event, leased(at))).collect();
     let name = SubscriptionName { topic, group };
     (rest.at == text.len()).then_some(Delivered { name, events, starts: Some(starts) })
 }
@@ -102,13 +102,14 @@ pub(super) fn ok_corr(text: &[u8]) -> Option<(u64, &[u8])> {
 
 /// A number as JSON has it, without sign, fraction and exponent, and what follows it.
 pub(super) fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
-    /// So many digits always fit.
+    /// This many digits always fit.
     const SAFE: usize = 19;
     let (mut number, mut count) = (0_u64, 0);
     while let Some(digit) = text.get(count).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
-        number = match count < SAFE {
-            true => number * 10 + u64::from(digit),
-            false => number.checked_mul(10)?.checked_add(u64::from(digit))?,
+        number = if count < SAFE {
+            number * 10 + u64::from(digit)
+        } else {
+            number.checked_mul(10)?.checked_add(u64::from(digit))?
         };
         count += 1;
     }
@@ -154,7 +155,7 @@ impl<'a> Rest<'a> {
 
     fn signed(&mut self) -> Option<i64> {
         match self.skip("-") {
-            // Whoever wants to carry minus zero gets the general way.
+            // Minus zero is left to the general way.
             Some(()) => i64::try_from(self.number()?).ok().filter(|number| *number != 0).map(|number| -number),
             None => i64::try_from(self.number()?).ok(),
         }
@@ -172,7 +173,7 @@ impl<'a> Rest<'a> {
     fn raw(&mut self) -> Option<&'a RawValue> {
         let mut values = serde_json::Deserializer::from_str(self.whole.get(self.at..)?).into_iter::<&'a RawValue>();
         let raw = values.next()?.ok()?;
-        // White space around it would belong to nobody.
+        // White space around it would be in neither piece.
         (values.byte_offset() == raw.get().len()).then(|| self.at += raw.get().len())?;
         Some(raw)
     }

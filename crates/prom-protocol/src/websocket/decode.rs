@@ -210,7 +210,7 @@ fn close_code(payload: &[u8]) -> Result<Option<u16>, WireError> {
             let code = u16::from_be_bytes([high, low]);
             let reserved = !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
             match (reserved, std::str::from_utf8(reason)) {
-                (true, _) => Err(WireError::Protocol("a close code that nobody may send")),
+                (true, _) => Err(WireError::Protocol("a close code that must not be sent")),
                 (_, Err(_)) => Err(WireError::NotUtf8),
                 (_, Ok(_)) => Ok(Some(code)),
             }

@@ -7,8 +7,9 @@ use prom_protocol::frame::ack::Ack;
 use prom_protocol::frame::auth::Auth;
 use prom_protocol::frame::modack::Modack;
 use prom_protocol::frame::nack::Nack;
-use prom_protocol::frame::subscribe::{From, Subscribe, SubscribeOpts};
+use prom_protocol::frame::subscribe::{Subscribe, SubscribeOpts};
 use prom_protocol::frame::{SubscriptionName, Which, pause, publish, unsubscribe};
+use prom_protocol::position::{PositionFields, StartFrom};
 use prom_protocol::{ClientFrame, Corr, Request};
 use prom_types::{Backoff, Mode, NewEvent, Order};
 use proptest::collection::vec;
@@ -44,7 +45,8 @@ fn name() -> impl Strategy<Value = SubscriptionName> {
 }
 
 fn opts() -> impl Strategy<Value = SubscribeOpts> {
-    let from = of(select(vec![From::Latest, From::Earliest, From::Ts, From::AfterId, From::Offset]));
+    let from =
+        of(select(vec![StartFrom::Latest, StartFrom::Earliest, StartFrom::Ts, StartFrom::AfterId, StartFrom::Offset]));
     let place = (from, of(any::<i64>()), of(id()), of(any::<u64>()));
     let group = (
         of(select(vec![Mode::Shared, Mode::Partitioned])),
@@ -65,10 +67,7 @@ fn opts() -> impl Strategy<Value = SubscribeOpts> {
         let (mode, order, filter, max_attempts, backoff, partitions, expire_after) = group;
         let (topics, batch_size, max_in_flight, ack_timeout_ms, normalize, member_id) = own;
         SubscribeOpts {
-            from,
-            ts,
-            after_id,
-            offset,
+            position: PositionFields { from, ts, after_id, offset },
             mode,
             order,
             filter,
@@ -131,10 +130,7 @@ proptest! {
 
     #[test]
     fn publish_of_many(corr in corr(), events in vec(event(), 0..4), atomic: bool) {
-        let write = |out: &mut Vec<u8>, corr: Option<&Corr>| match atomic {
-            true => publish::write_atomic(out, corr, events.iter()),
-            false => publish::write_batch(out, corr, events.iter()),
-        };
+        let write = |out: &mut Vec<u8>, corr: Option<&Corr>| if atomic { publish::write_atomic(out, corr, events.iter()) } else { publish::write_batch(out, corr, events.iter()) };
         read_back(&corr, write, |frame| match frame {
             ClientFrame::PublishBatch(read) => {
                 assert_eq!((read.events.len(), read.atomic), (events.len(), atomic));

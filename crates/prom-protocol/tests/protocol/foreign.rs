@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite;
 use tungstenite::protocol::frame::coding::{Control, Data};
 use tungstenite::protocol::{Role, WebSocketContext, frame};
 
-/// One frame of the wire, before anybody has encoded it.
+/// One frame of the wire, before it is encoded.
 #[derive(Debug, Clone)]
 pub struct Wire {
     pub fin: bool,
@@ -77,7 +77,7 @@ pub fn tungstenite_reads(bytes: &[u8], role: Role, step: usize) -> Vec<Seen> {
             tungstenite::Message::Ping(payload) => Seen::Ping(payload.to_vec()),
             tungstenite::Message::Pong(payload) => Seen::Pong(payload.to_vec()),
             tungstenite::Message::Close(Some(close)) => Seen::Close(close.code.into(), close.reason.to_string()),
-            other => panic!("nobody sent {other:?}"),
+            other => panic!("unexpected {other:?}"),
         });
     }
     assert!(socket.bytes.is_empty(), "it stopped before the end, after {seen:?}");
@@ -102,7 +102,7 @@ pub async fn fast_reads(bytes: &[u8], role: fastwebsockets::Role) -> Vec<Seen> {
                 let code = u16::from_be_bytes([payload[0], payload[1]]);
                 Seen::Close(code, String::from_utf8(payload[2..].to_vec()).unwrap())
             }
-            other => panic!("nobody sent {other:?}"),
+            other => panic!("unexpected {other:?}"),
         });
     }
     seen

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::auth::Welcome;
 use prom_protocol::frame::err::{MaybeStored, Problem};
-use prom_protocol::frame::event::{EventHead, Lent};
+use prom_protocol::frame::event::{EventHead, LeaseTerms};
 use prom_protocol::frame::gap;
-use prom_protocol::frame::ok::{self, Placed};
+use prom_protocol::frame::ok::{self, BatchReceipt};
 use prom_protocol::frame::{SubscriptionName, Which};
 use prom_protocol::{Corr, ErrorCode, HubFrame};
 use prom_types::{Durability, Gap, Receipt};
@@ -40,8 +40,8 @@ fn problem() -> impl Strategy<Value = Problem> {
     })
 }
 
-fn placed() -> impl Strategy<Value = Placed> {
-    (any::<u32>(), any::<u64>(), any::<i64>(), of(id())).prop_map(|(partition, offset, stored_ts, id)| Placed {
+fn placed() -> impl Strategy<Value = BatchReceipt> {
+    (any::<u32>(), any::<u64>(), any::<i64>(), of(id())).prop_map(|(partition, offset, stored_ts, id)| BatchReceipt {
         partition,
         offset,
         stored_ts,
@@ -53,8 +53,12 @@ fn name() -> impl Strategy<Value = SubscriptionName> {
     (text(), of(text())).prop_map(|(topic, group)| SubscriptionName { topic, group })
 }
 
-fn lent() -> impl Strategy<Value = Lent> {
-    (1u32..5, any::<u64>()).prop_map(|(attempt, ack_deadline_ms)| Lent { attempt, max_attempts: 5, ack_deadline_ms })
+fn leased() -> impl Strategy<Value = LeaseTerms> {
+    (1u32..5, any::<u64>()).prop_map(|(attempt, ack_deadline_ms)| LeaseTerms {
+        attempt,
+        max_attempts: 5,
+        ack_deadline_ms,
+    })
 }
 
 /// The OK in what was written, with its correlation checked.
@@ -128,31 +132,31 @@ proptest! {
     }
 
     #[test]
-    fn event(name in name(), lent in of(lent())) {
+    fn event(name in name(), leased in of(leased())) {
         let mut out = Vec::new();
-        EventHead::new(&name).write(&mut out, lent, |out| out.extend_from_slice(b"{\"offset\": 7}"));
+        EventHead::new(&name).write(&mut out, leased, |out| out.extend_from_slice(b"{\"offset\": 7}"));
         match read(out) {
             HubFrame::Events(delivered) => {
                 prop_assert_eq!(delivered.name, name);
-                prop_assert_eq!(delivered.events, [(Bytes::from_static(b"{\"offset\": 7}"), lent)]);
+                prop_assert_eq!(delivered.events, [(Bytes::from_static(b"{\"offset\": 7}"), leased)]);
             }
             other => prop_assert!(false, "{:?}", other),
         }
     }
 
     #[test]
-    fn events(name in name(), lent in vec(lent(), 0..6), in_group: bool) {
+    fn events(name in name(), leased in vec(leased(), 0..6), in_group: bool) {
         let mut out = Vec::new();
         let head = EventHead::new(&name);
         let mut many = head.begin_many(&mut out);
-        for (at, lent) in lent.iter().enumerate() {
-            many.event(in_group.then_some(*lent), |out| out.extend_from_slice(at.to_string().as_bytes()));
+        for (at, leased) in leased.iter().enumerate() {
+            many.event(in_group.then_some(*leased), |out| out.extend_from_slice(at.to_string().as_bytes()));
         }
         many.end();
-        let soonest = lent.iter().map(|lent| lent.ack_deadline_ms).min().unwrap_or_default();
-        let expected: Vec<_> = lent.iter().enumerate().map(|(at, lent)| {
-            let lent = Lent { ack_deadline_ms: soonest, ..*lent };
-            (Bytes::from(at.to_string()), in_group.then_some(lent))
+        let soonest = leased.iter().map(|leased| leased.ack_deadline_ms).min().unwrap_or_default();
+        let expected: Vec<_> = leased.iter().enumerate().map(|(at, leased)| {
+            let leased = LeaseTerms { ack_deadline_ms: soonest, ..*leased };
+            (Bytes::from(at.to_string()), in_group.then_some(leased))
         }).collect();
         match read(out) {
             HubFrame::Events(delivered) => prop_assert_eq!((delivered.name, delivered.events), (name, expected)),
@@ -200,5 +204,5 @@ fn members_may_come_in_any_order_and_spacing() {
     let text = r#" { "event" : {"offset":1} , "group":"g", "topic":"a" , "op" : "EVENT" ,
         "ctx": {"ack_deadline_ms":9,"attempt":2,"max_attempts":5,"new":0} } "#;
     let HubFrame::Events(delivered) = HubFrame::read(text.into()).unwrap() else { panic!() };
-    assert_eq!(delivered.events[0].1.unwrap(), Lent { attempt: 2, max_attempts: 5, ack_deadline_ms: 9 });
+    assert_eq!(delivered.events[0].1.unwrap(), LeaseTerms { attempt: 2, max_attempts: 5, ack_deadline_ms: 9 });
 }

@@ -29,7 +29,7 @@ fn whole() -> Vec<Value> {
     ]
 }
 
-/// Values of which at least one is wrong for any field but the payload.
+/// At least one of these values is wrong for any field but the payload.
 fn wrong() -> Vec<Value> {
     vec![json!(true), json!(-1.5), json!("no such thing"), json!([[{}]]), json!({"a": 1}), json!([1])]
 }
@@ -123,7 +123,7 @@ fn an_unknown_op_is_told_which_ones_there_are() {
 }
 
 #[test]
-fn fields_that_nobody_knows_are_ignored() {
+fn unknown_fields_are_ignored() {
     for mut frame in whole() {
         frame["corr"] = json!(7);
         frame["something"] = json!({"new": [1, 2]});

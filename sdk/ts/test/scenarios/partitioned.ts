@@ -1,19 +1,14 @@
 /** Partitions with one owner each: sharing them out, keeping order, coming and going. */
 
-import type { Assignment, SubscribeOptions } from "../../src/index.js";
+import type { Assignment, Http, SubscribeOptions } from "../../src/index.js";
 import { equal, eventually, ok, rejectsWithCode, until } from "./expectations.js";
 import { floor } from "./replay.js";
 import type { HubControl, Scenario } from "./scenario.js";
 
-interface Owners {
-  readonly members: readonly { readonly member: string; readonly partitions: readonly number[]; readonly meta: unknown }[];
-  readonly partitions: readonly { readonly owner: string | null; readonly movingTo: string | null }[];
-}
-
 /** The partitions of each member, as the hub tells; nothing while something moves. */
 async function ownedBy(hub: HubControl, topic: string): Promise<Record<string, readonly number[]>> {
-  const told = (await hub.getJson(`/partitions?topic=${topic}&group=g`)) as Partial<Owners>;
-  if (told.partitions?.some(({ owner, movingTo }) => owner === null || movingTo !== null) ?? true) return {};
+  const told = (await hub.getJson(`/partitions?topic=${topic}&group=g`)) as Partial<Http.PartitionList>;
+  if (told.partitions?.some(({ owner, moving_to }) => owner === null || moving_to !== null) ?? true) return {};
   return Object.fromEntries(told.members?.map(({ member, partitions }) => [member, partitions]) ?? []);
 }
 

@@ -39,7 +39,7 @@ struct Store {
 impl Facts {
     /// What the hub does not tell is left out; whether it is there is found out by connecting.
     pub async fn ask(hub: &Hub) -> Self {
-        let stats = match hub.get(&["stats"], &[]).await {
+        let stats = match hub.get(&["stats"], &()).await {
             Ok(answer) => answer.parse::<Stats>().ok(),
             Err(_) => None,
         };

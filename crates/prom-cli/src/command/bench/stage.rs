@@ -79,7 +79,7 @@ impl Stage {
 
 /// It is removed at the end, so it must not be in use.
 async fn refuse_existing(hub: &Hub, group: &GroupName) -> Result<(), Failure> {
-    match hub.get(&["groups", group.as_str()], &[]).await {
+    match hub.get(&["groups", group.as_str()], &()).await {
         Ok(_) => Err(Failure::usage(format!("the group {group} exists already"))
             .fix("choose another name with --group, or leave it out")),
         // Unknown, as it should be.

@@ -1,27 +1,27 @@
-//! `prom groups`: who reads what, what was agreed on, and forgetting a group.
+//! `prom groups`: lists groups, shows the options of one, changes or deletes it.
 
 mod set;
 
 use clap::{Args, Subcommand};
-use prom_types::{EpochMs, GroupName};
-use serde::Deserialize;
+use prom_protocol::http::groups::{GroupList, GroupView, SubscriptionView};
+use prom_types::{EpochMs, GroupName, TopicPattern};
 
-use self::set::Set;
+use self::set::SetGroup;
 use super::names;
 use crate::cli::Context;
 use crate::exit::Outcome;
 use crate::moment;
-use crate::output::{Align, Table};
+use crate::output::{Align, Style, Table};
 use crate::units::show_age;
 
-/// List groups, look at one, change or delete it
+/// List, show, change and delete groups
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prom groups
   prom groups show billing
   prom groups delete billing")]
-pub struct Groups {
+pub struct GroupsCommand {
     #[command(subcommand)]
     what: Option<What>,
 }
@@ -34,149 +34,125 @@ Examples:
   prom groups ls
   prom groups ls --json")]
     Ls,
-    /// Show what a group reads and what was agreed on
+    /// Show what a group reads, and its options
     #[command(after_help = "\
 Examples:
   prom groups show billing
   prom groups show billing --json")]
     Show {
-        /// Its name
+        /// Name of the group
         #[arg(value_parser = names::group)]
         group: GroupName,
     },
-    Set(Set),
-    /// Delete a group with its cursors; its subscriptions end
+    Set(SetGroup),
+    /// Delete a group and its cursors; its subscriptions end
     #[command(after_help = "\
 Examples:
   prom groups delete billing
   prom groups delete test-run-17 --url http://127.0.0.1:9000")]
     Delete {
-        /// Its name
+        /// Name of the group
         #[arg(value_parser = names::group)]
         group: GroupName,
     },
 }
 
-#[derive(Debug, Deserialize)]
-struct GroupList {
-    groups: Vec<Group>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Group {
-    group: String,
-    subscriptions: Vec<Subscription>,
-    created_ts: EpochMs,
-    subscribers: u64,
-    /// Among several hubs.
-    served_by: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Subscription {
-    topics: Vec<String>,
-    options: Options,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Options {
-    from: String,
-    order: String,
-    filter: Option<String>,
-    max_attempts: Option<u32>,
-    backoff: Backoff,
-    expire_after_ms: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Backoff {
-    first_ms: u64,
-    max_ms: u64,
-}
-
-impl Groups {
+impl GroupsCommand {
     pub async fn run(self, context: &Context) -> Outcome {
         let hub = context.hub()?;
         match self.what.unwrap_or(What::Ls) {
             What::Ls => {
-                let answer = hub.get(&["groups"], &[]).await?;
-                match context.output.is_for_machines() {
-                    true => context.output.line(answer.text.trim_end()),
-                    false => list(context, &answer.parse::<GroupList>()?.groups),
-                }
+                let answer = hub.get(&["groups"], &()).await?;
+                context.show(&answer, |list: GroupList| show_list(context, &list.groups))
             }
             What::Show { group } => {
-                let answer = hub.get(&["groups", group.as_str()], &[]).await?;
-                match context.output.is_for_machines() {
-                    true => context.output.line(answer.text.trim_end()),
-                    false => show(context, &answer.parse()?),
-                }
+                let answer = hub.get(&["groups", group.as_str()], &()).await?;
+                context.show(&answer, |group| show(context, &group))
             }
             What::Set(set) => set.run(context).await,
             What::Delete { group } => {
                 hub.delete(&["groups", group.as_str()]).await?;
-                match context.output.is_for_machines() {
-                    true => context.output.json(&serde_json::json!({"deleted": group.as_str()})),
-                    false => context.output.line(format!("{group} is deleted")),
+                if context.output.is_for_machines() {
+                    return context.output.json(&serde_json::json!({"deleted": group.as_str()}));
                 }
+                context.output.line(format!("{group} is deleted"))
             }
         }
     }
 }
 
-fn list(context: &Context, groups: &[Group]) -> Outcome {
+fn show_list(context: &Context, groups: &[GroupView]) -> Outcome {
     let mut table = Table::new([
         ("GROUP", Align::Left),
         ("SUBSCRIBERS", Align::Right),
-        ("MADE", Align::Right),
+        ("CREATED", Align::Right),
         ("SERVED BY", Align::Left),
         ("READS", Align::Left),
     ]);
     for group in groups {
-        let topics: Vec<&str> =
-            group.subscriptions.iter().flat_map(|subscription| &subscription.topics).map(String::as_str).collect();
+        let topics = group.subscriptions.iter().flat_map(|subscription| &subscription.topics);
         table.row([
-            group.group.clone(),
+            group.group.to_string(),
             group.subscribers.to_string(),
             age(group.created_ts),
             group.served_by.clone().unwrap_or_default(),
-            topics.join(", "),
+            joined(topics),
         ]);
     }
-    match table.is_empty() {
-        true => context.output.line("no groups yet; `prom sub hello --group mine` makes one"),
-        false => context.output.table(&table.without_if_empty("SERVED BY")),
+    if table.is_empty() {
+        return context.output.line("no groups yet; `prom sub hello --group mine` makes one");
     }
+    context.output.table(&table.without_if_empty("SERVED BY"))
 }
 
-fn show(context: &Context, group: &Group) -> Outcome {
-    let name = context.output.style.bold(&group.group);
-    let by = group.served_by.as_ref().map_or_else(String::new, |hub| format!(", served by {hub}"));
-    context.output.line(format!("{name}: {} subscribers, made {}{by}", group.subscribers, age(group.created_ts)))?;
+fn show(context: &Context, group: &GroupView) -> Outcome {
+    context.output.line(describe(context.output.style, group))?;
     let mut table = Table::new([
         ("READS", Align::Left),
         ("BEGAN", Align::Left),
+        ("MODE", Align::Left),
+        ("PARTITIONS", Align::Left),
         ("ORDER", Align::Left),
         ("ATTEMPTS", Align::Right),
         ("BACKOFF", Align::Right),
         ("EXPIRES AFTER", Align::Right),
         ("FILTER", Align::Left),
     ]);
-    for Subscription { topics, options } in &group.subscriptions {
+    for SubscriptionView { topics, options } in &group.subscriptions {
+        let or_topics = |number: Option<u32>| number.map_or_else(|| "topic's".to_owned(), |number| number.to_string());
         table.row([
-            topics.join(", "),
+            joined(topics.iter()),
             options.from.clone(),
-            options.order.clone(),
-            options.max_attempts.map_or_else(|| "topic's".to_owned(), |attempts| attempts.to_string()),
+            options.mode.to_string(),
+            or_topics(options.partitions),
+            options.order.to_string(),
+            or_topics(options.max_attempts),
             format!("{} to {}", show_age(options.backoff.first_ms), show_age(options.backoff.max_ms)),
             options.expire_after_ms.map_or_else(|| "never".to_owned(), show_age),
             options.filter.clone().unwrap_or_else(|| "-".to_owned()),
         ]);
     }
     context.output.table(&table)
+}
+
+fn describe(style: Style, group: &GroupView) -> String {
+    let subscribers = match group.subscribers {
+        1 => "1 subscriber".to_owned(),
+        count => format!("{count} subscribers"),
+    };
+    let mut text = format!("{}: {subscribers}, created {}", style.bold(&group.group), age(group.created_ts));
+    // The hub keeps this time only for groups that can expire.
+    if group.subscriptions.iter().any(|subscription| subscription.options.expire_after_ms.is_some()) {
+        text.push_str(&format!(", last used {}", age(group.last_used_ts)));
+    }
+    if let Some(hub) = &group.served_by {
+        text.push_str(&format!(", served by {hub}"));
+    }
+    text
+}
+
+fn joined<'a>(topics: impl Iterator<Item = &'a TopicPattern>) -> String {
+    topics.map(TopicPattern::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn age(ts: EpochMs) -> String {

@@ -1,42 +1,42 @@
-//! `prom groups set`: changes what a group agreed on.
+//! `prom groups set`: changes the options of a group.
 
 use std::time::Duration;
 
 use clap::Args;
-use prom_types::{GroupName, TopicPattern};
-use serde::Serialize;
+use prom_protocol::http::groups::PatchGroup;
+use prom_types::{Backoff, GroupName, TopicPattern};
 
-use super::{Group, show};
+use super::show;
 use crate::cli::Context;
 use crate::command::names;
 use crate::exit::Outcome;
-use crate::units::parse_duration;
+use crate::units::{millis, parse_duration};
 
-/// Change attempts, backoff or expiry of a group; what is not named stays as it is
+/// Change attempts, backoff or expiry of a group; options that are not given stay
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Order, filter and where the group began are kept for life; delete the group to choose anew.
+Order, filter, mode and the starting position cannot change; delete the group to choose anew.
 
 Examples:
   prom groups set billing --max-attempts 10
   prom groups set test-run-17 --expire-after 1d")]
-pub struct Set {
-    /// Its name
+pub struct SetGroup {
+    /// Name of the group
     #[arg(value_parser = names::group)]
     group: GroupName,
-    /// Only what was agreed on for this topic or pattern
+    /// Change only the options for this topic or pattern
     #[arg(long, value_name = "TOPIC", value_parser = names::pattern)]
     topic: Option<TopicPattern>,
-    /// Failed attempts until an event goes to the dead letters
+    /// Failed attempts before an event goes to the dead letters
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// The wait after the first failure; it doubles with each further one
+    /// Wait after the first failure; it doubles with each further one
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "backoff_max")]
     backoff_first: Option<Duration>,
-    /// The longest wait
+    /// Longest wait
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "backoff_first")]
     backoff_max: Option<Duration>,
-    /// Delete the group when nobody subscribed for so long; `never` for no
+    /// Delete the group after this long without a subscriber, or `never`
     #[arg(long, value_name = "DURATION", value_parser = expiry)]
     expire_after: Option<Expiry>,
 }
@@ -47,46 +47,20 @@ enum Expiry {
     After(Duration),
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Change<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    topic: Option<&'a TopicPattern>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_attempts: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    backoff: Option<Backoff>,
-    /// `null` is a value: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expire_after_ms: Option<Option<u64>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Backoff {
-    first_ms: u64,
-    max_ms: u64,
-}
-
-impl Set {
+impl SetGroup {
     pub async fn run(self, context: &Context) -> Outcome {
-        let change = Change {
-            topic: self.topic.as_ref(),
+        let change = PatchGroup {
+            topic: self.topic,
             max_attempts: self.max_attempts,
-            backoff: self
-                .backoff_first
-                .zip(self.backoff_max)
-                .map(|(first, max)| Backoff { first_ms: millis(first), max_ms: millis(max) }),
+            backoff: self.backoff_first.zip(self.backoff_max).map(|(first, max)| Backoff::new(first, max)),
             expire_after_ms: self.expire_after.map(|expiry| match expiry {
                 Expiry::Never => None,
                 Expiry::After(duration) => Some(millis(duration)),
             }),
+            ..PatchGroup::default()
         };
         let answer = context.hub()?.patch(&["groups", self.group.as_str()], &change).await?;
-        match context.output.is_for_machines() {
-            true => context.output.line(answer.text.trim_end()),
-            false => show(context, &answer.parse::<Group>()?),
-        }
+        context.show(&answer, |group| show(context, &group))
     }
 }
 
@@ -95,8 +69,4 @@ fn expiry(text: &str) -> Result<Expiry, String> {
         "never" => Ok(Expiry::Never),
         text => parse_duration(text).map(Expiry::After),
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -10,7 +10,7 @@ use crate::signals::Signals;
 pub async fn run(client: &Client, asked: &Subscribe, mut printer: Printer, signals: &mut Signals) -> Outcome {
     let mut tail = client.tail(asked.topic.as_str());
     if let Some(from) = asked.from {
-        tail = tail.from(from.position());
+        tail = tail.from(from);
     }
     let mut tail = tail.start().await.map_err(of_client)?;
     while !printer.is_done() {

@@ -1,7 +1,7 @@
 //! `prom sub`: events as lines of JSON, for looking or for working.
 //!
 //! Promise: with a group an event is acknowledged only after its line was written and flushed, so nothing is lost
-//! between this command and whoever reads it.
+//! between this command and the reader of its output.
 
 mod look;
 mod printer;
@@ -10,14 +10,14 @@ mod work;
 use clap::Args;
 use prom_client::{Client, Notice};
 use prom_transform::{Program, ProgramLimits};
-use prom_types::{GroupName, TopicPattern};
+use prom_types::{GroupName, Position, TopicPattern};
 
 use self::printer::Printer;
 use super::names;
 use crate::cli::Context;
 use crate::exit::{Failure, Outcome};
 use crate::output::note;
-use crate::position::StartFrom;
+use crate::position;
 use crate::signals::Signals;
 
 /// Print events as they come, one per line
@@ -41,12 +41,12 @@ pub struct Subscribe {
     #[arg(long, value_name = "GROUP", value_parser = names::group)]
     group: Option<GroupName>,
     /// Where to begin [default: latest]
-    #[arg(long, value_name = "WHERE")]
-    from: Option<StartFrom>,
-    /// End after so many events
+    #[arg(long, value_name = "WHERE", value_parser = position::parse)]
+    from: Option<Position>,
+    /// Stop after N events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Print what this jq program makes of each event
+    /// Run this jq program on each event and print the results
     #[arg(long, value_name = "PROGRAM")]
     jq: Option<String>,
 }

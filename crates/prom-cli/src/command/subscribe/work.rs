@@ -11,7 +11,7 @@ use crate::hub::of_client;
 use crate::output::note;
 use crate::signals::Signals;
 
-/// Events that are lent to this command at the same time.
+/// Events that are leased to this command at the same time.
 const WINDOW: usize = 1000;
 
 pub async fn run(
@@ -21,11 +21,11 @@ pub async fn run(
     mut printer: Printer,
     signals: &mut Signals,
 ) -> Outcome {
-    // Little more than wanted is borrowed: what is given back too often counts as poison.
+    // No more is leased than wanted: an event that is returned too often counts as poison.
     let wanted = printer.left().and_then(|left| usize::try_from(left).ok()).unwrap_or(WINDOW);
     let mut subscription = client.subscribe(asked.topic.as_str(), group.as_str()).max_in_flight(wanted.min(WINDOW));
     if let Some(from) = asked.from {
-        subscription = subscription.from(from.position());
+        subscription = subscription.from(from);
     }
     let mut subscription = subscription.start().await.map_err(of_client)?;
     let mut acks = FuturesUnordered::new();

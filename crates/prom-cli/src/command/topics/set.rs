@@ -1,18 +1,19 @@
-//! `prom topics set`: makes a topic or changes its settings. The hub takes all of them at once, so those that are not
-//! named are read first.
+//! `prom topics set`: makes a topic or changes its settings. The hub takes all settings at once, so the present ones are
+//! read first.
 
 use std::time::Duration;
 
 use clap::Args;
+use prom_protocol::http::topics::{CompactionChoice, PutTopic, TopicView};
 use prom_types::TopicName;
 
-use super::{Compaction, Retention, Settings, Topic, describe};
+use super::describe;
 use crate::cli::Context;
 use crate::command::names;
 use crate::exit::{Failure, Outcome};
-use crate::units::{parse_duration, parse_size};
+use crate::units::{millis, parse_duration, parse_size};
 
-/// Make a topic, or change settings of one that exists; what is not named stays as it is
+/// Make a topic, or change one; settings that are not given stay
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Partitions can be raised, not lowered; keys then move to other partitions, so events of a key from before and
@@ -21,11 +22,11 @@ after may be handled at the same time. A topic with events cannot become compact
 Examples:
   prom topics set orders.placed --partitions 4 --keep-for 30d --keep-bytes 10GB
   prom topics set process.state --compaction on")]
-pub struct Set {
-    /// Its name
+pub struct SetTopic {
+    /// Name of the topic
     #[arg(value_parser = names::topic)]
     topic: TopicName,
-    /// Events of one key stay in one partition and in order
+    /// Number of partitions; events of one key stay in one partition and in order
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
     /// A jq program that makes the key of events without one, such as `.payload.processId`, or `none`
@@ -37,10 +38,10 @@ pub struct Set {
     /// How many bytes of events stay per partition, such as 10GB, or `all`
     #[arg(long, value_name = "SIZE", value_parser = keep_bytes)]
     keep_bytes: Option<Keep<u64>>,
-    /// Whether only the latest event of each key has to stay: on or off
+    /// Keep only the latest event of each key: on or off
     #[arg(long, value_name = "SWITCH", value_parser = switch)]
     compaction: Option<Switch>,
-    /// Failed attempts until an event goes to the dead letters
+    /// Failed attempts before an event goes to the dead letters
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
 }
@@ -57,24 +58,21 @@ enum Switch {
     Off,
 }
 
-impl Set {
+impl SetTopic {
     pub async fn run(self, context: &Context) -> Outcome {
         let hub = context.hub()?;
         let path = ["topics", self.topic.as_str()];
-        let before = match hub.get(&path, &[]).await {
-            Ok(answer) => answer.parse::<Topic>()?.settings,
-            // There is none of that name yet.
-            Err(Failure::No(_)) => Settings::default(),
+        let before = match hub.get(&path, &()).await {
+            Ok(answer) => answer.parse::<TopicView>()?.settings.into(),
+            // The topic does not exist yet.
+            Err(Failure::No(_)) => PutTopic::default(),
             Err(failure) => return Err(failure),
         };
         let answer = hub.put(&path, &self.over(before)).await?;
-        match context.output.is_for_machines() {
-            true => context.output.line(answer.text.trim_end()),
-            false => context.output.line(format!("{}: {}", self.topic, describe(&answer.parse()?))),
-        }
+        context.show(&answer, |settings| context.output.line(format!("{}: {}", self.topic, describe(&settings))))
     }
 
-    fn over(&self, mut settings: Settings) -> Settings {
+    fn over(&self, mut settings: PutTopic) -> PutTopic {
         settings.partitions = self.partitions.unwrap_or(settings.partitions);
         match self.key.as_deref() {
             None => {}
@@ -84,9 +82,7 @@ impl Set {
         match self.keep_for {
             None => {}
             Some(Keep::Everything) => settings.retention.age_ms = None,
-            Some(Keep::UpTo(age)) => {
-                settings.retention.age_ms = Some(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-            }
+            Some(Keep::UpTo(age)) => settings.retention.age_ms = Some(millis(age)),
         }
         match self.keep_bytes {
             None => {}
@@ -94,19 +90,15 @@ impl Set {
             Some(Keep::UpTo(bytes)) => settings.retention.size_bytes = Some(bytes),
         }
         match self.compaction {
-            // One that is on already keeps its grace period.
-            Some(Switch::On) if settings.compaction.is_none() => settings.compaction = Some(Compaction::Simply(true)),
+            // Compaction that is on already keeps its grace period.
+            Some(Switch::On) if settings.compaction.is_none() => {
+                settings.compaction = Some(CompactionChoice::Simply(true))
+            }
             None | Some(Switch::On) => {}
             Some(Switch::Off) => settings.compaction = None,
         }
         settings.max_attempts = self.max_attempts.or(settings.max_attempts);
         settings
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
     }
 }
 

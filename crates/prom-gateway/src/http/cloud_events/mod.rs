@@ -14,11 +14,13 @@
 
 mod attributes;
 mod binary;
+mod schema;
 mod structured;
 mod time;
 mod write;
 
 pub(super) use binary::{is_binary, read_binary};
+pub(super) use schema::CloudEvent;
 pub(super) use structured::read_structured;
 pub(super) use write::write;
 

@@ -48,10 +48,7 @@ fn zone_ms(zone: &str) -> Option<i64> {
 }
 
 fn digits(text: &str, count: usize) -> Option<i64> {
-    match text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => text.parse().ok(),
-        false => None,
-    }
+    if text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 /// In UTC with milliseconds. Years beyond four digits, which RFC 3339 cannot write, stop at its ends.

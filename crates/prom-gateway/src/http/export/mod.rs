@@ -2,7 +2,7 @@
 //!
 //! Promises: partition by partition in offset order; what was there when the export began, no more;
 //! memory stays flat whatever the topic's size and however slowly the client reads. An export that
-//! cannot go on breaks off without a proper end, so that nobody takes a part for the whole. So does
+//! cannot continue breaks off without a proper end, so that a part is not taken for the whole. So does
 //! one whose token expires meanwhile.
 
 mod format;
@@ -16,45 +16,17 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use prom_auth::Action;
-use prom_engine::{BeyondEnd, Bus, Position};
+use prom_engine::{BeyondEnd, Bus};
+use prom_protocol::http::export::ExportQuery;
 use prom_store::Bounds;
-use prom_types::{Offset, TopicName};
-use serde::Deserialize;
-use utoipa::IntoParams;
+use prom_types::{Event, Offset, Position};
 
 use self::format::Format;
 use super::api::Api;
 use super::caller::Caller;
-use super::extract::{Params, required, topic_name};
-use super::flag;
+use super::cloud_events::CloudEvent;
+use super::extract::Params;
 use super::problem::{Problem, Problems};
-use super::schema::{CloudEvent, Event};
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ExportParams {
-    #[param(required = true)]
-    topic: Option<String>,
-    /// Only events stored at or after this, in epoch milliseconds.
-    from_ts: Option<i64>,
-    /// Only events stored at or before this, in epoch milliseconds.
-    to_ts: Option<i64>,
-    /// `0`: one JSON array instead of one event per line.
-    #[serde(default = "yes", deserialize_with = "flag::read")]
-    #[param(value_type = Option<u8>, minimum = 0, maximum = 1)]
-    ndjson: bool,
-    /// `cloudevents`: CloudEvents in structured mode.
-    format: Option<String>,
-    /// `1`: go on behind events that cannot be read any more, instead of breaking off.
-    #[serde(default, deserialize_with = "flag::read")]
-    #[param(value_type = Option<u8>, minimum = 0, maximum = 1)]
-    skip_damaged: bool,
-}
-
-fn yes() -> bool {
-    true
-}
 
 /// Offsets of one partition that are exported.
 pub(super) struct Part {
@@ -71,7 +43,7 @@ pub(super) struct Part {
     summary = "Stream every event of a topic",
     description = "Whole events, partition by partition in offset order. `Accept: application/cloudevents-batch+json` \
                    gives a batch of CloudEvents.",
-    params(ExportParams),
+    params(ExportQuery),
     responses(
         (status = 200, description = "The events", content(
             (String = "application/x-ndjson"),
@@ -84,29 +56,28 @@ pub(super) struct Part {
 pub(super) async fn export(
     State(api): State<Arc<Api>>,
     caller: Caller,
-    Params(params): Params<ExportParams>,
+    Params(query): Params<ExportQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let topic = topic_name(&required("topic", params.topic.clone())?)?;
-    caller.may(Action::Subscribe, &topic)?;
+    caller.may(Action::Subscribe, &query.topic)?;
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let format = Format::choose(accepted, params.format.as_deref(), params.ndjson)?;
+    let format = Format::choose(accepted, query.format.as_deref(), query.ndjson)?;
     let bus = &api.hub.bus;
-    let parts = parts(bus, &topic, &params).await?;
-    let damage = if params.skip_damaged { stream::OnDamage::Skip } else { stream::OnDamage::BreakOff };
-    let body = Body::from_stream(stream::start(api.hub.clone(), caller, topic, parts, format, damage));
+    let parts = parts(bus, &query).await?;
+    let damage = if query.skip_damaged { stream::OnDamage::Skip } else { stream::OnDamage::BreakOff };
+    let body = Body::from_stream(stream::start(api.hub.clone(), caller, query.topic, parts, format, damage));
     Ok(([(CONTENT_TYPE, format.content_type())], body).into_response())
 }
 
 /// The end is settled here: what comes later is not part of it.
-async fn parts(bus: &Bus, topic: &TopicName, params: &ExportParams) -> Result<Vec<Part>, Problem> {
+async fn parts(bus: &Bus, ExportQuery { topic, from_ts, to_ts, .. }: &ExportQuery) -> Result<Vec<Part>, Problem> {
     let bounds = bus.bounds(topic).await?;
     let stored_at = async |ts| bus.offsets(topic, Position::StoredAt(ts), BeyondEnd::Allow).await;
-    let from = match params.from_ts {
+    let from = match *from_ts {
         Some(ts) => stored_at(ts).await?.0,
         None => bounds.iter().map(|bounds| bounds.start).collect(),
     };
-    let end = match params.to_ts.and_then(|ts| ts.checked_add(1)) {
+    let end = match to_ts.and_then(|ts| ts.checked_add(1)) {
         Some(after) => stored_at(after).await?.0,
         None => bounds.iter().map(|bounds| bounds.next).collect(),
     };

@@ -85,12 +85,11 @@ impl Lines {
         self.number += 1;
         let number = self.number;
         let too_long = std::mem::take(&mut self.too_long) || self.begun.len() + tail.len() > IMPORT_LINE_BYTES;
-        let text = match self.begun.is_empty() {
-            true => tail,
-            false => {
-                self.begun.extend_from_slice(&tail);
-                self.begun.split().freeze()
-            }
+        let text = if self.begun.is_empty() {
+            tail
+        } else {
+            self.begun.extend_from_slice(&tail);
+            self.begun.split().freeze()
         };
         if too_long {
             let problem = Problem::new(Code::TooLarge, format!("the line is above {IMPORT_LINE_BYTES} bytes"));

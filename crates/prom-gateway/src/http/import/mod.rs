@@ -16,25 +16,17 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
+use prom_protocol::http::import::{ImportQuery, ImportReport};
 use prom_types::TopicName;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use self::batch::Batch;
 use self::lines::{Line, Lines};
 use self::report::Report;
 use super::api::Api;
 use super::caller::Caller;
-use super::extract::{Params, topic_name};
+use super::extract::Params;
 use super::problem::{Problem, Problems, PublishProblems};
 use crate::Hub;
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ImportParams {
-    /// The topic that all events go to; else each event says.
-    topic: Option<String>,
-}
 
 #[utoipa::path(
     post,
@@ -45,10 +37,10 @@ pub(crate) struct ImportParams {
     description = "Id, time, key, headers, session, tags and causes are kept; the partition too where the topic has it. \
                    The answer comes in lines: `{line, error}` for bad lines, `{progress}` now and then, and at the end \
                    `{imported, duplicates, failed}`.",
-    params(ImportParams),
+    params(ImportQuery),
     request_body(content((String = "application/x-ndjson")), description = "One event per line"),
     responses(
-        (status = 200, description = "Lines about what became of it", content((String = "application/x-ndjson"))),
+        (status = 200, description = "Lines about what became of it", content((ImportReport = "application/x-ndjson"))),
         Problems,
         PublishProblems,
     ),
@@ -56,10 +48,9 @@ pub(crate) struct ImportParams {
 pub(super) async fn import(
     State(api): State<Arc<Api>>,
     caller: Caller,
-    Params(params): Params<ImportParams>,
+    Params(ImportQuery { topic }): Params<ImportQuery>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let topic = params.topic.as_deref().map(topic_name).transpose()?;
     let lines = Lines::begin(body).await?;
     let (report, answer) = report::start();
     tokio::spawn(run(api, caller, topic, lines, report));

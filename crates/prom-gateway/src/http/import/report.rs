@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use futures::Stream;
-use serde_json::json;
+use prom_protocol::http::import::ImportReport;
 use tokio::sync::mpsc;
 
 use crate::http::limits::{IMPORT_ERRORS, IMPORT_REPORT_EVERY};
@@ -44,7 +44,7 @@ impl Report {
     pub fn bad(&mut self, line: u64, problem: &Problem) {
         self.failed += 1;
         if self.failed <= IMPORT_ERRORS as u64 {
-            self.tell(&json!({"line": line, "error": problem}));
+            self.tell(&ImportReport::Failed { line, error: problem.document().clone() });
         }
     }
 
@@ -55,29 +55,32 @@ impl Report {
             self.reported = done;
             let to_come = IMPORT_ERRORS.saturating_sub(usize::try_from(self.failed).unwrap_or(IMPORT_ERRORS));
             if self.lines.capacity() > to_come + 2 {
-                self.tell(&json!({"progress": done}));
+                self.tell(&ImportReport::Progress { progress: done });
             }
         }
     }
 
     pub fn end(self) {
-        let Self { imported, duplicates, failed, .. } = &self;
-        self.tell(&format!("{{\"imported\":{imported},\"duplicates\":{duplicates},\"failed\":{failed}}}"));
+        let Self { imported, duplicates, failed, .. } = self;
+        self.tell(&ImportReport::Done { imported, duplicates, failed });
     }
 
-    /// So many lines were good and came too late.
+    /// These lines were good and came too late.
     pub fn not_imported(&mut self, lines: usize) {
         self.failed += lines as u64;
     }
 
     /// The import ended in the middle: what came before is imported.
     pub fn broken_off(self, line: u64, problem: &Problem) {
-        self.tell(&json!({"line": line, "error": problem}));
+        self.tell(&ImportReport::Failed { line, error: problem.document().clone() });
         self.end();
     }
 
     /// A client that has gone is told nothing.
-    fn tell(&self, value: &impl std::fmt::Display) {
-        let _client_left = self.lines.try_send(Bytes::from(format!("{value}\n")));
+    fn tell(&self, report: &ImportReport) {
+        if let Ok(mut line) = serde_json::to_vec(report) {
+            line.push(b'\n');
+            let _client_left = self.lines.try_send(Bytes::from(line));
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! From what goes wrong inside to what the caller is told. Codes are decided where WebSocket's are.
 
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::PathRejection;
 use prom_auth::AuthError;
 use prom_engine::Error;
 use prom_protocol::FrameError;
-use prom_protocol::frame::err::MaybeStored;
+use prom_protocol::position::PositionError;
 use prom_store::StoreError;
 use prom_types::Invalid;
 
@@ -23,10 +23,7 @@ impl From<Error> for Problem {
         if let Error::ServedElsewhere { url, .. } = error {
             problem.0.served_at = Some(url);
         }
-        problem.0.stored = told.stored.map(|stored| match stored {
-            MaybeStored::No => "no",
-            MaybeStored::Unknown => "unknown",
-        });
+        problem.0.document.stored = told.stored;
         problem
     }
 }
@@ -56,25 +53,15 @@ impl From<RetryAfter> for Problem {
     }
 }
 
-impl From<QueryRejection> for Problem {
-    fn from(rejection: QueryRejection) -> Self {
-        Self::new(Code::BadRequest, rejection.body_text())
-    }
-}
-
 impl From<PathRejection> for Problem {
     fn from(rejection: PathRejection) -> Self {
         Self::new(Code::BadRequest, rejection.body_text())
     }
 }
 
-impl From<JsonRejection> for Problem {
-    fn from(rejection: JsonRejection) -> Self {
-        let code = match rejection {
-            JsonRejection::JsonSyntaxError(_) => Code::BadJson,
-            _ => Code::BadRequest,
-        };
-        Self::new(code, rejection.body_text())
+impl From<PositionError> for Problem {
+    fn from(error: PositionError) -> Self {
+        Self::field(error.field(), error)
     }
 }
 

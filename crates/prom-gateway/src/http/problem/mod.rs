@@ -10,48 +10,18 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 pub(crate) use prom_protocol::ErrorCode as Code;
-use serde::Serialize;
-use utoipa::ToSchema;
+use prom_protocol::http::problem::ProblemDocument;
 
 use super::forward::ServedAt;
 
 /// A refusal on its way out. One pointer wide, as it travels through every `Result` of this API.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
-pub(crate) struct Problem(Box<Document>);
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Problem(Box<Refusal>);
 
-/// A problem document.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = Problem)]
-pub(crate) struct Document {
-    /// `urn:promethean:problem:` and the code.
-    #[serde(rename = "type")]
-    #[schema(example = "urn:promethean:problem:bad_request")]
-    kind: String,
-    /// What the code means in general.
-    title: &'static str,
-    #[schema(example = 400)]
-    status: u16,
-    /// What is wrong here, and how to put it right.
-    detail: String,
-    /// The same codes as over WebSocket.
-    #[schema(value_type = String, example = "bad_request")]
-    #[serde(serialize_with = "as_text")]
-    code: Code,
-    /// Which item of a batch, counted from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<usize>,
-    /// The parameter, field or attribute that is at fault.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    /// Try again after so many milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_ms: Option<u64>,
-    /// Whether a failed publish may be there all the same: `no` or `unknown`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stored: Option<&'static str>,
+#[derive(Debug, Clone, PartialEq)]
+struct Refusal {
+    document: ProblemDocument,
     /// The hub that would answer.
-    #[serde(skip)]
     served_at: Option<String>,
 }
 
@@ -66,52 +36,47 @@ fn shortened(mut detail: String) -> String {
     detail
 }
 
-fn as_text<S: serde::Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(code.as_str())
-}
-
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self(Box::new(Document {
-            kind: format!("urn:promethean:problem:{}", code.as_str()),
-            title: code.meaning(),
-            status: code.http_status(),
-            detail: shortened(detail.into()),
-            code,
-            index: None,
-            field: None,
-            retry_after_ms: None,
-            stored: None,
-            served_at: None,
-        }))
+        let document = ProblemDocument::new(code, shortened(detail.into()));
+        Self(Box::new(Refusal { document, served_at: None }))
+    }
+
+    /// As it is written into an answer.
+    pub fn document(&self) -> &ProblemDocument {
+        &self.0.document
+    }
+
+    pub fn into_document(self) -> ProblemDocument {
+        self.0.document
     }
 
     /// A field, parameter or attribute that is missing or wrong.
     pub fn field(name: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         let name = name.into();
         let mut problem = Self::new(Code::BadRequest, format!("{name}: {reason}"));
-        problem.0.field = Some(name);
+        problem.0.document.field = Some(name);
         problem
     }
 
     pub fn with_field(mut self, name: impl Into<String>) -> Self {
-        self.0.field = Some(name.into());
+        self.0.document.field = Some(name.into());
         self
     }
 
     /// For refusals that HTTP knows by a status of their own.
     pub fn with_status(mut self, status: StatusCode) -> Self {
-        self.0.status = status.as_u16();
+        self.0.document.status = status.as_u16();
         self
     }
 
     pub fn at(mut self, index: usize) -> Self {
-        self.0.index = Some(index);
+        self.0.document.index = Some(index as u64);
         self
     }
 
     pub fn retry_after(mut self, millis: u64) -> Self {
-        self.0.retry_after_ms = Some(millis);
+        self.0.document.retry_after_ms = Some(millis);
         self
     }
 
@@ -129,18 +94,19 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let Refusal { document, served_at } = *self.0;
+        let status = StatusCode::from_u16(document.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if status == StatusCode::INTERNAL_SERVER_ERROR {
-            tracing::error!(detail = self.0.detail, "a request failed");
+            tracing::error!(detail = document.detail, "a request failed");
         }
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let body = serde_json::to_vec(&document).unwrap_or_default();
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(millis) = self.0.retry_after_ms {
+        if let Some(millis) = document.retry_after_ms {
             headers.insert(RETRY_AFTER, HeaderValue::from(millis.div_ceil(1000)));
         }
-        if let Some(url) = self.0.served_at {
+        if let Some(url) = served_at {
             response.extensions_mut().insert(ServedAt(url));
             return response;
         }
@@ -157,19 +123,19 @@ impl IntoResponse for Problem {
 pub(crate) enum Problems {
     /// Something in the request is missing or wrong; `field` names it.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Document),
+    BadRequest(ProblemDocument),
     /// No token, or one that is not valid (any more).
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Document),
+    Unauthorized(ProblemDocument),
     /// The token's rights do not cover this.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Document),
+    Forbidden(ProblemDocument),
     /// The topic, the group or the event does not exist.
     #[response(status = 404, content_type = "application/problem+json")]
-    Unknown(Document),
+    Unknown(ProblemDocument),
     /// The hub cannot do this now; try again.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Document),
+    Unavailable(ProblemDocument),
 }
 
 /// What publishing may answer besides.
@@ -178,8 +144,8 @@ pub(crate) enum Problems {
 pub(crate) enum PublishProblems {
     /// The body, an item or a payload is above its limit.
     #[response(status = 413, content_type = "application/problem+json")]
-    TooLarge(Document),
+    TooLarge(ProblemDocument),
     /// Too many events for the connection, the topic or the subject; `retry_after_ms` says how long to wait.
     #[response(status = 429, content_type = "application/problem+json")]
-    RateLimited(Document),
+    RateLimited(ProblemDocument),
 }

@@ -2,19 +2,12 @@
 
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
+use prom_protocol::http::publish::PublishResult;
 use prom_types::Receipt;
 use serde::Serialize;
 
 use super::form::Form;
 use crate::http::problem::{Code, Problem};
-
-/// One result of a batch.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum BatchItem {
-    Stored(Receipt),
-    Refused(Problem),
-}
 
 pub(super) fn one(receipt: &Receipt) -> Result<Response, Problem> {
     let mut body = Vec::new();
@@ -32,7 +25,11 @@ pub(super) fn all(
     let mut before: &[u8] = if lines { b"" } else { b"[" };
     for result in results {
         body.extend_from_slice(before);
-        write(&result.map_or_else(BatchItem::Refused, BatchItem::Stored), &mut body)?;
+        let result = match result {
+            Ok(receipt) => PublishResult::Stored(receipt),
+            Err(problem) => PublishResult::Refused(problem.into_document()),
+        };
+        write(&result, &mut body)?;
         before = if lines { b"\n" } else { b"," };
     }
     match (lines, body.is_empty()) {

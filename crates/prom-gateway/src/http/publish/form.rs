@@ -13,7 +13,7 @@ use crate::http::extract::topic_name;
 use crate::http::limits::BATCH_ITEMS;
 use crate::http::problem::{Code, Problem};
 
-/// How a body is to be read.
+/// The form of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     One,
@@ -25,7 +25,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// By content type where that says it, else by the first byte: whatever the client claims, JSON is JSON.
+    /// The content type decides, and then the first byte: tools often send JSON under another type.
     pub fn of(headers: &HeaderMap, text: &[u8]) -> Self {
         match essence(headers).as_str() {
             "application/cloudevents+json" => Self::CloudStructured,
@@ -42,7 +42,7 @@ impl Form {
         matches!(self, Self::One | Self::CloudBinary | Self::CloudStructured)
     }
 
-    /// The events in it, each read for itself. Fails as a whole where the items cannot be told apart.
+    /// The events in it, each read on its own. Fails as a whole where the items cannot be told apart.
     pub fn read(
         self,
         headers: &HeaderMap,
@@ -50,10 +50,8 @@ impl Form {
         topic: Option<&TopicName>,
         item_limit: usize,
     ) -> Result<Vec<Result<NewEvent, Problem>>, Problem> {
-        let within = |item: &Bytes| match item.len() > item_limit {
-            true => Err(too_large(item.len(), item_limit)),
-            false => Ok(()),
-        };
+        let within =
+            |item: &Bytes| if item.len() > item_limit { Err(too_large(item.len(), item_limit)) } else { Ok(()) };
         let plain = |item: &Bytes| within(item).and_then(|()| read_one(item));
         let cloud = |item: &Bytes| within(item).and_then(|()| cloud_events::read_structured(item, topic));
         Ok(match self {
@@ -100,11 +98,10 @@ fn lines(text: &Bytes) -> Result<Vec<Bytes>, Problem> {
 }
 
 fn few_enough(items: usize) -> Result<(), Problem> {
-    match items > BATCH_ITEMS {
-        true => {
-            Err(Problem::new(Code::TooLarge, format!("more than {BATCH_ITEMS} events at once; send several batches")))
-        }
-        false => Ok(()),
+    if items > BATCH_ITEMS {
+        Err(Problem::new(Code::TooLarge, format!("more than {BATCH_ITEMS} events at once; send several batches")))
+    } else {
+        Ok(())
     }
 }
 

@@ -1,9 +1,10 @@
 //! `POST /publish`: one event, a batch of them, or CloudEvents.
 //!
 //! The answer has the form of the question: one receipt for one event, an array for an array, lines
-//! for lines. Items of a batch stand for themselves unless `?atomic=1` makes it all or nothing.
+//! for lines. Items of a batch are independent unless `?atomic=1` makes it all or nothing.
 
 mod answer;
+mod body;
 mod form;
 mod send;
 
@@ -13,29 +14,17 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
+use prom_protocol::http::publish::{PublishAnswer, PublishQuery};
 use prom_types::{Invalid, NewEvent};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
+use self::body::PublishBody;
 use self::form::Form;
 pub(super) use self::send::send_each;
 use super::api::Api;
 use super::caller::Caller;
-use super::extract::{Params, topic_name};
+use super::cloud_events::CloudEvent;
+use super::extract::Params;
 use super::problem::{Problem, Problems, PublishProblems};
-use super::schema::{CloudEvent, PublishAnswer, PublishBody};
-use super::{body, flag};
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct PublishParams {
-    /// `1`: all of a batch is stored or nothing; the answer is then all receipts or one problem.
-    #[serde(default, deserialize_with = "flag::read")]
-    #[param(value_type = Option<u8>, minimum = 0, maximum = 1)]
-    atomic: bool,
-    /// The topic of CloudEvents whose `type` is not one.
-    topic: Option<String>,
-}
 
 #[utoipa::path(
     post,
@@ -45,7 +34,7 @@ pub(crate) struct PublishParams {
     summary = "Publish one event or many",
     description = "Answers when what is stored is as durable as the receipt says. An id that was published in the \
                    last ten minutes stores nothing and gives the first receipt.",
-    params(PublishParams),
+    params(PublishQuery),
     request_body(
         content(
             (PublishBody = "application/json"),
@@ -68,13 +57,12 @@ pub(crate) struct PublishParams {
 pub(super) async fn publish(
     State(api): State<Arc<Api>>,
     caller: Caller,
-    Params(params): Params<PublishParams>,
+    Params(PublishQuery { atomic, topic }): Params<PublishQuery>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let hub = &*api.hub;
-    let text = body::whole(body, hub.options.body_bytes).await?;
-    let topic = params.topic.as_deref().map(topic_name).transpose()?;
+    let text = super::body::whole(body, hub.options.body_bytes).await?;
     let form = Form::of(&headers, &text);
     let mut items = form.read(&headers, &text, topic.as_ref(), hub.options.frame_bytes)?;
     carry_trace(&headers, &mut items)?;
@@ -82,10 +70,10 @@ pub(super) async fn publish(
         let event = items.pop().unwrap_or_else(|| Err(Problem::field("body", "is empty; send an event")))?;
         return answer::one(&send::send_one(hub, &caller, event).await?);
     }
-    match params.atomic {
-        true => answer::all(form, send::send_all_or_none(hub, &caller, items).await?.into_iter().map(Ok)),
-        false => answer::all(form, send_each(hub, &caller, items).await.into_iter()),
+    if atomic {
+        return answer::all(form, send::send_all_or_none(hub, &caller, items).await?.into_iter().map(Ok));
     }
+    answer::all(form, send_each(hub, &caller, items).await.into_iter())
 }
 
 /// The trace that the request belongs to goes on with its events, unless they name their own.

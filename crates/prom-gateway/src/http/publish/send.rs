@@ -17,7 +17,7 @@ pub(super) async fn send_one(hub: &Hub, caller: &Caller, event: NewEvent) -> Res
     Ok(published?)
 }
 
-/// Each for itself: a refused one changes nothing for the others. Results in their order.
+/// Each is independent: a refused one changes nothing for the others. Results come in their order.
 pub(crate) async fn send_each(
     hub: &Hub,
     caller: &Caller,

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::peek::{self, FrameKind};
 use prom_protocol::frame::{HubFrame, SubscriptionName, unsubscribe};
 use prom_protocol::websocket::Message;
 use tokio::sync::oneshot;
@@ -29,19 +30,19 @@ impl Task {
     }
 
     fn take(&mut self, text: Bytes) -> Result<(), String> {
-        let is_ok = text.starts_with(b"{\"op\":\"OK\"");
-        if !is_ok && !text.starts_with(b"{\"op\":\"ERR\"") {
-            if self.is_of_ended(&text) {
+        match peek::kind(&text) {
+            FrameKind::Ok => return self.answer(text, None),
+            FrameKind::Err => {}
+            FrameKind::Event | FrameKind::Other => {
+                if self.is_of_ended(&text) {
+                    return Ok(());
+                }
+                self.held = Some(text);
+                if self.outbox.has_room() {
+                    self.pass_on_held();
+                }
                 return Ok(());
             }
-            self.held = Some(text);
-            if self.outbox.has_room() {
-                self.pass_on_held();
-            }
-            return Ok(());
-        }
-        if is_ok {
-            return self.answer(text, None);
         }
         match HubFrame::read(text.clone()) {
             Ok(HubFrame::Err { problem, subscription: None, .. }) => self.answer(text, Some(problem)),
@@ -73,7 +74,7 @@ impl Task {
 
     /// What the client is told of its partitions is remembered: it has to hear of it when they are gone.
     fn note(&self, text: &Bytes) {
-        if text.starts_with(b"{\"op\":\"EVENT") {
+        if peek::kind(text) == FrameKind::Event {
             return;
         }
         let seat = |name: &SubscriptionName| self.subscriptions.get(name)?.seat.upgrade();

@@ -2,9 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serializer};
 
-pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+pub fn serialize<S: Serializer>(flag: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(if *flag { "1" } else { "0" })
+}
+
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = Cow::<'de, str>::deserialize(deserializer)?;
     match &*text {
         "1" | "true" | "yes" => Ok(true),

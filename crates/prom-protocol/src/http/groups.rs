@@ -1,0 +1,105 @@
+//! `GET /groups` and `GET /groups/{group}` show groups, `PATCH /groups/{group}` changes one.
+
+use prom_types::{Backoff, GroupName, Mode, Order, TopicPattern};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// The answer to `GET /groups`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GroupList {
+    /// Those that the caller's rights cover, by name.
+    pub groups: Vec<GroupView>,
+}
+
+/// A group and what it subscribes to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GroupView {
+    pub group: GroupName,
+    pub subscriptions: Vec<SubscriptionView>,
+    pub created_ts: i64,
+    /// Kept up to date only where the group can expire.
+    pub last_used_ts: i64,
+    /// Subscribers at the hub that was asked. The hub in `served_by` knows all of them.
+    pub subscribers: u64,
+    /// The address of the hub that serves the group, among several on one store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub served_by: Option<String>,
+}
+
+/// Topics and patterns with the options they share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SubscriptionView {
+    pub topics: Vec<TopicPattern>,
+    pub options: GroupOptionsView,
+}
+
+/// The options of the group. `null` is the default of the topic or the hub.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GroupOptionsView {
+    /// Where the group began: `latest`, `earliest`, `ts:…`, `after:…` or `offset:…`.
+    #[cfg_attr(feature = "openapi", schema(example = "earliest"))]
+    pub from: String,
+    pub mode: Mode,
+    /// Into how many partitions the group divides topics that have one.
+    pub partitions: Option<u32>,
+    pub order: Order,
+    /// A jq program over the whole event.
+    pub filter: Option<String>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Backoff,
+    /// The group is deleted after this long without a subscriber; `null`: never.
+    pub expire_after_ms: Option<u64>,
+}
+
+/// The body of `PATCH /groups/{group}`. What is left out stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct PatchGroup {
+    /// The topic or pattern whose options change. All that the group subscribes to unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<TopicPattern>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub max_attempts: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<Backoff>,
+    /// The group is deleted after this long without a subscriber; `null`: never.
+    #[serde(deserialize_with = "null_is_a_value", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]
+    pub expire_after_ms: Option<Option<u64>>,
+    /// Cannot change: the refusal says what to do instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub from: Option<Value>,
+    /// Cannot change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub order: Option<Value>,
+    /// Cannot change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+}
+
+fn null_is_a_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::<u64>::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_tells_null_from_nothing() {
+        for text in ["{}", r#"{"expire_after_ms":null}"#, r#"{"max_attempts":7,"expire_after_ms":5}"#] {
+            let change: PatchGroup = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&change).unwrap(), text);
+        }
+        assert!(serde_json::from_str::<PatchGroup>(r#"{"maxAttempts":7}"#).is_err());
+    }
+}

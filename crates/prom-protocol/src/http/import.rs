@@ -1,0 +1,27 @@
+//! `POST /import`: whole events, one per line. The answer comes in lines as well.
+
+use prom_types::TopicName;
+use serde::{Deserialize, Serialize};
+
+use super::problem::ProblemDocument;
+
+/// The query of `POST /import`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+pub struct ImportQuery {
+    /// The topic that all events go to. Without it each event names its own.
+    pub topic: Option<TopicName>,
+}
+
+/// One line of the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum ImportReport {
+    /// This line was not imported.
+    Failed { line: u64, error: ProblemDocument },
+    /// Events that are stored so far.
+    Progress { progress: u64 },
+    /// The last line.
+    Done { imported: u64, duplicates: u64, failed: u64 },
+}

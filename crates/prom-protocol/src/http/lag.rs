@@ -1,0 +1,63 @@
+//! `GET /lag`: how far groups are behind.
+
+use prom_types::{GroupName, TopicName};
+use serde::{Deserialize, Serialize};
+
+/// The query of `GET /lag`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+pub struct LagQuery {
+    /// All topics unless given.
+    pub topic: Option<TopicName>,
+    /// All groups unless given.
+    pub group: Option<GroupName>,
+}
+
+/// One lag where topic and group are given, else those that the caller may see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum LagAnswer {
+    One(LagView),
+    Many { lags: Vec<LagView> },
+}
+
+impl LagAnswer {
+    pub fn into_lags(self) -> Vec<LagView> {
+        match self {
+            Self::One(lag) => vec![lag],
+            Self::Many { lags } => lags,
+        }
+    }
+}
+
+/// Retained, unsettled events of a group in a topic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LagView {
+    pub topic: TopicName,
+    pub group: GroupName,
+    /// The floor: everything before it is settled. The sum over the partitions.
+    pub last_cursor: u64,
+    /// The offset that the next event gets. The sum over the partitions.
+    pub tail: u64,
+    pub lag_events: u64,
+    /// The age of the oldest unsettled event.
+    pub lag_ms: u64,
+    pub in_flight: u64,
+    pub partitions: Vec<PartitionLagView>,
+}
+
+/// The lag in one partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PartitionLagView {
+    pub partition: u32,
+    pub floor: u64,
+    pub next: u64,
+    pub lag_events: u64,
+    pub lag_ms: u64,
+    pub in_flight: u64,
+}

@@ -1,0 +1,138 @@
+//! `GET /topics` and `GET /topics/{topic}` show topics, `PUT /topics/{topic}` makes or changes one.
+
+use prom_types::{Compaction, Retention, TopicName};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The answer to `GET /topics`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TopicList {
+    /// Those that the caller's rights cover, by name.
+    pub topics: Vec<TopicView>,
+}
+
+/// A topic with its settings and what is in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TopicView {
+    pub topic: TopicName,
+    pub settings: TopicSettingsView,
+    pub partitions: Vec<TopicPartitionView>,
+    /// Events that are retained. Holes of compacted topics are counted as events.
+    pub events: u64,
+    pub bytes: u64,
+    /// Events per second in the last ten seconds; `null` until it is known: ask again in a second.
+    pub events_per_s: Option<f64>,
+    pub bytes_per_s: Option<f64>,
+}
+
+/// The settings of a topic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TopicSettingsView {
+    pub partitions: u32,
+    /// A jq program over the event that makes its key where the publisher gives none.
+    pub key: Option<String>,
+    pub retention: Retention,
+    /// `null` where every event stays as long as `retention` says.
+    pub compaction: Option<Compaction>,
+    /// Failed attempts before an event goes to the dead letters, for groups that do not say.
+    pub max_attempts: Option<u32>,
+}
+
+/// One partition of a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TopicPartitionView {
+    pub partition: u32,
+    /// The first offset that may still be there.
+    pub start: u64,
+    /// The offset that the next event gets.
+    pub head: u64,
+    pub bytes: u64,
+}
+
+/// The body of `PUT /topics/{topic}`. What is left out is the default, also for a topic that exists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct PutTopic {
+    /// Never lowered, and never raised on a compacted topic. Raising moves keys to other partitions, and is written to
+    /// the audit trail. 1 unless given.
+    #[cfg_attr(feature = "openapi", schema(default = 1, minimum = 1, maximum = 4096))]
+    pub partitions: u32,
+    /// A jq program over the event that makes its key where the publisher gives none.
+    #[cfg_attr(feature = "openapi", schema(example = ".payload.processId"))]
+    pub key: Option<String>,
+    #[serde(deserialize_with = "only_known_limits")]
+    pub retention: Retention,
+    /// Keeps at least the latest event of each key; every event then needs a key.
+    pub compaction: Option<CompactionChoice>,
+    /// Failed attempts before an event goes to the dead letters, for groups that do not say.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub max_attempts: Option<u32>,
+}
+
+/// `true`, `false`, or how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum CompactionChoice {
+    Simply(bool),
+    With(Compaction),
+}
+
+impl CompactionChoice {
+    /// The settings that are chosen, where `usual` is what `true` means.
+    pub fn settings(self, usual: Option<Compaction>) -> Option<Compaction> {
+        match self {
+            Self::Simply(false) => None,
+            Self::Simply(true) => usual,
+            Self::With(compaction) => Some(compaction),
+        }
+    }
+}
+
+impl Default for PutTopic {
+    fn default() -> Self {
+        Self { partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
+    }
+}
+
+impl From<TopicSettingsView> for PutTopic {
+    fn from(settings: TopicSettingsView) -> Self {
+        let TopicSettingsView { partitions, key, retention, compaction, max_attempts } = settings;
+        Self { partitions, key, retention, compaction: compaction.map(CompactionChoice::With), max_attempts }
+    }
+}
+
+/// Every limit is optional, so a misspelt one would silently keep events for ever.
+fn only_known_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Retention, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(remote = "Retention", deny_unknown_fields)]
+    struct KnownLimits {
+        age_ms: Option<u64>,
+        size_bytes: Option<u64>,
+    }
+    KnownLimits::deserialize(deserializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_are_read_can_be_put_back() {
+        let text = r#"{"partitions":4,"key":".payload.id","retention":{"age_ms":5},"compaction":{"tombstone_grace_ms":1},"max_attempts":3}"#;
+        let settings: TopicSettingsView = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&PutTopic::from(settings)).unwrap(), text);
+    }
+
+    #[test]
+    fn everything_may_be_left_out_and_nothing_misspelt() {
+        assert_eq!(serde_json::from_str::<PutTopic>("{}").unwrap(), PutTopic::default());
+        for wrong in [r#"{"partition":1}"#, r#"{"retention":{"age":1}}"#, r#"{"compaction":"yes"}"#] {
+            assert!(serde_json::from_str::<PutTopic>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `GET /why`: what holds a group back, and what to do.
+
+use prom_types::{EventId, GroupName, TopicName};
+use serde::{Deserialize, Serialize};
+
+/// What holds a group back, partition by partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WhyView {
+    pub topic: TopicName,
+    pub group: GroupName,
+    pub partitions: Vec<PartitionWhyView>,
+}
+
+/// What holds a group back in one partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PartitionWhyView {
+    pub partition: u32,
+    pub floor: u64,
+    pub next: u64,
+    pub lag_events: u64,
+    /// The event at the floor.
+    pub event: Option<EventId>,
+    /// One line for people.
+    pub explanation: String,
+    /// What the dispatcher knows; `null` while it does not run, because nothing subscribes.
+    pub status: Option<DispatcherView>,
+}
+
+/// The dispatcher at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DispatcherView {
+    pub subscribers: u64,
+    pub paused_subscribers: u64,
+    pub in_flight: u64,
+    /// Events that were read and not delivered yet.
+    pub ready: u64,
+    /// Events that are delivered before fresh ones.
+    pub due: u64,
+    /// Failed events in their backoff.
+    pub waiting: u64,
+    pub blocked_keys: u64,
+    pub blocked_events: u64,
+    pub ranges_above: u64,
+    pub dead_letters_pending: u64,
+    pub dead_letters_failing: u64,
+    /// The limit that holds fresh events back.
+    pub limit: Option<DispatchLimit>,
+    pub oldest: Option<OldestView>,
+}
+
+/// A limit of the dispatcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DispatchLimit {
+    /// Too many settled ranges above the floor.
+    RangesAbove,
+    /// Too many failed events wait.
+    Waiting,
+    /// Too many events behind blocked keys.
+    LookAhead,
+}
+
+/// The oldest unsettled event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OldestView {
+    pub offset: u64,
+    pub state: OldestState,
+    pub attempts: u32,
+    /// How often it came back because its connection ended.
+    pub returns: u32,
+    /// Why it failed the last time.
+    pub last_error: Option<String>,
+}
+
+/// What the oldest unsettled event waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OldestState {
+    NotScanned,
+    Ready,
+    Leased,
+    Waiting,
+    DeadLetterPending,
+    DeadLetterFailing,
+}
