@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::run::{cargo, succeed};
-use crate::{codes, repository};
+use crate::{codes, http_types, repository};
 
 /// What writes files, and the files or folders it writes.
 struct Generator {
@@ -26,7 +26,7 @@ enum Program {
     Here(fn(&Path) -> Result<()>),
 }
 
-const GENERATORS: [Generator; 4] = [
+const GENERATORS: [Generator; 5] = [
     Generator { program: Program::Here(codes::write), writes: &[codes::RUST, codes::TYPESCRIPT, codes::PAGE] },
     Generator {
         program: Program::Example { package: "prom-types", example: "vectors" },
@@ -40,6 +40,8 @@ const GENERATORS: [Generator; 4] = [
         program: Program::Example { package: "prom-gateway", example: "openapi" },
         writes: &["protocol/openapi.json"],
     },
+    // Reads what the one before it has written.
+    Generator { program: Program::Here(http_types::write), writes: &[http_types::TYPESCRIPT] },
 ];
 
 pub fn write() -> Result<()> {

@@ -4,6 +4,7 @@
 
 mod codes;
 mod generate;
+mod http_types;
 mod instructions;
 mod repository;
 mod run;

@@ -4,6 +4,7 @@
  */
 
 import { ERROR_CODES, type ErrorCode, isErrorCode } from "./codes.js";
+import type { MaybeStored } from "./http.js";
 
 /** Codes that only a client has, and what to do. */
 export const CLIENT_CODES = {
@@ -18,8 +19,7 @@ export const CLIENT_CODES = {
 
 export type ClientCode = keyof typeof CLIENT_CODES;
 
-/** Whether a failed publish may be stored anyway. */
-export type MaybeStored = "no" | "unknown";
+export type { MaybeStored };
 
 export interface PromErrorFacts {
   readonly retryAfterMs?: number | undefined;

@@ -2,20 +2,13 @@
  * Events as publishers hand them over and as readers get them, and the receipt of a publish. The hub uses the same names.
  */
 
+import type { Receipt as HttpReceipt } from "./http.js";
 import type { AnyTopics, MatchedTopic, TopicOf } from "./topics.js";
 
-/** How safely an event is stored: on disk, with the operating system, on most members of a replica set, in memory. */
-export type Durability = "fsync" | "os" | "majority" | "memory";
+export type { Durability } from "./http.js";
 
 /** The hub has stored the event as safely as `durability` says. */
-export interface Receipt {
-  readonly id: string;
-  readonly partition: number;
-  /** The offset in the partition: 0, 1, 2… */
-  readonly offset: number;
-  /** When it was stored, by the hub's clock, in epoch milliseconds. */
-  readonly stored_ts: number;
-  readonly durability: Durability;
+export interface Receipt extends HttpReceipt {
   /** The id was there before: nothing was stored, and this is the first receipt. Hubs that do not tell leave it out. */
   readonly duplicate?: true;
 }

@@ -17,6 +17,7 @@ export { CLIENT_CODES, type ClientCode, type MaybeStored, PromError } from "./er
 export type { Durability, EventEnvelope, NewEvent, PublishOptions, Receipt, StoredEvent } from "./event.js";
 export { IdMaker, isEventId } from "./event-id.js";
 export { EventStream } from "./events.js";
+export type * as Http from "./http.js";
 export { idFromKey } from "./id-from-key.js";
 export type { NackOptions } from "./nack.js";
 export type { ClientOptions, GroupOptions, PositionOptions, SubscribeOptions, TailOptions, Token } from "./options.js";

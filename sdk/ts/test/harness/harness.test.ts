@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { startHarness } from "../../src/harness.js";
+import type { Http } from "../../src/index.js";
 
 const DEADLINE_MS = 20_000;
 const harnessModule = new URL("../../src/harness.js", import.meta.url).href;
@@ -41,7 +42,7 @@ test("a killed hub comes back at the same address with what it had stored", asyn
     await assert.rejects(fetch(`${httpUrl}/readyz`));
     await harness.restart();
     assert.deepEqual([harness.url, harness.pid === pid], [url, false]);
-    const replay = (await (await fetch(`${httpUrl}/replay?topic=orders.placed`)).json()) as { count: number };
+    const replay = (await (await fetch(`${httpUrl}/replay?topic=orders.placed`)).json()) as Http.ReplayPage;
     assert.equal(replay.count, 1);
     await harness.stop();
     await harness.restart();

@@ -2,6 +2,7 @@
 
 import { equal, ok, rejectsWithCode, within } from "./expectations.js";
 import { replay } from "./replay.js";
+import type { Http } from "../../src/index.js";
 import type { Scenario } from "./scenario.js";
 
 export const scenarios: readonly Scenario[] = [
@@ -136,7 +137,7 @@ export const scenarios: readonly Scenario[] = [
       await refuse("too_large", client.publish(name, 1, { key: "k".repeat(1025) }));
       await refuse("too_large", client.publish(name, "x".repeat(1024 * 1024)));
       await refuse("too_large", client.publish(name, "ä".repeat(600 * 1024)));
-      equal(((await hub.getJson(`/topics/${name}`)) as { code?: string }).code, "unknown_topic");
+      equal(((await hub.getJson(`/topics/${name}`)) as Http.ProblemDocument).code, "unknown_topic");
     },
   },
   {

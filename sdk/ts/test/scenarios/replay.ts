@@ -1,6 +1,6 @@
 /** What the hub has stored, asked for over HTTP: another way than the one that is tested. */
 
-import type { EventEnvelope } from "../../src/index.js";
+import type { EventEnvelope, Http } from "../../src/index.js";
 import type { HubControl } from "./scenario.js";
 
 export async function replay(hub: HubControl, topic: string, limit = 1000): Promise<EventEnvelope[]> {
@@ -10,12 +10,12 @@ export async function replay(hub: HubControl, topic: string, limit = 1000): Prom
 
 /** The floor of a group: everything below is settled. */
 export async function floor(hub: HubControl, topic: string, group: string): Promise<number> {
-  const answer = (await hub.getJson(`/cursors?topic=${topic}`)) as { cursors?: { group: string; offset: number }[] };
+  const answer = (await hub.getJson(`/cursors?topic=${topic}`)) as Partial<Http.CursorList>;
   return answer.cursors?.find((cursor) => cursor.group === group)?.offset ?? -1;
 }
 
 /** Events leased to the group's subscribers. */
 export async function inFlight(hub: HubControl, topic: string, group: string): Promise<number> {
-  const answer = (await hub.getJson(`/lag?topic=${topic}&group=${group}`)) as { inFlight: number };
+  const answer = (await hub.getJson(`/lag?topic=${topic}&group=${group}`)) as Http.LagView;
   return answer.inFlight;
 }

@@ -1,0 +1,516 @@
+/** The shapes of the HTTP API. Made from `protocol/openapi.json` by `cargo xtask gen`; not edited by hand. */
+
+/** The wait after the first failure doubles with every further one, up to the longest. */
+export interface Backoff {
+  /** The wait after the first failure. */
+  readonly first_ms: number;
+  /** The longest wait. */
+  readonly max_ms: number;
+}
+
+/** A CloudEvent 1.0 in structured mode. Extensions are members of their own. */
+export interface CloudEvent {
+  readonly data?: unknown;
+  readonly data_base64?: string;
+  readonly datacontenttype?: string;
+  readonly dataschema?: string;
+  readonly id: string;
+  readonly source: string;
+  readonly specversion: string;
+  /** The key. */
+  readonly subject?: string;
+  readonly time?: string;
+  /** The topic, unless the request names one. */
+  readonly type: string;
+}
+
+/** Settings of a compacted topic. */
+export interface Compaction {
+  /** How long a tombstone stays after it was first cleaned. */
+  readonly tombstone_grace_ms: number;
+}
+
+/** `true`, `false`, or how. */
+export type CompactionChoice = boolean | Compaction;
+
+/** The cursors of a topic. */
+export interface CursorList {
+  readonly cursors: readonly CursorView[];
+  readonly topic: TopicName;
+}
+
+/** Where a group stands in one partition. */
+export interface CursorView {
+  /** How many offsets above the floor are settled. */
+  readonly ackedAbove: number;
+  readonly group: GroupName;
+  /** The last event before the floor, if it is still there. */
+  readonly lastId?: EventId | null;
+  readonly lastTs?: number | null;
+  /** The floor: everything before it is settled. */
+  readonly offset: number;
+  readonly partition: number;
+}
+
+/** A limit of the dispatcher. */
+export type DispatchLimit = "ranges_above" | "waiting" | "look_ahead";
+
+/** The dispatcher at one moment. */
+export interface DispatcherView {
+  readonly blocked_events: number;
+  readonly blocked_keys: number;
+  readonly dead_letters_failing: number;
+  readonly dead_letters_pending: number;
+  /** Events that are delivered before fresh ones. */
+  readonly due: number;
+  readonly in_flight: number;
+  /** The limit that holds fresh events back. */
+  readonly limit?: DispatchLimit | null;
+  readonly oldest?: OldestView | null;
+  readonly paused_subscribers: number;
+  readonly ranges_above: number;
+  /** Events that were read and not delivered yet. */
+  readonly ready: number;
+  readonly subscribers: number;
+  /** Failed events in their backoff. */
+  readonly waiting: number;
+}
+
+/** How safe an acknowledged event is. */
+export type Durability = "fsync" | "os" | "majority" | "memory";
+
+/** A stored event, whole and owned: what `prom sub` prints and an export holds. */
+export interface Event {
+  readonly caused_by?: readonly EventId[];
+  readonly headers?: Headers;
+  readonly id: EventId;
+  readonly key?: string;
+  readonly offset: number;
+  readonly partition: number;
+  readonly payload: Json;
+  readonly sid?: string;
+  /** By the hub's clock; never decreases within a partition. */
+  readonly stored_ts: number;
+  readonly tags?: readonly string[];
+  readonly topic: TopicName;
+  /** By the publisher's clock. */
+  readonly ts: number;
+}
+
+/** The id of an event: 16 bytes, written in the usual lower-case form with dashes. */
+export type EventId = string;
+
+/** Events per second. */
+export interface EventRates {
+  readonly acked_per_s: number;
+  readonly delivered_per_s: number;
+  readonly published_per_s: number;
+}
+
+/** Events since the process started. */
+export interface EventTotals {
+  readonly acked: number;
+  readonly delivered: number;
+  readonly published: number;
+}
+
+/** The answer to `GET /groups`. */
+export interface GroupList {
+  /** Those that the caller's rights cover, by name. */
+  readonly groups: readonly GroupView[];
+}
+
+/** Letters, digits, `.`, `_`, `:` and `-`; at most 128. */
+export type GroupName = string;
+
+/** The options of the group. `null` is the default of the topic or the hub. */
+export interface GroupOptionsView {
+  readonly backoff: Backoff;
+  /** The group is deleted after this long without a subscriber; `null`: never. */
+  readonly expire_after_ms?: number | null;
+  /** A jq program over the whole event. */
+  readonly filter?: string | null;
+  /** Where the group began: `latest`, `earliest`, `ts:…`, `after:…` or `offset:…`. */
+  readonly from: string;
+  readonly max_attempts?: number | null;
+  readonly mode: Mode;
+  readonly order: Order;
+  /** Into how many partitions the group divides topics that have one. */
+  readonly partitions?: number | null;
+}
+
+/** One partition and its owner. */
+export interface GroupPartitionView {
+  /**
+   * Raised by a change of the owner; in shared mode when another dispatcher takes over or the cursor is moved. `null`
+   * before the first time.
+   */
+  readonly epoch?: number | null;
+  /** Everything before it is settled; `null` for a virtual partition. */
+  readonly floor?: number | null;
+  readonly in_flight: number;
+  readonly lag_events?: number | null;
+  /** The next owner, while the present one finishes what it holds. */
+  readonly moving_to?: string | null;
+  readonly next?: number | null;
+  /** The member that owns it; `null` in shared mode. */
+  readonly owner?: string | null;
+  readonly partition: number;
+  /** Subscribers that take from it. */
+  readonly subscribers: number;
+}
+
+/** A group and what it subscribes to. */
+export interface GroupView {
+  readonly created_ts: number;
+  readonly group: GroupName;
+  /** Kept up to date only where the group can expire. */
+  readonly last_used_ts: number;
+  /** The address of the hub that serves the group, among several on one store. */
+  readonly served_by?: string;
+  /** Subscribers at the hub that was asked. The hub in `served_by` knows all of them. */
+  readonly subscribers: number;
+  readonly subscriptions: readonly SubscriptionView[];
+}
+
+/** Names are `x-…`, `content-type`, `traceparent` and `tracestate`. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** The process answers, or takes events. */
+export interface HealthAnswer {
+  /** `ok` */
+  readonly status: string;
+}
+
+/** The hub at a glance. Counts begin with the process. */
+export interface HubStats {
+  readonly events: EventTotals;
+  readonly groups: number;
+  /** Leased to subscribers at this moment. */
+  readonly in_flight: number;
+  /** In the last ten seconds; `null` until it is known: ask again in a second. */
+  readonly rates?: EventRates | null;
+  /** Resident memory of the process, where the system tells it. */
+  readonly rss_bytes?: number | null;
+  readonly store: StoreView;
+  readonly topics: number;
+  readonly uptime_s: number;
+  readonly version: string;
+  readonly ws_connections: number;
+}
+
+/** One line of the answer. */
+export type ImportReport = { readonly error: ProblemDocument; readonly line: number } | { readonly progress: number } | { readonly duplicates: number; readonly failed: number; readonly imported: number };
+
+/** Any JSON. */
+export type Json = unknown;
+
+/** One lag where topic and group are given, else those that the caller may see. */
+export type LagAnswer = LagView | { readonly lags: readonly LagView[] };
+
+/** Retained, unsettled events of a group in a topic. */
+export interface LagView {
+  readonly group: GroupName;
+  readonly inFlight: number;
+  readonly lagEvents: number;
+  /** The age of the oldest unsettled event. */
+  readonly lagMs: number;
+  /** The floor: everything before it is settled. The sum over the partitions. */
+  readonly lastCursor: number;
+  readonly partitions: readonly PartitionLagView[];
+  /** The offset that the next event gets. The sum over the partitions. */
+  readonly tail: number;
+  readonly topic: TopicName;
+}
+
+/** Whether an event may be stored although publishing failed. */
+export type MaybeStored = "no" | "unknown";
+
+/** A member and its partitions. */
+export interface MemberView {
+  readonly member: string;
+  /** What it says about itself. */
+  readonly meta?: Readonly<Record<string, unknown>> | null;
+  readonly partitions: readonly number[];
+  /** Partitions that go to it first. */
+  readonly pins: readonly number[];
+  /** How long it may be silent. */
+  readonly ttl_ms?: number | null;
+  /** Its share of the partitions in relation to other members. */
+  readonly weight: number;
+}
+
+/** Whether partitions have owners. */
+export type Mode = "shared" | "partitioned";
+
+/** The new floor of one partition. */
+export interface MovedCursor {
+  readonly offset: number;
+  readonly partition: number;
+}
+
+/** The answer to `POST /cursors`. */
+export interface MovedCursors {
+  readonly cursors: readonly MovedCursor[];
+  readonly group: GroupName;
+  readonly topic: TopicName;
+}
+
+/** What the oldest unsettled event waits for. */
+export type OldestState = "not_scanned" | "ready" | "leased" | "waiting" | "dead_letter_pending" | "dead_letter_failing";
+
+/** The oldest unsettled event. */
+export interface OldestView {
+  readonly attempts: number;
+  /** Why it failed the last time. */
+  readonly last_error?: string | null;
+  readonly offset: number;
+  /** How often it came back because its connection ended. */
+  readonly returns: number;
+  readonly state: OldestState;
+}
+
+/** What an unsettled event holds back. */
+export type Order = "none" | "key";
+
+/** The lag in one partition. */
+export interface PartitionLagView {
+  readonly floor: number;
+  readonly inFlight: number;
+  readonly lagEvents: number;
+  readonly lagMs: number;
+  readonly next: number;
+  readonly partition: number;
+}
+
+/** The partitions of a topic as a group reads them. */
+export interface PartitionList {
+  /** Counts changes of members and partitions since the hub started; `null` in shared mode. */
+  readonly generation?: number | null;
+  readonly group: GroupName;
+  /** Empty in shared mode. */
+  readonly members: readonly MemberView[];
+  readonly mode: Mode;
+  readonly partitions: readonly GroupPartitionView[];
+  readonly topic: TopicName;
+  /** Whether the group divides a topic of one partition into these. */
+  readonly virtual: boolean;
+}
+
+/** What holds a group back in one partition. */
+export interface PartitionWhyView {
+  /** The event at the floor. */
+  readonly event?: EventId | null;
+  /** One line for people. */
+  readonly explanation: string;
+  readonly floor: number;
+  readonly lag_events: number;
+  readonly next: number;
+  readonly partition: number;
+  /** What the dispatcher knows; `null` while it does not run, because nothing subscribes. */
+  readonly status?: DispatcherView | null;
+}
+
+/** The body of `PATCH /groups/{group}`. What is left out stays as it is. */
+export interface PatchGroup {
+  readonly backoff?: Backoff | null;
+  /** The group is deleted after this long without a subscriber; `null`: never. */
+  readonly expire_after_ms?: number | null;
+  /** Cannot change. */
+  readonly filter?: string | null;
+  /** Cannot change: the refusal says what to do instead. */
+  readonly from?: string | null;
+  readonly max_attempts?: number | null;
+  /** Cannot change. */
+  readonly order?: string | null;
+  /** The topic or pattern whose options change. All that the group subscribes to unless given. */
+  readonly topic?: TopicPattern | null;
+}
+
+/** Where to begin, field by field. */
+export interface PositionFields {
+  /** With `from: afterId`: the events after this one. */
+  readonly afterId?: EventId | null;
+  readonly from?: StartFrom | null;
+  /** With `from: offset`: in every partition. */
+  readonly offset?: number | null;
+  /** With `from: ts`: the first event stored at or after this, in epoch milliseconds. */
+  readonly ts?: number | null;
+}
+
+/** A problem document. */
+export interface ProblemDocument {
+  /** The same codes as over WebSocket. A newer hub may have more. */
+  readonly code: string;
+  /** What is wrong here, and how to put it right. */
+  readonly detail: string;
+  /** The parameter, field or attribute that is at fault. */
+  readonly field?: string;
+  /** The item of a batch that is at fault, counted from 0. */
+  readonly index?: number;
+  /** Try again after this many milliseconds. */
+  readonly retry_after_ms?: number;
+  readonly status: number;
+  /** Whether a failed publish may be stored all the same. */
+  readonly stored?: MaybeStored;
+  /** What the code means in general. */
+  readonly title: string;
+  /** `urn:promethean:problem:` and the code. */
+  readonly type: string;
+}
+
+/** An event as a frame or an HTTP request carries it. */
+export interface Publish {
+  readonly opts?: PublishOpts;
+  /** Any JSON; `null` deletes the key of a compacted topic. */
+  readonly payload: Json;
+  readonly topic: TopicName;
+}
+
+/** One receipt for one event, else one result per item. */
+export type PublishAnswer = Receipt | readonly PublishResult[];
+
+/** One event, or many. */
+export type PublishBody = Publish | readonly Publish[];
+
+/** Everything about an event that may be left out. */
+export interface PublishOpts {
+  /** Ids of the events that led to this one. */
+  readonly caused_by?: readonly EventId[];
+  /** The id is unique for as long as the event is retained, not only for ten minutes. */
+  readonly exact?: boolean;
+  readonly headers?: Headers;
+  /** A UUID, best version 7; made by the hub when absent. */
+  readonly id?: EventId | null;
+  /** Decides the partition, the order and what compaction keeps. */
+  readonly key?: string | null;
+  /** A partition chosen by hand. */
+  readonly partition?: number | null;
+  /** The publisher's session. */
+  readonly sid?: string | null;
+  readonly tags?: readonly string[];
+  /** When it happened, in epoch milliseconds; decides nothing. */
+  readonly ts?: number | null;
+}
+
+/** The result of one item of a batch. */
+export type PublishResult = Receipt | ProblemDocument;
+
+/** The body of `PUT /topics/{topic}`. What is left out is the default, also for a topic that exists. */
+export interface PutTopic {
+  /** Keeps at least the latest event of each key; every event then needs a key. */
+  readonly compaction?: CompactionChoice | null;
+  /** A jq program over the event that makes its key where the publisher gives none. */
+  readonly key?: string | null;
+  /** Failed attempts before an event goes to the dead letters, for groups that do not say. */
+  readonly max_attempts?: number | null;
+  /**
+   * Never lowered, and never raised on a compacted topic. Raising moves keys to other partitions, and is written to the
+   * audit trail. 1 unless given.
+   */
+  readonly partitions?: number;
+  readonly retention?: Retention;
+}
+
+/** The promise that an event is stored, and where. */
+export interface Receipt {
+  readonly durability: Durability;
+  readonly id: EventId;
+  /** The place in the partition: 0, 1, 2… */
+  readonly offset: number;
+  readonly partition: number;
+  /** When it was stored, by the hub's clock, in epoch milliseconds. */
+  readonly stored_ts: number;
+}
+
+/** A page of a replay. */
+export interface ReplayPage {
+  readonly count: number;
+  /** Nothing more was there. */
+  readonly end: boolean;
+  readonly events: readonly Event[];
+  /** Give it as `?next=` to continue, now or later. */
+  readonly next: string;
+  readonly topic: TopicName;
+}
+
+/** Limits on the age and the size of a partition. Without either, events stay for ever. */
+export interface Retention {
+  /** Events older than this go. */
+  readonly age_ms?: number | null;
+  /** The oldest events beyond this many bytes go. */
+  readonly size_bytes?: number | null;
+}
+
+/** The body of `POST /cursors`. */
+export type SetCursor = PositionFields & { readonly group: GroupName; readonly partition?: number | null; readonly topic: TopicName };
+
+/** The kinds of positions. */
+export type StartFrom = "latest" | "earliest" | "ts" | "afterId" | "offset";
+
+/** Where events are kept. */
+export interface StoreView {
+  readonly durability: Durability;
+  /** `embedded`, `mongo` or `memory`. */
+  readonly kind: string;
+}
+
+/** Topics and patterns with the options they share. */
+export interface SubscriptionView {
+  readonly options: GroupOptionsView;
+  readonly topics: readonly TopicPattern[];
+}
+
+/** The answer to `GET /topics`. */
+export interface TopicList {
+  /** Those that the caller's rights cover, by name. */
+  readonly topics: readonly TopicView[];
+}
+
+/** Lower-case segments of letters and digits, joined by dots. */
+export type TopicName = string;
+
+/** One partition of a topic. */
+export interface TopicPartitionView {
+  readonly bytes: number;
+  /** The offset that the next event gets. */
+  readonly head: number;
+  readonly partition: number;
+  /** The first offset that may still be there. */
+  readonly start: number;
+}
+
+/** A topic name or a pattern over topic names. */
+export type TopicPattern = string;
+
+/** The settings of a topic. */
+export interface TopicSettingsView {
+  /** `null` where every event stays as long as `retention` says. */
+  readonly compaction?: Compaction | null;
+  /** A jq program over the event that makes its key where the publisher gives none. */
+  readonly key?: string | null;
+  /** Failed attempts before an event goes to the dead letters, for groups that do not say. */
+  readonly max_attempts?: number | null;
+  readonly partitions: number;
+  readonly retention: Retention;
+}
+
+/** A topic with its settings and what is in it. */
+export interface TopicView {
+  readonly bytes: number;
+  readonly bytes_per_s?: number | null;
+  /** Events that are retained. Holes of compacted topics are counted as events. */
+  readonly events: number;
+  /** Events per second in the last ten seconds; `null` until it is known: ask again in a second. */
+  readonly events_per_s?: number | null;
+  readonly partitions: readonly TopicPartitionView[];
+  readonly settings: TopicSettingsView;
+  readonly topic: TopicName;
+}
+
+/** What holds a group back, partition by partition. */
+export interface WhyView {
+  readonly group: GroupName;
+  readonly partitions: readonly PartitionWhyView[];
+  readonly topic: TopicName;
+}
