@@ -149,7 +149,7 @@ export class Feed {
   /** Lets the window follow how long handlers take, where the application did not say how large it is. */
   followHandlers(steps: ResizeSteps): void {
     const { window } = this.facts;
-    if (typeof window === "number") return;
+    if (typeof window === "number" || this.isTail) return;
     const inHand = () => ({ waiting: this.#queue.length, running: this.running });
     this.#resizing = new Resizing(window, steps, inHand);
   }

@@ -136,6 +136,25 @@ test("a window that cannot change because a handler runs for long stays, and oth
   await client.close();
 });
 
+test("a subscriber without a group has no window", async () => {
+  const hub = new FakeHub();
+  const client = new PromClient("http://hub", undefined, { transport: hub, onNotice: () => {} });
+  await client.connect();
+  let seen = 0;
+  await client.subscribe("a", null, () => void seen++);
+  for (let offset = 0; offset < 100; offset++) {
+    const events = [{ id: "x", topic: "a", partition: 0, offset, stored_ts: offset, payload: 1 }];
+    hub.socket.say({ op: "EVENTS", topic: "a", events });
+  }
+  await until(() => seen === 100, "the events");
+  await client.publish("b", 1);
+  assert.deepEqual(
+    hub.frames.map(({ op }) => op),
+    ["AUTH", "SUBSCRIBE", "PUBLISH"],
+  );
+  await client.close();
+});
+
 test("events that come while the window changes are handled, and not left", async () => {
   const hub = new FakeHub();
   const client = new PromClient("http://hub", undefined, { transport: hub, onNotice: () => {} });
