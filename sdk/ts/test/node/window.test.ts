@@ -208,10 +208,10 @@ test("a computation that outlasts the leases charges nothing to events that no h
   let calls = 0;
   const handler = ({ payload }: { payload: number }, { attempt }: Delivery) => {
     attempts.set(payload, [...(attempts.get(payload) ?? []), attempt]);
-    // Long after handlers were found to be fast, and much waits.
-    if (++calls === 50) block(1200);
+    // Long after handlers were found to be fast, and when the last frame has come.
+    if (++calls === 230) block(1800);
   };
-  const options = { from: "earliest", ackTimeoutMs: 400, maxInFlight: count, maxAttempts: 3 } as const;
+  const options = { from: "earliest", ackTimeoutMs: 1200, maxInFlight: count, maxAttempts: 3 } as const;
   await client.subscribe("block.once", "g", handler, { ...options, backoff: { firstMs: 1, maxMs: 1 } });
   await eventually(async () => (await floor(hubControl(harness), "block.once", "g")) === count, "every ack");
   const charged = [...attempts.values()].filter(([first]) => first !== 1);
