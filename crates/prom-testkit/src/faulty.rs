@@ -18,7 +18,7 @@ use std::path::Path;
 use prom_store_embedded::{Create, Disk};
 
 pub use disk::FaultyDisk;
-pub use faults::{Counts, FailsOn, FaultScope, Faults, Slow};
+pub use faults::{DiskCounts, FailsOn, FaultScope, Faults, Slow};
 
 /// Flips one bit of a file, as failing hardware does, unnoticed by the store.
 pub fn flip_bit(disk: &dyn Disk, path: &Path, position: u64, bit: u8) -> io::Result<()> {

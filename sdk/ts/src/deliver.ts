@@ -16,9 +16,9 @@ export interface Lot {
   readonly cameAt: number;
   /** The approximate text size of one of its events. */
   readonly eventSize: number;
-  /** When the leases of those that handlers work on are to be renewed. */
+  /** When the leases of events in handlers are due for renewal. */
   renewAt: number;
-  /** When the leases of those that wait end. */
+  /** When the leases of waiting events end. */
   deadlineAt: number;
 }
 
@@ -52,7 +52,7 @@ export class Delivery<Event = EventEnvelope> {
     return this.lot.ackDeadlineMs;
   }
 
-  /** Done, for good. */
+  /** Settles the event for good. */
   ack(): Promise<void> {
     return ack(this as Delivery);
   }

@@ -27,12 +27,12 @@ export type Fill = "room" | "full" | "overfull";
 export interface FeedFacts {
   readonly topic: string;
   readonly group: string | undefined;
-  /** What the application said, or what follows its handlers. */
+  /** The application's number, or one that follows its handlers. */
   readonly window: number | Window;
   readonly ackTimeoutMs: number;
   /** Handlers that run at the same time. */
   readonly concurrency: number;
-  /** Who settles: `client` renews for as long as a handler runs, so that leases need not be short. */
+  /** Who settles: `client` renews while a handler runs, so leases need not be short. */
   readonly settledBy: "client" | "application";
   readonly giveBackAfterMs: number;
   readonly onGap: ((gap: Gap) => void) | undefined;
@@ -40,7 +40,7 @@ export interface FeedFacts {
   readonly onRevoked: ((assignment: Assignment) => void) | undefined;
 }
 
-/** A lease, and for how long it is wanted from now on. */
+/** A lease, and how long it should last from now on. */
 export interface Renewal {
   readonly delivery: Delivery;
   readonly extendMs: number;
@@ -85,7 +85,7 @@ export class Feed {
     return typeof window === "number" ? window : window.size;
   }
 
-  /** For how long what waits here is leased. */
+  /** The lease of waiting events. */
   get waitingLeaseMs(): number {
     const { ackTimeoutMs, settledBy } = this.facts;
     return settledBy === "client" ? Math.max(ackTimeoutMs, limits.WAITING_LEASE_MS) : ackTimeoutMs;
@@ -140,13 +140,13 @@ export class Feed {
     this.#loseAll();
   }
 
-  /** The hub is asked anew: what waited here was given back. */
+  /** The client subscribes again: waiting events were returned. */
   renewed(): void {
     this.#clear();
     this.#resizing?.stop();
   }
 
-  /** Lets the window follow how long handlers take, where the application did not say how large it is. */
+  /** Lets the window follow the speed of handlers, if the application did not set its size. */
   followHandlers(steps: ResizeSteps): void {
     const { window } = this.facts;
     if (typeof window === "number" || this.isTail) return;
@@ -200,14 +200,14 @@ export class Feed {
     return { due, nextAt };
   }
 
-  /** No loop has asked for what came for so long that others should have it. */
+  /** No loop has asked for the waiting events for so long that others should get them. */
   isAbandoned(now: number): boolean {
     const waiting = this.#queue.first;
     if (waiting === undefined || this.running > 0 || this.#held.size > 0) return false;
     return now - Math.max(waiting.lot.cameAt, this.#takenAt) >= this.facts.giveBackAfterMs;
   }
 
-  /** Leases for longer what is not taken at once. Returns what has to be told to the hub before handlers begin. */
+  /** Extends the leases of events that are not taken at once. Returns what the hub must be told before handlers start. */
   leaseWaiting(lot: Lot): Renewal[] {
     const extendMs = this.waitingLeaseMs;
     const isLongEnough = Math.max(lot.ackDeadlineMs, this.facts.ackTimeoutMs) >= extendMs;

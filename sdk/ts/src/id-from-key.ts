@@ -1,14 +1,14 @@
 /**
- * An id out of a business key: the same key gives the same id, so that a program that was restarted may publish again
- * what it is not sure of, and the hub stores it once. UUIDs of version 5 (RFC 9562): SHA-1 over a namespace and a name.
+ * An id from a business key: the same key gives the same id, so that a restarted program can publish again when in doubt,
+ * and the hub stores the event once. UUIDs of version 5 (RFC 9562): SHA-1 over a namespace and a name.
  */
 
 import { invalid } from "./error.js";
 import { isEventId } from "./event-id.js";
 
 /**
- * The id of what `key` names in `namespace`, a UUID of your own: make one once, and keep it. Let the key say everything
- * that tells one event from another: `orders.placed/4711`, not `4711`.
+ * The id for `key` in `namespace`, which is your own UUID: make it once, and keep it. Let the key contain everything that
+ * tells one event from another: `orders.placed/4711`, not `4711`.
  */
 export function idFromKey(namespace: string, key: string): string {
   if (!isEventId(namespace)) throw invalid(`${JSON.stringify(String(namespace).slice(0, 100))} is no UUID`);

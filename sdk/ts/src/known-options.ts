@@ -1,6 +1,6 @@
 /**
- * Options that nobody knows are refused: a misspelled one would otherwise be passed over in silence. TypeScript says so
- * too, but not to JavaScript, and not for options that come from somewhere else.
+ * Unknown options are refused: a misspelled one would otherwise be silently ignored. TypeScript refuses them too, but
+ * not in JavaScript programs, and not for options from elsewhere.
  */
 
 import { invalid } from "./error.js";
@@ -8,7 +8,7 @@ import type { PublishOptions } from "./event.js";
 import type { NackOptions } from "./nack.js";
 import type { ClientOptions, SubscribeOptions, TailOptions } from "./options.js";
 
-/** Every name of an interface; the compiler sees to it that none is missing. */
+/** Every name of an interface; the compiler ensures that none is missing. */
 type Names<Options> = Readonly<Record<keyof Required<Options>, true>>;
 
 const OF_CLIENT: Names<ClientOptions> = {

@@ -1,8 +1,8 @@
 /**
  * The texts of payloads in a frame of events, as the hub sent them.
  *
- * `JSON.parse` rounds integers above 2⁵³. An application that cannot have that brings its own way to read and write
- * payloads, and gets the text itself.
+ * `JSON.parse` rounds integers above 2⁵³. An application that needs them exact brings its own `parse` and `stringify`, and
+ * gets the text itself.
  */
 
 /** Reads and writes payloads in the application's own way: `JSON` is one, and so are libraries that lose no digit. */
@@ -20,7 +20,7 @@ export function readPayloads(text: string, events: readonly object[], payloads: 
   });
 }
 
-/** What reading throws is thrown where the payload is used: in the handler, which nacks the event. */
+/** An exception of reading is thrown where the payload is used: in the handler, which nacks the event. */
 function readLater(event: object, read: () => unknown): void {
   const settle = (value: unknown) => Object.defineProperty(event, "payload", { value, enumerable: true });
   const get = () => {
@@ -87,7 +87,7 @@ class Scan {
     if (isWanted) texts.push(value);
   }
 
-  /** The text of whatever comes next. */
+  /** The text of the next value. */
   value(): string {
     const first = this.text[this.#at];
     if (first === '"') return this.#match(STRING);

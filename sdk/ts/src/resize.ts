@@ -1,25 +1,25 @@
 /**
  * Changing the window of a subscription.
  *
- * The hub is asked to pause, what has come is worked off, and when nothing is in hand the subscription is asked for
- * anew. So no event is given back for it, and none is handled twice. Handlers that take long do not hold the others
- * up: the change is put off then.
+ * The hub is asked to pause, the events that have come are handled, and when none is left the client subscribes again.
+ * So no event is returned because of it, and none is handled twice. Slow handlers do not delay the others: the change
+ * is postponed then.
  */
 
 import { RESIZE_PATIENCE_MS } from "./limits.js";
 import type { Window } from "./window.js";
 
-/** What the hub is asked for. */
+/** The requests to the hub. */
 export interface ResizeSteps {
-  /** Calls `then` when nothing more is on its way. */
+  /** Calls `then` when nothing more is in transit. */
   pause(then: () => void): void;
   resume(): void;
-  /** Ends the subscription and asks for it anew. */
+  /** Ends the subscription and subscribes again. */
   renew(): void;
 }
 
 export class Resizing {
-  /** The size wanted, while a change is under way. */
+  /** The wanted size, during a change. */
   #to: number | undefined;
   #isPaused = false;
   #patience: ReturnType<typeof setTimeout> | undefined;
@@ -38,7 +38,7 @@ export class Resizing {
     else this.#renewIfQuiet();
   }
 
-  /** The subscription is asked for anew, or has ended: the change is over. */
+  /** The client subscribes again, or the subscription has ended: the change is over. */
   stop(): void {
     if (this.#to === undefined) return;
     this.#to = undefined;

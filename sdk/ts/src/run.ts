@@ -101,7 +101,7 @@ export class Runner {
   }
 }
 
-/** What a handler returned, where that has to be awaited. May throw: a `then` can be anything. */
+/** What a handler returned, if it must be awaited. May throw: a `then` can be anything. */
 function promised(result: unknown): PromiseLike<unknown> | undefined {
   if (result instanceof Promise) return result;
   if ((typeof result !== "object" && typeof result !== "function") || result === null) return undefined;

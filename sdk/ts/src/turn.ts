@@ -3,7 +3,7 @@
  *
  * Handlers that compute would otherwise run one after the other in microtasks, and nothing else would: no ack would
  * leave, no lease would be renewed, no ping would be answered. Once the share is used up the rest waits for the next
- * turn, and what gathered meanwhile leaves first.
+ * turn, and gathered frames leave first.
  */
 
 import { TURN_MS } from "./limits.js";
@@ -13,7 +13,7 @@ export class Turn {
   #beganAt: number | undefined;
   #resume: (() => void) | undefined;
 
-  /** Whether there is time left in this turn. Where there is none, `resume` is called in the next. */
+  /** Whether there is time left in this turn. If not, `resume` is called in the next. */
   hasTime(now: number, resume: () => void): boolean {
     if (this.#beganAt === undefined) {
       this.#beganAt = now;

@@ -1,7 +1,6 @@
 /**
- * How many events a subscriber has leased at once, where the application does not say: as many as its handlers run, and
- * what they work off in a moment. Slow handlers take nothing that another subscriber could have begun; fast ones never
- * wait for the hub.
+ * How many events a subscriber leases at once by default: as many as its handlers run, plus what they work off in a
+ * moment. Slow handlers hold no event that another subscriber could have started; fast ones never wait for the hub.
  */
 
 import { nowMs } from "./clock.js";
@@ -19,12 +18,12 @@ export class Window {
     this.size = concurrency;
   }
 
-  /** A handler has finished after so long. */
+  /** A handler has finished after this time. */
   note(tookMs: number): void {
     this.#events++;
     this.#busyMs += tookMs;
     if (this.#events < RESIZE_AFTER_EVENTS * 8) return;
-    // What is long ago counts less and less.
+    // Older times count less and less.
     this.#events /= 2;
     this.#busyMs /= 2;
   }

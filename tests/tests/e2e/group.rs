@@ -57,7 +57,7 @@ async fn a_deleted_group_stays_deleted() {
     bus.delete_group("billing").await.unwrap();
     let bus = home.restart(bus).await;
     assert_eq!(bus.groups().await.unwrap(), []);
-    let mut anew = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
-    assert_eq!(next(&mut anew).await.offset(), 0, "a new group of the same name starts over");
+    let mut recreated = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
+    assert_eq!(next(&mut recreated).await.offset(), 0, "a new group of the same name starts over");
     home.close_sound(bus).await;
 }

@@ -49,8 +49,8 @@ async fn take_over(killed: Killed) -> Duration {
         publishers.push(cluster.worker(name, left, Duty::Publish).await);
     }
     until("a share for every member", async || {
-        let everybody: Vec<&Worker> = members.iter().flatten().collect();
-        has_shares(&cluster, owner, &everybody).await
+        let all: Vec<&Worker> = members.iter().flatten().collect();
+        has_shares(&cluster, owner, &all).await
     })
     .await;
     cluster.until_it_flows("at the beginning").await;
@@ -69,8 +69,8 @@ async fn take_over(killed: Killed) -> Duration {
         begin.elapsed()
     );
     // Its members stay away; their events have gone to others.
-    let everybody = members.into_iter().flatten().chain(publishers).collect();
-    let summary = cluster.finish(everybody, left).await;
+    let workers = members.into_iter().flatten().chain(publishers).collect();
+    let summary = cluster.finish(workers, left).await;
     assert!(summary.logged > 20 && summary.deliveries >= summary.logged, "it proved nothing: {summary:?}");
     taken_over
 }

@@ -99,7 +99,7 @@ async fn serve(State(script): State<Arc<Script>>) -> Response {
 }
 
 /// An address without a listener.
-pub async fn nobody() -> String {
+pub async fn unreachable_url() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}/keys", listener.local_addr().unwrap())
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::clock::{ManualClock, START_S};
 
-const SECRET: &str = "a secret that is long enough for anybody";
+const SECRET: &str = "a secret that is long enough for every test";
 
 fn request() -> TokenRequest {
     TokenRequest { now: UNIX_EPOCH + Duration::from_secs(START_S as u64), ..TokenRequest::default() }

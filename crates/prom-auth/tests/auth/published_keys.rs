@@ -8,7 +8,7 @@ use crate::clock::ManualClock;
 use crate::endpoint::TestEndpoint;
 use crate::signer::Signer;
 
-const SECRET: &str = "a secret that is long enough for anybody";
+const SECRET: &str = "a secret that is long enough for every test";
 
 /// The hub's answer to a token while these keys are published.
 async fn say(keys: &[Value], secret: Option<&str>, token: &str) -> &'static str {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::clock::ManualClock;
-use crate::endpoint::{EndpointAnswer, TestEndpoint, nobody};
+use crate::endpoint::{EndpointAnswer, TestEndpoint, unreachable_url};
 use crate::signer::Signer;
 
 const FLOOR: Duration = Duration::from_secs(30);
@@ -305,7 +305,7 @@ async fn a_redirect_to_an_equally_safe_target_is_followed() {
 #[tokio::test]
 async fn a_missing_and_a_silent_endpoint_fail_in_time() {
     let token = token(&Signer::eddsa(), "1");
-    assert_eq!(Hub::trusting(nobody().await).say(&token).await, "overloaded");
+    assert_eq!(Hub::trusting(unreachable_url().await).say(&token).await, "overloaded");
 
     let endpoint = TestEndpoint::publishing(&[]).await;
     endpoint.hold();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::clock::{ManualClock, START_S};
 use crate::signer::{Signer, encode};
 
-const SECRET: &str = "a secret that is long enough for anybody";
+const SECRET: &str = "a secret that is long enough for every test";
 
 fn options() -> AuthOptions {
     AuthOptions {

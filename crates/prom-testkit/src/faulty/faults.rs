@@ -31,7 +31,7 @@ pub enum Slow {
 
 /// The operations so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DiskCounts {
     pub reads: u64,
     pub writes: u64,
     pub bytes_written: u64,
@@ -48,7 +48,7 @@ struct Inner {
     room: Option<(FaultScope, u64)>,
     reads: Option<FaultScope>,
     delay: Option<(FaultScope, Slow, Duration)>,
-    counts: [Counts; 3],
+    counts: [DiskCounts; 3],
 }
 
 /// What the disk does with a write.
@@ -112,10 +112,10 @@ impl Faults {
     }
 
     /// The operations on files of this scope; `Everywhere` is the sum.
-    pub fn counts(&self, place: FaultScope) -> Counts {
+    pub fn counts(&self, place: FaultScope) -> DiskCounts {
         let inner = self.0.lock();
         match place {
-            FaultScope::Everywhere => inner.counts.iter().fold(Counts::default(), |sum, more| Counts {
+            FaultScope::Everywhere => inner.counts.iter().fold(DiskCounts::default(), |sum, more| DiskCounts {
                 reads: sum.reads + more.reads,
                 writes: sum.writes + more.writes,
                 bytes_written: sum.bytes_written + more.bytes_written,

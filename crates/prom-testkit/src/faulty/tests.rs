@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use prom_store_embedded::{Create, Disk, DiskFile};
 
-use super::{Counts, FailsOn, FaultScope, Faults, FaultyDisk, Slow, flip_bit};
+use super::{DiskCounts, FailsOn, FaultScope, Faults, FaultyDisk, Slow, flip_bit};
 use crate::PowerLossDisk;
 
 struct Bench {
@@ -103,7 +103,7 @@ fn operations_are_counted_by_scope() {
     journal.sync_data().unwrap();
     segment.write_at(b"six666", 0).unwrap();
     segment.read_at(&mut [0], 0).unwrap();
-    let journal = Counts { writes: 1, bytes_written: 4, syncs: 1, reads: 0 };
+    let journal = DiskCounts { writes: 1, bytes_written: 4, syncs: 1, reads: 0 };
     assert_eq!(bench.faults.counts(FaultScope::Journal), journal);
     assert_eq!(bench.faults.counts(FaultScope::Everywhere).bytes_written, 10);
     assert_eq!(bench.faults.counts(FaultScope::Segments).reads, 1);

@@ -22,7 +22,7 @@ export type WireOptions = Readonly<Record<string, unknown>>;
 
 export class Kept {
   phase: Phase = "waiting";
-  /** What follows leaving, where the application did not end it: asked for anew, or not before it is wanted. */
+  /** What follows leaving, if the application did not end it: subscribe again now, or when more is wanted. */
   afterLeaving: "waiting" | "resting" | undefined;
   isPausedByUser = false;
   /** It is about to be asked for with another window. */
@@ -63,7 +63,7 @@ export class Kept {
     return this.isPausedByUser || this.isThrottled || this.isResizing;
   }
 
-  /** What comes before it has left belongs to it all the same: leaving waits then. */
+  /** Events that arrive before it has left still belong to it: leaving waits then. */
   stay(): void {
     if (this.phase !== "leaving" || this.afterLeaving !== "waiting") return;
     this.phase = "live";
@@ -86,7 +86,7 @@ export class Kept {
     return { ...rest, from: "ts", ts };
   }
 
-  /** A group that is there may have been changed since; a subscriber that only comes back takes what it has. */
+  /** The group may have been changed since; a subscriber that comes back accepts its options. */
   #ofGroup(): WireOptions {
     if (this.afterLeaving === undefined) return this.options;
     const { maxAttempts: _maxAttempts, backoff: _backoff, expireAfter: _expireAfter, ...rest } = this.options;
@@ -197,7 +197,7 @@ export class Subscriptions {
     };
   }
 
-  /** Gives everything back that waits, until the application asks for more. */
+  /** Returns all waiting events, until the application asks for more. */
   giveBack(feed: Feed): void {
     this.#leaveFor(feed, "resting");
   }

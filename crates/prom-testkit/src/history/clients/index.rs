@@ -16,7 +16,7 @@ pub(super) struct Moment {
 /// Topic and partition.
 pub(super) type LogKey<'a> = (&'a str, u32);
 /// Group, log and offset.
-pub(super) type EventAt<'a> = (&'a str, LogKey<'a>, Offset);
+pub(super) type GroupEvent<'a> = (&'a str, LogKey<'a>, Offset);
 
 pub(super) struct PublishRecord<'a> {
     pub began: Moment,
@@ -73,7 +73,7 @@ pub(super) struct Index<'a> {
     pub publishes: HashMap<EventId, PublishRecord<'a>>,
     /// In line order.
     pub deliveries: Vec<DeliveryRecord<'a>>,
-    pub by_event: BTreeMap<EventAt<'a>, Vec<usize>>,
+    pub by_event: BTreeMap<GroupEvent<'a>, Vec<usize>>,
     pub logs: BTreeMap<LogKey<'a>, Vec<Logged<'a>>>,
     pub cursors: BTreeMap<(&'a str, LogKey<'a>), Vec<CursorRecord>>,
     pub disconnects: HashMap<&'a str, Vec<u64>>,
@@ -206,13 +206,13 @@ impl<'a> Index<'a> {
     }
 
     /// The deliveries of one event to one group, in time order.
-    pub fn deliveries_of(&self, event: &EventAt<'a>) -> impl Iterator<Item = &DeliveryRecord<'a>> {
+    pub fn deliveries_of(&self, event: &GroupEvent<'a>) -> impl Iterator<Item = &DeliveryRecord<'a>> {
         let positions = self.by_event.get(event).map(Vec::as_slice).unwrap_or_default();
         positions.iter().map(|&position| &self.deliveries[position])
     }
 
     /// When the first ack that may have counted was sent.
-    pub fn first_ack(&self, event: &EventAt<'a>) -> Option<Moment> {
+    pub fn first_ack(&self, event: &GroupEvent<'a>) -> Option<Moment> {
         let counts = |delivery: &&DeliveryRecord<'a>, one: &&SettleRecord| {
             one.verdict == SettleKind::Ack && self.may_count(delivery, one)
         };

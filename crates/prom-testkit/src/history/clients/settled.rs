@@ -56,8 +56,7 @@ fn check_floors<'a>(
         for event in events.iter().filter(|event| (checked..cursor.floor).contains(&event.offset)) {
             let asked = acks.get(&event.offset).copied().flatten().is_some_and(|ack| ack.line < cursor.seen.line);
             if !asked {
-                let what =
-                    format!("{} counts as settled, and nobody had acked it", name(group, log, event.offset, event.id));
+                let what = format!("{} counts as settled without an ack", name(group, log, event.offset, event.id));
                 broken.push(Broken::new(Promise::Settled, [cursor.seen.line, event.line], what));
             }
         }
