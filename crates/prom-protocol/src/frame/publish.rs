@@ -194,8 +194,8 @@ pub fn write_atomic<'e>(out: &mut Vec<u8>, corr: Option<&Corr>, events: impl Ite
     write_events(object, events);
 }
 
-/// Writes a frame of events that [`write_event`] has written, each piece holding some with commas between them: whoever
-/// sends a frame again need not keep the events themselves.
+/// Writes a frame of events that [`write_event`] has written, each piece holding some with commas between them: a sender
+/// that repeats a frame need not keep the events themselves.
 pub fn write_written<'t>(
     out: &mut Vec<u8>,
     corr: Option<&Corr>,

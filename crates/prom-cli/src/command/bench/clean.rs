@@ -6,14 +6,15 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use prom_types::TopicName;
+use prom_protocol::http::topics::PutTopic;
+use prom_types::{Retention, TopicName};
 use serde::Serialize;
-use serde_json::json;
 
 use super::plan::Remains;
 use super::stage::Stage;
 use crate::exit::Failure;
 use crate::hub::Hub;
+use crate::units::millis;
 
 /// Topics that are made or emptied at the same time.
 const AT_ONCE: usize = 16;
@@ -76,11 +77,8 @@ pub async fn clean(hub: &Hub, stage: &Stage, remains: Remains) -> Left {
 
 /// All topics of the run keep their events this long, or for ever.
 async fn set_all(hub: &Hub, stage: &Stage, age: Option<Duration>) -> Result<(), Failure> {
-    let retention = match age {
-        None => json!({}),
-        Some(age) => json!({"age_ms": age.as_millis() as u64}),
-    };
-    let body = json!({"retention": retention});
+    let retention = Retention { age_ms: age.map(millis), size_bytes: None };
+    let body = PutTopic { retention, ..PutTopic::default() };
     let set = async |topic: &TopicName| hub.put(&["topics", topic], &body).await.map(drop);
     let topics = stage.topics.names.iter().chain(&stage.warm_topics.names);
     // The first failure ends it: the others would fail for the same reason.

@@ -1,6 +1,7 @@
 //! What is known about both sides: a figure without its surroundings says little.
 
-use serde::{Deserialize, Serialize};
+use prom_protocol::http::stats::HubStats;
+use serde::Serialize;
 
 use crate::hub::Hub;
 
@@ -25,22 +26,11 @@ pub struct ClientFacts {
     pub processors: usize,
 }
 
-#[derive(Deserialize)]
-struct Stats {
-    version: String,
-    store: Store,
-}
-
-#[derive(Deserialize)]
-struct Store {
-    kind: String,
-}
-
 impl Facts {
     /// What the hub does not tell is left out; whether it is there is found out by connecting.
     pub async fn ask(hub: &Hub) -> Self {
         let stats = match hub.get(&["stats"], &()).await {
-            Ok(answer) => answer.parse::<Stats>().ok(),
+            Ok(answer) => answer.parse::<HubStats>().ok(),
             Err(_) => None,
         };
         let (version, store) = stats.map(|stats| (stats.version, stats.store.kind)).unzip();
