@@ -15,13 +15,13 @@ use prom_store::CursorName;
 use prom_types::Offset;
 
 use crate::deliver::{Delivery, Ticket};
-use crate::dispatch::task::{Reply, Request};
+use crate::dispatch::task::{DispatchRequest, SettleReply};
 use crate::dispatch::{LeaseId, SubscriberId};
-use crate::event::Origin;
+use crate::event::EventOrigin;
 use crate::{Error, Mode};
 
 /// Leases of one subscriber with one dispatcher.
-pub(crate) type Leases = SmallVec<[(Offset, LeaseId); 1]>;
+pub(crate) type LeasedOffsets = SmallVec<[(Offset, LeaseId); 1]>;
 
 impl Delivery {
     /// Settles the event. Of one that is settled already it is fine; of a lease that ended otherwise
@@ -34,7 +34,7 @@ impl Delivery {
 impl Ticket {
     /// As [`Delivery::ack`].
     pub fn ack(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        let leases: Leases = smallvec![(self.offset, self.lease)];
+        let leases: LeasedOffsets = smallvec![(self.offset, self.lease)];
         ack_leases(self.origin.clone(), self.subscriber, leases)
     }
 }
@@ -84,21 +84,22 @@ pub fn ack_tickets(tickets: Vec<Ticket>) -> impl Future<Output = Vec<Result<(), 
 }
 
 /// Tickets that go to one dispatcher.
-pub(crate) struct Together {
-    pub origin: Arc<Origin>,
+pub(crate) struct DispatcherTickets {
+    pub origin: Arc<EventOrigin>,
     pub subscriber: SubscriberId,
-    pub leases: Leases,
+    pub leases: LeasedOffsets,
 }
 
 /// Sorts tickets by where they go. Few dispatchers, long runs of the same: the last is looked at first.
-pub(crate) fn by_dispatcher(tickets: &[Ticket]) -> Vec<Together> {
-    let mut sorted: Vec<Together> = Vec::new();
+pub(crate) fn by_dispatcher(tickets: &[Ticket]) -> Vec<DispatcherTickets> {
+    let mut sorted: Vec<DispatcherTickets> = Vec::new();
     for ticket in tickets {
-        let same =
-            |one: &&mut Together| Arc::ptr_eq(&one.origin, &ticket.origin) && one.subscriber == ticket.subscriber;
+        let same = |one: &&mut DispatcherTickets| {
+            Arc::ptr_eq(&one.origin, &ticket.origin) && one.subscriber == ticket.subscriber
+        };
         match sorted.iter_mut().rev().find(same) {
             Some(one) => one.leases.push((ticket.offset, ticket.lease)),
-            None => sorted.push(Together {
+            None => sorted.push(DispatcherTickets {
                 leases: smallvec![(ticket.offset, ticket.lease)],
                 origin: ticket.origin.clone(),
                 subscriber: ticket.subscriber,
@@ -109,19 +110,19 @@ pub(crate) fn by_dispatcher(tickets: &[Ticket]) -> Vec<Together> {
 }
 
 fn ack_leases(
-    origin: Arc<Origin>,
+    origin: Arc<EventOrigin>,
     subscriber: SubscriberId,
-    leases: Leases,
+    leases: LeasedOffsets,
 ) -> impl Future<Output = Result<(), Error>> + Send {
     let offsets = leases.iter().map(|(offset, _)| *offset).collect();
-    settle(origin, offsets, move |reply| Request::Ack { subscriber, leases, reply: Some(reply) })
+    settle(origin, offsets, move |reply| DispatchRequest::Ack { subscriber, leases, reply: Some(reply) })
 }
 
 /// Sends a request now if the mailbox has room, and waits for its answer.
 pub(crate) fn settle(
-    origin: Arc<Origin>,
+    origin: Arc<EventOrigin>,
     offsets: SmallVec<[Offset; 1]>,
-    request: impl FnOnce(Reply) -> Request + 'static,
+    request: impl FnOnce(SettleReply) -> DispatchRequest + 'static,
 ) -> impl Future<Output = Result<(), Error>> + Send {
     let (reply, answer) = oneshot::channel();
     let sent = match &origin.port {
@@ -141,7 +142,7 @@ pub(crate) fn settle(
 }
 
 /// The dispatcher has retired, and with it every lease. What is settled all the same is fine.
-async fn dispatcher_ended(origin: &Origin, offsets: &[Offset]) -> Result<(), Error> {
+async fn dispatcher_ended(origin: &EventOrigin, offsets: &[Offset]) -> Result<(), Error> {
     let mut open = offsets.to_vec();
     if let Some(port) = &origin.port {
         let name = CursorName::new(origin.log.clone(), port.group.clone());

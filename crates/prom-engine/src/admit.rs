@@ -24,7 +24,7 @@ pub(crate) enum TopicSlot {
 
 /// Who publishes an event: the rules differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Publisher {
+pub(crate) enum PublishedBy {
     Caller,
     /// To its own topics, in sizes that follow from checked events.
     Hub,
@@ -102,7 +102,7 @@ impl Core {
         self.encode(topic, event, encoder)
     }
 
-    /// Admits what the hub itself writes ([`Publisher::Hub`]).
+    /// Admits what the hub itself writes ([`PublishedBy::Hub`]).
     pub fn admit_own(&self, topic: TopicName, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
         let slot = match self.topics.get(&topic) {
             Some(topic) => TopicSlot::Topic(topic),

@@ -9,11 +9,11 @@ use prom_store::{Clock, Store, SystemClock};
 use prom_types::{IdMaker, TopicName};
 use tokio::sync::watch;
 
-use crate::group::Groups;
+use crate::group::RunningGroups;
 use crate::ownership::{HubOptions, Ownership};
 use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
-use crate::topic::{TopicSettings, Topics};
+use crate::topic::{TopicRegistry, TopicSettings};
 use crate::{Error, Retention, limits, maintain, ownership};
 
 /// A durable event bus over a store. Cloning costs a reference count.
@@ -62,7 +62,12 @@ pub struct BusOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewTopics {
     /// Made on first publish, with these settings.
-    Create { partitions: u32, retention: Retention },
+    Create {
+        /// How many partitions a new topic has.
+        partitions: u32,
+        /// How long its events stay.
+        retention: Retention,
+    },
     /// Only topics that were created can be published to.
     Refuse,
 }
@@ -89,8 +94,8 @@ pub(crate) struct Core {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub ids: IdMaker,
-    pub topics: Topics,
-    pub groups: Groups,
+    pub topics: TopicRegistry,
+    pub groups: RunningGroups,
     pub followers: Followers,
     /// `None` where the store belongs to this bus alone.
     pub ownership: Option<Ownership>,
@@ -99,12 +104,12 @@ pub(crate) struct Core {
     pub shutdown: Shutdown,
     next_subscriber: AtomicU64,
     open: AtomicBool,
-    phase: watch::Sender<Phase>,
+    phase: watch::Sender<BusPhase>,
 }
 
 /// How far a shutdown has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
+pub(crate) enum BusPhase {
     Open,
     /// Nothing new is handed out; handlers finish.
     Draining,
@@ -115,7 +120,7 @@ pub(crate) enum Phase {
 impl Bus {
     /// Starts a bus on an open store.
     pub async fn start(store: Arc<dyn Store>, options: BusOptions) -> Result<Self, Error> {
-        let (topics, news) = Topics::load(&*store).await?;
+        let (topics, news) = TopicRegistry::load(&*store).await?;
         let ids = IdMaker::new();
         let ownership = match options.hub.clone() {
             Some(hub) => {
@@ -130,13 +135,13 @@ impl Bus {
             ids,
             ownership,
             topics,
-            groups: Groups::default(),
+            groups: RunningGroups::default(),
             followers: Followers::default(),
             maintenance: Mutex::new(None),
             shutdown: Shutdown::default(),
             next_subscriber: AtomicU64::new(1),
             open: AtomicBool::new(true),
-            phase: watch::Sender::new(Phase::Open),
+            phase: watch::Sender::new(BusPhase::Open),
             options,
             store,
         });
@@ -177,24 +182,21 @@ impl Bus {
 impl Core {
     /// Cheap enough for every publish.
     pub fn check_open(&self) -> Result<(), Error> {
-        match self.open.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => Err(Error::Closed),
-        }
+        if self.open.load(Ordering::Relaxed) { Ok(()) } else { Err(Error::Closed) }
     }
 
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> BusPhase {
         *self.phase.borrow()
     }
 
-    pub fn watch_phase(&self) -> watch::Receiver<Phase> {
+    pub fn watch_phase(&self) -> watch::Receiver<BusPhase> {
         self.phase.subscribe()
     }
 
     /// Moves the shutdown on; never back. Returns the phase before.
-    pub fn enter(&self, phase: Phase) -> Phase {
+    pub fn enter(&self, phase: BusPhase) -> BusPhase {
         self.open.store(false, Ordering::Relaxed);
-        let mut before = Phase::Open;
+        let mut before = BusPhase::Open;
         self.phase.send_modify(|current| {
             before = *current;
             *current = before.max(phase);
@@ -221,7 +223,7 @@ impl Core {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.core.enter(Phase::Stopped);
+        self.core.enter(BusPhase::Stopped);
         if let Some(maintenance) = self.core.maintenance.lock().take() {
             maintenance.abort();
         }

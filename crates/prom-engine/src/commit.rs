@@ -24,16 +24,16 @@ use std::sync::Arc;
 use prom_store::{Commit, CommitError, CursorChange, CursorName, DocumentWrite, Encoder, PendingCommit};
 use prom_types::{NewEvent, TopicName};
 
-use self::again::Draft;
+use self::again::EventDraft;
 use self::appended::Appended;
-use crate::admit::{Admitted, Publisher, TopicSlot};
+use crate::admit::{Admitted, PublishedBy, TopicSlot};
 use crate::bus::Core;
 use crate::topic::Topic;
 use crate::{Bus, Error};
 
 pub(crate) use self::again::after_a_look;
-pub use self::pending::Committing;
-pub(crate) use self::pending::{Durable, NotCommitted, Pending};
+pub use self::pending::CommittingUnit;
+pub(crate) use self::pending::{Durable, NotCommitted, PendingUnit};
 
 /// Events of any topics, cursor changes of any groups and documents, on their way into one commit.
 ///
@@ -60,7 +60,7 @@ pub struct UnitOfWork {
     commit: Commit,
     appended: Appended,
     /// Events of topics that are only proposed, by their place among the appends.
-    drafts: Vec<(usize, Draft)>,
+    drafts: Vec<(usize, EventDraft)>,
 }
 
 /// What the parts of a unit are to each other.
@@ -91,7 +91,7 @@ impl Core {
     }
 
     /// A unit of one document.
-    pub fn write(self: &Arc<Self>, document: DocumentWrite) -> Pending {
+    pub fn write(self: &Arc<Self>, document: DocumentWrite) -> PendingUnit {
         let mut work = self.unit_of_work();
         work.write(document);
         work.send()
@@ -134,45 +134,45 @@ impl UnitOfWork {
     }
 
     /// Stores all of it or nothing. Under way before the future is polled; dropping it withdraws nothing.
-    pub fn commit(self) -> Committing {
+    pub fn commit(self) -> CommittingUnit {
         self.send().into()
     }
 
     /// Stores events that are independent and were only gathered for one hand-over. A store that pays for
     /// several logs at one moment may then store a part of them; the error says so.
-    pub fn commit_each(self) -> Committing {
+    pub fn commit_each(self) -> CommittingUnit {
         self.send_as(Atomicity::Each).into()
     }
 
     /// As [`UnitOfWork::commit`], with the refusal as the store gave it.
-    pub(crate) fn send(self) -> Pending {
+    pub(crate) fn send(self) -> PendingUnit {
         self.send_as(Atomicity::Whole)
     }
 
     /// Adds an event that passed every check.
     pub(crate) fn publish_to(&mut self, slot: TopicSlot, event: &NewEvent) -> Result<(), Error> {
         let admitted = self.core.admit(slot, event, &mut self.encoder)?;
-        self.add(admitted, event, Publisher::Caller);
+        self.add(admitted, event, PublishedBy::Caller);
         Ok(())
     }
 
     /// As [`UnitOfWork::publish_to`]; a lone event shares memory with other lone ones.
     pub(crate) fn publish_alone(&mut self, slot: TopicSlot, event: &NewEvent, lone: &mut Encoder) -> Result<(), Error> {
         let admitted = self.core.admit(slot, event, lone)?;
-        self.add(admitted, event, Publisher::Caller);
+        self.add(admitted, event, PublishedBy::Caller);
         Ok(())
     }
 
     /// Adds an event that the hub itself writes.
     pub(crate) fn publish_own(&mut self, topic: TopicName, event: &NewEvent) -> Result<(), Error> {
         let admitted = self.core.admit_own(topic, event, &mut self.encoder)?;
-        self.add(admitted, event, Publisher::Hub);
+        self.add(admitted, event, PublishedBy::Hub);
         Ok(())
     }
 
-    fn add(&mut self, admitted: Admitted, event: &NewEvent, publisher: Publisher) {
+    fn add(&mut self, admitted: Admitted, event: &NewEvent, publisher: PublishedBy) {
         if !admitted.topic.is_stored() {
-            let draft = Draft { event: event.clone(), publisher };
+            let draft = EventDraft { event: event.clone(), publisher };
             self.drafts.push((self.commit.appends.len(), draft));
         }
         self.add_admitted(admitted);
@@ -183,7 +183,7 @@ impl UnitOfWork {
         self.commit.appends.push(admitted.append);
     }
 
-    fn send_as(mut self, atomicity: Atomicity) -> Pending {
+    fn send_as(mut self, atomicity: Atomicity) -> PendingUnit {
         let again = self.again(atomicity);
         let (core, topics) = (&self.core, self.appended.topics());
         let commit = match atomicity {
@@ -191,7 +191,7 @@ impl UnitOfWork {
             Atomicity::Each if self.commit.is_empty() => PendingCommit::known(Ok(Default::default())),
             Atomicity::Each => core.topics.commit_each(&*core.store, self.commit, topics),
         };
-        Pending::new(commit, self.appended, again, core.store.durability())
+        PendingUnit::new(commit, self.appended, again, core.store.durability())
     }
 
     /// For the registry, which holds its lock and adds the documents of topics itself. A refusal for one of
@@ -199,11 +199,11 @@ impl UnitOfWork {
     pub(crate) fn send_by(
         mut self,
         complete: impl FnOnce(&mut Commit, &[Arc<Topic>]) -> Result<(), CommitError>,
-    ) -> Pending {
+    ) -> PendingUnit {
         let commit = match complete(&mut self.commit, self.appended.topics()) {
             Ok(()) => self.core.store.commit(self.commit),
             Err(refusal) => PendingCommit::known(Err(refusal)),
         };
-        Pending::new(commit, self.appended, None, self.core.store.durability())
+        PendingUnit::new(commit, self.appended, None, self.core.store.durability())
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prom_store::{CompactReport, LogName};
 
 use crate::bus::Core;
-use crate::maintain::Failures;
+use crate::maintain::PassFailures;
 use crate::{Bus, Error};
 
 impl Bus {
@@ -18,7 +18,7 @@ impl Bus {
 
 pub(crate) async fn compact(core: &Core) -> Result<Vec<(LogName, CompactReport)>, Error> {
     let mut reports = Vec::new();
-    let mut failures = Failures::of("compaction");
+    let mut failures = PassFailures::of("compaction");
     for topic in core.topics.all() {
         let Some(compaction) = topic.settings.compaction else {
             continue;

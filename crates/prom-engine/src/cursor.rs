@@ -6,7 +6,7 @@ use prom_store::{CursorName, CursorState, LogName, ReadLimit};
 use prom_types::{EpochMs, EventId, GroupName, Offset, TopicName};
 use tokio::sync::oneshot;
 
-use crate::dispatch::task::{Request, Reset};
+use crate::dispatch::task::{DispatchRequest, Reset};
 use crate::group::{GroupOptions, read_group};
 use crate::limits::CONTENTION_TRIES;
 use crate::position::resolve;
@@ -16,12 +16,15 @@ use crate::{BeyondEnd, Bus, Error, Position, audit};
 /// The durable cursor of a group in one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CursorInfo {
+    /// The topic.
     pub topic: TopicName,
+    /// The partition.
     pub partition: u32,
     /// The floor: everything before it is settled.
     pub offset: Offset,
     /// The last event before the floor, if it is still there.
     pub last_id: Option<EventId>,
+    /// When that event was stored.
     pub last_ts: Option<EpochMs>,
     /// How many offsets beyond the floor are settled.
     pub acked_above: u64,
@@ -74,7 +77,7 @@ impl Bus {
             let (reply, answer) = oneshot::channel();
             let reset = Reset { floor, audit: audit::cursor_moved(&cursor, before, floor, position)?, reply };
             let mailbox = group.mailbox(self.core(), &cursor.log, &reading.options);
-            if mailbox.send(Request::Reset(Box::new(reset))).await.is_err() {
+            if mailbox.send(DispatchRequest::Reset(Box::new(reset))).await.is_err() {
                 continue;
             }
             match answer.await {
@@ -90,7 +93,7 @@ impl Bus {
     }
 
     /// A group that exists and reads a topic that exists.
-    pub(crate) async fn reading(&self, topic: &str, group: &str) -> Result<Reading, Error> {
+    pub(crate) async fn reading(&self, topic: &str, group: &str) -> Result<GroupReading, Error> {
         let group = GroupName::parse(group)?;
         let Some((document, _)) = read_group(&**self.store(), &group).await? else {
             return Err(Error::UnknownGroup { group });
@@ -98,7 +101,7 @@ impl Bus {
         let topic = self.core().topics.require(&**self.store(), topic).await?;
         let agreed = document.subscriptions.into_iter().find(|agreed| agreed.matches(topic.name()));
         match agreed {
-            Some(agreed) => Ok(Reading { group, topic, options: Arc::new(agreed.options) }),
+            Some(agreed) => Ok(GroupReading { group, topic, options: Arc::new(agreed.options) }),
             None => Err(Error::NotOfTheGroup { group, topic: topic.name().clone() }),
         }
     }
@@ -118,7 +121,7 @@ impl Bus {
 }
 
 /// A group together with a topic it reads.
-pub(crate) struct Reading {
+pub(crate) struct GroupReading {
     pub group: GroupName,
     pub topic: Arc<Topic>,
     pub options: Arc<GroupOptions>,

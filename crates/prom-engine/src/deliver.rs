@@ -1,4 +1,4 @@
-//! A delivery: an event lent to one subscriber, to be settled before its deadline.
+//! A delivery: an event leased to one subscriber, to be settled before its deadline.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use prom_store::{Clock, Record, Store};
 use prom_types::{GroupName, Offset, TopicName};
 use tokio::sync::mpsc;
 
-use crate::dispatch::task::Request;
+use crate::dispatch::task::DispatchRequest;
 use crate::dispatch::{LeaseId, Leased, SubscriberId};
-use crate::event::Origin;
+use crate::event::EventOrigin;
 use crate::meters::GroupMeter;
 use crate::{Mode, StoredEvent};
 
@@ -34,15 +34,15 @@ pub struct Delivery {
 /// The right to settle one delivery, without the event itself. Cloning costs a reference count.
 #[derive(Clone)]
 pub struct Ticket {
-    pub(crate) origin: Arc<Origin>,
+    pub(crate) origin: Arc<EventOrigin>,
     pub(crate) subscriber: SubscriberId,
     pub(crate) offset: Offset,
     pub(crate) lease: LeaseId,
 }
 
-/// The way back to the dispatcher that lent an event.
+/// The way back to the dispatcher that leased an event.
 pub(crate) struct Port {
-    pub mailbox: mpsc::Sender<Request>,
+    pub mailbox: mpsc::Sender<DispatchRequest>,
     pub group: GroupName,
     /// Changes with the group.
     pub max_attempts: AtomicU32,
@@ -53,7 +53,7 @@ pub(crate) struct Port {
 }
 
 impl Delivery {
-    pub(crate) fn new(origin: Arc<Origin>, record: Record, subscriber: SubscriberId, leased: Leased) -> Self {
+    pub(crate) fn new(origin: Arc<EventOrigin>, record: Record, subscriber: SubscriberId, leased: Leased) -> Self {
         Self {
             event: StoredEvent::new(origin, record),
             subscriber,
@@ -79,7 +79,7 @@ impl Delivery {
         self.port().map_or(Duration::ZERO, |port| self.ack_deadline_at(port.clock.monotonic()))
     }
 
-    /// As [`Delivery::ack_deadline`], by somebody who has looked at the bus's monotonic clock already.
+    /// As [`Delivery::ack_deadline`], for a caller that has read the bus's monotonic clock already.
     pub fn ack_deadline_at(&self, now: Duration) -> Duration {
         self.deadline.saturating_sub(now)
     }
@@ -128,15 +128,17 @@ impl Delivery {
 }
 
 impl Ticket {
-    /// The offset of what was lent.
+    /// The offset of the leased event.
     pub fn offset(&self) -> Offset {
         self.offset
     }
 
+    /// The topic of the event.
     pub fn topic(&self) -> &TopicName {
         &self.origin.log.topic
     }
 
+    /// The partition of the event.
     pub fn partition(&self) -> u32 {
         self.origin.log.partition
     }

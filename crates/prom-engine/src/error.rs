@@ -9,6 +9,7 @@ use crate::topic::COLLECTION as TOPICS;
 
 /// The one error of this crate.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name variants and fields")]
 pub enum Error {
     /// A name, a header, a size. Nothing was stored; put the named piece right.
     #[error(transparent)]
@@ -78,7 +79,7 @@ pub enum Error {
     /// the event comes again.
     #[error("the settlement is not durable yet: {reason}; the bus keeps trying")]
     AckFailed { reason: String },
-    /// Somebody changed the same thing at the same time, again and again. Try once more.
+    /// Others changed the same thing at the same time, again and again. Try once more.
     #[error("{what} kept being changed by others; try again")]
     Contended { what: String },
     /// Nothing of the unit of work was stored. Read the document again and decide anew.
@@ -99,8 +100,8 @@ pub enum Error {
         /// Each part, a topic's partition or a group, with its error.
         failed: Vec<(String, Error)>,
     },
-    /// The bus has ended, but its store did not close in order. Whoever opens the store next recovers
-    /// what was durable.
+    /// The bus has ended, but its store did not close in order. The next to open the store
+    /// recovers what was durable.
     #[error("the bus has ended, but its store could not be closed: {reason}")]
     CloseFailed { reason: String },
     /// The store has trouble, or the bus is closing. Ask again later.
@@ -118,7 +119,7 @@ pub enum ErrorKind {
     BadRequest,
     /// The thing does not exist.
     NotFound,
-    /// The lease or the cursor belongs to somebody else now.
+    /// The lease or the cursor belongs to another now.
     Fenced,
     /// The store failed; trying again may help.
     Store,
@@ -127,6 +128,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// What kind of trouble it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Invalid(_)
@@ -167,7 +169,7 @@ impl Error {
         matches!(self, Self::Fenced { .. } | Self::LostGroup { .. } | Self::ServedElsewhere { .. })
     }
 
-    /// The same failure, for another of those whom it concerns.
+    /// The same failure, for another caller.
     pub(crate) fn again(&self) -> Self {
         match self {
             Self::PublishFailed { reason, stored } => Self::PublishFailed { reason: reason.clone(), stored: *stored },

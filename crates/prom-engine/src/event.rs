@@ -13,18 +13,18 @@ use crate::deliver::Port;
 /// An event in its place. Cloning costs reference counts.
 #[derive(Clone)]
 pub struct StoredEvent {
-    pub(crate) origin: Arc<Origin>,
+    pub(crate) origin: Arc<EventOrigin>,
     pub(crate) record: Record,
 }
 
 /// What all events of one read have in common: one reference count instead of several per event.
-pub(crate) struct Origin {
+pub(crate) struct EventOrigin {
     pub log: LogName,
     /// Where deliveries are settled; none for plain reads.
     pub port: Option<Port>,
 }
 
-impl Origin {
+impl EventOrigin {
     pub fn plain(log: LogName) -> Arc<Self> {
         Arc::new(Self { log, port: None })
     }
@@ -37,26 +37,31 @@ struct Meta {
 }
 
 impl StoredEvent {
-    pub(crate) fn new(origin: Arc<Origin>, record: Record) -> Self {
+    pub(crate) fn new(origin: Arc<EventOrigin>, record: Record) -> Self {
         Self { origin, record }
     }
 
+    /// Its id.
     pub fn id(&self) -> EventId {
         self.record.id()
     }
 
+    /// Its topic.
     pub fn topic(&self) -> &TopicName {
         &self.origin.log.topic
     }
 
+    /// Its partition.
     pub fn partition(&self) -> u32 {
         self.origin.log.partition
     }
 
+    /// Its offset in the partition.
     pub fn offset(&self) -> Offset {
         self.record.offset()
     }
 
+    /// Its key.
     pub fn key(&self) -> Option<&str> {
         self.record.key()
     }
@@ -86,6 +91,7 @@ impl StoredEvent {
         self.record.is_tombstone()
     }
 
+    /// Its headers, parsed.
     pub fn headers(&self) -> Headers {
         let members = self.record.meta();
         if members.is_empty() {

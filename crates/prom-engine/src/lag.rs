@@ -3,36 +3,45 @@
 use prom_store::ReadLimit;
 use prom_types::{GroupName, Offset, TopicName};
 
-use crate::dispatch::task::Request;
+use crate::dispatch::task::DispatchRequest;
 use crate::{Bus, Error};
 
 /// Retained, unsettled events of a group in a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lag {
+    /// The topic.
     pub topic: TopicName,
+    /// The group.
     pub group: GroupName,
+    /// Unsettled events of all partitions.
     pub lag_events: u64,
     /// The age of the oldest unsettled event.
     pub lag_ms: u64,
+    /// Events that subscribers hold.
     pub in_flight: usize,
+    /// Each partition.
     pub partitions: Vec<PartitionLag>,
 }
 
 /// The same for one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionLag {
+    /// The partition.
     pub partition: u32,
     /// The first unsettled offset.
     pub floor: Offset,
     /// What the next event gets.
     pub next: Offset,
+    /// Unsettled events.
     pub lag_events: u64,
+    /// The age of the oldest of them.
     pub lag_ms: u64,
+    /// Events that subscribers hold.
     pub in_flight: usize,
 }
 
 impl Bus {
-    /// How many events a group has not settled, and how old the oldest is. Goes by what is durable.
+    /// How many events a group has not settled, and how old the oldest is. Counts what is durable.
     pub async fn lag(&self, topic: &str, group: &str) -> Result<Lag, Error> {
         let reading = self.reading(topic, group).await?;
         let running = self.core().groups.get(&reading.group);
@@ -47,7 +56,7 @@ impl Bus {
                 _ => self.store().read(log, cursor.floor, one).await?.records.into_iter().next(),
             };
             let age = |stored_ts: i64| self.core().clock.now_ms().saturating_sub(stored_ts).max(0).unsigned_abs();
-            let report = running.ask(log, Request::Status).await;
+            let report = running.ask(log, DispatchRequest::Status).await;
             partitions.push(PartitionLag {
                 partition: log.partition,
                 floor: cursor.floor,

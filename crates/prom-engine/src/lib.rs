@@ -5,9 +5,11 @@
 //! ```
 //!
 //! [`Bus`] is what an application holds. Promises: nothing is acknowledged before it is durable; what
-//! was not acked comes again; nobody polls, the append wakes; memory follows the windows of the
+//! was not acked comes again; nothing polls, the append wakes; memory follows the windows of the
 //! subscribers, not the backlog. This crate knows no socket, no driver and no wall clock but the
 //! [`prom_store::Clock`] it is given.
+
+#![warn(missing_docs)]
 
 mod bus;
 mod error;
@@ -55,7 +57,7 @@ mod shutdown;
 
 pub use ack::{ack_all, ack_tickets};
 pub use bus::{Bus, BusOptions, NewTopics};
-pub use commit::{Committing, UnitOfWork};
+pub use commit::{CommittingUnit, UnitOfWork};
 pub use cursor::CursorInfo;
 pub use deliver::{Delivery, Ticket};
 pub use error::{Error, ErrorKind};

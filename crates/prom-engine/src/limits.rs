@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Requests that wait for one dispatcher. Full means that whoever acks waits: backpressure.
+/// Requests that wait for one dispatcher. When it is full, the next ack waits: backpressure.
 pub const MAILBOX: usize = 4096;
 /// Requests a dispatcher takes at once: large enough that a commit carries many, small enough that
 /// deadlines and new events are looked at in between.
@@ -23,22 +23,24 @@ pub const GAPS: usize = 256;
 /// Bytes of events that wait in the queue of one subscriber: the window counts events, and a stuck
 /// subscriber with a window of large ones would hold a gigabyte.
 pub const QUEUE_BYTES: usize = 8 * 1024 * 1024;
-/// Topics and patterns of one subscription. Each is compared with all others of the group; whoever
-/// wants more of them wants a pattern.
+/// Topics and patterns of one subscription. Each is compared with all others of the group; a
+/// subscriber that wants more of them wants a pattern.
 pub const TOPICS_OF_SUBSCRIPTION: usize = 100;
 /// Topics and patterns of all subscriptions of a group: its document is read and compared whole
-/// whenever somebody subscribes.
+/// for every new subscriber.
 pub const TOPICS_OF_GROUP: usize = 1000;
 
 /// Of a subscriber, unless it says otherwise.
 pub const BATCH_SIZE: usize = 100;
+/// Events that a subscriber holds at most, unless it asks for another number.
 pub const MAX_IN_FLIGHT: usize = 1000;
+/// How long a subscriber may hold an event, unless it asks for another time.
 pub const ACK_TIMEOUT: Duration = Duration::from_secs(30);
 /// More than this per subscriber is a backlog in the wrong place.
 pub const LARGEST_IN_FLIGHT: usize = 1_000_000;
 /// Shorter leases expire on the way to the handler.
 pub const SHORTEST_ACK_TIMEOUT: Duration = Duration::from_millis(10);
-/// A lease nobody renews for this long belongs to a forgotten handler.
+/// A lease that is not renewed for this long belongs to a forgotten handler.
 pub const LONGEST_ACK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A delivery that waited in the queue for more than this share of its time gets the whole of it
@@ -50,21 +52,24 @@ pub const VIRTUAL_PARTITIONS: u32 = 1024;
 /// How long an owner may finish what it holds of a partition that moves. Then it is taken back: one
 /// slow handler does not keep a partition from its next owner for longer.
 pub const HANDOVER: Duration = Duration::from_secs(5);
-/// A member that was not heard for so long is gone, unless it says otherwise.
+/// A member that is silent for this long is gone, unless it asked for another time.
 pub const MEMBER_TTL: Duration = Duration::from_secs(15);
 /// Shorter ones would take a pause of the network for an end; longer ones would hold up partitions.
 pub const SHORTEST_MEMBER_TTL: Duration = Duration::from_millis(300);
+/// The longest time to live of a member.
 pub const LONGEST_MEMBER_TTL: Duration = Duration::from_secs(10 * 60);
 /// How much more one member may get than another.
 pub const LARGEST_WEIGHT: u32 = 1000;
 /// Names of members and what they say about themselves are kept in memory and shown to people.
 pub const MEMBER_ID_BYTES: usize = 256;
+/// Bytes of what a member says about itself.
 pub const MEMBER_META_BYTES: usize = 4096;
 
-/// A hub that was silent for so long is taken over by others, unless it says otherwise.
+/// A hub that is silent for this long is taken over by others, unless it is set otherwise.
 pub const HUB_TTL: Duration = Duration::from_secs(10);
 /// Shorter ones would take an election of the database for an end; longer ones hold up every group.
 pub const SHORTEST_HUB_TTL: Duration = Duration::from_secs(1);
+/// The longest time to live of a hub.
 pub const LONGEST_HUB_TTL: Duration = Duration::from_secs(10 * 60);
 
 /// Of a group, unless it or the topic says otherwise.
@@ -72,6 +77,7 @@ pub const MAX_ATTEMPTS: u32 = 5;
 
 /// How long to wait before a failed read or commit of a dispatcher is tried again: doubling.
 pub const FIRST_RETRY: Duration = Duration::from_millis(50);
+/// The longest wait before a failed read or commit is tried again.
 pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
 /// Tries of a compare-and-set before the caller hears that others are faster.
 pub const CONTENTION_TRIES: usize = 64;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::bus::{Core, Phase};
+use crate::bus::{BusPhase, Core};
 use crate::{Error, compact, group, retain};
 
 const LEASE: &str = "maintenance";
@@ -26,7 +26,7 @@ pub(crate) async fn run(core: Arc<Core>, every: Duration) {
             _ = pace.tick() => {}
             _ = phase.changed() => {}
         }
-        if *phase.borrow_and_update() != Phase::Open {
+        if *phase.borrow_and_update() != BusPhase::Open {
             return;
         }
         match core.store.acquire_lease(LEASE, &holder, every * 2).await {
@@ -53,12 +53,12 @@ fn log_failure<T>(work: &str, result: Result<T, Error>) {
 }
 
 /// Gathers what failed of a pass while the rest goes on.
-pub(crate) struct Failures {
+pub(crate) struct PassFailures {
     work: &'static str,
     failed: Vec<(String, Error)>,
 }
 
-impl Failures {
+impl PassFailures {
     pub fn of(work: &'static str) -> Self {
         Self { work, failed: Vec::new() }
     }
@@ -75,9 +75,6 @@ impl Failures {
 
     /// What was done, or the parts that failed.
     pub fn unless_any<T>(self, done: T) -> Result<T, Error> {
-        match self.failed.is_empty() {
-            true => Ok(done),
-            false => Err(Error::Incomplete { work: self.work, failed: self.failed }),
-        }
+        if self.failed.is_empty() { Ok(done) } else { Err(Error::Incomplete { work: self.work, failed: self.failed }) }
     }
 }

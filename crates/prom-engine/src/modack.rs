@@ -6,9 +6,9 @@ use futures::future::join_all;
 use smallvec::smallvec;
 
 use crate::Error;
-use crate::ack::{Together, by_dispatcher, settle};
+use crate::ack::{DispatcherTickets, by_dispatcher, settle};
 use crate::deliver::{Delivery, Ticket};
-use crate::dispatch::task::Request;
+use crate::dispatch::task::DispatchRequest;
 use crate::limits::LONGEST_ACK_TIMEOUT;
 
 /// More time for many deliveries, with one message per partition. The first error is returned;
@@ -20,9 +20,14 @@ pub fn modack_tickets(
     let extend = extend.min(LONGEST_ACK_TIMEOUT);
     let sent: Vec<_> = by_dispatcher(&tickets)
         .into_iter()
-        .map(|Together { origin, subscriber, leases }| {
+        .map(|DispatcherTickets { origin, subscriber, leases }| {
             let offsets = leases.iter().map(|(offset, _)| *offset).collect();
-            settle(origin, offsets, move |reply| Request::Modack { subscriber, leases, extend, reply: Some(reply) })
+            settle(origin, offsets, move |reply| DispatchRequest::Modack {
+                subscriber,
+                leases,
+                extend,
+                reply: Some(reply),
+            })
         })
         .collect();
     async move { join_all(sent).await.into_iter().collect() }
@@ -40,7 +45,7 @@ impl Ticket {
     /// As [`Delivery::modack`].
     pub fn modack(&self, extend: Duration) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let ticket = self.clone();
-        settle(self.origin.clone(), smallvec![self.offset], move |reply| Request::Modack {
+        settle(self.origin.clone(), smallvec![self.offset], move |reply| DispatchRequest::Modack {
             subscriber: ticket.subscriber,
             leases: smallvec![(ticket.offset, ticket.lease)],
             extend: extend.min(LONGEST_ACK_TIMEOUT),

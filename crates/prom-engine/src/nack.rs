@@ -7,7 +7,7 @@ use smallvec::smallvec;
 use crate::Error;
 use crate::ack::settle;
 use crate::deliver::{Delivery, Ticket};
-use crate::dispatch::task::Request;
+use crate::dispatch::task::DispatchRequest;
 
 impl Delivery {
     /// Failed, for this reason; comes again after the group's backoff. At the limit of attempts it
@@ -39,7 +39,7 @@ impl Ticket {
         delay: Option<Duration>,
     ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let ticket = self.clone();
-        settle(self.origin.clone(), smallvec![self.offset], move |reply| Request::Nack {
+        settle(self.origin.clone(), smallvec![self.offset], move |reply| DispatchRequest::Nack {
             subscriber: ticket.subscriber,
             offset: ticket.offset,
             lease: ticket.lease,

@@ -7,25 +7,23 @@
 //!        └────────────── release ◀── ack, nack, expiry ◀──────────┘
 //! ```
 //!
-//! The window spans all dispatchers of the subscriber. Promises: nobody leases what cannot be handed
-//! over; events held by the window and waiting in the queue never exceed it; a dispatcher that found
-//! no room is woken when room comes back, in turn with the others, and takes no more than its share
-//! while others wait.
+//! The window spans all dispatchers of the subscriber. Promises: no dispatcher leases what cannot be handed over;
+//! events held by the window and waiting in the queue never exceed it; a dispatcher that found no room is woken
+//! when room comes back, in turn with the others, and takes no more than its share while others wait.
 //!
-//! The queue is bounded in bytes as well: beyond that nobody gets room until something is taken.
+//! The queue is bounded in bytes as well: beyond that no dispatcher gets room until something is taken.
 //!
-//! A lease costs an attempt only once the application has taken the delivery. Its time to settle
-//! begins then; while the delivery lies in the queue the same span bounds how long it may lie there.
-//! When that is over the dispatcher withdraws all it has in the queue (all, so that the rest does not
-//! overtake what is withdrawn), and the subscriber gets nothing until it takes again: whoever is
-//! stuck holds nothing back from others. What is in the queue therefore always has a live lease,
-//! provided that a dispatcher calls [`Outlet::take_overdue`] before it lets leases expire, and with
-//! the same time.
+//! A lease costs an attempt only once the application has taken the delivery. Its time to settle begins then;
+//! while the delivery lies in the queue the same span bounds how long it may lie there. When that is over the
+//! dispatcher withdraws all it has in the queue (all, so that the rest does not overtake it), and the subscriber
+//! gets nothing until it takes again: one that is stuck holds nothing back from others. So every delivery in the
+//! queue has a live lease, provided that a dispatcher calls [`Outlet::take_overdue`] before it lets leases expire,
+//! and with the same time.
 
 mod assignments;
 mod member;
+mod options;
 mod queue;
-mod taste;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,11 +38,11 @@ use tokio::sync::Notify;
 
 pub use self::assignments::AssignmentChange;
 use self::assignments::Assignments;
-use self::queue::Queue;
-pub(crate) use self::taste::{Taste, TellAssignments};
+pub(crate) use self::options::{SubscriberOptions, TellAssignments};
+use self::queue::DeliveryQueue;
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::SubscriberId;
-use crate::event::Origin;
+use crate::event::EventOrigin;
 use crate::limits::{FREE_WAIT_SHARE, GAPS};
 use crate::meters::count_taken;
 use crate::turns::Turns;
@@ -53,17 +51,17 @@ use crate::{Error, Gap};
 /// One subscriber, as its dispatchers see it.
 pub(crate) struct Outlet {
     pub id: SubscriberId,
-    pub taste: Taste,
+    pub options: SubscriberOptions,
     paused: AtomicBool,
     ended: AtomicBool,
     /// When it was last known to be alive, in microseconds of the monotonic clock.
     heard_micros: AtomicU64,
-    /// When somebody last looked whether it is; 0 where nobody does.
+    /// When this was last checked; 0 where it is not.
     watched_micros: AtomicU64,
     state: Mutex<State>,
     /// For the subscriber: something is in the queue, or it ended.
     arrived: Notify,
-    /// For whoever waits until nothing is in flight or no dispatcher is left.
+    /// Wakes those that wait until nothing is in flight or no dispatcher is left.
     eased: Notify,
 }
 
@@ -72,11 +70,14 @@ pub(crate) struct Outlet {
 pub struct Arrivals {
     /// To be heard first.
     pub assignments: Vec<AssignmentChange>,
+    /// Events that are gone.
     pub gaps: Vec<Gap>,
+    /// Events to handle.
     pub deliveries: Vec<Delivery>,
 }
 
 impl Arrivals {
+    /// Nothing came.
     pub fn is_empty(&self) -> bool {
         self.assignments.is_empty() && self.gaps.is_empty() && self.deliveries.is_empty()
     }
@@ -86,18 +87,18 @@ impl Arrivals {
 struct State {
     /// Leased and not ended.
     in_flight: usize,
-    queue: Queue,
+    queue: DeliveryQueue,
     /// The wall clock when the monotonic one stood at zero, as of the last hand-over: so that taking
     /// does not have to read it.
     wall_origin_ms: EpochMs,
     /// What lay in the queue was withdrawn, and the application has not asked for more since.
-    clogged: bool,
+    full: bool,
     /// Leased, and taken out of the queue again: no handler has seen them.
     unseen: Vec<Ticket>,
     /// Taken by the application after a wait, with the deadline that counts from then.
     taken_late: Vec<(Ticket, Duration)>,
     /// Dispatchers that found too little room, in the order in which they get some.
-    hungry: Turns,
+    waiting_for_room: Turns,
     /// All dispatchers by log; `None` for one that let go.
     dispatchers: HashMap<LogName, Option<Arc<Notify>>>,
     /// Those that did not let go.
@@ -110,10 +111,10 @@ struct State {
 }
 
 impl Outlet {
-    pub fn new(id: SubscriberId, taste: Taste) -> Self {
+    pub fn new(id: SubscriberId, options: SubscriberOptions) -> Self {
         Self {
             id,
-            taste,
+            options,
             paused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             heard_micros: AtomicU64::new(0),
@@ -140,7 +141,7 @@ impl Outlet {
     /// The dispatcher of a log lets the subscriber go.
     pub fn detach(&self, log: &LogName, wake: &Arc<Notify>) {
         let mut state = self.state.lock();
-        state.hungry.leave(wake);
+        state.waiting_for_room.leave(wake);
         if let Some(Some(_)) = state.dispatchers.insert(log.clone(), None) {
             state.attached -= 1;
         }
@@ -153,25 +154,25 @@ impl Outlet {
         self.eased.notify_waiters();
     }
 
-    /// Up to `want` places in the window, for this dispatcher. Whoever gets fewer is woken later.
+    /// Up to `want` places in the window, for this dispatcher. One that gets fewer is woken later.
     pub fn reserve(&self, wake: &Arc<Notify>, want: usize) -> usize {
         if self.is_ended() || want == 0 {
             return 0;
         }
         let mut state = self.state.lock();
-        if !state.hungry.is_turn_of(wake) {
+        if !state.waiting_for_room.is_turn_of(wake) {
             // Others were here before: queue up, and let the first of them go on.
-            state.hungry.join(wake);
+            state.waiting_for_room.join(wake);
             self.feed(&mut state);
             return 0;
         }
-        let share = self.room(&state).div_ceil(state.hungry.len().max(1));
+        let share = self.room(&state).div_ceil(state.waiting_for_room.len().max(1));
         let granted = want.min(share);
         state.in_flight += granted;
-        state.hungry.leave(wake);
+        state.waiting_for_room.leave(wake);
         if granted < want {
-            state.hungry.join(wake);
-            if state.hungry.is_turn_of(wake) {
+            state.waiting_for_room.join(wake);
+            if state.waiting_for_room.is_turn_of(wake) {
                 // Alone, and what is granted takes up its bytes only when it is pushed: being woken
                 // before that would be for nothing, again and again.
                 return granted;
@@ -181,11 +182,11 @@ impl Outlet {
         granted
     }
 
-    /// Gives back places that were reserved and not used; whoever does so is no longer hungry.
+    /// Gives back places that were reserved and not used; the dispatcher no longer waits for room.
     pub fn give_back(&self, wake: &Arc<Notify>, unused: usize) {
         let mut state = self.state.lock();
         state.in_flight = state.in_flight.saturating_sub(unused);
-        state.hungry.leave(wake);
+        state.waiting_for_room.leave(wake);
         self.feed(&mut state);
     }
 
@@ -214,29 +215,29 @@ impl Outlet {
         self.arrived.notify_one();
     }
 
-    /// Deliveries from this origin that nobody will see any more.
-    pub fn take_unseen(&self, origin: &Arc<Origin>) -> Vec<Ticket> {
+    /// Deliveries from this origin that the application will not see.
+    pub fn take_unseen(&self, origin: &Arc<EventOrigin>) -> Vec<Ticket> {
         let unseen = &mut self.state.lock().unseen;
         unseen.extract_if(.., |ticket| Arc::ptr_eq(&ticket.origin, origin)).collect()
     }
 
     /// Takes everything of this origin out of the queue if something of it has lain there too long;
     /// the subscriber gets nothing more until the application comes back for it.
-    pub fn take_overdue(&self, now: Duration, origin: &Arc<Origin>) -> Vec<Ticket> {
+    pub fn take_overdue(&self, now: Duration, origin: &Arc<EventOrigin>) -> Vec<Ticket> {
         let mut state = self.state.lock();
         let overdue = state.queue.take_overdue(now, origin);
-        state.clogged |= !overdue.is_empty();
+        state.full |= !overdue.is_empty();
         overdue
     }
 
     /// Deliveries from this origin that the application took after a wait, with their new deadlines.
-    pub fn take_taken_late(&self, origin: &Arc<Origin>) -> Vec<(Ticket, Duration)> {
+    pub fn take_taken_late(&self, origin: &Arc<EventOrigin>) -> Vec<(Ticket, Duration)> {
         let taken_late = &mut self.state.lock().taken_late;
         taken_late.extract_if(.., |(ticket, _)| Arc::ptr_eq(&ticket.origin, origin)).collect()
     }
 
     /// Drops from the queue what was fenced.
-    pub fn forget_queued(&self, origin: &Arc<Origin>) {
+    pub fn forget_queued(&self, origin: &Arc<EventOrigin>) {
         let mut state = self.state.lock();
         state.queue.take_all_of(origin);
         self.feed(&mut state);
@@ -273,7 +274,7 @@ impl Outlet {
         let mut state = self.state.lock();
         let taken = self.pop(&mut state, now);
         let now_ms = state.wall_ms(now);
-        self.unclog(&mut state);
+        self.note_demand(&mut state);
         drop(state);
         count_taken(taken.as_slice(), now_ms);
         taken
@@ -289,14 +290,14 @@ impl Outlet {
             taken.push(delivery);
         }
         let now_ms = state.wall_ms(now);
-        self.unclog(&mut state);
+        self.note_demand(&mut state);
         drop(state);
         count_taken(&taken, now_ms);
         taken
     }
 
-    /// Deliveries up to `most`, and every notice; of one moment, so that whoever writes the notices
-    /// first tells of no partition too late.
+    /// Deliveries up to `most`, and every notice; of one moment, so that a caller that writes
+    /// the notices first tells of no partition too late.
     pub fn take_arrivals(&self, now: Duration, most: usize) -> Arrivals {
         let mut state = self.state.lock();
         let gaps = state.gaps.drain(..).collect();
@@ -308,7 +309,7 @@ impl Outlet {
             deliveries.push(delivery);
         }
         let now_ms = state.wall_ms(now);
-        self.unclog(&mut state);
+        self.note_demand(&mut state);
         drop(state);
         count_taken(&deliveries, now_ms);
         Arrivals { assignments, gaps, deliveries }
@@ -337,7 +338,7 @@ impl Outlet {
         self.wake_all();
     }
 
-    /// Nothing more comes. What nobody has seen yet is withdrawn, without counting for anything.
+    /// Nothing more comes. What the application has not seen yet is withdrawn, without counting for anything.
     pub fn end(&self) {
         let mut state = self.state.lock();
         self.ended.store(true, Ordering::Release);
@@ -381,9 +382,9 @@ impl Outlet {
     /// dispatcher of each would cost more than the little time it gives.
     fn pop(&self, state: &mut State, now: Duration) -> Option<Delivery> {
         let mut delivery = state.queue.pop()?;
-        let deadline = now.saturating_add(self.taste.ack_timeout);
+        let deadline = now.saturating_add(self.options.ack_timeout);
         let waited = deadline.saturating_sub(delivery.deadline());
-        if waited > self.taste.ack_timeout / FREE_WAIT_SHARE {
+        if waited > self.options.ack_timeout / FREE_WAIT_SHARE {
             delivery.extended_to(deadline);
             state.taken_late.push((delivery.ticket(), deadline));
         }
@@ -391,27 +392,27 @@ impl Outlet {
     }
 
     /// The application asks for deliveries: it is not stuck.
-    fn unclog(&self, state: &mut State) {
-        state.clogged = false;
+    fn note_demand(&self, state: &mut State) {
+        state.full = false;
         self.feed(state);
     }
 
     fn room(&self, state: &State) -> usize {
-        match self.has_room(state) {
-            true => self.taste.max_in_flight.saturating_sub(state.in_flight).min(state.queue.fitting()),
-            false => 0,
+        if !self.has_room(state) {
+            return 0;
         }
+        self.options.max_in_flight.saturating_sub(state.in_flight).min(state.queue.fitting())
     }
 
     /// Whether [`Outlet::room`] is more than none; cheaper than counting it.
     fn has_room(&self, state: &State) -> bool {
-        !state.clogged && state.in_flight < self.taste.max_in_flight && state.queue.fits_one()
+        !state.full && state.in_flight < self.options.max_in_flight && state.queue.fits_one()
     }
 
-    /// Wakes the first hungry dispatcher if there is room for it.
+    /// Wakes the first dispatcher that waits for room, if there is some.
     fn feed(&self, state: &mut State) {
         if self.has_room(state)
-            && let Some(first) = state.hungry.first()
+            && let Some(first) = state.waiting_for_room.first()
         {
             first.notify_one();
         }
@@ -437,8 +438,9 @@ mod tests {
     use super::*;
 
     fn outlet(max_in_flight: usize) -> Outlet {
-        let taste = Taste { batch_size: 10, max_in_flight, ack_timeout: Duration::from_secs(1), ..Taste::default() };
-        let outlet = Outlet::new(1, taste);
+        let ack_timeout = Duration::from_secs(1);
+        let options = SubscriberOptions { batch_size: 10, max_in_flight, ack_timeout, ..SubscriberOptions::default() };
+        let outlet = Outlet::new(1, options);
         outlet.state.lock().queue.expect_no_bytes();
         outlet
     }
@@ -465,7 +467,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hungry_dispatcher_is_woken_when_room_comes_back() {
+    async fn a_dispatcher_that_waits_is_woken_when_room_comes_back() {
         let outlet = outlet(1);
         let wake = Arc::new(Notify::new());
         assert_eq!(outlet.reserve(&Arc::new(Notify::new()), 1), 1);
@@ -478,7 +480,7 @@ mod tests {
     #[tokio::test]
     async fn events_of_unknown_size_are_taken_for_large_and_asking_in_vain_wakes_nobody() {
         let outlet = outlet(1000);
-        outlet.state.lock().queue = Queue::default();
+        outlet.state.lock().queue = DeliveryQueue::default();
         let (idle, other) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         assert_eq!(outlet.reserve(&idle, 100), 8);
         outlet.give_back(&idle, 8);

@@ -12,7 +12,7 @@ use prom_store::Encoder;
 use prom_types::{EpochMs, EventId, Json, NewEvent, Receipt};
 
 use crate::admit::{TopicSlot, check_batch};
-use crate::commit::{Committing, Pending, after_a_look};
+use crate::commit::{CommittingUnit, PendingUnit, after_a_look};
 use crate::{Bus, Error};
 
 thread_local! {
@@ -34,7 +34,7 @@ pub struct Publishing(PublishState);
 
 enum PublishState {
     Refused(Option<Error>),
-    Pending(Pending),
+    Pending(PendingUnit),
 }
 
 impl Bus {
@@ -135,7 +135,7 @@ impl Bus {
         }
     }
 
-    fn send_batch(&self, events: &[NewEvent]) -> Result<Committing, Error> {
+    fn send_batch(&self, events: &[NewEvent]) -> Result<CommittingUnit, Error> {
         let core = self.core();
         core.check_open()?;
         let payload_bytes = events.iter().map(|event| event.payload.as_bytes().len()).sum();
@@ -173,6 +173,7 @@ impl Publish<'_> {
         self.with(|event| event.key = Some(key.into()))
     }
 
+    /// Adds a header: `x-…`, `content-type`, `traceparent` or `tracestate`.
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         if let Ok((_, event)) = &mut self.event
             && let Err(fault) = event.headers.insert(name, value)
@@ -200,6 +201,7 @@ impl Publish<'_> {
         self.with(|event| event.ts = Some(ts))
     }
 
+    /// Adds a tag.
     pub fn tag(self, tag: impl Into<String>) -> Self {
         self.with(|event| event.tags.push(tag.into()))
     }

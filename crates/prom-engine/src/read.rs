@@ -9,7 +9,7 @@ use prom_store::{Bounds, Damage, LogName, ReadLimit};
 use prom_types::{Invalid, Offset, partition_of};
 
 use crate::bus::Core;
-use crate::event::Origin;
+use crate::event::EventOrigin;
 use crate::{Bus, Error, StoredEvent};
 
 /// Events read from one partition.
@@ -27,7 +27,7 @@ pub struct Page {
 
 impl Core {
     /// Events of one log at or after `from`.
-    pub async fn read_page(&self, origin: &Arc<Origin>, from: Offset, limit: ReadLimit) -> Result<Page, Error> {
+    pub async fn read_page(&self, origin: &Arc<EventOrigin>, from: Offset, limit: ReadLimit) -> Result<Page, Error> {
         let batch = self.store.read(&origin.log, from, limit).await?;
         let event = |record| StoredEvent::new(origin.clone(), record);
         Ok(Page {
@@ -62,7 +62,7 @@ impl Bus {
         limit: impl Into<ReadLimit>,
     ) -> Result<Page, Error> {
         let log = self.log(topic, partition).await?;
-        self.core().read_page(&Origin::plain(log), from, limit.into()).await
+        self.core().read_page(&EventOrigin::plain(log), from, limit.into()).await
     }
 
     /// The latest event of each key of a compacted topic, in the order of `keys`; `None` where there
@@ -78,7 +78,7 @@ impl Bus {
             }
             let wanted: Vec<&str> = places.iter().map(|&at| keys[at]).collect();
             let records = self.core().store.latest_by_key(log, &wanted).await?;
-            let origin = Origin::plain(log.clone());
+            let origin = EventOrigin::plain(log.clone());
             for (at, record) in places.into_iter().zip(records) {
                 found[at] = record.map(|record| StoredEvent::new(origin.clone(), record));
             }

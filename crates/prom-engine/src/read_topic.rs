@@ -5,7 +5,7 @@ use std::fmt;
 use prom_store::{Damage, ReadLimit};
 use prom_types::{Invalid, Offset};
 
-use crate::event::Origin;
+use crate::event::EventOrigin;
 use crate::{Bus, Error, StoredEvent};
 
 /// An offset in each partition of a topic. Partitions that it does not mention begin at 0.
@@ -76,7 +76,7 @@ impl Bus {
         page.next.0.resize(topic.logs().len(), 0);
         let mut room: ReadLimit = limit.into();
         for (log, next) in topic.logs().iter().zip(&mut page.next.0) {
-            let origin = Origin::plain(log.clone());
+            let origin = EventOrigin::plain(log.clone());
             while room.events > 0 && room.bytes > 0 {
                 let read = core.read_page(&origin, *next, room).await?;
                 let bytes: usize = read.events.iter().map(|event| event.record().len()).sum();

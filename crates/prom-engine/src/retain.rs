@@ -8,15 +8,17 @@ use prom_types::{EpochMs, Offset};
 
 use crate::Retention;
 use crate::bus::Core;
-use crate::maintain::Failures;
+use crate::maintain::PassFailures;
 use crate::{Bus, Error};
 
 /// What a pass took away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retained {
+    /// The partition.
     pub log: LogName,
     /// The first offset that is left.
     pub start: Offset,
+    /// How many offsets went.
     pub removed_offsets: u64,
 }
 
@@ -30,7 +32,7 @@ impl Bus {
 
 pub(crate) async fn retain(core: &Core) -> Result<Vec<Retained>, Error> {
     let mut retained = Vec::new();
-    let mut failures = Failures::of("retention");
+    let mut failures = PassFailures::of("retention");
     for topic in core.topics.all() {
         for log in topic.logs() {
             match retain_log(core, log, topic.settings.retention).await {

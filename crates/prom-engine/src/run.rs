@@ -1,8 +1,8 @@
 //! Handlers: each delivery is passed to a function; its result settles the event.
 //!
-//! Acks leave in batches whenever nothing else is to be done at once, so that a fast handler does
-//! not wait for the disk. Leases of what runs are renewed at half time; what waits its turn for too
-//! long goes to whoever has time for it.
+//! Acks leave in batches whenever nothing else can be done at once, so that a fast handler does not wait
+//! for the disk. Leases of running handlers are renewed at half time; an event that waits too long for its
+//! turn goes to a subscriber that has time for it.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -15,11 +15,11 @@ use futures::{FutureExt, StreamExt};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::Error;
-use crate::ack::{Together, by_dispatcher};
+use crate::ack::{DispatcherTickets, by_dispatcher};
 use crate::deliver::{Delivery, Ticket};
-use crate::dispatch::task::Request;
-use crate::event::Origin;
-use crate::subscribe::{Handling, Settling, Subscribe};
+use crate::dispatch::task::DispatchRequest;
+use crate::event::EventOrigin;
+use crate::subscribe::{HandlerSettling, Handling, Subscribe};
 use crate::subscription::Subscription;
 
 impl Subscribe<'_> {
@@ -31,7 +31,7 @@ impl Subscribe<'_> {
 
     /// The handler settles each delivery itself; its result settles nothing.
     pub fn manual_ack(mut self) -> Self {
-        self.handling.settling = Settling::ByHandler;
+        self.handling.settling = HandlerSettling::ByHandler;
         self
     }
 
@@ -91,8 +91,8 @@ where
     E: Display,
 {
     let (ack_timeout, batch_size) = {
-        let taste = &subscription.outlet().taste;
-        (taste.ack_timeout, taste.batch_size)
+        let options = &subscription.outlet().options;
+        (options.ack_timeout, options.batch_size)
     };
     let half_time = ack_timeout / 2;
     let mut renewal = interval_at(Instant::now() + half_time, half_time);
@@ -124,7 +124,7 @@ where
             Step::Finished((number, result)) => {
                 let ticket = held.remove(&number);
                 match (ticket, result) {
-                    (Some(ticket), result) if handling.settling == Settling::ByResult => match result {
+                    (Some(ticket), result) if handling.settling == HandlerSettling::ByResult => match result {
                         Ok(()) => done.push(ticket),
                         Err(reason) => send_nack(&ticket, reason).await,
                     },
@@ -172,17 +172,17 @@ where
     (number, result)
 }
 
-/// Acks that nobody waits for; the dispatcher makes them durable, and logs if it cannot.
+/// Acks without a waiting caller; the dispatcher makes them durable, and logs if it cannot.
 async fn send_acks(done: &mut Vec<Ticket>) {
     for one in by_dispatcher(&std::mem::take(done)) {
-        let Together { origin, subscriber, leases } = one;
-        let request = Request::Ack { subscriber, leases, reply: None };
+        let DispatcherTickets { origin, subscriber, leases } = one;
+        let request = DispatchRequest::Ack { subscriber, leases, reply: None };
         send(&origin, request).await;
     }
 }
 
 async fn send_nack(ticket: &Ticket, reason: String) {
-    let request = Request::Nack {
+    let request = DispatchRequest::Nack {
         subscriber: ticket.subscriber,
         offset: ticket.offset,
         lease: ticket.lease,
@@ -195,13 +195,13 @@ async fn send_nack(ticket: &Ticket, reason: String) {
 
 async fn send_renewals(tickets: impl Iterator<Item = Ticket>, extend: Duration) {
     for one in by_dispatcher(&tickets.collect::<Vec<_>>()) {
-        let request = Request::Modack { subscriber: one.subscriber, leases: one.leases, extend, reply: None };
+        let request = DispatchRequest::Modack { subscriber: one.subscriber, leases: one.leases, extend, reply: None };
         send(&one.origin, request).await;
     }
 }
 
 /// A dispatcher that has ended has no leases left to settle.
-async fn send(origin: &Origin, request: Request) {
+async fn send(origin: &EventOrigin, request: DispatchRequest) {
     if let Some(port) = &origin.port {
         let _ended = port.mailbox.send(request).await;
     }

@@ -1,4 +1,4 @@
-//! Whether an event that is not leased to the asker is settled: then acking it again is fine.
+//! Whether an event that is not leased to the caller is settled: then acking it again is fine.
 
 use prom_store::{CursorName, Find};
 use prom_types::{EventId, GroupName, Offset, TopicPattern};
@@ -7,8 +7,8 @@ use crate::{Bus, Error};
 
 impl Bus {
     /// Whether the group has settled this event, in every one of these topics that has an event of this
-    /// id: ids are unique within a partition only, so name the topic where it is known. Of an event
-    /// that is not there (any more) nobody can tell, so it is not.
+    /// id: ids are unique within a partition only, so name the topic where it is known. An event that is not
+    /// there (any more) counts as not settled.
     pub async fn is_settled(&self, topics: &[TopicPattern], group: &GroupName, id: EventId) -> Result<bool, Error> {
         let mut found = false;
         for topic in self.core().topics.matching(topics) {

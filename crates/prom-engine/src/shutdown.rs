@@ -2,8 +2,8 @@
 //! is closed. What was not settled comes again at the next start, and counts neither as an attempt
 //! nor as a return.
 //!
-//! It runs as a task of its own: whoever stops waiting for it does not stop it, and everybody who
-//! asks hears how it ended.
+//! It runs as a task of its own: a caller that stops waiting does not stop it, and every caller hears
+//! how it ended.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,11 +12,11 @@ use futures::future::{BoxFuture, Shared, join_all};
 use prom_store::StoreError;
 use tokio::time::timeout;
 
-use crate::bus::{Core, Phase};
+use crate::bus::{BusPhase, Core};
 use crate::limits::FLUSH_TIMEOUT;
 use crate::{Bus, Error};
 
-/// How the shutdown ended, for everybody who asks; the reason if the store did not close.
+/// How the shutdown ended, for every caller; the reason if the store did not close.
 #[derive(Default)]
 pub(crate) struct Shutdown(OnceLock<Shared<BoxFuture<'static, Result<(), String>>>>);
 
@@ -27,7 +27,7 @@ impl Bus {
     pub async fn shutdown(&self) -> Result<(), Error> {
         let core = self.core();
         let end = core.shutdown.0.get_or_init(|| {
-            core.enter(Phase::Draining);
+            core.enter(BusPhase::Draining);
             let ending = tokio::spawn(shut_down(core.clone()));
             let told = ending.map(|ended| match ended {
                 Ok(closed) => closed.map_err(|error| error.to_string()),
@@ -47,7 +47,7 @@ async fn shut_down(core: Arc<Core>) -> Result<(), StoreError> {
         tracing::warn!("handlers did not finish in time; what they hold comes again at the next start");
     }
     let tasks = core.groups.take_tasks();
-    core.enter(Phase::Stopped);
+    core.enter(BusPhase::Stopped);
     if timeout(FLUSH_TIMEOUT * 2, join_all(tasks)).await.is_err() {
         tracing::error!("a dispatcher did not end in time");
     }

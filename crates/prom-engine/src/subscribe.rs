@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 use prom_transform::{Program, ProgramLimits};
 use prom_types::{GroupName, TopicPattern};
 
-use crate::bus::{Core, Phase};
-use crate::group::{Asked, Group, GroupOptions};
-use crate::outlet::{Outlet, Taste, TellAssignments};
+use crate::bus::{BusPhase, Core};
+use crate::group::{Group, GroupOptions, RequestedOptions};
+use crate::outlet::{Outlet, SubscriberOptions, TellAssignments};
 use crate::subscription::Subscription;
 use crate::topic::Topic;
 use crate::{Backoff, Bus, Error, Mode, Order, Position, limits};
@@ -22,8 +22,8 @@ pub struct Subscribe<'a> {
     pub(crate) bus: &'a Bus,
     topics: Vec<String>,
     group: String,
-    asked: Asked,
-    taste: Taste,
+    asked: RequestedOptions,
+    options: SubscriberOptions,
     pub(crate) handling: Handling,
 }
 
@@ -31,12 +31,12 @@ pub struct Subscribe<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Handling {
     pub concurrency: usize,
-    pub settling: Settling,
+    pub settling: HandlerSettling,
 }
 
 /// Who settles what a handler is done with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Settling {
+pub(crate) enum HandlerSettling {
     ByResult,
     ByHandler,
 }
@@ -76,9 +76,9 @@ impl Bus {
             bus: self,
             topics: vec![topic.to_owned()],
             group: group.to_owned(),
-            asked: Asked::default(),
-            taste: Taste::default(),
-            handling: Handling { concurrency: 1, settling: Settling::ByResult },
+            asked: RequestedOptions::default(),
+            options: SubscriberOptions::default(),
+            handling: Handling { concurrency: 1, settling: HandlerSettling::ByResult },
         }
     }
 }
@@ -105,7 +105,7 @@ impl Subscribe<'_> {
         self
     }
 
-    /// Divides topics of one partition into so many for this group, by the hash of the key (else the
+    /// Divides topics of one partition into this many for this group, by the hash of the key (else the
     /// id), each with one owner; they are settled in the topic's one cursor. Up to 1024.
     pub fn partitions(mut self, partitions: u32) -> Self {
         self.asked.partitions = Some(partitions);
@@ -136,7 +136,7 @@ impl Subscribe<'_> {
         self
     }
 
-    /// Delete the group when nobody subscribed to it for so long.
+    /// Deletes the group after this time without a subscriber.
     pub fn expire_after(mut self, unused: Duration) -> Self {
         self.asked.expire_after = Some(unused);
         self
@@ -146,13 +146,13 @@ impl Subscribe<'_> {
 
     /// Events handed over at once; 100 unless said.
     pub fn batch_size(mut self, events: usize) -> Self {
-        self.taste.batch_size = events;
+        self.options.batch_size = events;
         self
     }
 
     /// Events leased to this subscriber at any time, over all its topics; 1000 unless said.
     pub fn max_in_flight(mut self, events: usize) -> Self {
-        self.taste.max_in_flight = events;
+        self.options.max_in_flight = events;
         self
     }
 
@@ -160,53 +160,53 @@ impl Subscribe<'_> {
     ///
     /// The time begins when the delivery is taken from the subscription; when it is over, that is a
     /// failed attempt. Deliveries that wait in the subscription to be taken cost no attempt, however
-    /// slow the application is: those that wait for so long are withdrawn and offered to others, and
+    /// slow the application is: those that wait longer are withdrawn and offered to others, and
     /// to this subscriber again when it next asks for a delivery. (What is taken within a tenth of
     /// the time after it came keeps the deadline it came with.)
     pub fn ack_timeout(mut self, timeout: Duration) -> Self {
-        self.taste.ack_timeout = timeout;
+        self.options.ack_timeout = timeout;
         self
     }
 
     /// A name that people see when they ask who holds an event. Partitions tend to come back to a member
     /// that comes back under its name.
     pub fn member_id(mut self, member: impl Into<String>) -> Self {
-        self.taste.member = Some(member.into());
+        self.options.member = Some(member.into());
         self
     }
 
     /// What people see beside the name: any JSON, up to 4 KiB of text.
     pub fn meta(mut self, meta: &serde_json::Value) -> Self {
-        self.taste.meta = Some(meta.to_string());
+        self.options.meta = Some(meta.to_string());
         self
     }
 
     /// Its share of the partitions in relation to other members, 1 unless said; 0 gets only what it
     /// pins, as long as others take the rest.
     pub fn weight(mut self, weight: u32) -> Self {
-        self.taste.weight = weight;
+        self.options.weight = weight;
         self
     }
 
     /// Partitions that go to this subscriber as long as it lives, whatever the balance.
     pub fn pin(mut self, partitions: impl IntoIterator<Item = u32>) -> Self {
-        self.taste.pins.extend(partitions);
+        self.options.pins.extend(partitions);
         self
     }
 
-    /// Its partitions go to others when [`SubscriptionControl::heartbeat`] was not called for so long.
+    /// Its partitions go to others when [`SubscriptionControl::heartbeat`] was not called for this time.
     /// Without it a subscriber owns them until it ends.
     ///
     /// [`SubscriptionControl::heartbeat`]: crate::SubscriptionControl::heartbeat
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.taste.ttl = Some(ttl);
+        self.options.ttl = Some(ttl);
         self
     }
 
     /// Lets [`Subscription::next_arrivals`] and [`Subscription::next_item`] tell which partitions come
     /// and go.
     pub fn tell_assignments(mut self) -> Self {
-        self.taste.assignments = TellAssignments::Yes;
+        self.options.assignments = TellAssignments::Yes;
         self
     }
 
@@ -223,7 +223,7 @@ impl Subscribe<'_> {
         topics.sort_unstable();
         topics.dedup();
         self.asked.check()?;
-        check_taste(&self.taste)?;
+        check_options(&self.options)?;
         if let Some(filter) = &self.asked.filter {
             Program::compile(filter, ProgramLimits::default())?;
         }
@@ -233,10 +233,10 @@ impl Subscribe<'_> {
         let options = Arc::new(core.join_group(&name, &topics, &self.asked).await?);
         if options.mode == Mode::Shared {
             // Only owners have something to lose by falling silent.
-            self.taste.ttl = None;
+            self.options.ttl = None;
         }
-        let live = Arc::new(Live {
-            outlet: Arc::new(Outlet::new(core.next_subscriber(), self.taste)),
+        let live = Arc::new(LiveSubscription {
+            outlet: Arc::new(Outlet::new(core.next_subscriber(), self.options)),
             group: core.groups.get(&name),
             topics,
             options,
@@ -246,7 +246,7 @@ impl Subscribe<'_> {
         // After it follows new topics, so that none is missed in between.
         let there = core.topics.matching(&live.topics);
         there.iter().for_each(|topic| live.attach(core, topic));
-        if core.phase() != Phase::Open {
+        if core.phase() != BusPhase::Open {
             live.outlet.end();
         }
         Ok(Subscription::new(self.bus.clone(), live))
@@ -254,13 +254,14 @@ impl Subscribe<'_> {
 }
 
 pub(crate) fn check_topics(named: usize) -> Result<(), Error> {
-    match named > limits::TOPICS_OF_SUBSCRIPTION {
-        true => Err(Error::BadOption {
+    if named > limits::TOPICS_OF_SUBSCRIPTION {
+        Err(Error::BadOption {
             option: "topics",
             asked: format!("a list of {named}"),
             reason: "a subscription names at most 100 topics and patterns; use a pattern that covers them",
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }
 
@@ -271,34 +272,35 @@ fn check_division(core: &Core, topics: &[TopicPattern], partitions: Option<u32>)
     };
     let named = topics.iter().filter_map(|pattern| core.topics.get(&pattern.as_topic()?));
     let others = named.map(|topic| topic.logs().len()).any(|own| own > 1 && own != partitions as usize);
-    match others {
-        true => Err(Error::BadOption {
+    if others {
+        Err(Error::BadOption {
             option: "partitions",
             asked: partitions.to_string(),
             reason: "the topic has several partitions of its own; leave the option out",
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }
 
-fn check_member(taste: &Taste) -> Result<(), Error> {
+fn check_member(options: &SubscriberOptions) -> Result<(), Error> {
     let refuse = |option, asked: String, reason| Err(Error::BadOption { option, asked, reason });
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    if taste.member.as_deref() == Some("") || length(&taste.member) > limits::MEMBER_ID_BYTES {
-        let asked = format!("{} bytes long", length(&taste.member));
+    if options.member.as_deref() == Some("") || length(&options.member) > limits::MEMBER_ID_BYTES {
+        let asked = format!("{} bytes long", length(&options.member));
         return refuse("member_id", asked, "it has between 1 and 256 bytes");
     }
-    if length(&taste.meta) > limits::MEMBER_META_BYTES {
-        let asked = format!("{} bytes long", length(&taste.meta));
+    if length(&options.meta) > limits::MEMBER_META_BYTES {
+        let asked = format!("{} bytes long", length(&options.meta));
         return refuse("meta", asked, "it has at most 4096 bytes of JSON");
     }
-    if taste.weight > limits::LARGEST_WEIGHT {
-        return refuse("weight", taste.weight.to_string(), "it is between 0 and 1000");
+    if options.weight > limits::LARGEST_WEIGHT {
+        return refuse("weight", options.weight.to_string(), "it is between 0 and 1000");
     }
-    if taste.pins.len() > prom_types::limits::PARTITIONS as usize {
-        return refuse("pin", format!("a list of {}", taste.pins.len()), "a topic has at most 4096 partitions");
+    if options.pins.len() > prom_types::limits::PARTITIONS as usize {
+        return refuse("pin", format!("a list of {}", options.pins.len()), "a topic has at most 4096 partitions");
     }
-    match taste.ttl {
+    match options.ttl {
         Some(ttl) if !(limits::SHORTEST_MEMBER_TTL..=limits::LONGEST_MEMBER_TTL).contains(&ttl) => {
             refuse("ttl", format!("{ttl:?}"), "it is between 300 ms and 10 min")
         }
@@ -306,32 +308,32 @@ fn check_member(taste: &Taste) -> Result<(), Error> {
     }
 }
 
-fn check_taste(taste: &Taste) -> Result<(), Error> {
+fn check_options(options: &SubscriberOptions) -> Result<(), Error> {
     let refuse = |option, asked: String, reason| Err(Error::BadOption { option, asked, reason });
-    check_member(taste)?;
-    if taste.batch_size == 0 {
+    check_member(options)?;
+    if options.batch_size == 0 {
         return refuse("batch_size", "0".to_owned(), "a batch has at least one event");
     }
-    if taste.max_in_flight == 0 || taste.max_in_flight > limits::LARGEST_IN_FLIGHT {
-        let asked = taste.max_in_flight.to_string();
+    if options.max_in_flight == 0 || options.max_in_flight > limits::LARGEST_IN_FLIGHT {
+        let asked = options.max_in_flight.to_string();
         return refuse("max_in_flight", asked, "it is between 1 and 1 000 000");
     }
-    if taste.ack_timeout < limits::SHORTEST_ACK_TIMEOUT || taste.ack_timeout > limits::LONGEST_ACK_TIMEOUT {
-        let asked = format!("{:?}", taste.ack_timeout);
+    if options.ack_timeout < limits::SHORTEST_ACK_TIMEOUT || options.ack_timeout > limits::LONGEST_ACK_TIMEOUT {
+        let asked = format!("{:?}", options.ack_timeout);
         return refuse("ack_timeout", asked, "it is between 10 ms and 24 h");
     }
     Ok(())
 }
 
 /// A running subscription, as far as attaching it to topics goes.
-pub(crate) struct Live {
+pub(crate) struct LiveSubscription {
     pub outlet: Arc<Outlet>,
     pub group: Arc<Group>,
     pub topics: Vec<TopicPattern>,
     pub options: Arc<GroupOptions>,
 }
 
-impl Live {
+impl LiveSubscription {
     fn attach(&self, core: &Arc<Core>, topic: &Topic) {
         if self.topics.iter().any(|pattern| pattern.matches(topic.name())) && !self.outlet.is_ended() {
             if self.options.mode == Mode::Partitioned {
@@ -347,16 +349,16 @@ impl Live {
 
 /// Subscriptions that want to hear of new topics.
 #[derive(Default)]
-pub(crate) struct Followers(Mutex<Vec<Weak<Live>>>);
+pub(crate) struct Followers(Mutex<Vec<Weak<LiveSubscription>>>);
 
 impl Followers {
-    fn add(&self, live: &Arc<Live>) {
+    fn add(&self, live: &Arc<LiveSubscription>) {
         let mut followers = self.0.lock();
         followers.retain(|follower| follower.strong_count() > 0);
         followers.push(Arc::downgrade(live));
     }
 
-    pub fn all(&self) -> Vec<Arc<Live>> {
+    pub fn all(&self) -> Vec<Arc<LiveSubscription>> {
         self.0.lock().iter().filter_map(Weak::upgrade).collect()
     }
 }
@@ -366,7 +368,7 @@ impl Followers {
 pub(crate) async fn follow_new_topics(core: Arc<Core>, mut seen: usize) {
     let mut grown = core.topics.watch();
     let mut phase = core.watch_phase();
-    while *phase.borrow_and_update() == Phase::Open {
+    while *phase.borrow_and_update() == BusPhase::Open {
         let (topics, now) = core.topics.since(seen);
         seen = now;
         for live in core.followers.all() {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::ack::ack_all;
 use crate::deliver::Delivery;
 use crate::outlet::{Arrivals, AssignmentChange, Outlet};
-use crate::subscribe::Live;
+use crate::subscribe::LiveSubscription;
 use crate::{Bus, Error, Gap};
 
 /// Deliveries of a group, for one subscriber. Dropping it gives its leases back.
 pub struct Subscription {
     bus: Bus,
-    live: Arc<Live>,
+    live: Arc<LiveSubscription>,
     /// Taken and not given out yet, by [`Subscription::next_item`].
     assignments: VecDeque<AssignmentChange>,
 }
@@ -25,6 +25,7 @@ pub struct SubscriptionControl(Arc<Outlet>);
 /// What a subscriber gets to hear.
 #[derive(Debug)]
 pub enum Item {
+    /// An event, leased to this subscriber.
     Delivery(Delivery),
     /// Events that should have come and are gone.
     Gap(Gap),
@@ -33,7 +34,7 @@ pub enum Item {
 }
 
 impl Subscription {
-    pub(crate) fn new(bus: Bus, live: Arc<Live>) -> Self {
+    pub(crate) fn new(bus: Bus, live: Arc<LiveSubscription>) -> Self {
         Self { bus, live, assignments: VecDeque::new() }
     }
 
@@ -61,7 +62,7 @@ impl Subscription {
     pub async fn next_batch(&mut self) -> Vec<Delivery> {
         loop {
             let now = self.bus.core().clock.monotonic();
-            let batch = self.outlet().take_many(now, self.outlet().taste.batch_size);
+            let batch = self.outlet().take_many(now, self.outlet().options.batch_size);
             if !batch.is_empty() || self.outlet().is_ended() {
                 return batch;
             }
@@ -96,7 +97,7 @@ impl Subscription {
     pub async fn next_arrivals(&mut self) -> Arrivals {
         loop {
             let now = self.bus.core().clock.monotonic();
-            let arrivals = self.outlet().take_arrivals(now, self.outlet().taste.batch_size);
+            let arrivals = self.outlet().take_arrivals(now, self.outlet().options.batch_size);
             if !arrivals.is_empty() || self.outlet().is_ended() {
                 return arrivals;
             }
@@ -104,7 +105,7 @@ impl Subscription {
         }
     }
 
-    /// Gaps nobody asked for yet; the newest 256.
+    /// Gaps that were not taken yet; the newest 256.
     pub fn take_gaps(&mut self) -> Vec<Gap> {
         std::iter::from_fn(|| self.outlet().take_gap()).collect()
     }
@@ -124,6 +125,7 @@ impl Subscription {
         self.outlet().pause();
     }
 
+    /// Goes on after a pause.
     pub async fn resume(&self) {
         self.outlet().resume();
     }
@@ -151,10 +153,12 @@ impl Drop for Subscription {
 }
 
 impl SubscriptionControl {
+    /// Takes nothing new; what was delivered stays leased.
     pub fn pause(&self) {
         self.0.pause();
     }
 
+    /// Goes on after a pause.
     pub fn resume(&self) {
         self.0.resume();
     }
@@ -170,13 +174,14 @@ impl SubscriptionControl {
         self.0.set_watched(now);
     }
 
+    /// No more deliveries come.
     pub fn is_ended(&self) -> bool {
         self.0.is_ended()
     }
 
     /// How long it may go unheard, if that was said.
     pub fn ttl(&self) -> Option<Duration> {
-        self.0.taste.ttl
+        self.0.options.ttl
     }
 
     /// Lets [`Subscription::next`] return `None`, and a handler run to its end.

@@ -13,8 +13,8 @@ use prom_store::{HeadWatch, LogName, ReadLimit};
 use prom_types::{Offset, TopicPattern};
 use tokio::sync::watch;
 
-use crate::bus::Phase;
-use crate::event::Origin;
+use crate::bus::BusPhase;
+use crate::event::EventOrigin;
 use crate::gap::gap;
 use crate::limits::{READ_BYTES, TAIL_READ_EVENTS};
 use crate::position::resolve;
@@ -43,11 +43,11 @@ pub struct Tail {
     gaps: VecDeque<Gap>,
     grown: watch::Receiver<usize>,
     topics_seen: usize,
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<BusPhase>,
 }
 
 struct Reading {
-    origin: Arc<Origin>,
+    origin: Arc<EventOrigin>,
     next: Offset,
     /// Here unless it waits.
     head: Option<HeadWatch>,
@@ -89,6 +89,7 @@ impl TailOptions<'_> {
         self
     }
 
+    /// Begins to follow.
     pub async fn start(self) -> Result<Tail, Error> {
         let core = self.bus.core();
         core.check_open()?;
@@ -127,7 +128,7 @@ impl Tail {
             if let Some(event) = self.buffer.pop_front() {
                 return Ok(Some(event));
             }
-            if *self.phase.borrow_and_update() != Phase::Open {
+            if *self.phase.borrow_and_update() != BusPhase::Open {
                 return Ok(None);
             }
             self.take_in_new_topics();
@@ -148,7 +149,7 @@ impl Tail {
         Ok(batch)
     }
 
-    /// Gaps nobody asked for yet.
+    /// Gaps that were not taken yet.
     pub fn take_gaps(&mut self) -> Vec<Gap> {
         self.gaps.drain(..).collect()
     }
@@ -163,7 +164,11 @@ impl Tail {
         }
         self.by_name.insert(log.clone(), self.logs.len());
         self.due.push_back(self.logs.len());
-        self.logs.push(Reading { head: Some(self.bus.core().store.watch(&log)), origin: Origin::plain(log), next });
+        self.logs.push(Reading {
+            head: Some(self.bus.core().store.watch(&log)),
+            origin: EventOrigin::plain(log),
+            next,
+        });
     }
 
     fn take_in_new_topics(&mut self) {

@@ -25,7 +25,7 @@ impl Turns {
         self.waiting.len()
     }
 
-    /// Queues up; whoever waits already keeps the place.
+    /// Queues up; one that waits already keeps its place.
     pub fn join(&mut self, wake: &Arc<Notify>) {
         if self.waiting.contains_key(&identity(wake)) {
             return;
@@ -51,7 +51,7 @@ impl Turns {
         self.queue.front().map(|(_, wake)| wake)
     }
 
-    /// True if nobody, or nobody else, is first.
+    /// True if no other is first.
     pub fn is_turn_of(&mut self, wake: &Arc<Notify>) -> bool {
         self.first().is_none_or(|first| Arc::ptr_eq(first, wake))
     }

@@ -3,15 +3,18 @@
 use prom_store::LogName;
 use prom_types::{EventId, GroupName, Offset, TopicName};
 
-use crate::dispatch::task::{Report, Request};
-use crate::dispatch::{Holdup, Limit, Status};
+use crate::dispatch::task::{DispatchReport, DispatchRequest};
+use crate::dispatch::{DispatchStatus, Holdup, Limit};
 use crate::{Bus, Error, Mode, PartitionOwners};
 
 /// The state of a group in a topic, explained.
 #[derive(Debug)]
 pub struct Why {
+    /// The topic.
     pub topic: TopicName,
+    /// The group.
     pub group: GroupName,
+    /// Each partition.
     pub partitions: Vec<PartitionWhy>,
     /// Where partitions have owners: who they are.
     pub owners: Option<PartitionOwners>,
@@ -20,16 +23,20 @@ pub struct Why {
 /// The same for one partition.
 #[derive(Debug)]
 pub struct PartitionWhy {
+    /// The partition.
     pub partition: u32,
+    /// The first unsettled offset.
     pub floor: Offset,
+    /// What the next event gets.
     pub next: Offset,
+    /// Unsettled events.
     pub lag_events: u64,
     /// Raised when dispatching is taken over and when the cursor is moved; 0 before the first time.
     pub epoch: u64,
     /// The event the floor stands at.
     pub event: Option<EventId>,
-    /// What its dispatcher knows; none runs while nobody subscribes.
-    pub status: Option<Status>,
+    /// What its dispatcher knows; none runs without a subscriber.
+    pub status: Option<DispatchStatus>,
     /// One line for people.
     pub explanation: String,
 }
@@ -46,7 +53,7 @@ impl Bus {
         };
         let mut partitions = Vec::new();
         for log in reading.topic.logs() {
-            let report = running.ask(log, Request::Status).await;
+            let report = running.ask(log, DispatchRequest::Status).await;
             let mut why = self.why_here(log, &reading.group, report).await?;
             if let Some(owners) = owners.as_ref().filter(|_| why.lag_events > 0) {
                 why.explanation.push_str(&explain_owner(owners, &why));
@@ -56,8 +63,8 @@ impl Bus {
         Ok(Why { topic: reading.topic.name().clone(), group: reading.group, partitions, owners })
     }
 
-    /// Who owns the partitions of a topic in a group; `None` in shared mode, and before anybody
-    /// subscribed here.
+    /// Who owns the partitions of a topic in a group; `None` in shared mode, and before the first
+    /// subscriber came here.
     pub async fn partition_owners(&self, topic: &str, group: &str) -> Result<Option<PartitionOwners>, Error> {
         let reading = self.reading(topic, group).await?;
         self.core().not_elsewhere(&reading.group).await?;
@@ -67,7 +74,12 @@ impl Bus {
         })
     }
 
-    async fn why_here(&self, log: &LogName, group: &GroupName, report: Option<Report>) -> Result<PartitionWhy, Error> {
+    async fn why_here(
+        &self,
+        log: &LogName,
+        group: &GroupName,
+        report: Option<DispatchReport>,
+    ) -> Result<PartitionWhy, Error> {
         let cursor = self.cursor_state(log, group).await?;
         let bounds = self.store().bounds(log).await?;
         let floor = report.as_ref().map_or(cursor.floor, |report| report.status.floor).max(bounds.start);
@@ -111,7 +123,7 @@ fn explain_owner(owners: &PartitionOwners, why: &PartitionWhy) -> String {
     }
 }
 
-fn explain(report: &Report) -> String {
+fn explain(report: &DispatchReport) -> String {
     let status = &report.status;
     let mut text = match &status.oldest {
         Some(oldest) => {
@@ -139,7 +151,7 @@ fn explain(report: &Report) -> String {
     text
 }
 
-fn explain_holdup(report: &Report, holdup: Holdup) -> String {
+fn explain_holdup(report: &DispatchReport, holdup: Holdup) -> String {
     let seconds = |until: std::time::Duration| until.saturating_sub(report.now).as_secs_f32();
     match holdup {
         Holdup::NotScanned if report.status.subscribers == report.status.paused_subscribers => {

@@ -20,6 +20,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
+    /// The clock of the system.
     pub fn new() -> Self {
         Self { started: Instant::now() }
     }

@@ -3,6 +3,7 @@
 
 /// Input that breaks a rule of the vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name variants and fields")]
 pub enum Invalid {
     #[error(
         "topic name {name:?} is invalid: {reason}; use lower-case letters and digits in segments joined by dots, e.g. orders.placed.v2"

@@ -18,6 +18,7 @@ pub struct GroupName(Arc<str>);
 checked_text!(GroupName);
 
 impl GroupName {
+    /// Reads a name; refused are empty and long ones and other characters.
     pub fn parse(name: &str) -> Result<Self, Invalid> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
         let reason = if name.is_empty() {

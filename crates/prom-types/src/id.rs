@@ -34,10 +34,12 @@ impl EventId {
         Self(Uuid::new_v5(&DERIVED, from.as_bytes()).into_bytes())
     }
 
+    /// From its sixteen bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
+    /// Its sixteen bytes.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -95,11 +97,13 @@ pub struct IdMaker {
 const COUNTER_BITS: u32 = 22;
 
 impl IdMaker {
+    /// A maker whose ids sort by time.
     pub fn new() -> Self {
         let seed = Uuid::new_v4().as_u128();
         Self { last: AtomicU64::new(0), seed: (seed >> 64) as u64 ^ seed as u64 }
     }
 
+    /// The next id at this time.
     pub fn make(&self, now: EpochMs) -> EventId {
         let now = now.max(0).unsigned_abs() << COUNTER_BITS;
         let advance = |last: u64| Some(now.max(last + 1));

@@ -16,6 +16,7 @@ use crate::limits;
 pub struct Json(Bytes);
 
 impl Json {
+    /// `null`.
     pub const NULL: Json = Json(Bytes::from_static(b"null"));
 
     /// Checks text that came from outside: syntax and depth.
@@ -38,6 +39,7 @@ impl Json {
         Self(text)
     }
 
+    /// Writes a value as JSON.
     pub fn from_value(value: &impl Serialize) -> Result<Self, Invalid> {
         let text =
             serde_json::to_vec(value).map_err(|error| Invalid::Json { what: "payload", reason: error.to_string() })?;
@@ -46,6 +48,7 @@ impl Json {
         Ok(json)
     }
 
+    /// Reads it as a type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.0)
     }
@@ -55,14 +58,17 @@ impl Json {
         &*self.0 == b"null"
     }
 
+    /// The text as bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
+    /// The text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or("null")
     }
 
+    /// The text as bytes, without a copy.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
@@ -70,7 +76,7 @@ impl Json {
 
 /// The text is already known to be valid.
 fn check_depth(text: &str) -> Result<(), Invalid> {
-    // Hardly any text has so many brackets that it could be too deep, strings included.
+    // Few texts have enough brackets to be too deep, strings included.
     if memchr::memchr2_iter(b'{', b'[', text.as_bytes()).nth(limits::JSON_DEPTH).is_none() {
         return Ok(());
     }

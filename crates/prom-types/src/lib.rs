@@ -4,6 +4,8 @@
 //! Promises: no I/O, no async; nothing here reads the time, it only says how to ask for it ([`Clock`]).
 //! Input from outside is checked by a constructor here (`parse`, `new`) and is right by type afterwards.
 
+#![warn(missing_docs)]
+
 mod backoff;
 mod clock;
 mod compaction;

@@ -14,15 +14,21 @@ pub const PAYLOAD_BYTES: usize = 1024 * 1024;
 pub const JSON_DEPTH: usize = 120;
 /// Headers are for routing and tracing, not for data.
 pub const HEADERS: usize = 64;
+/// Bytes of a header's name.
 pub const HEADER_NAME_BYTES: usize = 128;
+/// Bytes of a header's value.
 pub const HEADER_VALUE_BYTES: usize = 8 * 1024;
+/// Tags of an event.
 pub const TAGS: usize = 64;
+/// Bytes of a tag.
 pub const TAG_BYTES: usize = 256;
 /// Causes of one event: a fan-in wider than this wants an aggregate id.
 pub const CAUSED_BY: usize = 256;
+/// Bytes of a session's name.
 pub const SID_BYTES: usize = 128;
 /// A batch is one commit and is held in memory whole.
 pub const BATCH_EVENTS: usize = 10_000;
+/// Payload bytes of a batch.
 pub const BATCH_BYTES: usize = 16 * 1024 * 1024;
 /// Partitions of one topic: each costs a dispatcher per group.
 pub const PARTITIONS: u32 = 4096;

@@ -15,6 +15,7 @@ pub struct TopicPattern(Arc<str>);
 checked_text!(TopicPattern);
 
 impl TopicPattern {
+    /// Reads a pattern: names, `*` and `**` joined by dots.
     pub fn parse(pattern: &str) -> Result<Self, Invalid> {
         if pattern.len() > limits::TOPIC_BYTES + limits::HUB_PREFIX_BYTES {
             return Err(Invalid::TooLarge {
@@ -28,21 +29,19 @@ impl TopicPattern {
             "*" | "**" => true,
             name => !name.is_empty() && name.bytes().all(plain),
         };
-        match pattern.split('.').all(valid) {
-            true => Ok(Self(pattern.into())),
-            false => Err(Invalid::Pattern {
+        if pattern.split('.').all(valid) {
+            Ok(Self(pattern.into()))
+        } else {
+            Err(Invalid::Pattern {
                 pattern: excerpt(pattern),
                 reason: "it has an empty segment or one with other characters than a-z and 0-9",
-            }),
+            })
         }
     }
 
     /// The one topic this names, if it has no wildcard.
     pub fn as_topic(&self) -> Option<TopicName> {
-        match self.0.contains('*') {
-            true => None,
-            false => TopicName::parse(&self.0).ok(),
-        }
+        if self.0.contains('*') { None } else { TopicName::parse(&self.0).ok() }
     }
 
     /// A pattern that begins with a wildcard does not reach into `dlq.` and `system.`.

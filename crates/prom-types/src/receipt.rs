@@ -20,6 +20,7 @@ pub enum Durability {
 }
 
 impl Durability {
+    /// Its name in receipts and answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fsync => "fsync",
@@ -34,7 +35,9 @@ impl Durability {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Receipt {
+    /// The id of the event.
     pub id: EventId,
+    /// Where it is.
     pub partition: u32,
     /// The place in the partition: 0, 1, 2…
     #[cfg_attr(feature = "openapi", schema(value_type = u64))]
@@ -42,5 +45,6 @@ pub struct Receipt {
     /// When it was stored, by the hub's clock, in epoch milliseconds.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub stored_ts: EpochMs,
+    /// How durable it is.
     pub durability: Durability,
 }

@@ -4,6 +4,7 @@
 macro_rules! checked_text {
     ($name:ident) => {
         impl $name {
+            /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

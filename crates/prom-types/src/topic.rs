@@ -24,9 +24,10 @@ checked_text!(TopicName);
 impl TopicName {
     /// Checks the grammar and the length.
     pub fn parse(name: &str) -> Result<Self, Invalid> {
-        let longest = match name.starts_with(DEAD_LETTERS) {
-            true => limits::TOPIC_BYTES + limits::HUB_PREFIX_BYTES,
-            false => limits::TOPIC_BYTES,
+        let longest = if name.starts_with(DEAD_LETTERS) {
+            limits::TOPIC_BYTES + limits::HUB_PREFIX_BYTES
+        } else {
+            limits::TOPIC_BYTES
         };
         if name.len() > longest {
             return Err(Invalid::TooLarge { what: "topic name", size: name.len(), limit: longest });
@@ -47,6 +48,7 @@ impl TopicName {
         (!self.is_dead_letters()).then(|| Self(format!("{DEAD_LETTERS}{self}").into()))
     }
 
+    /// Whether it holds the dead letters of another topic.
     pub fn is_dead_letters(&self) -> bool {
         self.0.starts_with(DEAD_LETTERS)
     }
@@ -69,10 +71,7 @@ fn fault(name: &str) -> Option<&'static str> {
         return Some("it has an empty segment");
     }
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'.';
-    match name.bytes().all(allowed) {
-        true => None,
-        false => Some("it has a character outside a-z, 0-9 and the dot"),
-    }
+    if name.bytes().all(allowed) { None } else { Some("it has a character outside a-z, 0-9 and the dot") }
 }
 
 impl Borrow<str> for TopicName {

@@ -29,11 +29,12 @@
 //! | to | see |
 //! | --- | --- |
 //! | publish | [`Bus::publish`], [`Bus::publish_batch`], [`Publish`], [`Receipt`] |
+//! | store events, settlements and documents together | [`Bus::unit_of_work`], [`UnitOfWork`] |
 //! | subscribe with a group | [`Bus::subscribe`], [`Subscribe`], [`Subscription`], [`GroupOptions`] |
 //! | give each partition one owner | [`Subscribe::mode`], [`Mode::Partitioned`], [`Bus::partition_owners`] |
 //! | settle | [`Delivery::ack`], [`Delivery::nack`], [`Delivery::modack`], [`ack_all`] |
 //! | follow without a group | [`Bus::tail`], [`Tail`] |
-//! | read | [`Bus::read`], [`Bus::latest_by_key`], [`StoredEvent`] |
+//! | read | [`Bus::read`], [`Bus::read_topic`], [`Bus::latest_by_key`], [`StoredEvent`] |
 //! | see where a group stands | [`Bus::cursor`], [`Bus::lag`], [`Bus::why`], [`Bus::set_cursor`] |
 //! | make and change topics | [`Bus::create_topic`], [`TopicSettings`], [`Retention`], [`Compaction`] |
 //! | know what went wrong | [`Error`], [`ErrorKind`], [`Gap`] |
@@ -41,14 +42,20 @@
 //! The guide in `docs/guide/library.md` walks through all of it. This crate re-exports; nothing else
 //! lives here.
 
+#![warn(missing_docs)]
+
 pub use prom_engine::{
-    Arrivals, AssignmentChange, Backoff, Bus, BusOptions, Compaction, CursorInfo, Delivery, Error, ErrorKind, Expiry,
-    Gap, GapReason, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Item, Lag, MemberStatus, Mode, NewTopics,
-    Order, Page, PartitionInfo, PartitionLag, PartitionOwner, PartitionOwners, PartitionWhy, Position, Publish,
-    Publishing, Retained, Retention, StoredEvent, Subscribe, Subscription, SubscriptionControl, Tail, TailOptions,
-    Ticket, TopicInfo, TopicSettings, Why, ack_all,
+    Arrivals, AssignmentChange, Backoff, BeyondEnd, Bus, BusOptions, CommittingUnit, Compaction, CursorInfo, Delivery,
+    Error, ErrorKind, Expiry, Gap, GapReason, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Item, Lag,
+    MemberStatus, Mode, NewTopics, Order, Page, PartitionInfo, PartitionLag, PartitionOwner, PartitionOwners,
+    PartitionWhy, Position, Publish, Publishing, Retained, Retention, StoredEvent, Subscribe, Subscription,
+    SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicOffsets, TopicPage, TopicSettings, UnitOfWork, Why,
+    ack_all,
 };
-pub use prom_store::{Clock, MemoryStore, Outcome, Store, StoreError, SystemClock};
+pub use prom_store::{
+    Bounds, Clock, CursorChange, CursorName, DocumentWrite, Expect, LogName, MemoryStore, Outcome, ReadLimit, Store,
+    StoreError, SystemClock,
+};
 pub use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes, Sync};
 pub use prom_types::{
     Durability, EpochMs, Event, EventId, GroupName, Headers, Invalid, Json, NewEvent, Offset, Receipt, TopicName,

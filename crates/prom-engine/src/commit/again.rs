@@ -6,19 +6,19 @@ use prom_store::{CommitError, CursorChange, CursorName, DocumentWrite, Outcome};
 use prom_types::{NewEvent, TopicName};
 use tokio::task::JoinHandle;
 
-use super::pending::{Durable, NotCommitted, Pending};
+use super::pending::{Durable, NotCommitted, PendingUnit};
 use super::{Atomicity, UnitOfWork};
 use crate::Error;
-use crate::admit::{Admitted, Publisher};
+use crate::admit::{Admitted, PublishedBy};
 use crate::bus::Core;
 use crate::limits::CONTENTION_TRIES;
 use crate::topic;
 
 /// An event whose topic is only proposed.
 #[derive(Clone)]
-pub(super) struct Draft {
+pub(super) struct EventDraft {
     pub event: NewEvent,
-    pub publisher: Publisher,
+    pub publisher: PublishedBy,
 }
 
 /// A unit that may have to be made anew.
@@ -38,12 +38,12 @@ struct Kept {
 enum KeptEvent {
     /// Its topic is certain.
     Admitted(Box<Admitted>),
-    Draft(Draft),
+    Draft(EventDraft),
 }
 
 /// An atomic batch with a topic that is not known here: the store is asked for it first.
-pub(crate) fn after_a_look(core: &Arc<Core>, events: &[NewEvent], unknown: &TopicName) -> Pending {
-    let draft = |event: &NewEvent| Draft { event: event.clone(), publisher: Publisher::Caller };
+pub(crate) fn after_a_look(core: &Arc<Core>, events: &[NewEvent], unknown: &TopicName) -> PendingUnit {
+    let draft = |event: &NewEvent| EventDraft { event: event.clone(), publisher: PublishedBy::Caller };
     let kept = |event| Kept { event: KeptEvent::Draft(draft(event)), is_copy: false };
     let again = Again {
         core: core.clone(),
@@ -52,7 +52,7 @@ pub(crate) fn after_a_look(core: &Arc<Core>, events: &[NewEvent], unknown: &Topi
         documents: Vec::new(),
         atomicity: Atomicity::Whole,
     };
-    Pending::again(Box::new(again).start(topic::conflict(unknown, 0)), core.store.durability())
+    PendingUnit::again(Box::new(again).start(topic::conflict(unknown, 0)), core.store.durability())
 }
 
 impl UnitOfWork {
@@ -91,7 +91,7 @@ impl Again {
     async fn run(&self, mut refusal: CommitError) -> Result<Durable, NotCommitted> {
         let core = &self.core;
         for _ in 0..CONTENTION_TRIES {
-            if core.topics.learn_from(&*core.store, &refusal).await? == topic::Refused::Otherwise {
+            if core.topics.learn_from(&*core.store, &refusal).await? == topic::RefusedFor::Otherwise {
                 break;
             }
             let work = self.unit().map_err(|error| self.of_all(error))?;
@@ -115,8 +115,8 @@ impl Again {
             match &kept.event {
                 KeptEvent::Admitted(admitted) => work.add_admitted((**admitted).clone()),
                 KeptEvent::Draft(draft) => match draft.publisher {
-                    Publisher::Caller => work.publish(&draft.event)?,
-                    Publisher::Hub => work.publish_own(draft.event.topic.clone(), &draft.event)?,
+                    PublishedBy::Caller => work.publish(&draft.event)?,
+                    PublishedBy::Hub => work.publish_own(draft.event.topic.clone(), &draft.event)?,
                 },
             }
             if kept.is_copy {

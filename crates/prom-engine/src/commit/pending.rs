@@ -24,11 +24,11 @@ use crate::topic;
 /// Ready with the receipts, in the order in which the events were added, when all is durable; or with the
 /// reason why nothing is known to be. Dropping it withdraws nothing.
 #[must_use = "nothing is durable before this is ready"]
-pub struct Committing(Pending);
+pub struct CommittingUnit(PendingUnit);
 
-/// As [`Committing`], with the answer as the store gave it.
+/// As [`CommittingUnit`], with the answer as the store gave it.
 #[must_use = "nothing is durable before this is ready"]
-pub(crate) struct Pending {
+pub(crate) struct PendingUnit {
     stage: Stage,
     durability: Durability,
 }
@@ -63,7 +63,7 @@ struct UnderWay {
     again: Option<Box<Again>>,
 }
 
-impl Pending {
+impl PendingUnit {
     pub(super) fn new(
         commit: PendingCommit,
         appended: Appended,
@@ -78,8 +78,8 @@ impl Pending {
     }
 }
 
-impl From<Pending> for Committing {
-    fn from(pending: Pending) -> Self {
+impl From<PendingUnit> for CommittingUnit {
+    fn from(pending: PendingUnit) -> Self {
         Self(pending)
     }
 }
@@ -97,7 +97,7 @@ impl NotCommitted {
     }
 }
 
-impl Future for Pending {
+impl Future for PendingUnit {
     type Output = Result<Durable, NotCommitted>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -106,7 +106,7 @@ impl Future for Pending {
     }
 }
 
-impl Future for Committing {
+impl Future for CommittingUnit {
     type Output = Result<Vec<Receipt>, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -115,7 +115,7 @@ impl Future for Committing {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingUnit {
     fn drop(&mut self) {
         let durability = self.durability;
         let mut stage = std::mem::replace(&mut self.stage, Stage::Over);

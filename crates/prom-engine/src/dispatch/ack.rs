@@ -21,7 +21,7 @@ pub struct NotLeased;
 
 impl Dispatcher {
     /// The holder is done with the event. An ack that comes after the deadline, but before
-    /// [`Self::tick`] ended the lease, is as good as one in time: nobody else has the event.
+    /// [`Self::tick`] ended the lease, is as good as one in time: no other subscriber has the event.
     pub fn ack(&mut self, subscriber: SubscriberId, offset: Offset, lease: LeaseId) -> Result<Settled, NotLeased> {
         let Some(event) = self.unsettled.take_leased(offset, subscriber, lease) else {
             return self.not_leased(offset);
@@ -34,11 +34,8 @@ impl Dispatcher {
         Ok(Settled::Now)
     }
 
-    /// The answer to whoever wants to settle what it does not hold.
+    /// The answer to a subscriber that settles what it does not hold.
     pub(super) fn not_leased(&self, offset: Offset) -> Result<Settled, NotLeased> {
-        match self.progress.is_settled(offset) {
-            true => Ok(Settled::AlreadySettled),
-            false => Err(NotLeased),
-        }
+        if self.progress.is_settled(offset) { Ok(Settled::AlreadySettled) } else { Err(NotLeased) }
     }
 }

@@ -3,7 +3,7 @@
 use prom_store::Bounds;
 
 use super::Dispatcher;
-use super::unsettled::State;
+use super::unsettled::EventState;
 
 impl Dispatcher {
     /// Learns the log's bounds. A start beyond the floor settles everything before it. A lease on
@@ -29,7 +29,7 @@ impl Dispatcher {
                 continue;
             };
             let key = match event.state {
-                State::Leased(_) => self.unsettled.take_key(offset),
+                EventState::Leased(_) => self.unsettled.take_key(offset),
                 _ => self.unsettled.take(offset).and_then(|event| event.key),
             };
             unblocked.push((key, event.lane));

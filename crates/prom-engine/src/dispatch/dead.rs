@@ -7,15 +7,19 @@ use std::time::Duration;
 
 use prom_types::Offset;
 
-use super::unsettled::{DeadLetter, State, Unsettled};
+use super::unsettled::{DeadLetter, EventState, Unsettled};
 use super::{Dispatcher, backoff};
 
 /// A dead letter to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dead {
+    /// Where it is.
     pub offset: Offset,
+    /// Failed attempts.
     pub attempts: u32,
+    /// Leases given back because a connection ended.
     pub returns: u32,
+    /// Why it failed the last time.
     pub reason: Option<String>,
 }
 
@@ -29,7 +33,7 @@ impl Dispatcher {
                 break;
             };
             let failed_writes = failed_writes(&event);
-            let state = State::Dead(DeadLetter::Taken { failed_writes });
+            let state = EventState::Dead(DeadLetter::Taken { failed_writes });
             self.unsettled.put(offset, Unsettled { state, ..event });
             let failures = self.failures.get(&offset).cloned().unwrap_or_default();
             dead.push(Dead { offset, attempts: failures.attempts, returns: failures.returns, reason: failures.reason });
@@ -53,7 +57,7 @@ impl Dispatcher {
             let failed_writes = failed_writes(&event).saturating_add(1);
             let wait = backoff::wait(&self.options.backoff, failed_writes, &mut self.jitter);
             let until = now.saturating_add(wait);
-            let state = State::Dead(DeadLetter::Failing { failed_writes, until });
+            let state = EventState::Dead(DeadLetter::Failing { failed_writes, until });
             self.unsettled.put(offset, Unsettled { state, ..event });
         }
     }
@@ -61,7 +65,7 @@ impl Dispatcher {
     /// Retention or a reset may have been faster than the letter: then there is nothing to answer.
     fn take_taken(&mut self, offset: Offset) -> Option<Unsettled> {
         match self.unsettled.get(offset)?.state {
-            State::Dead(DeadLetter::Taken { .. }) => self.unsettled.take(offset),
+            EventState::Dead(DeadLetter::Taken { .. }) => self.unsettled.take(offset),
             _ => None,
         }
     }
@@ -69,7 +73,7 @@ impl Dispatcher {
 
 fn failed_writes(event: &Unsettled) -> u32 {
     match event.state {
-        State::Dead(
+        EventState::Dead(
             DeadLetter::Queued { failed_writes }
             | DeadLetter::Taken { failed_writes }
             | DeadLetter::Failing { failed_writes, .. },

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Dispatcher;
-use super::unsettled::{DeadLetter, State, Unsettled};
+use super::unsettled::{DeadLetter, EventState, Unsettled};
 
 impl Dispatcher {
     /// Ends every lease whose deadline has come (a failed attempt each) and makes due what has
@@ -18,10 +18,10 @@ impl Dispatcher {
         }
         while let Some((offset, event)) = self.unsettled.take_waited(now) {
             let state = match event.state {
-                State::Dead(DeadLetter::Failing { failed_writes, .. }) => {
-                    State::Dead(DeadLetter::Queued { failed_writes })
+                EventState::Dead(DeadLetter::Failing { failed_writes, .. }) => {
+                    EventState::Dead(DeadLetter::Queued { failed_writes })
                 }
-                _ => State::Due,
+                _ => EventState::Due,
             };
             self.unsettled.put(offset, Unsettled { state, ..event });
         }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A partition of its own is one lane; virtual partitions are many, settled in one cursor. Promises: an
-//! event is lent only to the owner of its lane, in offset order within it; a lane whose owner does not
+//! event is leased only to the owner of its lane, in offset order within it; a lane whose owner does not
 //! take holds back no other, up to the look-ahead; what was fenced can be told from what merely ended.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use hashbrown::HashSet;
 use prom_types::Offset;
 
 use super::machine::Fresh;
-use super::unsettled::{DeadLetter, State, Unsettled};
+use super::unsettled::{DeadLetter, EventState, Unsettled};
 use super::{Dispatcher, LeaseId, Leased, SubscriberId};
 
 /// Fenced leases that are remembered, so that their holders are told. Of older ones they hear only that
@@ -25,7 +25,7 @@ use super::{Dispatcher, LeaseId, Leased, SubscriberId};
 const FENCED_LEASES: usize = 10_000;
 
 #[derive(Debug)]
-pub(super) struct Lanes {
+pub(super) struct LaneTable {
     all: Vec<Lane>,
     /// Over all lanes.
     ready: usize,
@@ -53,15 +53,19 @@ struct Fenced {
 /// One lane at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneStatus {
+    /// Its number.
     pub lane: u32,
+    /// The subscriber that owns it.
     pub owner: Option<SubscriberId>,
     /// The owner gets nothing more and finishes what it holds.
     pub closing: bool,
+    /// Scanned, and not leased yet.
     pub ready: usize,
+    /// Leased.
     pub in_flight: usize,
 }
 
-impl Lanes {
+impl LaneTable {
     pub fn new(lanes: u32) -> Self {
         let all = (0..lanes).map(|_| Lane::default()).collect();
         Self { all, ready: 0, turn: 0, fenced: Fenced::default() }
@@ -72,7 +76,7 @@ impl Lanes {
     }
 
     /// Whether a lane that could be served has too little to keep its owner busy during a read.
-    pub fn is_hungry(&self, ready: usize) -> bool {
+    pub fn needs_more(&self, ready: usize) -> bool {
         let enough = (ready / 2 / self.all.len()).max(1);
         self.all.iter().any(|lane| lane.open && lane.ready.len() < enough)
     }
@@ -158,7 +162,7 @@ impl Dispatcher {
         }
     }
 
-    /// Nobody owns the lane any more. What is still lent of it is taken back and due at once; neither
+    /// The lane has no owner any more. What is still leased of it is taken back and due at once; neither
     /// an attempt nor a return is counted.
     pub fn fence(&mut self, lane: u32) {
         let Some(free) = self.lane_mut(lane) else {
@@ -168,7 +172,7 @@ impl Dispatcher {
         if self.unsettled.leased_in(lane) == 0 {
             return;
         }
-        let is_held = |_, event: &Unsettled| event.lane == lane && matches!(event.state, State::Leased(_));
+        let is_held = |_, event: &Unsettled| event.lane == lane && matches!(event.state, EventState::Leased(_));
         for offset in self.unsettled.offsets_where(is_held) {
             let (Some(lease), Some(event)) = (self.unsettled.lease(offset), self.unsettled.take(offset)) else {
                 continue;
@@ -180,15 +184,16 @@ impl Dispatcher {
             if offset < self.progress.floor() {
                 continue;
             }
-            let state = match self.is_at_limit(offset) {
-                true => State::Dead(DeadLetter::Queued { failed_writes: 0 }),
-                false => State::Due,
+            let state = if self.is_at_limit(offset) {
+                EventState::Dead(DeadLetter::Queued { failed_writes: 0 })
+            } else {
+                EventState::Due
             };
             self.unsettled.put(offset, Unsettled { state, ..event });
         }
     }
 
-    /// How many events of a lane are lent.
+    /// How many events of a lane are leased.
     pub fn lane_in_flight(&self, lane: u32) -> usize {
         self.unsettled.leased_in(lane)
     }
@@ -206,12 +211,12 @@ impl Dispatcher {
         self.lanes.as_ref().is_some_and(|lanes| lanes.all.iter().any(|lane| lane.owner == Some(subscriber)))
     }
 
-    /// The lane of an event that is lent.
-    pub fn lane_of_lent(&self, offset: Offset) -> Option<u32> {
+    /// The lane of an event that is leased.
+    pub fn lane_of_leased(&self, offset: Offset) -> Option<u32> {
         self.unsettled.get(offset).map(|event| event.lane)
     }
 
-    /// Whether a lease that is not alive ended because its lane went to somebody else.
+    /// Whether a lease that is not alive ended because its lane went to another subscriber.
     pub fn is_fenced(&self, subscriber: SubscriberId, lease: LeaseId) -> bool {
         let Some(lanes) = &self.lanes else {
             return false;

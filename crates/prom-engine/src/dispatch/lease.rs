@@ -1,10 +1,10 @@
-//! Handing out: an event is lent to one subscriber until it is settled or the deadline comes.
+//! Handing out: an event is leased to one subscriber until it is settled or the deadline comes.
 
 use std::time::Duration;
 
 use prom_types::Offset;
 
-use super::unsettled::{Lease, State, Unsettled};
+use super::unsettled::{EventLease, EventState, Unsettled};
 use super::{Dispatcher, SubscriberId};
 
 /// Fencing token of one lease; never used twice by a dispatcher.
@@ -13,12 +13,15 @@ pub type LeaseId = u64;
 /// An event that was handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leased {
+    /// The event.
     pub offset: Offset,
+    /// The lease.
     pub lease: LeaseId,
     /// One more than the failures before.
     pub attempt: u32,
     /// A subscriber had it before: it failed, or was returned.
     pub redelivered: bool,
+    /// When the lease ends.
     pub deadline: Duration,
 }
 
@@ -52,7 +55,7 @@ impl Dispatcher {
     ) -> Leased {
         let id = self.next_lease;
         self.next_lease += 1;
-        let state = State::Leased(Lease { id, subscriber, deadline });
+        let state = EventState::Leased(EventLease { id, subscriber, deadline });
         self.unsettled.put(offset, Unsettled { key, lane, state });
         let failures = self.failures.get(&offset);
         let attempt = failures.map_or(0, |failures| failures.attempts).saturating_add(1);

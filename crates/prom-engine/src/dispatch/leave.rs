@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prom_types::Offset;
 
-use super::unsettled::{DeadLetter, State, Unsettled};
+use super::unsettled::{DeadLetter, EventState, Unsettled};
 use super::{Dispatcher, SubscriberId};
 
 /// Why a subscriber leaves.
@@ -25,9 +25,9 @@ impl Dispatcher {
         if let Some(lanes) = &mut self.lanes {
             lanes.let_go_of(subscriber);
         }
-        let held = self
-            .unsettled
-            .offsets_where(|_, event| matches!(event.state, State::Leased(lease) if lease.subscriber == subscriber));
+        let held = self.unsettled.offsets_where(
+            |_, event| matches!(event.state, EventState::Leased(lease) if lease.subscriber == subscriber),
+        );
         for offset in held {
             let Some(event) = self.unsettled.take(offset) else {
                 continue;
@@ -38,9 +38,10 @@ impl Dispatcher {
             if leaving == Leaving::Returned {
                 self.count_return(offset);
             }
-            let state = match self.is_at_limit(offset) {
-                true => State::Dead(DeadLetter::Queued { failed_writes: 0 }),
-                false => State::Due,
+            let state = if self.is_at_limit(offset) {
+                EventState::Dead(DeadLetter::Queued { failed_writes: 0 })
+            } else {
+                EventState::Due
             };
             self.unsettled.put(offset, Unsettled { state, ..event });
         }

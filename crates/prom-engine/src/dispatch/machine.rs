@@ -10,25 +10,25 @@ use prom_types::Offset;
 use super::backoff::{self, Jitter};
 use super::changes::PendingChanges;
 use super::key_order::KeyOrder;
-use super::lanes::Lanes;
+use super::lanes::LaneTable;
 use super::lease::LeaseId;
 use super::options::{DispatchOptions, REASON_BYTES, RETURNS_PER_ATTEMPT};
-use super::progress::Progress;
+use super::progress::SettledOffsets;
 use super::subscriber::Subscribers;
-use super::unsettled::{DeadLetter, State, Unsettled, UnsettledEvents};
+use super::unsettled::{DeadLetter, EventState, Unsettled, UnsettledEvents};
 
 /// Hands one group the events of one partition. See the [module](super) for the picture.
 #[derive(Debug)]
 pub struct Dispatcher {
     pub(super) options: DispatchOptions,
     pub(super) bounds: Bounds,
-    pub(super) progress: Progress,
+    pub(super) progress: SettledOffsets,
     /// Everything before it has been seen; what is unsettled of it is in one of the next three.
     pub(super) scan_next: Offset,
     /// Never handed out by this dispatcher, in offset order.
     pub(super) ready: VecDeque<Fresh>,
     /// Where each subscriber gets only its own part; what is ready is there then.
-    pub(super) lanes: Option<Box<Lanes>>,
+    pub(super) lanes: Option<Box<LaneTable>>,
     pub(super) unsettled: UnsettledEvents,
     pub(super) keys: KeyOrder,
     /// Ranges that were settled before this dispatcher began and are not scanned yet.
@@ -50,7 +50,7 @@ pub(super) struct Fresh {
 impl Dispatcher {
     /// Goes on from a stored cursor. `seed` drives the jitter of backoffs and nothing else.
     pub fn new(options: DispatchOptions, cursor: CursorState, bounds: Bounds, seed: u64) -> Self {
-        let progress = Progress::new(cursor.floor, cursor.above.clone());
+        let progress = SettledOffsets::new(cursor.floor, cursor.above.clone());
         let mut failures = cursor.failures;
         failures.retain(|&offset, _| !progress.is_settled(offset));
         let mut dispatcher = Self {
@@ -63,7 +63,7 @@ impl Dispatcher {
             scan_next: progress.floor(),
             progress,
             ready: VecDeque::new(),
-            lanes: options.lanes.map(|lanes| Box::new(Lanes::new(lanes.get()))),
+            lanes: options.lanes.map(|lanes| Box::new(LaneTable::new(lanes.get()))),
             unsettled: UnsettledEvents::with_lanes(options.lanes.map_or(0, |lanes| lanes.get() as usize)),
             keys: KeyOrder::default(),
             settled_ahead: cursor.above.iter().collect(),
@@ -112,9 +112,10 @@ impl Dispatcher {
             return;
         };
         // Not to `ready`, which is in offset order: this one is older than what waits there.
-        let state = match self.is_at_limit(next) {
-            true => State::Dead(DeadLetter::Queued { failed_writes: 0 }),
-            false => State::Due,
+        let state = if self.is_at_limit(next) {
+            EventState::Dead(DeadLetter::Queued { failed_writes: 0 })
+        } else {
+            EventState::Due
         };
         self.unsettled.put(next, Unsettled { key, lane, state });
     }
@@ -146,11 +147,11 @@ impl Dispatcher {
         let attempts = failures.attempts;
         self.changes.fail(offset);
         let state = if self.is_at_limit(offset) {
-            State::Dead(DeadLetter::Queued { failed_writes: 0 })
+            EventState::Dead(DeadLetter::Queued { failed_writes: 0 })
         } else {
             match delay.unwrap_or_else(|| backoff::wait(&self.options.backoff, attempts, &mut self.jitter)) {
-                Duration::ZERO => State::Due,
-                wait => State::Waiting { until: now.saturating_add(wait) },
+                Duration::ZERO => EventState::Due,
+                wait => EventState::Waiting { until: now.saturating_add(wait) },
             }
         };
         self.unsettled.put(offset, Unsettled { state, ..event });

@@ -55,8 +55,8 @@ pub use lease::{LeaseId, Leased};
 pub use leave::Leaving;
 pub use machine::Dispatcher;
 pub use options::{DispatchLimits, DispatchOptions};
-pub use scan::{Scan, Seen};
-pub use status::{Holdup, Limit, Oldest, Status};
+pub use scan::{ScanRequest, ScannedEvent};
+pub use status::{DispatchStatus, Holdup, Limit, Oldest};
 pub use subscriber::SubscriberId;
 
 pub use prom_types::{Backoff, Order};

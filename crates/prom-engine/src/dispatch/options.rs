@@ -7,13 +7,16 @@ use prom_types::{Backoff, Order};
 /// What holds for the whole group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DispatchOptions {
+    /// In which order events are leased.
     pub order: Order,
     /// Failed attempts after which an event goes to the dead letters; at least one.
     pub max_attempts: u32,
+    /// How long failed events wait.
     pub backoff: Backoff,
-    /// Into how many lanes the events are divided, each for one subscriber at a time; `None`: everybody
-    /// gets everything.
+    /// Into how many lanes the events are divided, each for one subscriber at a time; `None`: all
+    /// of them get everything.
     pub lanes: Option<NonZeroU32>,
+    /// Bounds on memory.
     pub limits: DispatchLimits,
 }
 
@@ -36,7 +39,7 @@ pub(super) const RETURNS_PER_ATTEMPT: u32 = 4;
 pub(super) const REASON_BYTES: usize = 1024;
 
 /// Bounds on what a dispatcher remembers. Reaching one stops fresh events, never redeliveries,
-/// so that it can always be left again; [`super::Status::limit`] names it.
+/// so that it can always be left again; [`super::DispatchStatus::limit`] names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DispatchLimits {
     /// Settled ranges beyond the floor. Each is stored with the cursor. Past it nothing more is

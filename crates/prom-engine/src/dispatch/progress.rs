@@ -7,12 +7,12 @@ use prom_types::Offset;
 
 /// Invariant: the floor is the first unsettled offset, and no range above touches it.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct SettledOffsets {
     floor: Offset,
     above: RangeSet,
 }
 
-impl Progress {
+impl SettledOffsets {
     pub fn new(floor: Offset, mut above: RangeSet) -> Self {
         let floor = above.take_prefix(floor);
         Self { floor, above }

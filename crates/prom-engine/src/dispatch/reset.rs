@@ -4,14 +4,14 @@ use prom_store::{Bounds, RangeSet};
 use prom_types::Offset;
 
 use super::Dispatcher;
-use super::progress::Progress;
-use super::unsettled::State;
+use super::progress::SettledOffsets;
+use super::unsettled::EventState;
 
 impl Dispatcher {
-    /// Starts over at `floor`. Everything in flight is fenced: nobody can settle it any more. What
+    /// Starts over at `floor`. Everything in flight is fenced: it cannot be settled any more. What
     /// was counted and not yet taken as a change is forgotten, as the stored cursor forgets it.
     pub fn reset(&mut self, floor: Offset, bounds: Bounds) {
-        for offset in self.unsettled.offsets_where(|_, event| matches!(event.state, State::Leased(_))) {
+        for offset in self.unsettled.offsets_where(|_, event| matches!(event.state, EventState::Leased(_))) {
             if let Some(lease) = self.unsettled.lease(offset) {
                 self.subscribers.release(lease.subscriber);
             }
@@ -25,7 +25,7 @@ impl Dispatcher {
         self.failures.clear();
         self.changes.reset();
         self.settled_ahead.clear();
-        self.progress = Progress::new(floor, RangeSet::default());
+        self.progress = SettledOffsets::new(floor, RangeSet::default());
         self.scan_next = floor;
         self.bounds_moved(bounds);
     }

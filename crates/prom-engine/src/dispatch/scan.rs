@@ -4,20 +4,24 @@ use prom_types::Offset;
 
 use super::key_order::Turn;
 use super::machine::Fresh;
-use super::unsettled::{DeadLetter, State, Unsettled};
+use super::unsettled::{DeadLetter, EventState, Unsettled};
 use super::{Dispatcher, Limit, Order};
 
 /// A wish to see events from `from` on, at most `events` of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scan {
+pub struct ScanRequest {
+    /// The first offset.
     pub from: Offset,
+    /// At most this many.
     pub events: usize,
 }
 
 /// An event that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct ScannedEvent {
+    /// Where it is.
     pub offset: Offset,
+    /// The hash of its key, where order counts.
     pub key_hash: Option<u64>,
     /// Whose it is; 0 where there are no lanes.
     pub lane: u32,
@@ -29,13 +33,13 @@ pub struct Seen {
 const LOOK_AHEAD_STEPS: usize = 16;
 
 impl Dispatcher {
-    /// What to scan next, if there is any use in it: something unseen, somebody to hand it to, room
+    /// What to scan next, if there is any use in it: something unseen, a subscriber to lease it to, room
     /// for it, no limit in the way.
-    pub fn wants_scan(&self) -> Option<Scan> {
+    pub fn wants_scan(&self) -> Option<ScanRequest> {
         let limits = &self.options.limits;
         let enough_ready = match &self.lanes {
             None => self.ready.len() > limits.ready / 2,
-            Some(lanes) => !lanes.is_hungry(limits.ready),
+            Some(lanes) => !lanes.needs_more(limits.ready),
         };
         if self.scan_next >= self.bounds.next
             || self.subscribers.running() == 0
@@ -44,13 +48,16 @@ impl Dispatcher {
         {
             return None;
         }
-        Some(Scan { from: self.scan_next, events: (limits.ready - self.ready.len()).min(self.look_ahead_room()) })
+        Some(ScanRequest {
+            from: self.scan_next,
+            events: (limits.ready - self.ready.len()).min(self.look_ahead_room()),
+        })
     }
 
     /// The answer, in offset order. Offsets in `from..next` that are not in `seen` do not exist; they
     /// and the unwanted ones are settled. An answer that comes late, after a reset or after retention
     /// overtook it, counts as far as it still fits.
-    pub fn scanned(&mut self, from: Offset, next: Offset, seen: impl IntoIterator<Item = Seen>) {
+    pub fn scanned(&mut self, from: Offset, next: Offset, seen: impl IntoIterator<Item = ScannedEvent>) {
         if from > self.scan_next || next <= self.scan_next {
             return;
         }
@@ -96,7 +103,7 @@ impl Dispatcher {
             return;
         }
         if !self.failures.is_empty() && self.is_at_limit(offset) {
-            let state = State::Dead(DeadLetter::Queued { failed_writes: 0 });
+            let state = EventState::Dead(DeadLetter::Queued { failed_writes: 0 });
             self.unsettled.put(offset, Unsettled { key, lane, state });
             return;
         }

@@ -5,17 +5,21 @@ use std::time::Duration;
 use prom_store::{Bounds, Failures};
 use prom_types::Offset;
 
-use super::unsettled::{DeadLetter, State};
+use super::unsettled::{DeadLetter, EventState};
 use super::{Dispatcher, LaneStatus, LeaseId, SubscriberId};
 
 /// A picture of one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct DispatchStatus {
+    /// The first unsettled offset.
     pub floor: Offset,
     /// Everything before it has been seen.
     pub scan_next: Offset,
+    /// Where the log begins and ends.
     pub bounds: Bounds,
+    /// Subscribers, paused ones included.
     pub subscribers: usize,
+    /// Subscribers that take nothing now.
     pub paused_subscribers: usize,
     /// Leased at this moment.
     pub in_flight: usize,
@@ -27,36 +31,43 @@ pub struct Status {
     pub waiting: usize,
     /// Keys with events held back, and how many those are.
     pub blocked_keys: usize,
+    /// Events behind an earlier one of their key.
     pub blocked_events: usize,
     /// Settled ranges beyond the floor.
     pub ranges_above: usize,
     /// At their limit, letter not yet written; among them those where writing failed.
     pub dead_letters_pending: usize,
+    /// Of those, the ones that could not be written.
     pub dead_letters_failing: usize,
     /// Why fresh events are held back, if a limit is reached.
     pub limit: Option<Limit>,
     /// The event the floor stands at; `None` when everything in the log is settled.
     pub oldest: Option<Oldest>,
-    /// Where each lane is; empty where everybody gets everything.
+    /// Where each lane is; empty where there are none.
     pub lanes: Vec<LaneStatus>,
 }
 
 /// Which bound of [`super::DispatchLimits`] holds fresh events back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
+    /// Too many settled ranges beyond the floor.
     RangesAbove,
+    /// Too many failed events wait.
     Waiting,
+    /// Too many events are blocked, or ready in lanes.
     LookAhead,
 }
 
 /// The oldest unsettled event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Oldest {
+    /// Where it is.
     pub offset: Offset,
     /// With per-key order: the hash of the key it keeps blocked.
     pub key_hash: Option<u64>,
     /// In which lane it is, where that is known.
     pub lane: Option<u32>,
+    /// What holds it up.
     pub holdup: Holdup,
     /// Its failed attempts, its returns, and the last reason.
     pub failures: Failures,
@@ -69,20 +80,27 @@ pub enum Holdup {
     NotScanned,
     /// Nobody has taken it yet.
     Ready,
+    /// A subscriber has it.
     Leased {
+        /// Which one.
         subscriber: SubscriberId,
+        /// Under which lease.
         lease: LeaseId,
+        /// Until when.
         deadline: Duration,
     },
     /// For its backoff.
     Waiting {
+        /// Until when.
         until: Duration,
     },
-    /// Its letter is to be written, or being written.
+    /// Its letter waits to be written, or is being written.
     DeadLetterPending,
-    /// Its letter could not be written so many times; tried again at `until`.
+    /// Writing its letter failed this many times; tried again at `until`.
     DeadLetterFailing {
+        /// How often.
         failed_writes: u32,
+        /// Until when.
         until: Duration,
     },
 }
@@ -93,8 +111,9 @@ impl Dispatcher {
         self.unsettled.leased()
     }
 
-    pub fn status(&self) -> Status {
-        Status {
+    /// What the dispatcher knows now.
+    pub fn status(&self) -> DispatchStatus {
+        DispatchStatus {
             floor: self.progress.floor(),
             scan_next: self.scan_next,
             bounds: self.bounds,
@@ -116,10 +135,7 @@ impl Dispatcher {
     }
 
     fn limit(&self) -> Option<Limit> {
-        match self.too_many_waiting() {
-            true => Some(Limit::Waiting),
-            false => self.scan_limit(),
-        }
+        if self.too_many_waiting() { Some(Limit::Waiting) } else { self.scan_limit() }
     }
 
     fn oldest(&self) -> Option<Oldest> {
@@ -146,14 +162,16 @@ impl Dispatcher {
     }
 }
 
-fn holdup(state: State) -> Holdup {
+fn holdup(state: EventState) -> Holdup {
     match state {
-        State::Leased(lease) => {
+        EventState::Leased(lease) => {
             Holdup::Leased { subscriber: lease.subscriber, lease: lease.id, deadline: lease.deadline }
         }
-        State::Due => Holdup::Ready,
-        State::Waiting { until } => Holdup::Waiting { until },
-        State::Dead(DeadLetter::Queued { .. } | DeadLetter::Taken { .. }) => Holdup::DeadLetterPending,
-        State::Dead(DeadLetter::Failing { failed_writes, until }) => Holdup::DeadLetterFailing { failed_writes, until },
+        EventState::Due => Holdup::Ready,
+        EventState::Waiting { until } => Holdup::Waiting { until },
+        EventState::Dead(DeadLetter::Queued { .. } | DeadLetter::Taken { .. }) => Holdup::DeadLetterPending,
+        EventState::Dead(DeadLetter::Failing { failed_writes, until }) => {
+            Holdup::DeadLetterFailing { failed_writes, until }
+        }
     }
 }

@@ -99,6 +99,7 @@ impl Dispatcher {
         self.subscribers.set_flow(subscriber, Flow::Paused);
     }
 
+    /// Leases events to the subscriber again.
     pub fn resume(&mut self, subscriber: SubscriberId) {
         self.subscribers.set_flow(subscriber, Flow::Running);
     }

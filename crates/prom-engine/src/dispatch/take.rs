@@ -23,7 +23,7 @@ mod tests {
     use prom_store::{Bounds, CursorState};
 
     use super::*;
-    use crate::dispatch::{DispatchOptions, NotLeased, Seen};
+    use crate::dispatch::{DispatchOptions, NotLeased, ScannedEvent};
 
     const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -31,7 +31,7 @@ mod tests {
     fn the_time_of_a_lease_runs_from_when_its_delivery_was_taken() {
         let bounds = Bounds { start: 0, next: 1 };
         let mut dispatcher = Dispatcher::new(DispatchOptions::default(), CursorState::at(0), bounds, 1);
-        let seen = Seen { offset: 0, key_hash: None, lane: 0, wanted: true };
+        let seen = ScannedEvent { offset: 0, key_hash: None, lane: 0, wanted: true };
         dispatcher.join(1, TIMEOUT);
         dispatcher.scanned(0, 1, [seen]);
         let mut leased = Vec::new();

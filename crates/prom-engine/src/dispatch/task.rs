@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Promises: one owner, no lock, no polling. An ack is answered when its settlement is durable; when
-//! a commit fails the group goes on in memory, the change travels with a later commit, and whoever
-//! waited is told. Whoever is fenced stops. Memory follows the windows, not the backlog.
+//! a commit fails the group goes on in memory, the change travels with a later commit, and callers that
+//! wait are told. A fenced dispatcher stops. Memory follows the windows, not the backlog.
 
 mod hand_out;
 mod inbox;
@@ -35,33 +35,33 @@ use tokio::time::{Instant, Sleep};
 use self::lanes::Partitioned;
 use self::letters::Letters;
 use self::records::Records;
-use self::seats::Seat;
-use self::settle::Settlement;
+use self::seats::SubscriberSeat;
+use self::settle::PendingSettlements;
 use super::{Dispatcher, Leased, Order};
 use crate::Error;
-use crate::bus::{Core, Phase};
-use crate::event::Origin;
+use crate::bus::{BusPhase, Core};
+use crate::event::EventOrigin;
 use crate::group::{Group, GroupOptions, Retired};
 use crate::limits::{FIRST_RETRY, LONGEST_RETRY, MAILBOX, REQUESTS_AT_ONCE};
 use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 
-pub(crate) use self::inbox::{Reply, Report, Request, Reset};
+pub(crate) use self::inbox::{DispatchReport, DispatchRequest, Reset, SettleReply};
 pub(crate) use self::lanes::LaneOrder;
 
 /// What a dispatcher is started with.
-pub(crate) struct Setup {
+pub(crate) struct DispatcherSetup {
     pub core: Arc<Core>,
     pub group: Arc<Group>,
     pub cursor: CursorName,
     pub options: Arc<GroupOptions>,
     pub meter: Arc<GroupMeter>,
-    pub requests: mpsc::Receiver<Request>,
-    pub mailbox: mpsc::Sender<Request>,
+    pub requests: mpsc::Receiver<DispatchRequest>,
+    pub mailbox: mpsc::Sender<DispatchRequest>,
     pub wake: Arc<Notify>,
 }
 
-pub(crate) struct Task {
+pub(crate) struct DispatchTask {
     core: Arc<Core>,
     group: Arc<Group>,
     cursor: CursorName,
@@ -74,25 +74,25 @@ pub(crate) struct Task {
     /// Where each lane of the log has one owner.
     partitioned: Option<Partitioned>,
 
-    requests: mpsc::Receiver<Request>,
-    inbox: Vec<Request>,
+    requests: mpsc::Receiver<DispatchRequest>,
+    inbox: Vec<DispatchRequest>,
     head: HeadWatch,
     wake: Arc<Notify>,
-    phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<BusPhase>,
     timer: Pin<Box<Sleep>>,
     /// What the timer is set to, on the bus's clock.
     armed: Option<Duration>,
 
-    origin: Arc<Origin>,
-    seats: Vec<Seat>,
-    /// Whose turn it is to be served first.
+    origin: Arc<EventOrigin>,
+    seats: Vec<SubscriberSeat>,
+    /// The seat that is served first.
     turn: usize,
     records: Records,
     /// Events whose filter failed, with the reason: they go to the dead letters instead of a handler.
     condemned: BTreeMap<Offset, String>,
     /// No reading before this: the last read failed.
     reads: Retry,
-    settlement: Settlement,
+    settlement: PendingSettlements,
     letters: Letters,
     leased: Vec<Leased>,
     released: Vec<(u64, usize)>,
@@ -129,16 +129,16 @@ enum Pace {
 }
 
 /// Runs a dispatcher to its end.
-pub(crate) async fn run(setup: Setup) {
-    if let Some(task) = Task::start(setup).await {
+pub(crate) async fn run(setup: DispatcherSetup) {
+    if let Some(task) = DispatchTask::start(setup).await {
         task.go().await;
     }
 }
 
-impl Task {
+impl DispatchTask {
     async fn go(mut self) {
         let end = loop {
-            if *self.phase.borrow_and_update() == Phase::Stopped {
+            if *self.phase.borrow_and_update() == BusPhase::Stopped {
                 break End::Stopped;
             }
             if let Some(end) = self.hear_those_who_leave().await {
@@ -154,7 +154,7 @@ impl Task {
             self.release_room();
             self.tell_what_is_drained();
             self.write_letters().await;
-            // Before anybody is answered.
+            // Before any request is answered.
             self.in_flight.tell(self.machine.in_flight());
             self.start_settlement();
             if self.is_idle() && self.group.retire(&self.cursor.log, &mut self.requests) == Retired::Yes {
@@ -169,7 +169,7 @@ impl Task {
 
     /// What a subscriber settled before it left counts: it is in the mailbox already, and would be too
     /// late once its leases are given back. So those who ended are noted first, then the mailbox is
-    /// emptied, and only those who were noted are let go. Whoever ends meanwhile wakes us again.
+    /// emptied, and only those who were noted are let go. One that ends meanwhile wakes us again.
     async fn hear_those_who_leave(&mut self) -> Option<End> {
         let mut leaving = false;
         for seat in &mut self.seats {
@@ -236,7 +236,7 @@ impl Task {
         }
     }
 
-    /// Makes durable what can be and tells everybody.
+    /// Makes durable what can be and tells all callers.
     async fn finish(mut self, end: End) {
         let log = self.cursor.log.clone();
         let now = self.now();
@@ -263,7 +263,7 @@ impl Task {
                 let unknown = || Error::UnknownGroup { group: self.cursor.group.clone() };
                 let seated = self.seats.iter().map(|seat| &seat.outlet);
                 seated.chain(&left).for_each(|outlet| outlet.fail(unknown()));
-                let _nobody_waits = reply.send(());
+                let _caller_left = reply.send(());
             }
         }
         let seated = self.seats.drain(..).map(|seat| seat.outlet);

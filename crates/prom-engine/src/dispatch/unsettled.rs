@@ -20,14 +20,14 @@ use super::{LeaseId, SubscriberId};
 pub(super) struct Unsettled {
     /// Only with [`super::Order::Key`]: the key that this event keeps blocked.
     pub key: Option<u64>,
-    /// Whose subscriber gets it; always 0 where everybody gets everything.
+    /// Whose subscriber gets it; always 0 where there are no lanes.
     pub lane: u32,
-    pub state: State,
+    pub state: EventState,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum State {
-    Leased(Lease),
+pub(super) enum EventState {
+    Leased(EventLease),
     /// To be handed out before anything fresh.
     Due,
     Waiting {
@@ -37,7 +37,7 @@ pub(super) enum State {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lease {
+pub(super) struct EventLease {
     pub id: LeaseId,
     pub subscriber: SubscriberId,
     pub deadline: Duration,
@@ -77,24 +77,24 @@ impl UnsettledEvents {
     /// The offset must not be in here.
     pub fn put(&mut self, offset: Offset, event: Unsettled) {
         match event.state {
-            State::Leased(lease) => {
+            EventState::Leased(lease) => {
                 self.leased += 1;
                 if let Some(leased) = self.leased_in.get_mut(event.lane as usize) {
                     *leased += 1;
                 }
                 self.watch(offset, lease);
             }
-            State::Due => {
+            EventState::Due => {
                 self.due.insert((event.lane, offset));
             }
-            State::Waiting { until } => {
+            EventState::Waiting { until } => {
                 self.waiting.insert((until, offset));
             }
-            State::Dead(DeadLetter::Queued { .. }) => {
+            EventState::Dead(DeadLetter::Queued { .. }) => {
                 self.dead_queued.insert(offset);
             }
-            State::Dead(DeadLetter::Taken { .. }) => self.dead_taken += 1,
-            State::Dead(DeadLetter::Failing { until, .. }) => {
+            EventState::Dead(DeadLetter::Taken { .. }) => self.dead_taken += 1,
+            EventState::Dead(DeadLetter::Failing { until, .. }) => {
                 self.dead_failing += 1;
                 self.waiting.insert((until, offset));
             }
@@ -105,18 +105,18 @@ impl UnsettledEvents {
     pub fn take(&mut self, offset: Offset) -> Option<Unsettled> {
         let event = self.by_offset.remove(&offset)?;
         match event.state {
-            State::Leased(_) => self.lease_ended(event.lane),
-            State::Due => {
+            EventState::Leased(_) => self.lease_ended(event.lane),
+            EventState::Due => {
                 self.due.remove(&(event.lane, offset));
             }
-            State::Waiting { until } => {
+            EventState::Waiting { until } => {
                 self.waiting.remove(&(until, offset));
             }
-            State::Dead(DeadLetter::Queued { .. }) => {
+            EventState::Dead(DeadLetter::Queued { .. }) => {
                 self.dead_queued.remove(&offset);
             }
-            State::Dead(DeadLetter::Taken { .. }) => self.dead_taken -= 1,
-            State::Dead(DeadLetter::Failing { until, .. }) => {
+            EventState::Dead(DeadLetter::Taken { .. }) => self.dead_taken -= 1,
+            EventState::Dead(DeadLetter::Failing { until, .. }) => {
                 self.dead_failing -= 1;
                 self.waiting.remove(&(until, offset));
             }
@@ -130,7 +130,7 @@ impl UnsettledEvents {
             return None;
         };
         match occupied.get().state {
-            State::Leased(live) if live.id == lease && live.subscriber == subscriber => {
+            EventState::Leased(live) if live.id == lease && live.subscriber == subscriber => {
                 let event = occupied.remove();
                 self.lease_ended(event.lane);
                 Some(event)
@@ -139,9 +139,9 @@ impl UnsettledEvents {
         }
     }
 
-    pub fn lease(&self, offset: Offset) -> Option<Lease> {
+    pub fn lease(&self, offset: Offset) -> Option<EventLease> {
         match self.by_offset.get(&offset)?.state {
-            State::Leased(lease) => Some(lease),
+            EventState::Leased(lease) => Some(lease),
             _ => None,
         }
     }
@@ -153,7 +153,7 @@ impl UnsettledEvents {
         };
         match &mut event.state {
             // The same deadline again would leave two entries that both look alive.
-            State::Leased(lease) if lease.deadline != deadline => {
+            EventState::Leased(lease) if lease.deadline != deadline => {
                 lease.deadline = deadline;
                 let extended = *lease;
                 self.watch(offset, extended);
@@ -177,7 +177,7 @@ impl UnsettledEvents {
     }
 
     /// Takes one lease whose deadline has come.
-    pub fn take_expired(&mut self, now: Duration) -> Option<(Offset, Unsettled, Lease)> {
+    pub fn take_expired(&mut self, now: Duration) -> Option<(Offset, Unsettled, EventLease)> {
         loop {
             let entry = self.deadlines.pop_due(now)?;
             match self.lease(entry.offset) {
@@ -256,10 +256,10 @@ impl UnsettledEvents {
         self.deadlines.len()
     }
 
-    fn watch(&mut self, offset: Offset, lease: Lease) {
+    fn watch(&mut self, offset: Offset, lease: EventLease) {
         let by_offset = &self.by_offset;
         let is_alive = |entry: &Deadline| match by_offset.get(&entry.offset) {
-            Some(Unsettled { state: State::Leased(lease), .. }) => is_live(entry, *lease),
+            Some(Unsettled { state: EventState::Leased(lease), .. }) => is_live(entry, *lease),
             _ => false,
         };
         let deadline = Deadline { at: lease.deadline, lease: lease.id, offset };
@@ -278,6 +278,6 @@ impl UnsettledEvents {
     }
 }
 
-fn is_live(entry: &Deadline, lease: Lease) -> bool {
+fn is_live(entry: &Deadline, lease: EventLease) -> bool {
     entry.lease == lease.id && entry.at == lease.deadline
 }

@@ -3,13 +3,13 @@
 use prom_types::Offset;
 
 use super::Dispatcher;
-use super::unsettled::State;
+use super::unsettled::EventState;
 
 impl Dispatcher {
     /// Retention or compaction took the event before it could be read. It counts as settled.
     pub fn vanished(&mut self, offset: Offset) {
         if let Some(event) = self.unsettled.take(offset) {
-            if let State::Leased(lease) = event.state {
+            if let EventState::Leased(lease) = event.state {
                 self.subscribers.release(lease.subscriber);
             }
             if offset >= self.progress.floor() {

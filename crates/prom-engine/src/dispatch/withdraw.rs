@@ -2,7 +2,7 @@
 
 use prom_types::Offset;
 
-use super::unsettled::{DeadLetter, State, Unsettled};
+use super::unsettled::{DeadLetter, EventState, Unsettled};
 use super::{Dispatcher, LeaseId, SubscriberId};
 
 impl Dispatcher {
@@ -17,9 +17,10 @@ impl Dispatcher {
         if offset < self.progress.floor() {
             return;
         }
-        let state = match self.is_at_limit(offset) {
-            true => State::Dead(DeadLetter::Queued { failed_writes: 0 }),
-            false => State::Due,
+        let state = if self.is_at_limit(offset) {
+            EventState::Dead(DeadLetter::Queued { failed_writes: 0 })
+        } else {
+            EventState::Due
         };
         self.unsettled.put(offset, Unsettled { state, ..event });
     }
@@ -32,13 +33,13 @@ mod tests {
     use prom_store::{Bounds, CursorState};
 
     use super::*;
-    use crate::dispatch::{DispatchOptions, Leaving, Seen};
+    use crate::dispatch::{DispatchOptions, Leaving, ScannedEvent};
 
     #[test]
     fn a_withdrawn_event_is_due_again_and_nothing_is_counted() {
         let bounds = Bounds { start: 0, next: 1 };
         let mut dispatcher = Dispatcher::new(DispatchOptions::default(), CursorState::at(0), bounds, 1);
-        let seen = Seen { offset: 0, key_hash: None, lane: 0, wanted: true };
+        let seen = ScannedEvent { offset: 0, key_hash: None, lane: 0, wanted: true };
         dispatcher.join(1, Duration::from_secs(30));
         dispatcher.scanned(0, 1, [seen]);
         let mut leased = Vec::new();

@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod properties;
 
-/// Somebody who can own partitions.
+/// A member that can own partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate<'a> {
     /// Unique among the candidates.
@@ -85,7 +85,7 @@ fn give_pinned(everyone: &mut [Share<'_>], owners: &mut [Option<usize>]) {
     }
 }
 
-/// Proportional to the weights, by largest remainder; whoever has more pinned than that keeps it, and
+/// Proportional to the weights, by largest remainder; a member with more pinned than that keeps it, and
 /// the others share what is left.
 fn set_quotas(everyone: &mut [Share<'_>], partitions: usize) {
     let mut open: Vec<usize> = (0..everyone.len()).collect();
@@ -118,7 +118,7 @@ fn share_out(everyone: &mut [Share<'_>], open: &[usize], partitions: usize) {
         .filter(|at| everyone[**at].candidate.weight > 0)
         .map(|at| (ideal(at) % total, everyone[*at].had, everyone[*at].hash, *at))
         .collect();
-    // Whoever had more keeps more, so that nothing moves only to make another one the larger.
+    // A member that had more keeps more, so that nothing moves only to make another share the larger.
     by_claim.sort_unstable_by(|one, other| other.cmp(one));
     let whole: Vec<(usize, usize)> =
         open.iter().map(|at| (*at, usize::try_from(ideal(at) / total).unwrap_or(partitions))).collect();
@@ -129,7 +129,7 @@ fn share_out(everyone: &mut [Share<'_>], open: &[usize], partitions: usize) {
     }
 }
 
-/// What somebody has stays, up to the quota; those with the lowest scores are let go.
+/// What a member has stays, up to the quota; those with the lowest scores are let go.
 fn keep(everyone: &mut [Share<'_>], owners: &mut [Option<usize>], before: &[Option<usize>]) {
     let mut held: Vec<(usize, usize)> = before
         .iter()

@@ -3,7 +3,7 @@
 //!
 //! The document is written first, by compare-and-set; then the dispatchers of this process are told.
 //! One that starts meanwhile reads the document after it can be told, so it misses nothing.
-//! Among several hubs that is the group's owner; the others send whoever asks there.
+//! Among several hubs that is the group's owner; the others refer callers to it.
 
 use std::time::Duration;
 
@@ -11,17 +11,20 @@ use prom_store::Expect;
 use prom_types::{GroupName, TopicName, TopicPattern};
 
 use super::document::Agreed;
-use super::{Asked, GroupDocument, GroupOptions, read_group};
-use crate::dispatch::task::Request;
+use super::{GroupDocument, GroupOptions, RequestedOptions, read_group};
+use crate::dispatch::task::DispatchRequest;
 use crate::limits::CONTENTION_TRIES;
 use crate::topic::millis;
 use crate::{Backoff, Bus, Error, Order, Position};
 
-/// What is to become different; everything left out stays as it is.
+/// What changes; everything left out stays as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GroupChange {
+    /// Failed attempts before an event goes to the dead letters.
     pub max_attempts: Option<u32>,
+    /// How long failed events wait.
     pub backoff: Option<Backoff>,
+    /// When the group is deleted.
     pub expire_after: Option<Expiry>,
     /// Refused: it was used once, when the group was made.
     pub from: Option<Position>,
@@ -31,10 +34,12 @@ pub struct GroupChange {
     pub filter: Option<String>,
 }
 
-/// When a group that nobody uses is deleted.
+/// When an unused group is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
+    /// It stays.
     Never,
+    /// After this time without a subscriber.
     After(Duration),
 }
 
@@ -48,7 +53,8 @@ impl GroupChange {
         if let Some((_, option, reason)) = refused.into_iter().find(|(asked, ..)| *asked) {
             return Err(Error::GroupChange { group: group.clone(), option, reason });
         }
-        let asked = Asked { max_attempts: self.max_attempts, backoff: self.backoff, ..Asked::default() };
+        let asked =
+            RequestedOptions { max_attempts: self.max_attempts, backoff: self.backoff, ..RequestedOptions::default() };
         asked.check()
     }
 
@@ -103,7 +109,7 @@ impl Bus {
         for log in group.running_logs() {
             if let Some(agreed) = changed.iter().find(|agreed| agreed.matches(log.topic.as_str())) {
                 let options = Box::new(agreed.options.clone());
-                group.ask(&log, |done| Request::Change { options, made_to, done }).await;
+                group.ask(&log, |done| DispatchRequest::Change { options, made_to, done }).await;
             }
         }
     }

@@ -5,7 +5,7 @@ use prom_types::{EpochMs, GroupName, TopicPattern};
 use serde::{Deserialize, Serialize};
 
 use super::overlap::can_meet;
-use super::{Asked, COLLECTION, GroupOptions};
+use super::{COLLECTION, GroupOptions, RequestedOptions};
 use crate::Error;
 use crate::limits::TOPICS_OF_GROUP;
 
@@ -89,7 +89,7 @@ impl GroupDocument {
         &mut self,
         name: &GroupName,
         topics: &[TopicPattern],
-        asked: Asked,
+        asked: RequestedOptions,
     ) -> Result<(GroupOptions, Learned), Error> {
         let is_known = self.subscriptions.iter().any(|agreed| agreed.topics == topics);
         if !is_known {
@@ -114,13 +114,14 @@ impl GroupDocument {
     /// Before anything is compared: that is what the limit is for.
     fn check_room_for(&self, more: usize) -> Result<(), Error> {
         let topics = self.subscriptions.iter().map(|agreed| agreed.topics.len()).sum::<usize>() + more;
-        match topics > TOPICS_OF_GROUP {
-            true => Err(Error::BadOption {
+        if topics > TOPICS_OF_GROUP {
+            Err(Error::BadOption {
                 option: "topics",
                 asked: format!("a list that makes {topics} for the group"),
                 reason: "a group subscribes to at most 1000 topics and patterns; use a pattern, or another group",
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 }
@@ -145,16 +146,16 @@ mod tests {
     #[test]
     fn subscriptions_that_can_meet_share_their_options() {
         let name = GroupName::parse("g").unwrap();
-        let by_key = Asked { order: Some(Order::Key), ..Asked::default() };
+        let by_key = RequestedOptions { order: Some(Order::Key), ..RequestedOptions::default() };
         let mut group = GroupDocument::new(0);
         group.agree(&name, &patterns(&["a.*"]), by_key.clone()).unwrap();
-        let (options, learned) = group.agree(&name, &patterns(&["*.b"]), Asked::default()).unwrap();
+        let (options, learned) = group.agree(&name, &patterns(&["*.b"]), RequestedOptions::default()).unwrap();
         assert_eq!((options.order, learned), (Order::Key, Learned::Topics));
-        let none = Asked { order: Some(Order::None), ..Asked::default() };
+        let none = RequestedOptions { order: Some(Order::None), ..RequestedOptions::default() };
         assert!(group.agree(&name, &patterns(&["a.c"]), none.clone()).is_err());
         let (options, _) = group.agree(&name, &patterns(&["c.d"]), none).unwrap();
         assert_eq!(options.order, Order::None);
-        assert!(group.agree(&name, &patterns(&["**"]), Asked::default()).is_err(), "it would meet both");
+        assert!(group.agree(&name, &patterns(&["**"]), RequestedOptions::default()).is_err(), "it would meet both");
         assert_eq!(group.agree(&name, &patterns(&["a.*"]), by_key).unwrap().1, Learned::Nothing);
     }
 }

@@ -1,5 +1,5 @@
-//! Groups that nobody used for as long as they said are deleted. One that cannot be read or deleted
-//! keeps no other from expiring.
+//! Groups without a subscriber are deleted after the time they asked for. One that cannot be read or
+//! deleted keeps no other from expiring.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use prom_types::{EpochMs, GroupName};
 use super::{COLLECTION, GroupDocument};
 use crate::bus::Core;
 use crate::limits::DOCUMENTS_AT_ONCE;
-use crate::maintain::Failures;
+use crate::maintain::PassFailures;
 use crate::{Bus, Error};
 
 impl Bus {
@@ -22,7 +22,7 @@ impl Bus {
 
 pub(crate) async fn expire(core: &Arc<Core>) -> Result<Vec<GroupName>, Error> {
     let mut expired = Vec::new();
-    let mut failures = Failures::of("expiry");
+    let mut failures = PassFailures::of("expiry");
     let mut after: Option<String> = None;
     loop {
         let page = core.store.documents(COLLECTION, after.as_deref(), DOCUMENTS_AT_ONCE).await?;

@@ -7,15 +7,18 @@ use prom_types::{EpochMs, GroupName, TopicPattern};
 
 use super::{COLLECTION, GroupDocument, GroupOptions, read_group};
 use crate::bus::Core;
-use crate::dispatch::task::Request;
+use crate::dispatch::task::DispatchRequest;
 use crate::limits::DOCUMENTS_AT_ONCE;
 use crate::{Bus, Error};
 
 /// A group as it is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupInfo {
+    /// Its name.
     pub name: GroupName,
+    /// What it subscribes to.
     pub subscriptions: Vec<GroupSubscription>,
+    /// When it was made.
     pub created_ts: EpochMs,
     /// Kept up to date only where the group can expire.
     pub last_used_ts: EpochMs,
@@ -28,7 +31,9 @@ pub struct GroupInfo {
 /// What a group subscribes to in one go, and the options agreed on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupSubscription {
+    /// Topics and patterns.
     pub topics: Vec<TopicPattern>,
+    /// The options agreed on.
     pub options: GroupOptions,
 }
 
@@ -89,7 +94,7 @@ impl Core {
         });
         let group = self.groups.get(name);
         for log in group.running_logs() {
-            group.ask(&log, Request::Delete).await;
+            group.ask(&log, DispatchRequest::Delete).await;
         }
         self.groups.forget(name);
         let cursors = self.store.cursors(None).await?.into_iter().filter(|(cursor, _)| cursor.group == *name);

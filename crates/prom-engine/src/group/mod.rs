@@ -16,10 +16,10 @@ pub use coordinator::{MemberStatus, PartitionOwner, PartitionOwners};
 pub(crate) use document::{GroupDocument, read_group};
 pub(crate) use expire::expire;
 pub use list::{GroupInfo, GroupSubscription};
-pub(crate) use options::Asked;
 pub use options::GroupOptions;
 pub(crate) use options::Layout;
-pub(crate) use registry::{Group, Groups, Retired};
+pub(crate) use options::RequestedOptions;
+pub(crate) use registry::{Group, Retired, RunningGroups};
 
 /// Where groups are kept, one document per group.
 pub(crate) const COLLECTION: &str = "groups";

@@ -15,11 +15,13 @@ use crate::topic::millis;
 pub struct GroupOptions {
     /// Where the group began; used once, when it was made.
     pub from: Position,
+    /// Whether partitions have owners.
     #[serde(default)]
     pub mode: Mode,
     /// Into how many the group divides topics that have one partition; only where each has one owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u32>,
+    /// What an unsettled event holds back.
     #[serde(default)]
     pub order: Order,
     /// A jq program over the whole event; only events for which it gives a true value are delivered.
@@ -28,16 +30,17 @@ pub struct GroupOptions {
     /// Failed attempts before an event goes to the dead letters; the topic's setting, else 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
+    /// How long failed events wait.
     #[serde(default)]
     pub backoff: Backoff,
-    /// The group is deleted when nobody subscribed to it for so long.
+    /// The group is deleted after this time without a subscriber.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expire_after_ms: Option<u64>,
 }
 
 /// What one subscriber said about the group; silence agrees with everything.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct RequestedOptions {
     pub from: Option<Position>,
     pub mode: Option<Mode>,
     pub partitions: Option<u32>,
@@ -48,7 +51,7 @@ pub(crate) struct Asked {
     pub expire_after: Option<Duration>,
 }
 
-impl Asked {
+impl RequestedOptions {
     /// Values that could never be right.
     pub fn check(&self) -> Result<(), Error> {
         if self.max_attempts == Some(0) {
@@ -79,7 +82,7 @@ impl Asked {
 
     /// The options of a group that this subscriber is the first of.
     pub fn into_options(self) -> GroupOptions {
-        // Whoever divides topics wants an owner for each part.
+        // A subscriber that divides topics wants an owner for each part.
         let implied = self.partitions.map_or(Mode::Shared, |_| Mode::Partitioned);
         GroupOptions {
             from: self.from.unwrap_or_default(),
@@ -93,7 +96,7 @@ impl Asked {
         }
     }
 
-    /// Refuses whoever asks for something else than the group has.
+    /// Refuses a subscriber that asks for something else than the group has.
     pub fn agrees_with(&self, group: &GroupName, options: &GroupOptions) -> Result<(), Error> {
         let mut wanted = options.clone();
         wanted.from = self.from.unwrap_or(options.from);
@@ -109,7 +112,7 @@ impl Asked {
 }
 
 impl GroupOptions {
-    /// How a topic of so many partitions is divided among the subscribers; `None` where everybody gets
+    /// How a topic with this many partitions is divided among the subscribers; `None` where all of them get
     /// everything.
     pub(crate) fn layout(&self, topic_partitions: usize) -> Option<Layout> {
         match (self.mode, self.partitions) {
@@ -206,10 +209,10 @@ mod tests {
     #[test]
     fn a_conflict_names_the_option_and_both_values() {
         let group = GroupName::parse("billing").unwrap();
-        let asked = Asked { max_attempts: Some(9), ..Asked::default() };
+        let asked = RequestedOptions { max_attempts: Some(9), ..RequestedOptions::default() };
         let options = GroupOptions { max_attempts: Some(3), ..GroupOptions::default() };
         let told = asked.agrees_with(&group, &options).unwrap_err().to_string();
         assert!(told.contains("maxAttempts = 3") && told.contains("asks for 9"), "{told}");
-        assert!(Asked::default().agrees_with(&group, &options).is_ok());
+        assert!(RequestedOptions::default().agrees_with(&group, &options).is_ok());
     }
 }

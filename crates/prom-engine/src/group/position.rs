@@ -7,7 +7,7 @@ use prom_store::{CursorChange, CursorName, Expect, LogName};
 use prom_types::{GroupName, Offset, TopicPattern};
 
 use super::document::Learned;
-use super::{Asked, GroupDocument, GroupOptions, read_group};
+use super::{GroupDocument, GroupOptions, RequestedOptions, read_group};
 use crate::bus::Core;
 use crate::limits::CONTENTION_TRIES;
 use crate::position::resolve;
@@ -19,7 +19,7 @@ impl Core {
         self: &Arc<Self>,
         name: &GroupName,
         topics: &[TopicPattern],
-        asked: &Asked,
+        asked: &RequestedOptions,
     ) -> Result<GroupOptions, Error> {
         for _ in 0..CONTENTION_TRIES {
             let now = self.clock.now_ms();

@@ -1,7 +1,7 @@
-//! The running side of groups: one dispatcher per partition that somebody subscribes to.
+//! The running side of groups: one dispatcher per partition that has a subscriber.
 //!
-//! A dispatcher is started by the first who needs it and retires when nobody does and everything it
-//! knows is durable. Both happen under the lock of its group, so that nobody joins one that is gone.
+//! A dispatcher is started by the first subscriber that needs it. It retires when none does and everything
+//! it knows is durable. Both happen under the lock of its group, so that no subscriber joins one that is gone.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use tokio::task::JoinHandle;
 use super::GroupOptions;
 use super::coordinator::{Desk, PartitionOwners};
 use crate::bus::Core;
-use crate::dispatch::task::{self, Request, Setup};
+use crate::dispatch::task::{self, DispatchRequest, DispatcherSetup};
 use crate::limits::MAILBOX;
 use crate::meters::GroupMeter;
 use crate::outlet::Outlet;
 
 /// All groups that run.
 #[derive(Default)]
-pub(crate) struct Groups(Mutex<HashMap<GroupName, Arc<Group>>>);
+pub(crate) struct RunningGroups(Mutex<HashMap<GroupName, Arc<Group>>>);
 
 /// The dispatchers of one group.
 pub(crate) struct Group {
@@ -35,7 +35,7 @@ pub(crate) struct Group {
 }
 
 struct Running {
-    mailbox: mpsc::Sender<Request>,
+    mailbox: mpsc::Sender<DispatchRequest>,
     wake: Arc<Notify>,
     /// Subscribers the task has not taken in yet.
     joining: Vec<Arc<Outlet>>,
@@ -43,7 +43,7 @@ struct Running {
     task: Option<JoinHandle<()>>,
 }
 
-impl Groups {
+impl RunningGroups {
     pub fn get(&self, name: &GroupName) -> Arc<Group> {
         let mut groups = self.0.lock();
         let new = || Arc::new(Group::new(name.clone()));
@@ -77,7 +77,7 @@ impl Groups {
         groups.into_iter().flat_map(of_group).collect()
     }
 
-    /// All dispatcher tasks, for whoever ends the bus.
+    /// All dispatcher tasks, for the shutdown.
     pub fn take_tasks(&self) -> Vec<JoinHandle<()>> {
         let groups = self.0.lock();
         groups.values().flat_map(|group| group.take_tasks()).collect()
@@ -117,13 +117,13 @@ impl Group {
         core: &Arc<Core>,
         log: &LogName,
         options: &Arc<GroupOptions>,
-    ) -> mpsc::Sender<Request> {
+    ) -> mpsc::Sender<DispatchRequest> {
         let mut dispatchers = self.dispatchers.lock();
         self.get_or_start(core, &mut dispatchers, log, options).mailbox.clone()
     }
 
     /// The mailbox of the dispatcher of a log, if it runs.
-    pub fn running_mailbox(&self, log: &LogName) -> Option<mpsc::Sender<Request>> {
+    pub fn running_mailbox(&self, log: &LogName) -> Option<mpsc::Sender<DispatchRequest>> {
         self.dispatchers.lock().get(log).map(|running| running.mailbox.clone())
     }
 
@@ -139,8 +139,8 @@ impl Group {
         }
     }
 
-    /// Takes the dispatcher off the list unless somebody is about to need it.
-    pub fn retire(&self, log: &LogName, mailbox: &mut mpsc::Receiver<Request>) -> Retired {
+    /// Takes the dispatcher off the list unless a subscriber is about to need it.
+    pub fn retire(&self, log: &LogName, mailbox: &mut mpsc::Receiver<DispatchRequest>) -> Retired {
         let mut dispatchers = self.dispatchers.lock();
         let needed = dispatchers.get(log).is_some_and(|running| !running.joining.is_empty());
         if needed || !mailbox.is_empty() {
@@ -151,13 +151,17 @@ impl Group {
         Retired::Yes
     }
 
-    /// Takes the dispatcher off the list, whoever is about to join: they are told that it ended.
+    /// Takes the dispatcher off the list. Returns the subscribers that were about to join; they are told that it ended.
     pub fn remove(&self, log: &LogName) -> Vec<Arc<Outlet>> {
         self.dispatchers.lock().remove(log).map_or_else(Vec::new, |running| running.joining)
     }
 
     /// Asks a running dispatcher; `None` where none runs.
-    pub async fn ask<A>(&self, log: &LogName, request: impl FnOnce(oneshot::Sender<A>) -> Request) -> Option<A> {
+    pub async fn ask<A>(
+        &self,
+        log: &LogName,
+        request: impl FnOnce(oneshot::Sender<A>) -> DispatchRequest,
+    ) -> Option<A> {
         let mailbox = self.running_mailbox(log)?;
         let (reply, answer) = oneshot::channel();
         mailbox.send(request(reply)).await.ok()?;
@@ -184,7 +188,7 @@ impl Group {
         dispatchers.entry(log.clone()).or_insert_with(|| {
             let (mailbox, requests) = mpsc::channel(MAILBOX);
             let wake = Arc::new(Notify::new());
-            let setup = Setup {
+            let setup = DispatcherSetup {
                 core: core.clone(),
                 group: self.clone(),
                 cursor: CursorName::new(log.clone(), self.name.clone()),

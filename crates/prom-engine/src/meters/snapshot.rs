@@ -17,31 +17,38 @@ pub struct MetersSnapshot {
     pub owners: Vec<OwnerMeters>,
     /// Groups that this hub serves; `None` where it has its store to itself.
     pub groups_served: Option<u64>,
+    /// What the store measured.
     pub store: StoreMeters,
 }
 
 /// Who owns what at this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerMeters {
+    /// The topic.
     pub topic: TopicName,
+    /// The group.
     pub group: GroupName,
+    /// The owners of its partitions.
     pub owners: PartitionOwners,
 }
 
 /// Of one topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicMeters {
+    /// The topic.
     pub topic: TopicName,
     /// Events stored by this bus, dead letters and audit events included; an id that was there
-    /// already is not counted again. Counted when whoever published is told: a publish whose
-    /// future was dropped is missing here, though it may be stored.
+    /// already is not counted again. Counted when the commit is durable, also if the publisher does not
+    /// wait for it.
     pub published: u64,
 }
 
 /// Of one group in one topic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupMeters {
+    /// The topic.
     pub topic: TopicName,
+    /// The group.
     pub group: GroupName,
     /// Deliveries that subscribers took.
     pub delivered: u64,
@@ -67,12 +74,12 @@ pub struct GroupMeters {
     pub latency_ms: HistogramSnapshot,
     /// Partitions that got an owner, or another one.
     pub moves: u64,
-    /// How long each of them was with nobody, or being finished by the owner before.
+    /// How long each of them had no owner, or was being finished by the owner before.
     pub handover_ms: HistogramSnapshot,
 }
 
 impl Bus {
-    /// What was counted so far. Cheap: it waits for nobody and asks no store.
+    /// What was counted so far. Cheap: it waits for nothing and asks no store.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -9,9 +9,19 @@ use prom_types::TopicName;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AssignmentChange {
     /// Their events come from now on.
-    Assigned { topic: TopicName, partitions: Vec<u32> },
+    Assigned {
+        /// Of this topic.
+        topic: TopicName,
+        /// These partitions.
+        partitions: Vec<u32>,
+    },
     /// No more of their events come; what it holds it may still settle, for a short while.
-    Revoked { topic: TopicName, partitions: Vec<u32> },
+    Revoked {
+        /// Of this topic.
+        topic: TopicName,
+        /// These partitions.
+        partitions: Vec<u32>,
+    },
 }
 
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::{AssignmentChange, Outlet, TellAssignments};
 use crate::deliver::Ticket;
-use crate::event::Origin;
+use crate::event::EventOrigin;
 
 impl Outlet {
     /// As [`Outlet::attach`], also for a log that let go of it before.
@@ -34,7 +34,7 @@ impl Outlet {
 
     /// Events of this partition come from now on.
     pub fn assigned(&self, topic: &TopicName, partition: u32) {
-        if self.taste.assignments == TellAssignments::Yes {
+        if self.options.assignments == TellAssignments::Yes {
             self.state.lock().assignments.assigned(topic, partition);
             self.arrived.notify_one();
         }
@@ -46,14 +46,14 @@ impl Outlet {
         &self,
         topic: &TopicName,
         partition: u32,
-        origin: &Arc<Origin>,
+        origin: &Arc<EventOrigin>,
         is_of_it: impl Fn(Offset) -> bool,
     ) -> Vec<Ticket> {
         let mut state = self.state.lock();
         let taken =
             state.queue.take_where(|delivery| Arc::ptr_eq(&delivery.origin, origin) && is_of_it(delivery.offset()));
         self.feed(&mut state);
-        if self.taste.assignments == TellAssignments::Yes {
+        if self.options.assignments == TellAssignments::Yes {
             state.assignments.revoked(topic, partition);
             drop(state);
             self.arrived.notify_one();
@@ -75,14 +75,15 @@ impl Outlet {
         self.watched_micros.fetch_max(micros(now), Ordering::Relaxed);
     }
 
-    /// When it was last alive, for somebody who decides at `now` whether it has gone silent. Where nobody
-    /// looked since its time was over, that is not known yet, and it is given a little longer.
+    /// When it was last alive, for a decision at `now` whether it has gone silent. Where this was not checked
+    /// since its time was over, that is not known yet, and it is given a little longer.
     pub fn heard_by(&self, now: Duration, ttl: Duration) -> Duration {
         let heard = Duration::from_micros(self.heard_micros.load(Ordering::Relaxed));
         let watched = Duration::from_micros(self.watched_micros.load(Ordering::Relaxed));
-        match !watched.is_zero() && watched < heard.saturating_add(ttl) {
-            true => heard.max(now.saturating_sub(ttl) + ttl / 16),
-            false => heard,
+        if !watched.is_zero() && watched < heard.saturating_add(ttl) {
+            heard.max(now.saturating_sub(ttl) + ttl / 16)
+        } else {
+            heard
         }
     }
 }

@@ -3,7 +3,7 @@
 //! How large events are is known only after they were leased. So room is given for as many as fit if
 //! they are like the last ones, and the first ones are taken for the largest possible. What the last
 //! ones did not tell, and what several dispatchers were given at the same moment, comes on top of
-//! [`QUEUE_BYTES`]; then nobody gets room until enough was taken.
+//! [`QUEUE_BYTES`]; then no dispatcher gets room until enough was taken.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use std::time::Duration;
 use prom_types::limits::PAYLOAD_BYTES;
 
 use crate::deliver::{Delivery, Ticket};
-use crate::event::Origin;
+use crate::event::EventOrigin;
 use crate::limits::QUEUE_BYTES;
 
-pub(super) struct Queue {
+pub(super) struct DeliveryQueue {
     deliveries: VecDeque<Delivery>,
     bytes: usize,
     /// What an event takes, judging by the last ones.
@@ -24,13 +24,13 @@ pub(super) struct Queue {
     none_overdue_before: Duration,
 }
 
-impl Default for Queue {
+impl Default for DeliveryQueue {
     fn default() -> Self {
         Self { deliveries: VecDeque::new(), bytes: 0, usual_bytes: PAYLOAD_BYTES, none_overdue_before: Duration::ZERO }
     }
 }
 
-impl Queue {
+impl DeliveryQueue {
     pub fn len(&self) -> usize {
         self.deliveries.len()
     }
@@ -54,28 +54,25 @@ impl Queue {
         Some(delivery)
     }
 
-    /// Everything, with nobody to take it any more.
+    /// Everything, when the application takes nothing any more.
     pub fn clear(&mut self) -> impl Iterator<Item = Ticket> + use<> {
         self.bytes = 0;
         std::mem::take(&mut self.deliveries).into_iter().map(|delivery| delivery.ticket())
     }
 
     /// Everything of this origin if something of it is overdue, else nothing.
-    pub fn take_overdue(&mut self, now: Duration, origin: &Arc<Origin>) -> Vec<Ticket> {
+    pub fn take_overdue(&mut self, now: Duration, origin: &Arc<EventOrigin>) -> Vec<Ticket> {
         if now < self.none_overdue_before {
             return Vec::new();
         }
         let is_overdue = |delivery: &Delivery| Arc::ptr_eq(&delivery.origin, origin) && delivery.deadline() <= now;
-        let overdue = match self.deliveries.iter().any(is_overdue) {
-            true => self.take_all_of(origin),
-            false => Vec::new(),
-        };
+        let overdue = if self.deliveries.iter().any(is_overdue) { self.take_all_of(origin) } else { Vec::new() };
         let first = self.deliveries.iter().map(Delivery::deadline).min();
         self.none_overdue_before = first.unwrap_or(Duration::MAX);
         overdue
     }
 
-    pub fn take_all_of(&mut self, origin: &Arc<Origin>) -> Vec<Ticket> {
+    pub fn take_all_of(&mut self, origin: &Arc<EventOrigin>) -> Vec<Ticket> {
         self.take_where(|delivery| Arc::ptr_eq(&delivery.origin, origin))
     }
 
@@ -123,7 +120,7 @@ mod tests {
 
     #[test]
     fn larger_events_are_believed_at_once_and_smaller_ones_soon() {
-        let mut queue = Queue::default();
+        let mut queue = DeliveryQueue::default();
         assert_eq!(queue.fitting(), 8);
         let batches = [(8, 800, 1 << 17), (8, 800, 1 << 14), (1, 1 << 18, 1 << 18), (0, 0, 1 << 18)];
         for (events, bytes, usual_bytes) in batches {
@@ -135,7 +132,7 @@ mod tests {
 
     #[test]
     fn an_empty_queue_takes_one_event_of_any_size() {
-        let queue = Queue { usual_bytes: 2 * QUEUE_BYTES, ..Queue::default() };
+        let queue = DeliveryQueue { usual_bytes: 2 * QUEUE_BYTES, ..DeliveryQueue::default() };
         assert!(queue.fits_one());
         assert_eq!(queue.fitting(), 1);
     }

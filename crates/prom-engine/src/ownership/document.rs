@@ -11,11 +11,11 @@ use crate::limits::DOCUMENTS_AT_ONCE;
 /// Where owners are kept, one document per group.
 const COLLECTION: &str = "owners";
 
-/// It stays when the group is given up, with nobody in it: so revisions never begin anew, and what somebody
-/// tries late cannot meet what another wrote.
+/// It stays when the group is given up, without an owner: so revisions never begin anew, and a late write
+/// cannot match what another hub wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OwnerDocument {
-    /// Empty for nobody.
+    /// Empty where there is none.
     pub hub: String,
     pub url: String,
     /// How many times the group has changed hands.

@@ -1,5 +1,5 @@
 //! Staying alive among the hubs: renewing in time, giving up what could not be kept, and letting go of
-//! groups that nobody uses here any more.
+//! groups that are unused here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::document::OwnerDocument;
 use super::{Ownership, Tenure, take_lease};
 use crate::Error;
-use crate::bus::{Core, Phase};
+use crate::bus::{BusPhase, Core};
 
 /// Renewals in a time to live: one may be lost, and one may be late.
 const RENEWALS_PER_TTL: u32 = 3;
@@ -28,7 +28,7 @@ pub(crate) async fn run(core: Arc<Core>) {
 /// A shutdown is kept alive too: its handlers still finish.
 async fn keep_alive(core: &Core, ownership: &Ownership, every: Duration) {
     let mut phase = core.watch_phase();
-    while *phase.borrow_and_update() != Phase::Stopped {
+    while *phase.borrow_and_update() != BusPhase::Stopped {
         tokio::select! {
             () = sleep(ownership.until_renewal(core.clock.monotonic(), every)) => ownership.renew(core, every).await,
             _ = phase.changed() => {}
@@ -38,7 +38,7 @@ async fn keep_alive(core: &Core, ownership: &Ownership, every: Duration) {
 
 async fn keep_tidy(core: &Arc<Core>, ownership: &Ownership, every: Duration) {
     let mut phase = core.watch_phase();
-    while *phase.borrow_and_update() == Phase::Open {
+    while *phase.borrow_and_update() == BusPhase::Open {
         tokio::select! {
             () = sleep(every) => ownership.let_go_of_unused(core).await,
             _ = phase.changed() => {}
@@ -93,7 +93,7 @@ impl Ownership {
         match timeout(every, take_lease(&*core.store, &id, self.options.ttl)).await {
             Ok(Ok(lease)) => {
                 self.join_as(lease, sent);
-                // A renewal that came late may have revived it, and nobody answers for it any more.
+                // A renewal that came late may have revived it, and no hub answers for it any more.
                 if !matches!(timeout(every, core.store.release_lease(&before)).await, Ok(Ok(()))) {
                     tracing::debug!("the time before is left to end by itself");
                 }
@@ -110,7 +110,7 @@ impl Ownership {
         state.owned.clear();
     }
 
-    /// A group that nobody used here since the last look is free for the hub that next needs it.
+    /// A group that is unused here since the last pass is free for the hub that next needs it.
     async fn let_go_of_unused(&self, core: &Arc<Core>) {
         let used: HashSet<GroupName> = core
             .followers

@@ -5,8 +5,8 @@
 //!   owners/<group> = hub   ─ changed by compare-and-set: that hub dispatches the group
 //! ```
 //!
-//! A group belongs to the first hub that somebody subscribes at, until that hub is done with it or falls
-//! silent; then to whoever asks next. A hub that did not renew in time gives up everything it owned,
+//! A group belongs to the hub of its first subscriber, until that hub is done with it or falls
+//! silent; then to the next hub that needs it. A hub that did not renew in time gives up everything it owned,
 //! before another can take it, and goes on under a new id.
 //!
 //! Promises: this only decides who should dispatch. What keeps two from settling the same is the epoch in
@@ -15,7 +15,7 @@
 
 mod document;
 mod keep;
-mod place;
+mod take;
 
 use std::time::Duration;
 
@@ -29,14 +29,14 @@ use crate::Error;
 use crate::limits::{LONGEST_HUB_TTL, SHORTEST_HUB_TTL};
 
 pub(crate) use keep::run;
-pub use place::Owner;
+pub use take::Owner;
 
 /// One of several hubs on one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubOptions {
     /// Where the other hubs reach this one.
     pub url: String,
-    /// Silent for so long, its groups go to others.
+    /// After this time of silence its groups go to others.
     pub ttl: Duration,
 }
 
@@ -64,9 +64,9 @@ struct Tenure {
     /// Of the owner's document.
     revision: u64,
     generation: u64,
-    /// Nobody subscribed since then.
+    /// Unused since then.
     unused_since: Option<Duration>,
-    /// It is being given up: whoever wants it waits a moment.
+    /// It is being given up: a caller that wants it waits a moment.
     leaving: bool,
 }
 
@@ -83,12 +83,12 @@ impl Ownership {
         Ok(Self { options, state: Mutex::new(state), keeper: Mutex::new(None) })
     }
 
-    /// The others take this hub for living, and nobody can have taken its groups.
+    /// The others take this hub for live, and none can have taken its groups.
     fn is_live(&self, now: Duration) -> bool {
         now < self.state.lock().renewed + self.options.ttl
     }
 
-    /// Somebody else has dispatched the group: what this hub remembers of it is not worth anything.
+    /// Another hub has dispatched the group: what this one remembers of it counts for nothing.
     pub fn doubt(&self, group: &GroupName) {
         self.state.lock().owned.remove(group);
     }

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use prom_store::{Bounds, LogName};
 use prom_types::TopicName;
 
-use super::{COLLECTION, Refused, Topic, TopicSettings};
+use super::{COLLECTION, RefusedFor, Topic, TopicSettings};
 use crate::commit::NotCommitted;
 use crate::limits::{CONTENTION_TRIES, DOCUMENTS_AT_ONCE};
 use crate::{Bus, Error, GroupSubscription, audit};
@@ -12,14 +12,18 @@ use crate::{Bus, Error, GroupSubscription, audit};
 /// A topic as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicInfo {
+    /// How it is set.
     pub settings: TopicSettings,
+    /// Its partitions, in their order.
     pub partitions: Vec<PartitionInfo>,
 }
 
 /// One partition of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionInfo {
+    /// Its number.
     pub partition: u32,
+    /// Where it begins and ends.
     pub bounds: Bounds,
     /// Bytes its events take, as far as the store knows without looking.
     pub bytes: u64,
@@ -82,7 +86,7 @@ impl Bus {
             let checked_at = before.map_or(0, |before| before.revision());
             match core.topics.put(settings.clone(), checked_at, work).await {
                 Err(NotCommitted::Refused(refusal))
-                    if core.topics.learn_from(&*core.store, &refusal).await? == Refused::ForATopic => {}
+                    if core.topics.learn_from(&*core.store, &refusal).await? == RefusedFor::ForATopic => {}
                 answer => return Ok(answer?),
             }
         }

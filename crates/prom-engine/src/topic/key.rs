@@ -29,9 +29,10 @@ impl KeyProgram {
             plain @ (Value::Bool(_) | Value::Number(_)) => plain.to_string(),
             Value::Array(_) | Value::Object(_) => return Err(refuse("gave a list or an object".to_owned())),
         };
-        match key.len() > limits::KEY_BYTES {
-            true => Err(Invalid::TooLarge { what: "key", size: key.len(), limit: limits::KEY_BYTES }.into()),
-            false => Ok(Some(key)),
+        if key.len() > limits::KEY_BYTES {
+            Err(Invalid::TooLarge { what: "key", size: key.len(), limit: limits::KEY_BYTES }.into())
+        } else {
+            Ok(Some(key))
         }
     }
 }

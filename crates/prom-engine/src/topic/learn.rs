@@ -5,7 +5,7 @@
 //!   another hub ─▶ document ─▶ news ─▶ the registry ─▶ subscriptions attach, publishes go by it
 //! ```
 //!
-//! Whoever asks for a topic that is not known here does not wait for the news: the store is asked once.
+//! A caller that asks for a topic unknown here does not wait for the news: the store is asked once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use prom_store::{CommitError, Document, DocumentNews, DocumentWatch, Store};
 use prom_types::{TopicName, TopicPattern};
 
 use super::registry::Writers;
-use super::{COLLECTION, Topic, TopicSettings, Topics};
+use super::{COLLECTION, Topic, TopicRegistry, TopicSettings};
 use crate::Error;
-use crate::bus::{Core, Phase};
+use crate::bus::{BusPhase, Core};
 use crate::limits::{DOCUMENTS_AT_ONCE, FIRST_RETRY, LONGEST_RETRY};
 
-impl Topics {
+impl TopicRegistry {
     /// Reads all settings from the store. Where others write to it too, what they change from then on
     /// is told by the watch, for [`follow_others`].
     pub async fn load(store: &dyn Store) -> Result<(Self, Option<DocumentWatch>), Error> {
@@ -38,7 +38,7 @@ impl Topics {
         }
     }
 
-    /// As [`Topics::find`], for those who need it.
+    /// As [`TopicRegistry::find`]; an unknown topic is an error.
     pub async fn require(&self, store: &dyn Store, name: &str) -> Result<Arc<Topic>, Error> {
         match self.find(store, name).await? {
             Some(topic) => Ok(topic),
@@ -66,13 +66,13 @@ impl Topics {
     }
 
     /// Whether the commit was refused because a topic is not as it was taken for; then it is known now.
-    pub async fn learn_from(&self, store: &dyn Store, refusal: &CommitError) -> Result<Refused, Error> {
+    pub async fn learn_from(&self, store: &dyn Store, refusal: &CommitError) -> Result<RefusedFor, Error> {
         match refusal {
             CommitError::Conflict { key, .. } if is_about_a_topic(refusal) => {
                 self.learn(store, &TopicName::parse(key)?).await?;
-                Ok(Refused::ForATopic)
+                Ok(RefusedFor::ForATopic)
             }
-            _ => Ok(Refused::Otherwise),
+            _ => Ok(RefusedFor::Otherwise),
         }
     }
 
@@ -108,7 +108,7 @@ pub(crate) fn conflict(topic: &TopicName, current: u64) -> CommitError {
 
 /// Why a commit was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedFor {
     /// Admit its events anew.
     ForATopic,
     Otherwise,
@@ -117,7 +117,7 @@ pub(crate) enum Refused {
 /// Takes in what others make and change, until the bus stops.
 pub(crate) async fn follow_others(core: Arc<Core>, mut news: DocumentWatch) {
     let mut phase = core.watch_phase();
-    while *phase.borrow_and_update() == Phase::Open {
+    while *phase.borrow_and_update() == BusPhase::Open {
         tokio::select! {
             told = news.next() => match told {
                 Ok(told) => take_in_news(&core, told).await,
@@ -132,7 +132,7 @@ pub(crate) async fn follow_others(core: Arc<Core>, mut news: DocumentWatch) {
 async fn take_in_news(core: &Core, mut told: DocumentNews) {
     let mut phase = core.watch_phase();
     let mut pause: Duration = FIRST_RETRY;
-    while *phase.borrow_and_update() == Phase::Open {
+    while *phase.borrow_and_update() == BusPhase::Open {
         let error = match read_news(core, &told).await {
             Ok(()) | Err(Error::Closed) => return,
             Err(error) => error,

@@ -8,8 +8,8 @@ mod settings;
 
 pub use create::{PartitionInfo, TopicInfo};
 pub(crate) use key::KeyProgram;
-pub(crate) use learn::{Refused, conflict, follow_others, is_about_a_topic};
-pub(crate) use registry::{Topic, Topics};
+pub(crate) use learn::{RefusedFor, conflict, follow_others, is_about_a_topic};
+pub(crate) use registry::{Topic, TopicRegistry};
 pub use settings::TopicSettings;
 pub(crate) use settings::millis;
 

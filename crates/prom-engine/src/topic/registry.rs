@@ -5,7 +5,7 @@
 //! being together, and publishers that race agree on one set of settings.
 //!
 //! Such commits are handed to the store under the registry's read lock and changes of settings under
-//! its write lock: as long as nobody else writes to the store, what the registry says at that moment is
+//! its write lock: as long as no other process writes to the store, what the registry says at that moment is
 //! what will be stored.
 //!
 //! Where others write too, that is only a guess. A proposal is stored only where there is no such topic, or
@@ -44,11 +44,11 @@ pub(crate) struct Topic {
 }
 
 /// All topics.
-pub(crate) struct Topics {
+pub(crate) struct TopicRegistry {
     registered: RwLock<Registered>,
     /// Where the bus was started.
     runtime: Handle,
-    /// The length of the history, for those who wait for new topics.
+    /// The length of the history, for tasks that wait for new topics.
     grown: watch::Sender<usize>,
     pub(super) writers: Writers,
 }
@@ -103,7 +103,7 @@ impl Topic {
         self.revision() != 0
     }
 
-    /// Where the bus runs, for what nobody waits for any more.
+    /// Where the bus runs, for work without a waiting caller.
     pub fn runtime(&self) -> &Handle {
         &self.runtime
     }
@@ -124,7 +124,7 @@ impl Topic {
     }
 }
 
-impl Topics {
+impl TopicRegistry {
     /// Without any topic yet.
     pub(super) fn new(writers: Writers) -> Self {
         Self { registered: RwLock::default(), runtime: Handle::current(), grown: watch::Sender::new(0), writers }
@@ -213,7 +213,7 @@ impl Topics {
         }
     }
 
-    /// As [`Topics::commit`], where the events are independent.
+    /// As [`TopicRegistry::commit`], where the events are independent.
     pub fn commit_each(&self, store: &dyn Store, commit: Commit, topics: &[Arc<Topic>]) -> PendingCommit {
         if topics.iter().all(|topic| topic.is_stored()) {
             return store.commit_each(commit);
@@ -325,7 +325,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_older_never_comes_back() {
-        let topics = Topics::new(Writers::Others);
+        let topics = TopicRegistry::new(Writers::Others);
         let settings = |partitions| TopicSettings::new("a").unwrap().partitions(partitions);
         let proposal = topics.get_or_propose(settings(1));
         proposal.meter.published.add(7);

@@ -26,12 +26,14 @@ use crate::limits::TOMBSTONE_GRACE;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicSettings {
+    /// Its name.
     pub name: TopicName,
     /// Events of one key stay in one partition and in order.
     pub partitions: u32,
     /// A jq program over the event that makes its key where the publisher gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// How long events stay.
     #[serde(default)]
     pub retention: Retention,
     /// Keeps at least the latest event of each key; every event needs a key.
@@ -60,6 +62,7 @@ impl TopicSettings {
         Self { name, partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
     }
 
+    /// Sets the number of partitions.
     pub fn partitions(mut self, partitions: u32) -> Self {
         self.partitions = partitions;
         self
@@ -72,6 +75,7 @@ impl TopicSettings {
         self
     }
 
+    /// Events go after this time.
     pub fn retain_for(mut self, age: Duration) -> Self {
         self.retention.age_ms = Some(millis(age));
         self
@@ -83,11 +87,13 @@ impl TopicSettings {
         self
     }
 
+    /// Keeps at least the latest event of each key.
     pub fn compacted(mut self) -> Self {
         self.compaction = Some(Compaction { tombstone_grace_ms: millis(TOMBSTONE_GRACE) });
         self
     }
 
+    /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.max_attempts = Some(attempts);
         self

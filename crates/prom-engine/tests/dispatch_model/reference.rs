@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prom_engine::dispatch::{DispatchOptions, LeaseId, Leased, Limit, NotLeased, Order, Settled, Status, SubscriberId};
+use prom_engine::dispatch::{
+    DispatchOptions, DispatchStatus, LeaseId, Leased, Limit, NotLeased, Order, Settled, SubscriberId,
+};
 use prom_store::CursorState;
 use prom_types::Offset;
 
@@ -35,7 +37,7 @@ pub enum Place {
         latest: Duration,
     },
     Leased(Hold),
-    /// A letter is to be written, not before `earliest`, and from `latest` on for certain.
+    /// A letter has to be written, not before `earliest`, and from `latest` on for certain.
     Dead {
         earliest: Duration,
         latest: Duration,
@@ -241,10 +243,7 @@ impl Reference {
         for (offset, hold) in self.holds() {
             if hold.subscriber == who && self.end_lease(who, offset, hold.lease) == Ok(Settled::Now) {
                 self.counts[offset as usize].returns += counted;
-                match self.is_at_limit(offset) {
-                    true => self.queue_dead(offset),
-                    false => self.free(offset),
-                }
+                if self.is_at_limit(offset) { self.queue_dead(offset) } else { self.free(offset) }
             }
         }
         self.members.remove(&who);
@@ -270,10 +269,7 @@ impl Reference {
             let failures = cursor.failures.get(&offset);
             self.counts[offset as usize] = failures
                 .map_or(Count::default(), |failures| Count { attempts: failures.attempts, returns: failures.returns });
-            self.places[offset as usize] = match cursor.is_settled(offset) {
-                true => Place::Settled,
-                false => Place::Unseen,
-            };
+            self.places[offset as usize] = if cursor.is_settled(offset) { Place::Settled } else { Place::Unseen };
         }
         self.trim(self.start);
         self.advance();
@@ -307,7 +303,7 @@ impl Reference {
     }
 
     /// Nothing more was handed out although there was room: was there nothing?
-    pub fn nothing_left(&self, status: &Status) {
+    pub fn nothing_left(&self, status: &DispatchStatus) {
         for offset in self.floor..self.scan_next {
             if let Place::Free { latest, .. } = self.place(offset) {
                 let held_back = latest > self.last_tick || self.is_blocked(offset);
@@ -318,7 +314,7 @@ impl Reference {
     }
 
     /// Compares everything that both sides know.
-    pub fn check(&self, status: &Status, next_deadline: Option<Duration>) {
+    pub fn check(&self, status: &DispatchStatus, next_deadline: Option<Duration>) {
         assert_eq!(status.floor, self.floor, "the floor");
         assert_eq!(status.scan_next, self.scan_next, "the scan position");
         let (mut leased, mut free, mut dead, mut blocked, mut ranges) = (self.orphans.len(), 0, 0, 0, 0);

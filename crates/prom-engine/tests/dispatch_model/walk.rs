@@ -8,8 +8,8 @@ mod store;
 use std::time::Duration;
 
 use prom_engine::dispatch::{
-    Backoff, Changes, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Leaving, Order, Scan, Seen,
-    SubscriberId,
+    Backoff, Changes, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Leaving, Order, ScanRequest,
+    ScannedEvent, SubscriberId,
 };
 use prom_store::{Bounds, CursorState};
 use prom_types::Offset;
@@ -29,7 +29,7 @@ pub struct Walk {
     stored: CursorState,
     now: Duration,
     /// A scan that was asked for and not yet answered.
-    scanning: Option<Scan>,
+    scanning: Option<ScanRequest>,
     /// A commit under way.
     committing: Option<Changes>,
     /// Letters under way.
@@ -41,10 +41,7 @@ pub struct Walk {
 fn options(rng: &mut Rng) -> DispatchOptions {
     let first = rng.millis(1, 200);
     DispatchOptions {
-        order: match rng.percent(50) {
-            true => Order::Key,
-            false => Order::None,
-        },
+        order: if rng.percent(50) { Order::Key } else { Order::None },
         max_attempts: rng.between(1, 4) as u32,
         backoff: Backoff::new(first, first * rng.between(1, 20) as u32),
         lanes: None,
@@ -149,7 +146,7 @@ impl Walk {
         while next < self.reference.next() && seen.len() < wish {
             let fact = self.reference.log[next as usize];
             if fact.exists && next >= self.reference.start {
-                seen.push(Seen { offset: next, key_hash: fact.key, lane: 0, wanted: fact.wanted });
+                seen.push(ScannedEvent { offset: next, key_hash: fact.key, lane: 0, wanted: fact.wanted });
             }
             next += 1;
         }
@@ -159,10 +156,12 @@ impl Walk {
 
     fn join(&mut self) {
         let who = self.rng.below(SUBSCRIBERS);
-        let ack_timeout = match self.rng.percent(60) {
-            true => self.rng.millis(10, 400),
+        let ack_timeout = if self.rng.percent(60) {
+            self.rng.millis(10, 400)
+        } else {
             // Long leases, quickly acked: what they leave behind must be cleared away in time.
-            false => self.rng.millis(5_000, 60_000),
+
+            self.rng.millis(5_000, 60_000)
         };
         self.dispatcher.join(who, ack_timeout);
         let paused = self.reference.members.get(&who).is_some_and(|member| member.paused);
@@ -171,10 +170,7 @@ impl Walk {
 
     fn leave(&mut self) {
         let who = self.rng.below(SUBSCRIBERS);
-        let (leaving, counted) = match self.rng.percent(70) {
-            true => (Leaving::Returned, 1),
-            false => (Leaving::Shutdown, 0),
-        };
+        let (leaving, counted) = if self.rng.percent(70) { (Leaving::Returned, 1) } else { (Leaving::Shutdown, 0) };
         self.dispatcher.leave(self.now, who, leaving);
         self.reference.tick(self.now);
         self.reference.leave(who, counted);
@@ -182,9 +178,10 @@ impl Walk {
 
     fn pause_or_resume(&mut self) {
         let (who, paused) = (self.rng.below(SUBSCRIBERS), self.rng.percent(30));
-        match paused {
-            true => self.dispatcher.pause(who),
-            false => self.dispatcher.resume(who),
+        if paused {
+            self.dispatcher.pause(who)
+        } else {
+            self.dispatcher.resume(who)
         }
         if let Some(member) = self.reference.members.get_mut(&who) {
             member.paused = paused;
@@ -280,9 +277,10 @@ impl Walk {
             }
             self.scan();
             for event in self.lease_to(0, 100) {
-                match self.rng.percent(90) {
-                    true => self.ack(0, event.offset, event.lease),
-                    false => self.nack(0, event.offset, event.lease),
+                if self.rng.percent(90) {
+                    self.ack(0, event.offset, event.lease)
+                } else {
+                    self.nack(0, event.offset, event.lease)
                 }
             }
             self.take_dead();

@@ -17,7 +17,7 @@ use crate::support::{TokioClock, World, floor, next, publish_numbers, soon, take
 /// A memory store with faults. It does not close, so that a second bus can look at what is left.
 pub struct Stubborn {
     inner: MemoryStore,
-    /// Whoever listens here hears nothing.
+    /// Listeners hear nothing.
     silence: DocumentListeners,
     pub faults: Mutex<Faults>,
 }
@@ -30,7 +30,7 @@ pub struct Faults {
     damaged: Option<Range<Offset>>,
     /// A topic whose log cannot be looked at.
     pub bad_topic: Option<&'static str>,
-    /// So many events come in as soon as somebody looks something up.
+    /// This many events come in as soon as something is looked up.
     pub appends_at_find: usize,
     pub fail_close: bool,
     /// The hub with this id cannot say that it lives.
@@ -41,7 +41,7 @@ pub struct Faults {
     /// Commits that carried the document of a topic.
     pub topic_documents: usize,
     settlements_tried: usize,
-    /// Commits whose events were said to stand each for itself.
+    /// Commits whose events were said to be independent.
     pub each: usize,
     /// Others are said to write too; news of it never come.
     pub is_shared: bool,
@@ -134,10 +134,7 @@ impl Store for Stubborn {
     async fn close(&self) -> Result<(), StoreError> {
         let mut faults = self.faults.lock();
         faults.closes += 1;
-        match faults.fail_close {
-            true => Err(hiccup()),
-            false => Ok(()),
-        }
+        if faults.fail_close { Err(hiccup()) } else { Ok(()) }
     }
 }
 
@@ -332,7 +329,7 @@ async fn an_event_the_filter_fails_on_stays_while_letters_cannot_be_written() {
 }
 
 #[tokio::test]
-async fn whoever_is_fenced_stops_and_says_so() {
+async fn a_fenced_dispatcher_stops_and_says_so() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..2).await;

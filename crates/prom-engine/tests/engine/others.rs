@@ -79,9 +79,10 @@ async fn a_publisher_that_walks_away_has_published_also_under_a_wrong_guess() {
         let (one, other) = (world.bus().await, world.bus().await);
         one.create_topic(orders().partitions(4)).await.unwrap();
         store.hold();
-        match is_gathered {
-            true => assert!(gathered(&other, &[event("orders", Some("a"))]).now_or_never().is_none()),
-            false => drop(other.publish_event(event("orders", Some("a")))),
+        if is_gathered {
+            assert!(gathered(&other, &[event("orders", Some("a"))]).now_or_never().is_none())
+        } else {
+            drop(other.publish_event(event("orders", Some("a"))))
         }
         store.go_on().await;
         until(async || stored(&one, "orders").await == 1).await;

@@ -14,7 +14,7 @@ async fn hub(world: &World, name: &str) -> Bus {
     world.bus_with(|options| options.hub = Some(HubOptions { url: format!("http://{name}"), ttl: TTL })).await
 }
 
-/// Two hubs, and so many orders that both know of.
+/// Two hubs, and a number of orders that both know of.
 async fn two_hubs(world: &World, orders: std::ops::Range<u64>) -> (Bus, Bus) {
     let red = hub(world, "red").await;
     publish_numbers(&red, "orders", orders).await;
@@ -93,7 +93,7 @@ async fn a_silent_hub_gives_its_groups_up_before_another_takes_them() {
     at_blue.replace(blue.subscribe("orders", "billing").start().await.unwrap());
     let again = next(at_blue.as_mut().unwrap()).await;
     assert_eq!((again.offset(), again.attempt()), (0, 1), "a takeover is nobody's failure");
-    assert!(held.ack().await.is_err(), "what the silent one lent out does not count");
+    assert!(held.ack().await.is_err(), "what the silent one leased does not count");
     again.ack().await.unwrap();
     // It is a hub again, under another name, and knows who has the group now.
     until(async || red.owner_of(&billing()).await.unwrap() == Owner::There { url: "http://blue".to_owned() }).await;

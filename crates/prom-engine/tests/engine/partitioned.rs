@@ -1,4 +1,4 @@
-//! Partitions with owners: each event to the owner of its partition, in order, whoever comes and goes.
+//! Partitions with owners: each event to the owner of its partition, in order, also while members come and go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,7 +23,7 @@ async fn join_virtual(bus: &Bus, member: &str, partitions: u32) -> Subscription 
     subscribe.member_id(member).tell_assignments().start().await.unwrap()
 }
 
-/// Who owns what, once nothing moves and so many members share everything.
+/// Who owns what, once nothing moves and this many members share everything.
 async fn owners(bus: &Bus, members: usize) -> BTreeMap<u32, String> {
     let settled = async || {
         let Some(owners) = bus.partition_owners("orders", "g").await.unwrap() else { return false };

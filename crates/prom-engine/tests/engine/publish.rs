@@ -172,7 +172,7 @@ fn published(bus: &Bus) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_does_not_wait_for_the_answer_has_published_all_the_same() {
+async fn a_caller_that_does_not_wait_for_the_answer_has_published_all_the_same() {
     for way in [Way::One, Way::Batch, Way::Many, Way::Gathered] {
         let (store, world) = Stubborn::new();
         let bus = world.bus().await;

@@ -16,7 +16,7 @@ const KEYS: u64 = 40;
 
 /// What handlers saw: per key, the last number they tried to settle.
 #[derive(Default)]
-struct Seen {
+struct ScannedEvent {
     last: Mutex<HashMap<String, u64>>,
     settled: Mutex<HashSet<u64>>,
 }
@@ -27,7 +27,7 @@ async fn subscribers_that_come_and_go_lose_nothing_and_keep_the_order_of_each_ke
     let options = BusOptions { clock: clock.clone(), ..BusOptions::default() };
     let bus = Bus::start(Arc::new(MemoryStore::new(clock)), options).await.unwrap();
     bus.create_topic(TopicSettings::new("s.many").unwrap().partitions(3)).await.unwrap();
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(ScannedEvent::default());
     let workers: Vec<_> = (0..4).map(|seed| tokio::spawn(work(bus.clone(), seen.clone(), seed))).collect();
     for number in 0..EVENTS {
         let topic = if number % 2 == 0 { "s.many" } else { "s.one" };
@@ -48,7 +48,7 @@ async fn subscribers_that_come_and_go_lose_nothing_and_keep_the_order_of_each_ke
 }
 
 /// Subscribes, handles some, leaves in the middle, comes back, until everything is settled.
-async fn work(bus: Bus, seen: Arc<Seen>, seed: u64) {
+async fn work(bus: Bus, seen: Arc<ScannedEvent>, seed: u64) {
     let mut random = seed;
     let mut chance = move || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -68,14 +68,11 @@ async fn work(bus: Bus, seen: Arc<Seen>, seed: u64) {
                 settle(&seen, delivery, chance()).await;
             }
         }
-        match chance() < 50 {
-            true => subscription.unsubscribe().await,
-            false => drop(subscription),
-        }
+        if chance() < 50 { subscription.unsubscribe().await } else { drop(subscription) }
     }
 }
 
-async fn settle(seen: &Seen, delivery: Delivery, chance: u64) {
+async fn settle(seen: &ScannedEvent, delivery: Delivery, chance: u64) {
     if chance < 5 {
         let _lease_may_have_ended = soon(delivery.nack("bad luck")).await;
         return;

@@ -27,7 +27,7 @@ async fn events_that_come_one_by_one_go_to_each_subscriber_in_turn() {
     assert_eq!(got, [10, 10, 10]);
 }
 
-/// Whoever gets the next event, acked.
+/// The subscriber that gets the next event, acked.
 async fn until_taken(subscribers: &mut [prom_engine::Subscription]) -> usize {
     let waiting = subscribers.iter_mut().map(|subscriber| Box::pin(subscriber.next()));
     let (delivery, taken, _) = soon(futures::future::select_all(waiting)).await;

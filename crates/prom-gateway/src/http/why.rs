@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::Why;
-use prom_engine::dispatch::{Holdup, Limit, Oldest, Status};
+use prom_engine::dispatch::{DispatchStatus, Holdup, Limit, Oldest};
 use prom_protocol::http::GroupInTopic;
 use prom_protocol::http::why::{DispatchLimit, DispatcherView, OldestState, OldestView, PartitionWhyView, WhyView};
 
@@ -46,7 +46,7 @@ fn view(why: Why) -> WhyView {
     WhyView { partitions: partitions.collect(), topic: why.topic, group: why.group }
 }
 
-fn dispatcher(status: Status) -> DispatcherView {
+fn dispatcher(status: DispatchStatus) -> DispatcherView {
     DispatcherView {
         subscribers: status.subscribers as u64,
         paused_subscribers: status.paused_subscribers as u64,

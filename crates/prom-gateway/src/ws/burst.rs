@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use prom_engine::{Committing, Ticket, UnitOfWork};
+use prom_engine::{CommittingUnit, Ticket, UnitOfWork};
 use prom_protocol::Corr;
 use prom_protocol::frame::Which;
 use prom_protocol::frame::auth::Welcome;
@@ -91,7 +91,7 @@ pub enum Reply {
 
 /// A burst that was handed over.
 pub struct Sent {
-    pub gathered: Option<Committing>,
+    pub gathered: Option<CommittingUnit>,
     pub acks: Option<BoxFuture<'static, Vec<Result<(), prom_engine::Error>>>>,
     pub slots: Vec<Slot>,
     pub traced: Vec<TracedPublish>,

@@ -1,4 +1,4 @@
-//! What is to be made durable arrives there, once or more often, never not at all.
+//! What has to become durable does, at least once.
 
 use super::*;
 

@@ -30,7 +30,7 @@ fn filtered_events_at_the_floor_let_it_move_and_are_not_handed_out() {
 #[test]
 fn offsets_that_do_not_exist_count_as_settled() {
     let mut bench = Bench::of(10);
-    let seen = [4, 7].map(|offset| Seen { offset, key_hash: None, lane: 0, wanted: true });
+    let seen = [4, 7].map(|offset| ScannedEvent { offset, key_hash: None, lane: 0, wanted: true });
     bench.dispatcher.scanned(0, 10, seen);
     assert_eq!(bench.dispatcher.floor(), 4);
     let leased = bench.lease(ANNA, 10);

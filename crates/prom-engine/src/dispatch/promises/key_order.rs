@@ -75,7 +75,7 @@ fn the_look_ahead_past_blocked_keys_is_bounded_and_its_end_is_visible() {
     assert_eq!((status.blocked_keys, status.blocked_events, status.scan_next), (1, 8, 9));
     assert_eq!(bench.dispatcher.wants_scan(), None);
     bench.ack(head[0]).unwrap();
-    assert_eq!(bench.dispatcher.wants_scan(), Some(Scan { from: 9, events: 1 }));
+    assert_eq!(bench.dispatcher.wants_scan(), Some(ScanRequest { from: 9, events: 1 }));
     assert_eq!(bench.dispatcher.status().limit, None);
 }
 

@@ -7,8 +7,8 @@ use prom_store::{Bounds, CursorState};
 use prom_types::Offset;
 
 use crate::dispatch::{
-    Backoff, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Limit, NotLeased, Order, Seen, Settled,
-    SubscriberId,
+    Backoff, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Limit, NotLeased, Order, ScannedEvent,
+    Settled, SubscriberId,
 };
 
 const ANNA: SubscriberId = 1;
@@ -33,7 +33,7 @@ fn laned(lanes: u32, events: u64, limits: DispatchLimits) -> Dispatcher {
 fn scan(dispatcher: &mut Dispatcher, lanes: u64, events: u64) {
     while let Some(scan) = dispatcher.wants_scan() {
         let next = events.min(scan.from + scan.events as u64);
-        let seen = |offset| Seen { offset, key_hash: None, lane: (offset % lanes) as u32, wanted: true };
+        let seen = |offset| ScannedEvent { offset, key_hash: None, lane: (offset % lanes) as u32, wanted: true };
         dispatcher.scanned(scan.from, next, (scan.from..next).map(seen).collect::<Vec<_>>());
     }
 }
@@ -110,7 +110,7 @@ fn what_is_fenced_goes_to_the_next_owner_first_uncounted_and_is_no_longer_the_ol
         assert!(dispatcher.is_fenced(ANNA, lease));
     }
     assert!(!dispatcher.is_fenced(BEN, next[0].lease), "its lease is alive, and was never fenced");
-    assert!(dispatcher.is_fenced(99, 1), "whoever is no member any more is fenced");
+    assert!(dispatcher.is_fenced(99, 1), "a subscriber that is no member any more is fenced");
     let mut released = Vec::new();
     dispatcher.released(&mut released);
     assert_eq!(released, [(ANNA, 2)], "its window has room again");

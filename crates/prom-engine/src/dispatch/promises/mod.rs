@@ -1,4 +1,4 @@
-//! What the dispatcher promises, one test each. The bench sets up a log of so many events, one
+//! What the dispatcher promises, one test each. The bench sets up a log with a number of events, one
 //! subscriber or more, and a clock that moves only when told.
 
 mod changes;
@@ -31,7 +31,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Anna has joined a log of so many events without keys.
+    /// Anna has joined a log with this many events without keys.
     fn of(events: u64) -> Self {
         Self::with(DispatchOptions::default(), CursorState::default(), &vec![None; events as usize])
     }
@@ -50,8 +50,8 @@ impl Bench {
     fn scan(&mut self) {
         while let Some(scan) = self.dispatcher.wants_scan() {
             let next = self.bounds.next.min(scan.from + scan.events as u64);
-            let seen: Vec<Seen> = (scan.from..next)
-                .map(|offset| Seen {
+            let seen: Vec<ScannedEvent> = (scan.from..next)
+                .map(|offset| ScannedEvent {
                     offset,
                     key_hash: self.keys[offset as usize],
                     lane: 0,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use prom_store::Record;
 use prom_types::{EpochMs, Offset};
 
-use super::scan::Found;
-use super::{Pace, Task};
-use crate::bus::Phase;
+use super::scan::ReadBack;
+use super::{DispatchTask, Pace};
+use crate::bus::BusPhase;
 use crate::deliver::Delivery;
 use crate::dispatch::Leased;
 use crate::outlet::Outlet;
@@ -22,10 +22,10 @@ enum Served {
     AsMuchAsAsked,
 }
 
-impl Task {
-    /// Looks ahead and serves everybody in turn, for some rounds. `Busy` if more may be found at once.
+impl DispatchTask {
+    /// Looks ahead and serves the subscribers in turn, for some rounds. `Busy` if more may be found at once.
     pub(super) async fn hand_out(&mut self) -> Pace {
-        if *self.phase.borrow() != Phase::Open {
+        if *self.phase.borrow() != BusPhase::Open {
             return Pace::Idle;
         }
         for _ in 0..ROUNDS {
@@ -38,8 +38,8 @@ impl Task {
         Pace::Busy
     }
 
-    /// One batch for everybody who has room, beginning behind the one who got something last: where events
-    /// come one by one, each goes to another.
+    /// One batch for every subscriber that has room, beginning behind the last that got something: events that
+    /// come one by one each go to another.
     async fn serve_all(&mut self) -> Pace {
         let mut pace = Pace::Idle;
         let (begin, seats) = (self.turn, self.seats.len());
@@ -65,7 +65,7 @@ impl Task {
             outlet.give_back(&self.wake, 0);
             return Served::Nothing;
         }
-        let granted = outlet.reserve(&self.wake, outlet.taste.batch_size);
+        let granted = outlet.reserve(&self.wake, outlet.options.batch_size);
         if granted == 0 {
             return Served::Nothing;
         }
@@ -136,12 +136,12 @@ impl Task {
         for (at, found) in places.into_iter().zip(self.read_back(&offsets).await) {
             let lease = leased[at];
             match found {
-                Found::Record(record) => {
+                ReadBack::Record(record) => {
                     records[at] = Some(record);
                     continue;
                 }
-                Found::Gone => self.machine.vanished(lease.offset),
-                Found::Unread => self.machine.withdraw(outlet.id, lease.offset, lease.lease),
+                ReadBack::Gone => self.machine.vanished(lease.offset),
+                ReadBack::Unread => self.machine.withdraw(outlet.id, lease.offset, lease.lease),
             }
             missing += 1;
         }

@@ -9,22 +9,22 @@ use prom_types::{NewEvent, Offset, TopicName};
 use tokio::sync::oneshot;
 
 use super::start::max_attempts;
-use super::{End, LaneOrder, Task};
+use super::{DispatchTask, End, LaneOrder};
 use crate::Error;
-use crate::ack::Leases;
-use crate::dispatch::{LeaseId, NotLeased, Settled, Status, SubscriberId};
+use crate::ack::LeasedOffsets;
+use crate::dispatch::{DispatchStatus, LeaseId, NotLeased, Settled, SubscriberId};
 use crate::group::GroupOptions;
 use crate::limits::CONTENTION_TRIES;
 use crate::meters::AckTally;
 
-pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
+pub(crate) type SettleReply = oneshot::Sender<Result<(), Error>>;
 
 /// A message to a dispatcher.
-pub(crate) enum Request {
+pub(crate) enum DispatchRequest {
     Ack {
         subscriber: SubscriberId,
-        leases: Leases,
-        reply: Option<Reply>,
+        leases: LeasedOffsets,
+        reply: Option<SettleReply>,
     },
     Nack {
         subscriber: SubscriberId,
@@ -32,17 +32,17 @@ pub(crate) enum Request {
         lease: LeaseId,
         reason: Option<String>,
         delay: Option<Duration>,
-        reply: Option<Reply>,
+        reply: Option<SettleReply>,
     },
     Modack {
         subscriber: SubscriberId,
-        leases: Leases,
+        leases: LeasedOffsets,
         extend: Duration,
-        reply: Option<Reply>,
+        reply: Option<SettleReply>,
     },
     /// Moves the cursor.
     Reset(Box<Reset>),
-    Status(oneshot::Sender<Report>),
+    Status(oneshot::Sender<DispatchReport>),
     /// The group's options changed; they are durable already.
     Change {
         options: Box<GroupOptions>,
@@ -62,19 +62,19 @@ pub(crate) enum Request {
 pub(crate) struct Reset {
     pub floor: Offset,
     pub audit: (TopicName, NewEvent),
-    pub reply: Reply,
+    pub reply: SettleReply,
 }
 
 /// What a dispatcher tells about itself.
 #[derive(Debug)]
-pub(crate) struct Report {
-    pub status: Status,
+pub(crate) struct DispatchReport {
+    pub status: DispatchStatus,
     pub now: Duration,
     /// Subscribers with the names they gave themselves.
     pub members: Vec<(SubscriberId, Option<String>)>,
 }
 
-impl Request {
+impl DispatchRequest {
     /// The answer of a dispatcher that has ended.
     pub fn refuse(self, cursor: &CursorName) {
         let not_leased = |offsets: Vec<Offset>| Error::NotLeased { topic: cursor.log.topic.clone(), offsets };
@@ -87,45 +87,45 @@ impl Request {
             Self::Status(_) | Self::Change { .. } | Self::Lane(_) | Self::Epoch(_) | Self::Delete(_) => return,
         };
         if let Some(reply) = reply {
-            let _nobody_waits = reply.send(Err(error));
+            let _caller_left = reply.send(Err(error));
         }
     }
 }
 
-impl Task {
+impl DispatchTask {
     /// Works through everything that arrived together.
     pub(super) async fn take_requests(&mut self) -> Option<End> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let now = self.now();
-        // Whoever asks for more time counts from when it took the event.
+        // A subscriber that asks for more time counts from when it took the event.
         self.note_what_was_taken();
         let mut end = None;
         let mut acks = AckTally::new(now);
         for request in inbox.drain(..) {
             match request {
-                Request::Ack { subscriber, leases, reply } => self.ack(subscriber, &leases, reply, &mut acks),
-                Request::Nack { subscriber, offset, lease, reason, delay, reply } => {
+                DispatchRequest::Ack { subscriber, leases, reply } => self.ack(subscriber, &leases, reply, &mut acks),
+                DispatchRequest::Nack { subscriber, offset, lease, reason, delay, reply } => {
                     let result = self.machine.nack(now, subscriber, offset, lease, reason, delay);
                     self.meter.nacked.add(u64::from(result == Ok(Settled::Now)));
                     let lost = result.is_err().then_some((offset, lease));
                     self.answer_when_durable(reply, self.lost(subscriber, lost.as_slice()));
                 }
-                Request::Modack { subscriber, leases, extend, reply } => {
+                DispatchRequest::Modack { subscriber, leases, extend, reply } => {
                     self.modack(now, subscriber, &leases, extend, reply)
                 }
-                Request::Reset(reset) => end = end.or(self.reset(*reset).await),
-                Request::Status(reply) => {
-                    let _nobody_waits = reply.send(self.report(now));
+                DispatchRequest::Reset(reset) => end = end.or(self.reset(*reset).await),
+                DispatchRequest::Status(reply) => {
+                    let _caller_left = reply.send(self.report(now));
                 }
-                Request::Change { options, made_to, done } => {
+                DispatchRequest::Change { options, made_to, done } => {
                     self.change(&options, made_to);
-                    let _nobody_waits = done.send(());
+                    let _caller_left = done.send(());
                 }
-                Request::Lane(order) => self.obey(order),
-                Request::Epoch(reply) => {
-                    let _nobody_waits = reply.send(self.epoch);
+                DispatchRequest::Lane(order) => self.obey(order),
+                DispatchRequest::Epoch(reply) => {
+                    let _caller_left = reply.send(self.epoch);
                 }
-                Request::Delete(reply) => end = Some(End::Deleted(reply)),
+                DispatchRequest::Delete(reply) => end = Some(End::Deleted(reply)),
             }
         }
         acks.count(&self.meter);
@@ -146,7 +146,13 @@ impl Task {
         }
     }
 
-    fn ack(&mut self, subscriber: SubscriberId, leases: &Leases, reply: Option<Reply>, acks: &mut AckTally) {
+    fn ack(
+        &mut self,
+        subscriber: SubscriberId,
+        leases: &LeasedOffsets,
+        reply: Option<SettleReply>,
+        acks: &mut AckTally,
+    ) {
         let mut lost: Vec<(Offset, LeaseId)> = Vec::new();
         for &(offset, lease) in leases {
             match self.machine.ack(subscriber, offset, lease) {
@@ -162,9 +168,9 @@ impl Task {
         &mut self,
         now: Duration,
         subscriber: SubscriberId,
-        leases: &Leases,
+        leases: &LeasedOffsets,
         extend: Duration,
-        reply: Option<Reply>,
+        reply: Option<SettleReply>,
     ) {
         let mut lost: Vec<(Offset, LeaseId)> = Vec::new();
         for &(offset, lease) in leases {
@@ -174,32 +180,33 @@ impl Task {
         }
         // A deadline is not durable: there is nothing to wait for.
         if let Some(reply) = reply {
-            let _nobody_waits = reply.send(self.lost(subscriber, &lost));
+            let _caller_left = reply.send(self.lost(subscriber, &lost));
         }
     }
 
-    /// The answer to whoever wants to settle what it does not hold (any more).
+    /// The answer to a subscriber that settles what it does not hold (any more).
     fn lost(&self, subscriber: SubscriberId, lost: &[(Offset, LeaseId)]) -> Result<(), Error> {
         if lost.is_empty() {
             return Ok(());
         }
         let topic = self.cursor.log.topic.clone();
         let offsets = lost.iter().map(|(offset, _)| *offset).collect();
-        match lost.iter().any(|(_, lease)| self.machine.is_fenced(subscriber, *lease)) {
-            true => Err(Error::Revoked { topic, partition: self.cursor.log.partition, offsets }),
-            false => Err(Error::NotLeased { topic, offsets }),
+        if lost.iter().any(|(_, lease)| self.machine.is_fenced(subscriber, *lease)) {
+            Err(Error::Revoked { topic, partition: self.cursor.log.partition, offsets })
+        } else {
+            Err(Error::NotLeased { topic, offsets })
         }
     }
 
-    fn report(&self, now: Duration) -> Report {
-        let member = |seat: &super::Seat| (seat.outlet.id, seat.outlet.taste.member.clone());
-        Report { status: self.machine.status(), now, members: self.seats.iter().map(member).collect() }
+    fn report(&self, now: Duration) -> DispatchReport {
+        let member = |seat: &super::SubscriberSeat| (seat.outlet.id, seat.outlet.options.member.clone());
+        DispatchReport { status: self.machine.status(), now, members: self.seats.iter().map(member).collect() }
     }
 
     /// Moves the cursor: durable first, then in memory. Everything in flight is fenced.
     async fn reset(&mut self, reset: Reset) -> Option<End> {
         if let Some(end) = self.finish_commits().await {
-            let _nobody_waits = reset.reply.send(Err(Error::fenced(&self.cursor)));
+            let _caller_left = reset.reply.send(Err(Error::fenced(&self.cursor)));
             return Some(end);
         }
         let (topic, event) = reset.audit;
@@ -210,11 +217,11 @@ impl Task {
             Err(error) => Err(error),
         };
         if let Err(error) = moved {
-            let _nobody_waits = reset.reply.send(Err(error));
+            let _caller_left = reset.reply.send(Err(error));
             return None;
         }
         let end = self.take_again().await;
-        let _nobody_waits = reset.reply.send(Ok(()));
+        let _caller_left = reset.reply.send(Ok(()));
         end
     }
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::Task;
-use super::seats::Seat;
+use super::DispatchTask;
+use super::seats::SubscriberSeat;
 use crate::dispatch::{Leaving, SubscriberId};
 use crate::group::Layout;
 use crate::group::coordinator::Desk;
@@ -44,7 +44,7 @@ impl Partitioned {
     }
 }
 
-impl Task {
+impl DispatchTask {
     pub(super) fn obey(&mut self, order: LaneOrder) {
         match order {
             LaneOrder::Assign { lane, outlet, epoch } => self.assign_lane(lane, &outlet, epoch),
@@ -65,8 +65,8 @@ impl Task {
         }
         if !self.seats.iter().any(|seat| seat.outlet.id == outlet.id) {
             outlet.attach_again(&self.cursor.log, &self.wake);
-            self.machine.join(outlet.id, outlet.taste.ack_timeout);
-            self.seats.push(Seat { outlet: outlet.clone(), paused: false, leaving: false });
+            self.machine.join(outlet.id, outlet.options.ack_timeout);
+            self.seats.push(SubscriberSeat { outlet: outlet.clone(), paused: false, leaving: false });
         }
         outlet.assigned(&self.cursor.log.topic, partition);
         self.machine.assign(lane, outlet.id);
@@ -83,7 +83,7 @@ impl Task {
         self.machine.revoke(lane);
         if let Some(outlet) = self.seated(subscriber) {
             let (topic, machine) = (&self.cursor.log.topic, &self.machine);
-            let is_of_it = |offset| machine.lane_of_lent(offset) == Some(lane);
+            let is_of_it = |offset| machine.lane_of_leased(offset) == Some(lane);
             let unseen = outlet.revoked(topic, partition, &self.origin, is_of_it);
             for ticket in unseen {
                 self.machine.withdraw(outlet.id, ticket.offset, ticket.lease);
@@ -114,7 +114,7 @@ impl Task {
             return self.unseat(&outlet, Leaving::Returned);
         }
         let machine = &self.machine;
-        let is_of_it = |offset| machine.lane_of_lent(offset) == Some(lane);
+        let is_of_it = |offset| machine.lane_of_leased(offset) == Some(lane);
         drop(outlet.revoked(&self.cursor.log.topic, partition, &self.origin, is_of_it));
         self.machine.fence(lane);
         self.unseat_if_free(&outlet);
@@ -156,10 +156,10 @@ impl Task {
         self.seats.iter().find(|seat| seat.outlet.id == id).map(|seat| seat.outlet.clone())
     }
 
-    /// Whoever has no lane here has no seat either.
+    /// A subscriber without a lane here has no seat either.
     fn unseat_if_free(&mut self, outlet: &Arc<Outlet>) {
         if !self.machine.owns_a_lane(outlet.id) {
-            // Nothing is lent to it: nothing is returned.
+            // Nothing is leased to it: nothing is returned.
             self.unseat(outlet, Leaving::Shutdown);
         }
     }

@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use prom_store::{CommitError, CursorChange, Record};
 use prom_types::{Offset, TopicName};
 
-use super::scan::Found;
-use super::{End, Task};
+use super::scan::ReadBack;
+use super::{DispatchTask, End};
 use crate::Error;
-use crate::commit::{Durable, NotCommitted, Pending};
+use crate::commit::{Durable, NotCommitted, PendingUnit};
 use crate::dead_letter::{self, Letter};
 use crate::dispatch::{Dead, LeaseId, Leased, SubscriberId};
 use crate::limits::LETTERS_AT_ONCE;
@@ -30,7 +30,7 @@ struct Condemned {
 }
 
 struct UnderWay {
-    commit: Pending,
+    commit: PendingUnit,
     topic: TopicName,
     events: Vec<(Offset, Cause)>,
 }
@@ -68,7 +68,7 @@ impl Letters {
     }
 }
 
-impl Task {
+impl DispatchTask {
     /// Starts the commit of what has to be written, if none is under way.
     pub(super) async fn write_letters(&mut self) {
         if self.letters.under_way.is_some() {
@@ -122,12 +122,12 @@ impl Task {
         let found = self.read_back(&offsets).await;
         for (dead, found) in dead.into_iter().zip(found) {
             match found {
-                Found::Record(record) => {
+                ReadBack::Record(record) => {
                     let letter = Letter { record, attempts: dead.attempts, reason: dead_letter::reason(&dead) };
                     letters.push((letter, Cause::AttemptLimit));
                 }
-                Found::Gone => self.machine.vanished(dead.offset),
-                Found::Unread => self.machine.dead_letter_failed(self.now(), dead.offset),
+                ReadBack::Gone => self.machine.vanished(dead.offset),
+                ReadBack::Unread => self.machine.dead_letter_failed(self.now(), dead.offset),
             }
         }
         letters
@@ -143,7 +143,7 @@ impl Task {
                     self.condemned.remove(&offset);
                     match cause {
                         Cause::AttemptLimit => self.machine.dead_letter_written(offset),
-                        // Settled like an event that is gone: nobody gets it any more.
+                        // Settled like an event that is gone: it is not leased again.
                         Cause::Filter { .. } => self.machine.vanished(offset),
                     }
                 }

@@ -3,15 +3,15 @@
 use prom_store::{Bounds, ReadBatch, ReadLimit, Record, StoreError};
 use prom_types::{Offset, partition_of};
 
-use super::{Pace, Task};
-use crate::dispatch::{Order, Scan, Seen};
+use super::{DispatchTask, Pace};
+use crate::dispatch::{Order, ScanRequest, ScannedEvent};
 use crate::gap::gap;
 use crate::group::Layout;
 use crate::limits::READ_BYTES;
 use crate::{Gap, GapReason};
 
 /// What became of an event that was to be read again.
-pub(super) enum Found {
+pub(super) enum ReadBack {
     Record(Record),
     /// Retention or compaction took it, or the storage lost it.
     Gone,
@@ -22,7 +22,7 @@ pub(super) enum Found {
 /// Offsets this close together are read in one go.
 const NEAR: u64 = 256;
 
-impl Task {
+impl DispatchTask {
     pub(super) fn follow_head(&mut self) {
         let bounds = self.head.bounds();
         self.moved(bounds);
@@ -54,7 +54,7 @@ impl Task {
         if self.reads.must_wait() {
             return Pace::Idle;
         }
-        let Some(Scan { from, events }) = self.machine.wants_scan() else {
+        let Some(ScanRequest { from, events }) = self.machine.wants_scan() else {
             return Pace::Idle;
         };
         if self.records.is_full() {
@@ -87,7 +87,7 @@ impl Task {
         for record in batch.records {
             let wanted = self.passes_filter(&record);
             let (key_hash, lane) = (self.key_hash(&record), self.lane_of(&record));
-            seen.push(Seen { offset: record.offset(), key_hash, lane, wanted });
+            seen.push(ScannedEvent { offset: record.offset(), key_hash, lane, wanted });
             if wanted {
                 self.records.push(record);
             }
@@ -146,7 +146,7 @@ impl Task {
     }
 
     /// Reads events that are not in memory any more; answers in the order of `offsets`, which grow.
-    pub(super) async fn read_back(&mut self, offsets: &[Offset]) -> Vec<Found> {
+    pub(super) async fn read_back(&mut self, offsets: &[Offset]) -> Vec<ReadBack> {
         let mut found = Vec::with_capacity(offsets.len());
         while let Some(&from) = offsets.get(found.len()) {
             let rest = &offsets[found.len()..];
@@ -163,8 +163,8 @@ impl Task {
                     for &offset in rest.iter().take_while(|&&offset| offset < batch.next) {
                         while records.next_if(|record| record.offset() < offset).is_some() {}
                         found.push(match records.next_if(|record| record.offset() == offset) {
-                            Some(record) => Found::Record(record),
-                            None => Found::Gone,
+                            Some(record) => ReadBack::Record(record),
+                            None => ReadBack::Gone,
                         });
                     }
                 }
@@ -174,7 +174,7 @@ impl Task {
                     }
                     let now = self.now();
                     self.reads.failed(now);
-                    found.resize_with(offsets.len(), || Found::Unread);
+                    found.resize_with(offsets.len(), || ReadBack::Unread);
                 }
             }
         }

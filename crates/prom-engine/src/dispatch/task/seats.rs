@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Task;
-use crate::bus::Phase;
+use super::DispatchTask;
+use crate::bus::BusPhase;
 use crate::dispatch::Leaving;
 use crate::outlet::Outlet;
 
 /// A subscriber as this dispatcher knows it.
-pub(super) struct Seat {
+pub(super) struct SubscriberSeat {
     pub outlet: Arc<Outlet>,
     /// What the machine was told.
     pub paused: bool,
@@ -17,25 +17,26 @@ pub(super) struct Seat {
     pub leaving: bool,
 }
 
-impl Task {
+impl DispatchTask {
     pub(super) fn take_in_joiners(&mut self) {
         for outlet in self.group.take_joining(&self.cursor.log) {
-            self.machine.join(outlet.id, outlet.taste.ack_timeout);
-            self.seats.push(Seat { outlet, paused: false, leaving: false });
+            self.machine.join(outlet.id, outlet.options.ack_timeout);
+            self.seats.push(SubscriberSeat { outlet, paused: false, leaving: false });
         }
     }
 
     /// Lets go of those who leave, passes on who paused.
     pub(super) fn look_after_seats(&mut self, now: Duration) {
-        let draining = *self.phase.borrow() != Phase::Open;
+        let draining = *self.phase.borrow() != BusPhase::Open;
         let mut at = 0;
         while let Some(seat) = self.seats.get_mut(at) {
             let paused = seat.outlet.is_paused();
             if paused != seat.paused {
                 seat.paused = paused;
-                match paused {
-                    true => self.machine.pause(seat.outlet.id),
-                    false => self.machine.resume(seat.outlet.id),
+                if paused {
+                    self.machine.pause(seat.outlet.id)
+                } else {
+                    self.machine.resume(seat.outlet.id)
                 }
                 if paused {
                     seat.outlet.give_back(&self.wake, 0);
@@ -63,7 +64,7 @@ impl Task {
     /// The bus stops: no event is to blame.
     pub(super) fn leave_all(&mut self, now: Duration) {
         let outlets: Vec<_> = self.seats.iter().map(|seat| seat.outlet.clone()).collect();
-        // All queues before the first leave: leaving lets time pass for everybody.
+        // All queues before the first leave: leaving lets time pass for all of them.
         for outlet in &outlets {
             outlet.end();
             self.withdraw_unseen(outlet);

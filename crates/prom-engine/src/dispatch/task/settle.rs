@@ -3,14 +3,14 @@
 
 use prom_store::{CommitError, CursorChange};
 
-use super::{End, Reply, Retry, Task};
+use super::{DispatchTask, End, Retry, SettleReply};
 use crate::Error;
-use crate::commit::{Durable, NotCommitted, Pending};
+use crate::commit::{Durable, NotCommitted, PendingUnit};
 use crate::dispatch::Changes;
 use crate::limits::{FLUSH_TIMEOUT, UNANSWERED};
 
 #[derive(Default)]
-pub(super) struct Settlement {
+pub(super) struct PendingSettlements {
     under_way: Option<UnderWay>,
     /// Answers that go out with the next commit.
     waiting: Vec<Answer>,
@@ -20,23 +20,23 @@ pub(super) struct Settlement {
 }
 
 struct UnderWay {
-    commit: Pending,
+    commit: PendingUnit,
     changes: Changes,
     answers: Vec<Answer>,
 }
 
 struct Answer {
-    reply: Reply,
+    reply: SettleReply,
     result: Result<(), Error>,
 }
 
 impl Answer {
     fn send(self) {
-        let _nobody_waits = self.reply.send(self.result);
+        let _caller_left = self.reply.send(self.result);
     }
 }
 
-impl Settlement {
+impl PendingSettlements {
     /// Ready when the commit under way is; never while there is none. Can be dropped and called again.
     pub async fn done(&mut self) -> Result<Durable, NotCommitted> {
         match &mut self.under_way {
@@ -54,7 +54,7 @@ impl Settlement {
         self.under_way.is_none() && self.waiting.is_empty() && !self.behind
     }
 
-    /// Whoever still waits hears that it will not become durable here.
+    /// Callers that still wait hear that it will not become durable here.
     pub fn give_up(&mut self, error: impl Fn() -> Error) {
         let under_way = self.under_way.take().map_or_else(Vec::new, |under_way| under_way.answers);
         for mut answer in under_way.into_iter().chain(self.waiting.drain(..)) {
@@ -64,8 +64,8 @@ impl Settlement {
     }
 }
 
-impl Task {
-    pub(super) fn answer_when_durable(&mut self, reply: Option<Reply>, result: Result<(), Error>) {
+impl DispatchTask {
+    pub(super) fn answer_when_durable(&mut self, reply: Option<SettleReply>, result: Result<(), Error>) {
         if let Some(reply) = reply {
             self.settlement.waiting.push(Answer { reply, result });
         }

@@ -9,19 +9,19 @@ use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
 use super::lanes::Partitioned;
-use super::{Retry, Setup, Task};
+use super::{DispatchTask, DispatcherSetup, Retry};
 use crate::Error;
-use crate::bus::{Core, Phase};
+use crate::bus::{BusPhase, Core};
 use crate::deliver::Port;
 use crate::dispatch::{DispatchLimits, DispatchOptions, Dispatcher};
-use crate::event::Origin;
+use crate::event::EventOrigin;
 use crate::group::{GroupOptions, Layout, read_group};
 use crate::limits::MAX_ATTEMPTS;
 use crate::meters::{HandOvers, InFlight};
 
-impl Task {
+impl DispatchTask {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
-    pub(super) async fn start(mut setup: Setup) -> Option<Self> {
+    pub(super) async fn start(mut setup: DispatcherSetup) -> Option<Self> {
         let compiled = setup.options.filter.as_deref().map(|text| Program::compile(text, ProgramLimits::default()));
         let filter = match compiled.transpose() {
             Ok(filter) => filter,
@@ -42,7 +42,7 @@ impl Task {
         }
     }
 
-    fn build(setup: Setup, cursor: CursorState, filter: Option<Program>, options_revision: u64) -> Self {
+    fn build(setup: DispatcherSetup, cursor: CursorState, filter: Option<Program>, options_revision: u64) -> Self {
         let max_attempts = max_attempts(&setup.core, &setup.cursor.log.topic, &setup.options);
         let partitions = setup.core.topics.get(&setup.cursor.log.topic).map_or(1, |topic| topic.logs().len());
         let layout = setup.options.layout(partitions);
@@ -53,7 +53,7 @@ impl Task {
             backoff: setup.options.backoff,
             limits: DispatchLimits::default(),
         };
-        let Setup { core, group, cursor: name, options, meter, requests, mailbox, wake } = setup;
+        let DispatcherSetup { core, group, cursor: name, options, meter, requests, mailbox, wake } = setup;
         let epoch = cursor.epoch;
         // Different for every partition and takeover, so that retries of many do not meet.
         let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
@@ -68,7 +68,7 @@ impl Task {
             clock: core.clock.clone(),
             meter: meter.clone(),
         };
-        let origin = Origin { log: name.log.clone(), port: Some(port) };
+        let origin = EventOrigin { log: name.log.clone(), port: Some(port) };
         let mut task = Self {
             // The start is looked at afterwards, so that a gap is told like any other.
             machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed),
@@ -113,12 +113,12 @@ struct Newest {
     revision: u64,
 }
 
-impl Setup {
+impl DispatcherSetup {
     async fn take_cursor(&self) -> Option<(CursorState, Newest)> {
         let mut phase = self.core.watch_phase();
         let mut retry = Retry::default();
         loop {
-            if *phase.borrow_and_update() == Phase::Stopped {
+            if *phase.borrow_and_update() == BusPhase::Stopped {
                 return None;
             }
             let taken = match self.core.store.take_cursor(&self.cursor, 0).await {
@@ -172,8 +172,5 @@ impl Setup {
 /// Letters have no letters: a group that reads them keeps trying.
 pub(super) fn max_attempts(core: &Core, topic: &TopicName, options: &GroupOptions) -> u32 {
     let of_topic = || core.topics.get(topic).and_then(|topic| topic.settings.max_attempts);
-    match topic.is_dead_letters() {
-        true => u32::MAX,
-        false => options.max_attempts.or_else(of_topic).unwrap_or(MAX_ATTEMPTS),
-    }
+    if topic.is_dead_letters() { u32::MAX } else { options.max_attempts.or_else(of_topic).unwrap_or(MAX_ATTEMPTS) }
 }

@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 use prom_types::TopicName;
 use tokio::sync::Notify;
 
-use super::task::{self, Setup};
+use super::task::{self, CoordinatorSetup};
 use super::{Coordination, PartitionOwners};
 use crate::bus::Core;
-use crate::group::{Group, GroupOptions, Layout};
+use crate::group::{Group, GroupOptions, Layout, Retired};
 use crate::outlet::Outlet;
 
 /// One per group and topic that is divided.
@@ -27,12 +27,12 @@ pub(crate) struct Desk {
 #[derive(Default)]
 struct Inbox {
     is_running: bool,
-    arrivals: Arrivals,
+    arrivals: DeskNews,
 }
 
 /// What came since the task last looked. Bounded by the members and the partitions.
 #[derive(Default)]
-pub(super) struct Arrivals {
+pub(super) struct DeskNews {
     pub joining: Vec<Arc<Outlet>>,
     /// Partitions that their owners finished, with the epoch of those.
     pub drained: Vec<(u32, u64)>,
@@ -63,8 +63,12 @@ impl Desk {
             inbox.arrivals.joining.push(outlet.clone());
             if !inbox.is_running {
                 inbox.is_running = true;
-                let setup =
-                    Setup { core: core.clone(), group: group.clone(), options: options.clone(), desk: self.clone() };
+                let setup = CoordinatorSetup {
+                    core: core.clone(),
+                    group: group.clone(),
+                    options: options.clone(),
+                    desk: self.clone(),
+                };
                 tokio::spawn(task::run(setup));
             }
         }
@@ -78,19 +82,18 @@ impl Desk {
         self.wake.notify_one();
     }
 
-    pub(super) fn take_arrivals(&self) -> Arrivals {
+    pub(super) fn take_arrivals(&self) -> DeskNews {
         std::mem::take(&mut self.inbox.lock().arrivals)
     }
 
-    /// The task may end, unless somebody is about to join.
+    /// The task may end, unless a subscriber is about to join.
     pub(super) fn retire(&self) -> Retired {
         let mut inbox = self.inbox.lock();
-        match inbox.arrivals.joining.is_empty() {
-            true => {
-                inbox.is_running = false;
-                Retired::Yes
-            }
-            false => Retired::No,
+        if inbox.arrivals.joining.is_empty() {
+            inbox.is_running = false;
+            Retired::Yes
+        } else {
+            Retired::No
         }
     }
 
@@ -103,18 +106,11 @@ impl Desk {
         self.shown.lock().state.clone()
     }
 
-    /// Who owns what; `None` before anybody joined.
+    /// Who owns what; `None` before the first member joined.
     pub fn owners(&self) -> Option<PartitionOwners> {
         let shown = self.shown.lock();
         let is_virtual = matches!(shown.layout?, Layout::Virtual(_));
         let meta_of = |name: &str| shown.meta.iter().find(|(member, _)| member == name).map(|(_, meta)| meta.clone());
         Some(PartitionOwners::new(&shown.state, is_virtual, meta_of))
     }
-}
-
-/// Whether the task may end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Retired {
-    Yes,
-    No,
 }

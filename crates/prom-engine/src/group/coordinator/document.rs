@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct Coordination {
     /// Raised by every change of members or partitions.
     pub generation: u64,
-    pub members: BTreeMap<String, Member>,
+    pub members: BTreeMap<String, GroupMember>,
     pub partitions: Vec<Partition>,
 }
 
-/// Somebody who takes part, by a name of its own.
+/// A member, by its own name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct GroupMember {
     /// Its share in relation to the others.
     pub weight: u32,
     /// Partitions that go to it first.

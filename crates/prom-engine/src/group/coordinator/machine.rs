@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Coordination, Holding, Member, Partition};
+use super::{Coordination, GroupMember, Holding, Partition};
 use crate::group::assignment::{Candidate, assign};
 
 /// Decides who owns what. See the [module](super) for the picture.
@@ -18,7 +18,7 @@ pub struct Coordinator {
     stopping: BTreeMap<usize, Stopping>,
     /// When members with a time to live were last heard.
     heard: BTreeMap<String, Duration>,
-    outputs: Vec<Output>,
+    outputs: Vec<CoordinatorOutput>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -29,13 +29,13 @@ struct Stopping {
 
 /// What has to be done, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output {
+pub enum CoordinatorOutput {
     /// The owner gets nothing more of the partition; answer with [`Coordinator::drained`] when it
     /// holds nothing of it any more.
     Stop { partition: u32, member: String, epoch: u64 },
     /// Whatever the owner still holds of the partition is taken back.
     Fence { partition: u32, member: String, epoch: u64 },
-    /// This one owns the partition from now on. `waited` is how long it was with nobody, or was
+    /// This one owns the partition from now on. `waited` is how long it had no owner, or was
     /// being finished.
     Start { partition: u32, member: String, epoch: u64, waited: Duration },
     /// It was silent for too long and is no member any more.
@@ -68,12 +68,12 @@ impl Coordinator {
     }
 
     /// Everything to be done since the last call.
-    pub fn take_outputs(&mut self) -> Vec<Output> {
+    pub fn take_outputs(&mut self) -> Vec<CoordinatorOutput> {
         std::mem::take(&mut self.outputs)
     }
 
     /// Takes part from now on. Partitions move with the next [`Self::rebalance`].
-    pub fn join(&mut self, now: Duration, name: &str, member: Member) {
+    pub fn join(&mut self, now: Duration, name: &str, member: GroupMember) {
         if member.ttl_ms.is_some() {
             self.heard.insert(name.to_owned(), now);
         }
@@ -100,7 +100,7 @@ impl Coordinator {
         }
     }
 
-    /// The topic has so many partitions now; never fewer than before.
+    /// The topic has this many partitions now; never fewer than before.
     pub fn grow(&mut self, partitions: usize) {
         let new = Partition { epoch: self.first_epoch, holding: Holding::Nobody, target: None };
         if partitions > self.state.partitions.len() {
@@ -127,7 +127,7 @@ impl Coordinator {
         let expired: Vec<String> = self.heard.iter().filter_map(silent).collect();
         for member in &expired {
             self.leave(now, member);
-            self.outputs.push(Output::Expired { member: member.clone() });
+            self.outputs.push(CoordinatorOutput::Expired { member: member.clone() });
         }
         if !expired.is_empty() {
             self.rebalance(now);
@@ -164,7 +164,7 @@ impl Coordinator {
                     let epoch = partition.epoch;
                     let until = now.saturating_add(self.handover);
                     self.stopping.insert(at, Stopping { since: now, until });
-                    self.outputs.push(Output::Stop { partition: number(at), member, epoch });
+                    self.outputs.push(CoordinatorOutput::Stop { partition: number(at), member, epoch });
                 }
                 Holding::Nobody => self.start(now, at),
                 unchanged => partition.holding = unchanged,
@@ -173,8 +173,8 @@ impl Coordinator {
     }
 
     fn targets(&self) -> Vec<Option<String>> {
-        let candidate = |(id, member): (&'_ String, &'_ Member)| (id.clone(), member.clone());
-        let members: Vec<(String, Member)> = self.state.members.iter().map(candidate).collect();
+        let candidate = |(id, member): (&'_ String, &'_ GroupMember)| (id.clone(), member.clone());
+        let members: Vec<(String, GroupMember)> = self.state.members.iter().map(candidate).collect();
         let candidates: Vec<Candidate<'_>> =
             members.iter().map(|(id, member)| Candidate { id, weight: member.weight, pins: &member.pins }).collect();
         let before: Vec<Option<&str>> =
@@ -185,13 +185,13 @@ impl Coordinator {
     fn fence(&mut self, now: Duration, at: usize) {
         let partition = &mut self.state.partitions[at];
         if let Holding::Owner(member) | Holding::Stopping(member) = std::mem::take(&mut partition.holding) {
-            self.outputs.push(Output::Fence { partition: number(at), member, epoch: partition.epoch });
+            self.outputs.push(CoordinatorOutput::Fence { partition: number(at), member, epoch: partition.epoch });
             // How long it waits for its next owner counts from when the last one was told.
             self.stopping.entry(at).or_insert(Stopping { since: now, until: Duration::MAX });
         }
     }
 
-    /// Hands a partition that is with nobody to the one who is to have it.
+    /// Hands a partition without an owner to the member that is meant to have it.
     fn start(&mut self, now: Duration, at: usize) {
         let partition = &mut self.state.partitions[at];
         let Some(member) = partition.target.clone() else {
@@ -202,7 +202,7 @@ impl Coordinator {
         partition.holding = Holding::Owner(member.clone());
         let epoch = partition.epoch;
         let waited = self.stopping.remove(&at).map_or(Duration::ZERO, |stopping| now.saturating_sub(stopping.since));
-        self.outputs.push(Output::Start { partition: number(at), member, epoch, waited });
+        self.outputs.push(CoordinatorOutput::Start { partition: number(at), member, epoch, waited });
     }
 }
 

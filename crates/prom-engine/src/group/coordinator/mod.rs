@@ -26,6 +26,6 @@ pub(crate) mod task;
 mod model;
 
 pub(crate) use desk::Desk;
-pub use document::{Coordination, Holding, Member, Partition};
-pub use machine::{Coordinator, Output};
+pub use document::{Coordination, GroupMember, Holding, Partition};
+pub use machine::{Coordinator, CoordinatorOutput};
 pub use status::{MemberStatus, PartitionOwner, PartitionOwners};

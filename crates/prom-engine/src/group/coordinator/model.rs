@@ -88,7 +88,7 @@ impl World {
         self.named += 1;
         let ttl_ms = (self.rng.below(2) == 0).then_some(TTL_MS);
         self.members.insert(name.clone(), ttl_ms.map(|_| self.now));
-        self.machine.join(self.now, &name, Member { weight: 1, pins: Vec::new(), ttl_ms });
+        self.machine.join(self.now, &name, GroupMember { weight: 1, pins: Vec::new(), ttl_ms });
         self.machine.rebalance(self.now);
     }
 
@@ -126,7 +126,7 @@ impl World {
         for output in self.machine.take_outputs() {
             let told = format!("seed {}: {output:?} at {:?}", self.seed, self.now);
             match output {
-                Output::Stop { partition, member, epoch } => {
+                CoordinatorOutput::Stop { partition, member, epoch } => {
                     let at = partition as usize;
                     let hands = self.hands[at].as_mut().expect(&told);
                     assert_eq!((&hands.member, hands.epoch, hands.stopped_at), (&member, epoch, None), "{told}");
@@ -134,13 +134,13 @@ impl World {
                     let target = &self.machine.state().partitions[at].target;
                     assert_ne!(before.partitions[at].target, *target, "{told}: it does not move");
                 }
-                Output::Fence { partition, member, epoch } => {
+                CoordinatorOutput::Fence { partition, member, epoch } => {
                     let hands = self.hands[partition as usize].take().expect(&told);
                     assert_eq!((&hands.member, hands.epoch), (&member, epoch), "{told}");
                     let overdue = hands.stopped_at.is_some_and(|stopped| stopped + HANDOVER <= self.now);
                     assert!(overdue || gone.contains(&member), "{told}: it had time left");
                 }
-                Output::Start { partition, member, epoch, .. } => {
+                CoordinatorOutput::Start { partition, member, epoch, .. } => {
                     let at = partition as usize;
                     assert_eq!(self.hands[at], None, "{told}: two owners");
                     assert!(self.members.contains_key(&member), "{told}: no member");
@@ -148,7 +148,7 @@ impl World {
                     self.epochs[at].insert(epoch);
                     self.hands[at] = Some(Hands { member, epoch, stopped_at: None });
                 }
-                Output::Expired { member } => assert!(gone.contains(&member), "{told}: it was heard"),
+                CoordinatorOutput::Expired { member } => assert!(gone.contains(&member), "{told}: it was heard"),
             }
         }
         for (partition, hands) in self.machine.state().partitions.iter().zip(&self.hands) {
@@ -194,19 +194,19 @@ fn a_partition_has_one_owner_at_a_time_and_only_those_that_move_pause() {
 #[test]
 fn what_was_decided_survives_as_a_document_and_epochs_go_on_from_it() {
     let mut first = Coordinator::new(Coordination::default(), 4, 100, HANDOVER);
-    let member = Member { weight: 2, pins: vec![3], ttl_ms: Some(TTL_MS) };
+    let member = GroupMember { weight: 2, pins: vec![3], ttl_ms: Some(TTL_MS) };
     first.join(Duration::ZERO, "a", member);
     first.rebalance(Duration::ZERO);
     let text = serde_json::to_string(first.state()).unwrap();
     let read: Coordination = serde_json::from_str(&text).unwrap();
     assert_eq!(&read, first.state(), "{text}");
     let mut next = Coordinator::new(read, 4, 0, HANDOVER);
-    next.join(Duration::ZERO, "b", Member { weight: 1, pins: Vec::new(), ttl_ms: None });
+    next.join(Duration::ZERO, "b", GroupMember { weight: 1, pins: Vec::new(), ttl_ms: None });
     next.rebalance(Duration::ZERO);
     let started: Vec<u64> = next
         .take_outputs()
         .into_iter()
-        .filter_map(|output| if let Output::Start { epoch, .. } = output { Some(epoch) } else { None })
+        .filter_map(|output| if let CoordinatorOutput::Start { epoch, .. } = output { Some(epoch) } else { None })
         .collect();
     assert_eq!(started, [102; 4]);
 }

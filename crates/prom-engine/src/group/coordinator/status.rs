@@ -18,20 +18,28 @@ pub struct PartitionOwners {
 /// A member and what it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberStatus {
+    /// Its name.
     pub member: String,
+    /// Its share in relation to others.
     pub weight: u32,
+    /// Partitions that go to it first.
     pub pins: Vec<u32>,
+    /// How long it may be silent.
     pub ttl_ms: Option<u64>,
     /// What it said about itself: JSON text.
     pub meta: Option<String>,
+    /// What it owns.
     pub partitions: Vec<u32>,
 }
 
 /// A partition and who has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionOwner {
+    /// The partition.
     pub partition: u32,
+    /// Raised by every change of the owner.
     pub epoch: u64,
+    /// The member that has it.
     pub owner: Option<String>,
     /// The owner gets nothing more, finishes what it holds, and then this one follows.
     pub moving_to: Option<String>,
@@ -53,7 +61,7 @@ impl PartitionOwners {
             let of_member = partitions.iter().filter(|one| one.owner.as_deref() == Some(name));
             of_member.map(|one| one.partition).collect()
         };
-        let member = |(name, member): (&String, &super::Member)| MemberStatus {
+        let member = |(name, member): (&String, &super::GroupMember)| MemberStatus {
             member: name.clone(),
             weight: member.weight,
             pins: member.pins.clone(),

@@ -10,12 +10,12 @@ use prom_store::LogName;
 use prom_types::TopicName;
 use tokio::sync::oneshot;
 
-use super::desk::{Desk, Retired};
-use super::{Coordinator, Member, Output};
+use super::desk::Desk;
+use super::{Coordinator, CoordinatorOutput, GroupMember};
 use crate::Error;
-use crate::bus::{Core, Phase};
-use crate::dispatch::task::{LaneOrder, Request};
-use crate::group::{Group, GroupOptions, Layout};
+use crate::bus::{BusPhase, Core};
+use crate::dispatch::task::{DispatchRequest, LaneOrder};
+use crate::group::{Group, GroupOptions, Layout, Retired};
 use crate::limits::{CONTENTION_TRIES, FIRST_RETRY, HANDOVER};
 use crate::meters::GroupMeter;
 use crate::outlet::Outlet;
@@ -26,7 +26,7 @@ use crate::topic::millis;
 const EPOCHS_PER_TAKEOVER: u64 = 1 << 20;
 
 /// What a coordinator is started with.
-pub(super) struct Setup {
+pub(super) struct CoordinatorSetup {
     pub core: Arc<Core>,
     pub group: Arc<Group>,
     pub options: Arc<GroupOptions>,
@@ -45,11 +45,11 @@ struct Task {
 }
 
 /// Runs a coordinator until it has no members.
-pub(super) async fn run(setup: Setup) {
+pub(super) async fn run(setup: CoordinatorSetup) {
     let Some(takeover) = takeover(&setup).await else {
         return;
     };
-    let Setup { core, group, options, desk } = setup;
+    let CoordinatorSetup { core, group, options, desk } = setup;
     let Some(layout) = layout(&core, &desk.topic, &options) else {
         return;
     };
@@ -60,12 +60,12 @@ pub(super) async fn run(setup: Setup) {
 }
 
 /// The epoch of the topic's first cursor, raised by this process. `None` when the bus stops.
-async fn takeover(setup: &Setup) -> Option<u64> {
+async fn takeover(setup: &CoordinatorSetup) -> Option<u64> {
     let first = LogName::new(setup.desk.topic.clone(), 0);
-    while setup.core.phase() == Phase::Open {
+    while setup.core.phase() == BusPhase::Open {
         let (reply, answer) = oneshot::channel();
         let mailbox = setup.group.mailbox(&setup.core, &first, &setup.options);
-        if mailbox.send(Request::Epoch(reply)).await.is_ok()
+        if mailbox.send(DispatchRequest::Epoch(reply)).await.is_ok()
             && let Ok(epoch) = answer.await
         {
             return Some(epoch);
@@ -82,7 +82,7 @@ fn layout(core: &Core, topic: &TopicName, options: &GroupOptions) -> Option<Layo
 impl Task {
     async fn go(mut self) {
         let mut phase = self.core.watch_phase();
-        while *phase.borrow_and_update() == Phase::Open {
+        while *phase.borrow_and_update() == BusPhase::Open {
             self.hear();
             self.carry_out().await;
             self.show();
@@ -112,8 +112,9 @@ impl Task {
         let mut changed = self.let_go_of_the_ended(now);
         for outlet in arrivals.joining.into_iter().filter(|outlet| !outlet.is_ended()) {
             let name = self.name_for(&outlet);
-            let taste = &outlet.taste;
-            let member = Member { weight: taste.weight, pins: taste.pins.clone(), ttl_ms: taste.ttl.map(millis) };
+            let options = &outlet.options;
+            let member =
+                GroupMember { weight: options.weight, pins: options.pins.clone(), ttl_ms: options.ttl.map(millis) };
             self.machine.join(now, &name, member);
             self.members.insert(name, outlet);
             changed = true;
@@ -126,7 +127,7 @@ impl Task {
             changed = true;
         }
         for (name, outlet) in &self.members {
-            if let Some(ttl) = outlet.taste.ttl {
+            if let Some(ttl) = outlet.options.ttl {
                 self.machine.heartbeat(name, outlet.heard_by(now, ttl));
             }
         }
@@ -148,11 +149,8 @@ impl Task {
 
     /// The name a subscriber gave itself; where another has it, with its number behind it.
     fn name_for(&self, outlet: &Outlet) -> String {
-        let plain = outlet.taste.member.clone().unwrap_or_else(|| format!("subscriber-{}", outlet.id));
-        match self.members.contains_key(&plain) {
-            true => format!("{plain}~{}", outlet.id),
-            false => plain,
-        }
+        let plain = outlet.options.member.clone().unwrap_or_else(|| format!("subscriber-{}", outlet.id));
+        if self.members.contains_key(&plain) { format!("{plain}~{}", outlet.id) } else { plain }
     }
 
     async fn carry_out(&mut self) {
@@ -167,13 +165,15 @@ impl Task {
         }
     }
 
-    async fn carry_out_one(&mut self, output: Output) {
+    async fn carry_out_one(&mut self, output: CoordinatorOutput) {
         match output {
-            Output::Stop { partition, member, epoch } => {
+            CoordinatorOutput::Stop { partition, member, epoch } => {
                 tracing::debug!(group = %self.group.name, topic = %self.desk.topic, partition, member, epoch, "stops");
                 let (log, lane) = self.place(partition);
                 let told = match self.group.running_mailbox(&log) {
-                    Some(mailbox) => mailbox.send(Request::Lane(LaneOrder::Revoke { lane, epoch })).await.is_ok(),
+                    Some(mailbox) => {
+                        mailbox.send(DispatchRequest::Lane(LaneOrder::Revoke { lane, epoch })).await.is_ok()
+                    }
                     None => false,
                 };
                 if !told {
@@ -182,23 +182,23 @@ impl Task {
                     self.machine.drained(now, partition, epoch);
                 }
             }
-            Output::Fence { partition, member, epoch } => {
+            CoordinatorOutput::Fence { partition, member, epoch } => {
                 tracing::debug!(group = %self.group.name, topic = %self.desk.topic, partition, member, epoch, "fenced");
                 let (log, lane) = self.place(partition);
                 if let Some(mailbox) = self.group.running_mailbox(&log) {
                     // One that ended has taken everything back already.
-                    drop(mailbox.send(Request::Lane(LaneOrder::Fence { lane, epoch })).await);
+                    drop(mailbox.send(DispatchRequest::Lane(LaneOrder::Fence { lane, epoch })).await);
                 }
             }
-            Output::Start { partition, member, epoch, waited } => {
+            CoordinatorOutput::Start { partition, member, epoch, waited } => {
                 self.meter.moves.add(1);
                 self.meter.handovers.record(waited);
                 self.start(partition, &member, epoch).await;
             }
-            Output::Expired { member } => {
+            CoordinatorOutput::Expired { member } => {
                 tracing::warn!(group = %self.group.name, topic = %self.desk.topic, member, "was silent for too long");
                 if let Some(outlet) = self.members.remove(&member) {
-                    let ttl_ms = outlet.taste.ttl.map_or(0, millis);
+                    let ttl_ms = outlet.options.ttl.map_or(0, millis);
                     outlet.fail(Error::MemberExpired { group: self.group.name.clone(), member, ttl_ms });
                 }
             }
@@ -208,13 +208,13 @@ impl Task {
     async fn start(&self, partition: u32, member: &str, epoch: u64) {
         let (log, lane) = self.place(partition);
         for _ in 0..CONTENTION_TRIES {
-            // Whoever has ended meanwhile is let go with the next look.
+            // A member that has ended meanwhile is let go at the next pass.
             let Some(outlet) = self.members.get(member).filter(|outlet| !outlet.is_ended()) else {
                 return;
             };
             let order = LaneOrder::Assign { lane, outlet: outlet.clone(), epoch };
             let mailbox = self.group.mailbox(&self.core, &log, &self.options);
-            if mailbox.send(Request::Lane(order)).await.is_ok() {
+            if mailbox.send(DispatchRequest::Lane(order)).await.is_ok() {
                 tracing::debug!(group = %self.group.name, %log, lane, member, epoch, "starts");
                 return;
             }
@@ -230,7 +230,7 @@ impl Task {
     }
 
     fn show(&self) {
-        let meta = |(name, outlet): (&String, &Arc<Outlet>)| Some((name.clone(), outlet.taste.meta.clone()?));
+        let meta = |(name, outlet): (&String, &Arc<Outlet>)| Some((name.clone(), outlet.options.meta.clone()?));
         let metas = self.members.iter().filter_map(meta).collect();
         self.desk.show(self.machine.state(), self.layout, metas);
     }

@@ -47,10 +47,7 @@ impl Walk {
         if self.rng.percent(30) {
             who = self.rng.below(SUBSCRIBERS);
         }
-        match self.rng.percent(70) {
-            true => self.ack(who, offset, lease),
-            false => self.nack(who, offset, lease),
-        }
+        if self.rng.percent(70) { self.ack(who, offset, lease) } else { self.nack(who, offset, lease) }
     }
 
     pub(super) fn modack(&mut self) {

@@ -30,7 +30,7 @@ impl Walk {
         let Some(changes) = &self.committing else { return };
         for range in &changes.settled {
             let all_settled = range.clone().all(|offset| self.reference.is_settled(offset));
-            assert!(all_settled, "{range:?} is to be stored as settled, and is not");
+            assert!(all_settled, "{range:?} should be stored as settled, and is not");
         }
         for (offset, failures) in &changes.failures {
             let count = self.reference.counts[*offset as usize];
@@ -63,10 +63,7 @@ impl Walk {
         } else {
             let at = self.rng.below(self.burying.len() as u64) as usize;
             let offset = self.burying.swap_remove(at);
-            match self.rng.percent(60) {
-                true => self.written(offset),
-                false => self.not_written(offset),
-            }
+            if self.rng.percent(60) { self.written(offset) } else { self.not_written(offset) }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::limits::{ACK_TIMEOUT, BATCH_SIZE, MAX_IN_FLIGHT};
 
 /// Everything that belongs to the subscriber rather than to the group.
 #[derive(Debug, Clone)]
-pub(crate) struct Taste {
+pub(crate) struct SubscriberOptions {
     pub batch_size: usize,
     pub max_in_flight: usize,
     pub ack_timeout: Duration,
@@ -23,7 +23,7 @@ pub(crate) struct Taste {
     pub assignments: TellAssignments,
 }
 
-impl Default for Taste {
+impl Default for SubscriberOptions {
     fn default() -> Self {
         Self {
             batch_size: BATCH_SIZE,

@@ -1,4 +1,4 @@
-//! Who dispatches a group, and taking it where nobody does.
+//! Which hub dispatches a group, and taking it where none does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +25,11 @@ pub enum Owner {
     /// This one, also where it has its store to itself.
     Here,
     /// Another one that lives, reached at this address.
-    There { url: String },
-    /// None: whoever is asked next takes it.
+    There {
+        /// Its address.
+        url: String,
+    },
+    /// None: the next hub that is asked takes it.
     Nobody,
 }
 
@@ -129,7 +132,7 @@ impl Ownership {
         Err(Error::Contended { what: format!("the owner of group {group}") })
     }
 
-    /// Revision and generation of the document that names this hub; `None` when somebody else was faster.
+    /// Revision and generation of the document that names this hub; `None` when another hub was faster.
     async fn write_down(
         &self,
         core: &Arc<Core>,
@@ -164,7 +167,7 @@ impl Ownership {
         }
     }
 
-    /// What was found a moment ago, so that those who lost the same hub at once do not all ask the store.
+    /// What was found a moment ago, so that subscribers that lost the same hub do not all ask the store.
     fn found_elsewhere(&self, group: &GroupName, now: Duration) -> Option<String> {
         let mut state = self.state.lock();
         state.elsewhere.retain(|_, (_, found)| now.saturating_sub(*found) < GOOD_FOR);
