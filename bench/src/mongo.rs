@@ -84,40 +84,16 @@ async fn one_round(args: &MongoArgs, set: &ReplicaSet, rounds: &mut Rounds, roun
 
 impl Rounds {
     fn figures(&self) -> Vec<Figure> {
-        let rate = |name: &str, ours: &[f64], goal, raw: &[f64], what| {
-            Figure::new(named(name, ours), Summary::median_of(ours), "events/s", goal)
+        let rate = |name: &str, ours: &[f64], times: f64, (raw, what): (&[f64], &'static str)| {
+            Figure::new(named(name, ours), Summary::median_of(ours), "events/s", Goal::OfBareAtLeast(times))
                 .beside(Summary::median_of(raw), what)
         };
-        let insert_many = "insertMany by 1000";
+        let insert_many = (&*self.raw_publish, "insertMany by 1000");
         vec![
-            rate(
-                "publish, four partitions",
-                &self.four_partitions,
-                Goal::OfBareAtLeast(5.0),
-                &self.raw_publish,
-                insert_many,
-            ),
-            rate(
-                "publish, one partition",
-                &self.one_partition,
-                Goal::OfBareAtLeast(2.5),
-                &self.raw_publish,
-                insert_many,
-            ),
-            rate(
-                "consume, every event acked",
-                &self.consume,
-                Goal::OfBareAtLeast(2.0),
-                &self.raw_read,
-                "find, 1000 a batch",
-            ),
-            rate(
-                "two hubs, a partition each",
-                &self.two_hubs,
-                Goal::OfBareAtLeast(1.0),
-                &self.one_hub,
-                "one hub, one partition",
-            ),
+            rate("publish, four partitions", &self.four_partitions, 5.0, insert_many),
+            rate("publish, one partition", &self.one_partition, 2.5, insert_many),
+            rate("consume, every event acked", &self.consume, 2.0, (&self.raw_read, "find, 1000 a batch")),
+            rate("two hubs, a partition each", &self.two_hubs, 1.0, (&self.one_hub, "one hub, one partition")),
             Figure::new("single publisher, p50", Summary::median_of(&self.publish_ms), "ms", Goal::OfBareAtMost(1.5))
                 .beside(Summary::median_of(&self.raw_insert_ms), "insertOne"),
         ]

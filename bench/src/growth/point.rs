@@ -15,7 +15,7 @@ use crate::summary::Summary;
 pub const MEMBERS: usize = 1;
 const LATENCY: Duration = Duration::from_secs(2);
 
-/// What is told of each size. Not every axis has all of them.
+/// What is measured at each size. Not every axis has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Publish,
@@ -31,54 +31,20 @@ pub enum What {
     Disk,
 }
 
-/// In the order of the tables.
-pub const EVERYTHING: [What; 11] = [
-    What::Publish,
-    What::Consume,
-    What::Both,
-    What::Deliveries,
-    What::P50,
-    What::P99,
-    What::Open,
-    What::ResidentAtRest,
-    What::Resident,
-    What::EachConnection,
-    What::Disk,
+/// Each with its column and its name in JSON, in the order of the tables.
+pub const COLUMNS: [(What, &str, &str); 11] = [
+    (What::Publish, "publish, events/s", "publish_per_second"),
+    (What::Consume, "consume the backlog, events/s", "consume_per_second"),
+    (What::Both, "publish and consume at once, events/s", "both_per_second"),
+    (What::Deliveries, "deliveries to all groups, events/s", "deliveries_per_second"),
+    (What::P50, "publish to handler p50, µs", "p50_us"),
+    (What::P99, "publish to handler p99, µs", "p99_us"),
+    (What::Open, "ready after a restart, ms", "open_ms"),
+    (What::ResidentAtRest, "memory after a restart, MB", "resident_at_rest_mb"),
+    (What::Resident, "memory after the load, MB", "resident_mb"),
+    (What::EachConnection, "memory of each connection, KB", "connection_kb"),
+    (What::Disk, "on disk, MB", "disk_mb"),
 ];
-
-impl What {
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Publish => "publish, events/s",
-            Self::Consume => "consume the backlog, events/s",
-            Self::Both => "publish and consume at once, events/s",
-            Self::Deliveries => "deliveries to all groups, events/s",
-            Self::P50 => "publish to handler p50, µs",
-            Self::P99 => "publish to handler p99, µs",
-            Self::Open => "ready after a restart, ms",
-            Self::Resident => "memory after the load, MB",
-            Self::ResidentAtRest => "memory after a restart, MB",
-            Self::EachConnection => "memory of each connection, KB",
-            Self::Disk => "on disk, MB",
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Publish => "publish_per_second",
-            Self::Consume => "consume_per_second",
-            Self::Both => "both_per_second",
-            Self::Deliveries => "deliveries_per_second",
-            Self::P50 => "p50_us",
-            Self::P99 => "p99_us",
-            Self::Open => "open_ms",
-            Self::Resident => "resident_mb",
-            Self::ResidentAtRest => "resident_at_rest_mb",
-            Self::EachConnection => "connection_kb",
-            Self::Disk => "disk_mb",
-        }
-    }
-}
 
 pub type Figures = Vec<(What, f64)>;
 

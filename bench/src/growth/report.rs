@@ -8,7 +8,7 @@ use prom_load::figures::count;
 use serde_json::{Map, Value, json};
 
 use super::axis::Axis;
-use super::point::{EVERYTHING, Point, What};
+use super::point::{COLUMNS, Point, What};
 use crate::plot::lines::{self, Legend, Page, Panel, Series};
 use crate::plot::{Kind, colour};
 use crate::table::Table;
@@ -53,7 +53,8 @@ impl Report {
         let point = |point: &Point| {
             let mut object = Map::new();
             object.insert("size".to_owned(), json!(point.size));
-            object.extend(point.figures.iter().map(|(what, value)| (what.name().to_owned(), json!(value))));
+            let named = |(what, _, name): &(What, &str, &str)| Some(((*name).to_owned(), json!(point.of(*what)?)));
+            object.extend(COLUMNS.iter().filter_map(named));
             Value::Object(object)
         };
         let axis =
@@ -83,9 +84,10 @@ impl Report {
 
 /// A row for each size, with those figures that the axis has.
 fn table(axis: Axis, points: &[Point]) -> Table {
-    let has = |what: &&What| points.iter().any(|point| point.of(**what).is_some());
-    let told: Vec<What> = EVERYTHING.iter().filter(has).copied().collect();
-    let columns: Vec<&str> = std::iter::once(axis.name()).chain(told.iter().map(|what| what.title())).collect();
+    let has = |what: What| points.iter().any(|point| point.of(what).is_some());
+    let (told, titles): (Vec<What>, Vec<&str>) =
+        COLUMNS.iter().filter(|(what, ..)| has(*what)).map(|(what, title, _)| (*what, *title)).unzip();
+    let columns: Vec<&str> = std::iter::once(axis.name()).chain(titles).collect();
     let mut table = Table::new(axis.title(), &columns);
     for point in points {
         let cell = |what: &What| point.of(*what).map_or_else(|| "–".to_owned(), |value| shown(*what, value));

@@ -8,7 +8,7 @@ use prom_load::pace::Schedule;
 use prom_load::{ConsumeJob, Consumed, LoadFailure, LoadFailures, PublishJob, Published, Sharing};
 use tokio::task::JoinSet;
 
-use super::live::{Counts, Live, Progress};
+use super::live::{Live, Progress};
 use super::names::LegTopics;
 use super::plan::{Amount, Plan, Reading};
 use super::readers::Readers;
@@ -84,32 +84,30 @@ impl<'a> Leg<'a> {
     }
 
     pub async fn run(self, live: &Live) -> Result<Measured, Failure> {
-        let counts = || Counts::begin().published(&self.published);
+        let (published, consumed) = (|| self.published.acked_so_far(), || self.consumed.fresh_so_far());
         let mut samples = Vec::new();
         match self.plan.shape.reading() {
             Reading::Nobody => {
-                let published = live.watch(&counts(), &mut samples, self.publish()).await?;
-                Ok(self.sum_up(published, None, samples, Ending::Complete))
+                let total = live.watch(|| (published(), 0), &mut samples, self.publish()).await?;
+                Ok(self.sum_up(total, None, samples, Ending::Complete))
             }
             Reading::Backlog => {
                 live.also("publishing the backlog");
                 // Only consuming is measured.
-                let published = live.watch(&counts(), &mut Vec::new(), self.publish()).await?;
+                let total = live.watch(|| (published(), 0), &mut Vec::new(), self.publish()).await?;
                 live.also("");
-                let counts = Counts::begin().consumed(&self.consumed);
                 let readers = Readers::start(&self).await?;
-                let ending = live.watch(&counts, &mut samples, self.wait_for(&readers)).await;
-                Ok(self.conclude(published, readers, samples, ending).await)
+                let ending = live.watch(|| (0, consumed()), &mut samples, self.wait_for(&readers)).await;
+                Ok(self.conclude(total, readers, samples, ending).await)
             }
             Reading::Group | Reading::Everyone => {
-                let counts = counts().consumed(&self.consumed);
                 let readers = Readers::start(&self).await?;
                 let working = async {
-                    let published = self.publish().await?;
-                    Ok::<_, Failure>((published, self.wait_for(&readers).await))
+                    let total = self.publish().await?;
+                    Ok::<_, Failure>((total, self.wait_for(&readers).await))
                 };
-                let (published, ending) = live.watch(&counts, &mut samples, working).await?;
-                Ok(self.conclude(published, readers, samples, ending).await)
+                let (total, ending) = live.watch(|| (published(), consumed()), &mut samples, working).await?;
+                Ok(self.conclude(total, readers, samples, ending).await)
             }
         }
     }

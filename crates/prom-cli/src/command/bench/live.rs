@@ -1,13 +1,11 @@
 //! Progress for people who watch, and samples for the plot of rates: one look serves both.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use prom_load::figures::{grouped, rate};
-use prom_load::{ConsumeJob, PublishJob};
 
 use crate::output::Format;
 
@@ -26,35 +24,6 @@ pub struct Progress {
     pub at: Duration,
     pub published: u64,
     pub consumed: u64,
-}
-
-/// What is counted while it is watched.
-pub struct Counts {
-    begun: Instant,
-    published: Option<Arc<PublishJob>>,
-    consumed: Option<Arc<ConsumeJob>>,
-}
-
-impl Counts {
-    pub fn begin() -> Self {
-        Self { begun: Instant::now(), published: None, consumed: None }
-    }
-
-    pub fn published(self, job: &Arc<PublishJob>) -> Self {
-        Self { published: Some(job.clone()), ..self }
-    }
-
-    pub fn consumed(self, job: &Arc<ConsumeJob>) -> Self {
-        Self { consumed: Some(job.clone()), ..self }
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            at: self.begun.elapsed(),
-            published: self.published.as_ref().map_or(0, |job| job.acked_so_far()),
-            consumed: self.consumed.as_ref().map_or(0, |job| job.fresh_so_far()),
-        }
-    }
 }
 
 impl Live {
@@ -82,21 +51,31 @@ impl Live {
         self.bar.tick();
     }
 
-    /// Takes samples until the work is done.
-    pub async fn watch<T>(&self, counts: &Counts, samples: &mut Vec<Progress>, work: impl Future<Output = T>) -> T {
+    /// Takes samples of what has been published and consumed until the work is done.
+    pub async fn watch<T>(
+        &self,
+        counts: impl Fn() -> (u64, u64),
+        samples: &mut Vec<Progress>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let begun = Instant::now();
+        let progress = || {
+            let (published, consumed) = counts();
+            Progress { at: begun.elapsed(), published, consumed }
+        };
         let mut work = pin!(work);
         let mut pace = tokio::time::interval(LOOK);
-        let (mut shown, mut shown_at) = (counts.progress(), Instant::now());
+        let (mut shown, mut shown_at) = (progress(), Instant::now());
         loop {
             tokio::select! {
                 biased;
                 result = &mut work => {
-                    samples.push(counts.progress());
+                    samples.push(progress());
                     return result;
                 }
                 _ = pace.tick() => {}
             }
-            let sample = counts.progress();
+            let sample = progress();
             samples.push(sample);
             if shown_at.elapsed() >= SHOW {
                 self.bar.set_message(line(&shown, &sample));

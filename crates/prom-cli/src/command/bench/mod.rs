@@ -30,7 +30,7 @@ pub use asked::Bench;
 use self::leg::{Leg, Measured};
 use self::live::Live;
 use self::plan::Plan;
-use self::report::Report;
+use self::report::BenchReport;
 use self::stage::Stage;
 use self::stop::Stop;
 use crate::cli::Context;
@@ -50,7 +50,7 @@ impl Bench {
         let measured = measure(&plan, &opened, &live, &stop).await;
         let left = opened.close(&live).await;
         drop(live);
-        let report = Report::new(&plan, opened.facts, measured?, left);
+        let report = BenchReport::new(&plan, opened.facts, measured?, left);
         if context.output.is_for_machines() {
             context.output.json(&report)?;
         } else {
@@ -65,8 +65,8 @@ impl Bench {
 async fn measure(plan: &Plan, stage: &Stage, live: &Live, stop: &Stop) -> Result<Measured, Failure> {
     if let Some(warm_up) = plan.warm_up() {
         live.stage("warming up");
-        Leg::new(&warm_up, stage, stage.warm_topics(), stop).run(live).await?;
+        Leg::new(&warm_up, stage, &stage.warm_topics, stop).run(live).await?;
     }
     live.stage(plan.shape.doing());
-    Leg::new(plan, stage, stage.topics(), stop).run(live).await
+    Leg::new(plan, stage, &stage.topics, stop).run(live).await
 }

@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use prom_load::pace::Schedule;
 use prom_types::GroupName;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-#[derive(Debug, Clone)]
+/// In a report it says what was asked for.
+#[derive(Debug, Clone, Serialize)]
 pub struct Plan {
+    #[serde(skip)]
     pub shape: Shape,
+    #[serde(skip)]
     pub amount: Amount,
+    #[serde(rename = "warm_up_ms", serialize_with = "as_millis")]
     pub warm_up: Duration,
     pub size_bytes: usize,
     pub topics: usize,
@@ -22,9 +26,15 @@ pub struct Plan {
     /// Publishing: events of one publish. Consuming: events sent and acked together at most.
     pub batch: usize,
     pub rate_per_s: Option<u64>,
+    #[serde(skip)]
     pub group: Option<GroupName>,
     pub frames: Frames,
+    #[serde(skip)]
     pub remains: Remains,
+}
+
+fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(duration.as_millis() as u64)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

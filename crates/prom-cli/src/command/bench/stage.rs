@@ -60,15 +60,7 @@ impl Stage {
         Ok(stage)
     }
 
-    pub fn topics(&self) -> &LegTopics {
-        &self.topics
-    }
-
-    pub fn warm_topics(&self) -> &LegTopics {
-        &self.warm_topics
-    }
-
-    /// Hangs up, and removes what the run has made unless it is to stay.
+    /// Hangs up, and removes what the run has made unless it should stay.
     pub async fn close(&self, live: &Live) -> Left {
         live.stage("cleaning up");
         let clients = self.publishers.iter().chain(&self.subscribers);

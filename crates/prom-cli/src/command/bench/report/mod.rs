@@ -14,18 +14,18 @@ use super::clean::Left;
 use super::facts::Facts;
 use super::leg::{Consumption, Ending, Measured};
 use super::live::Progress;
-use super::plan::{Frames, Plan, Shape};
+use super::plan::{Plan, Shape};
 use crate::exit::{Failure, Outcome};
 
 /// Points of the rates over time, at most.
 const POINTS: usize = 120;
 
 #[derive(Serialize)]
-pub struct Report {
+pub struct BenchReport {
     shape: Shape,
     #[serde(flatten)]
     facts: Facts,
-    load: Load,
+    load: Plan,
     /// It was ended early: figures are those until then.
     interrupted: bool,
     published: PublishedReport,
@@ -38,40 +38,30 @@ pub struct Report {
     drawn: Drawn,
 }
 
-/// What was asked for.
 #[derive(Serialize)]
-struct Load {
-    size_bytes: usize,
-    publishers: usize,
-    subscribers: usize,
-    in_flight: usize,
-    batch: usize,
-    topics: usize,
-    rate_per_s: Option<u64>,
-    warm_up_ms: u64,
-    frames: Frames,
+struct RateReport {
+    events: u64,
+    elapsed_ms: f64,
+    per_s: f64,
+    payload_bytes_per_s: f64,
 }
 
 #[derive(Serialize)]
 struct PublishedReport {
-    /// With a receipt.
-    events: u64,
+    /// Of events with a receipt.
+    #[serde(flatten)]
+    rate: RateReport,
     /// Refused, or not answered.
     failed: u64,
-    elapsed_ms: f64,
-    per_s: f64,
-    payload_bytes_per_s: f64,
     /// How durable receipts say events are, and how many of each.
     durability: std::collections::BTreeMap<&'static str, u64>,
 }
 
 #[derive(Serialize)]
 struct ConsumedReport {
-    /// Each once; with fan-out, each once for every subscriber.
-    events: u64,
-    elapsed_ms: f64,
-    per_s: f64,
-    payload_bytes_per_s: f64,
+    /// Of events, each once; with fan-out, each once for every subscriber.
+    #[serde(flatten)]
+    rate: RateReport,
     /// With an ack that the hub has answered; a fan-out has no acks.
     acked: u64,
     redelivered: u64,
@@ -104,7 +94,7 @@ struct Drawn {
     ending: Ending,
 }
 
-impl Report {
+impl BenchReport {
     pub fn new(plan: &Plan, facts: Facts, measured: Measured, left: Left) -> Self {
         let Measured { published, failed, publishing, consumed, samples, failures, ending } = measured;
         // A backlog is as old as it is; its receipts belong to the filling.
@@ -116,14 +106,11 @@ impl Report {
         Self {
             shape: plan.shape,
             facts,
-            load: Load::of(plan),
+            load: plan.clone(),
             interrupted: ending == Ending::Interrupted,
             published: PublishedReport {
-                events: published.stored,
+                rate: RateReport::of(plan, published.stored, publishing),
                 failed,
-                elapsed_ms: millis(publishing),
-                per_s: round(rate(published.stored, publishing)),
-                payload_bytes_per_s: round(rate(published.stored * plan.size_bytes as u64, publishing)),
                 durability: published.durability,
             },
             consumed: consumed.map(|consumed| ConsumedReport::of(plan, &consumed)),
@@ -166,18 +153,13 @@ impl Report {
     }
 }
 
-impl Load {
-    fn of(plan: &Plan) -> Self {
+impl RateReport {
+    fn of(plan: &Plan, events: u64, elapsed: Duration) -> Self {
         Self {
-            size_bytes: plan.size_bytes,
-            publishers: plan.publishers,
-            subscribers: plan.subscribers,
-            in_flight: plan.in_flight,
-            batch: plan.batch,
-            topics: plan.topics,
-            rate_per_s: plan.rate_per_s,
-            warm_up_ms: plan.warm_up.as_millis() as u64,
-            frames: plan.frames,
+            events,
+            elapsed_ms: millis(elapsed),
+            per_s: round(rate(events, elapsed)),
+            payload_bytes_per_s: round(rate(events * plan.size_bytes as u64, elapsed)),
         }
     }
 }
@@ -186,10 +168,7 @@ impl ConsumedReport {
     fn of(plan: &Plan, consumed: &Consumption) -> Self {
         let Consumption { total, elapsed, lost } = consumed;
         Self {
-            events: total.fresh,
-            elapsed_ms: millis(*elapsed),
-            per_s: round(rate(total.fresh, *elapsed)),
-            payload_bytes_per_s: round(rate(total.fresh * plan.size_bytes as u64, *elapsed)),
+            rate: RateReport::of(plan, total.fresh, *elapsed),
             acked: total.acked,
             redelivered: total.repeated,
             harmed: total.harmed,
@@ -222,7 +201,7 @@ fn points(samples: &[Progress]) -> Vec<Point> {
 mod tests {
     use super::super::clean::Events;
     use super::super::facts::{ClientFacts, HubFacts};
-    use super::super::plan::{Amount, Remains};
+    use super::super::plan::{Amount, Frames, Remains};
     use prom_load::{Consumed, Published};
 
     use super::*;
@@ -260,11 +239,11 @@ mod tests {
         }
     }
 
-    fn report(measured: Measured) -> Report {
+    fn report(measured: Measured) -> BenchReport {
         let hub = HubFacts { url: "http://127.0.0.1:1".to_owned(), version: None, store: None };
         let facts = Facts { hub, client: ClientFacts { version: "0", processors: 2 } };
         let left = Left { topics: "bench.a.**".to_owned(), events: Events::Emptied, problem: None };
-        Report::new(&plan(), facts, measured, left)
+        BenchReport::new(&plan(), facts, measured, left)
     }
 
     fn failures(code: &str) -> Vec<LoadFailure> {
@@ -278,8 +257,8 @@ mod tests {
     #[test]
     fn rates_are_events_by_the_time_they_took() {
         let report = report(measured());
-        assert_eq!((report.published.per_s, report.consumed.as_ref().unwrap().per_s), (5.0, 2.0));
-        assert_eq!(report.published.payload_bytes_per_s, 5.0 * 256.0);
+        assert_eq!((report.published.rate.per_s, report.consumed.as_ref().unwrap().rate.per_s), (5.0, 2.0));
+        assert_eq!(report.published.rate.payload_bytes_per_s, 5.0 * 256.0);
         assert!(report.text().contains("10 events in 2 s: 5/s"), "{}", report.text());
     }
 

@@ -8,9 +8,9 @@ use prom_load::{Latencies, Percentiles};
 use super::super::clean::Events;
 use super::super::plan::{Frames, Shape};
 use super::super::plot;
-use super::Report;
+use super::{BenchReport, RateReport};
 
-impl Report {
+impl BenchReport {
     pub fn text(&self) -> String {
         let mut text = self.head();
         self.write_figures(&mut text);
@@ -57,22 +57,14 @@ impl Report {
         let durability: Vec<String> =
             published.durability.iter().map(|(kind, count)| format!("{kind} {}", grouped(*count))).collect();
         let what = if self.shape == Shape::Consume { "backlog" } else { "published" };
-        line(
-            text,
-            what,
-            &rate_line(published.events, published.elapsed_ms, published.per_s, published.payload_bytes_per_s),
-        );
+        line(text, what, &rate_line(&published.rate));
         line(text, "durable", &durability.join(", "));
         if published.failed > 0 {
             line(text, "failed", &grouped(published.failed));
         }
         if let Some(consumed) = &self.consumed {
             let what = if self.shape == Shape::FanOut { "delivered" } else { "consumed" };
-            line(
-                text,
-                what,
-                &rate_line(consumed.events, consumed.elapsed_ms, consumed.per_s, consumed.payload_bytes_per_s),
-            );
+            line(text, what, &rate_line(&consumed.rate));
             let lost = consumed.lost.map_or_else(|| "unknown".to_owned(), grouped);
             let acked = match self.shape {
                 Shape::FanOut => String::new(),
@@ -140,9 +132,10 @@ fn line(text: &mut String, what: &str, figures: &str) {
     let _ = writeln!(text, "{what:<11}{figures}");
 }
 
-fn rate_line(events: u64, elapsed_ms: f64, per_s: f64, bytes_per_s: f64) -> String {
+fn rate_line(rate: &RateReport) -> String {
+    let RateReport { events, elapsed_ms, per_s, payload_bytes_per_s } = *rate;
     let elapsed = span(std::time::Duration::from_secs_f64(elapsed_ms / 1e3));
-    let megabytes = bytes_per_s / 1e6;
+    let megabytes = payload_bytes_per_s / 1e6;
     format!(
         "{} events in {elapsed}: {}/s, {megabytes:.1} MB/s of payload",
         grouped(events),
