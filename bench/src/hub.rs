@@ -9,10 +9,11 @@ mod export;
 pub mod process;
 pub mod socket;
 
+use prom_types::Position;
+
 use crate::args::HubArgs;
 use crate::figure::{self, Figure, Goal};
 use crate::load::consume::{self, Backlog};
-use crate::load::contender::From;
 use crate::load::publish::{self, Publishing};
 use crate::load::rate::Spans;
 use crate::load::{fill, topics::Topics};
@@ -72,7 +73,7 @@ async fn consuming(args: &HubArgs, server: &mut HubServer) -> anyhow::Result<Vec
     for (name, client) in CLIENTS {
         eprintln!("  consume, {name}");
         server.client = client;
-        server.join(&format!("consume{}", figures.len()), From::Earliest);
+        server.join(&format!("consume{}", figures.len()), Position::Earliest);
         let rate = consume::rate(server, 1, backlog, spans(args)).await?;
         figures.push(Figure::new(format!("consume and ack each, {name}"), rate, "events/s", Goal::None));
     }

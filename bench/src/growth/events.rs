@@ -1,8 +1,9 @@
 //! A topic that grows. Publishing adds to it while it is measured, so that comes last.
 
+use prom_types::Position;
+
 use super::point::{Figures, MEMBERS, Scene, What};
 use crate::load::consume::{self, Backlog};
-use crate::load::contender::From;
 use crate::load::fill;
 use crate::load::publish::PAYLOAD_BYTES;
 use crate::load::topics::Topics;
@@ -18,7 +19,7 @@ pub async fn measure(scene: &mut Scene, events: u64) -> anyhow::Result<Figures> 
     page_cache::write_out();
     let mut figures = vec![(What::Disk, scene.server.bytes_on_disk()? as f64 / 1e6)];
     if events >= SHORTEST_BACKLOG {
-        scene.join_a_new_group(From::Earliest);
+        scene.join_a_new_group(Position::Earliest);
         figures.push((What::Consume, consume::rate(&scene.server, MEMBERS, backlog, scene.spans).await?));
     }
     figures.extend(scene.latency().await?);

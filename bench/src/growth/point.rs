@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use prom_types::Position;
+
 use crate::args::GrowthArgs;
-use crate::load::contender::{From, Server};
+use crate::load::contender::Server;
 use crate::load::publish::{self, PAYLOAD_BYTES, Publishing};
 use crate::load::rate::Spans;
 use crate::load::topics::Topics;
@@ -90,7 +92,7 @@ impl Scene {
     pub async fn both(&mut self, topics: Topics) -> anyhow::Result<f64> {
         let mut rates = Vec::new();
         for _ in 0..self.rounds {
-            self.join_a_new_group(From::Latest);
+            self.join_a_new_group(Position::Latest);
             rates.push(both::rate(&self.server, MEMBERS, topics, PAYLOAD_BYTES, self.spans).await?);
         }
         Ok(Summary::median_of(&rates))
@@ -100,7 +102,7 @@ impl Scene {
     pub async fn latency(&mut self) -> anyhow::Result<[(What, f64); 2]> {
         let (mut p50, mut p99) = (Vec::new(), Vec::new());
         for _ in 0..self.rounds {
-            self.join_a_new_group(From::Latest);
+            self.join_a_new_group(Position::Latest);
             let measured = LATENCY.min(self.spans.measured * 2);
             let latencies = latency::latencies(&self.server, PAYLOAD_BYTES, self.spans.warm_up, measured).await?;
             p50.push(latencies.p50_ms() * 1e3);
@@ -123,7 +125,7 @@ impl Scene {
         Ok((What::Resident, self.server.hub()?.resident_mb()?))
     }
 
-    pub fn join_a_new_group(&mut self, from: From) {
+    pub fn join_a_new_group(&mut self, from: Position) {
         self.groups += 1;
         self.server.join(&format!("growth{}", self.groups), from);
     }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use prom_load::{ConsumeJob, Sharing};
+use prom_types::Position;
 
-use super::contender::{From, Server};
+use super::contender::Server;
 use super::crew::Crew;
 use super::fan_out::check_complete;
 use super::topics::Topics;
@@ -14,7 +15,7 @@ use super::topics::Topics;
 pub async fn rate(server: &dyn Server, payload_bytes: usize, events: u64) -> anyhow::Result<f64> {
     let job = Arc::new(ConsumeJob::new(payload_bytes, Sharing::Each, events));
     let begun = Instant::now();
-    let tail = server.tail(&Topics::ONE, From::Earliest).await?;
+    let tail = server.tail(&Topics::ONE, Position::Earliest).await?;
     let mut crew = Crew::default();
     crew.add(tail.run(job.clone()));
     crew.finish().await?;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
+use prom_types::Position;
 
 use super::topics::Topics;
 
@@ -47,13 +48,6 @@ pub trait Contender: Send + Sync {
     async fn start(&self, dirs: &ServerDirs) -> anyhow::Result<Box<dyn Server>>;
 }
 
-/// Where a tail begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
-    Earliest,
-    Latest,
-}
-
 /// A server that runs.
 #[async_trait]
 pub trait Server: Send + Sync {
@@ -65,8 +59,8 @@ pub trait Server: Send + Sync {
     /// A member of the group, which begins at the earliest event.
     async fn consumer(&self, topics: &Topics) -> anyhow::Result<Box<dyn Consumer>>;
 
-    /// A reader of everything, without a group.
-    async fn tail(&self, topics: &Topics, from: From) -> anyhow::Result<Box<dyn Tail>>;
+    /// A reader of everything, without a group, from the earliest or the latest event.
+    async fn tail(&self, topics: &Topics, from: Position) -> anyhow::Result<Box<dyn Tail>>;
 
     /// While a backlog is filled that is not itself measured, durability may rest…
     async fn loosen(&mut self) -> anyhow::Result<()> {

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use prom_load::{ConsumeJob, PublishJob, Sharing};
+use prom_types::Position;
 
 use super::consume;
-use super::contender::{From, Server};
+use super::contender::Server;
 use super::crew::Crew;
 use super::publish;
 use super::topics::Topics;
@@ -23,7 +24,7 @@ pub async fn rate(server: &dyn Server, payload_bytes: usize, readers: usize, eve
     let read = Arc::new(ConsumeJob::new(payload_bytes, Sharing::Each, events));
     let mut connected = Vec::with_capacity(readers);
     for _ in 0..readers {
-        connected.push(server.tail(&topics, From::Latest).await?);
+        connected.push(server.tail(&topics, Position::Latest).await?);
     }
     let mut crew = Crew::default();
     for tail in connected {

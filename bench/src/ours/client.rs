@@ -10,7 +10,7 @@ use prom_load::client::{self, ConsumeWindow};
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 
 use super::server::Membership;
-use crate::load::contender::{Consumer, From, Publisher, Tail};
+use crate::load::contender::{Consumer, Publisher, Tail};
 use crate::load::topics::Topics;
 
 const WINDOW: ConsumeWindow = ConsumeWindow { in_flight: 4_000, batch: 1_000 };
@@ -61,7 +61,7 @@ impl ClientConsumer {
     /// The group is made here, so that it is there before the first event of a measurement is.
     pub async fn start(client: Client, topics: &Topics, membership: &Membership) -> anyhow::Result<Self> {
         let (topic, group) = (topics.pattern(), membership.group.clone());
-        let subscribe = client.subscribe(&topic, &group).from(position(membership.from));
+        let subscribe = client.subscribe(&topic, &group).from(membership.from);
         subscribe.start().await?.unsubscribe().await?;
         Ok(Self { client, topic, group })
     }
@@ -80,21 +80,14 @@ impl Consumer for ClientConsumer {
     }
 }
 
-fn position(from: From) -> Position {
-    match from {
-        From::Earliest => Position::Earliest,
-        From::Latest => Position::Latest,
-    }
-}
-
 pub struct ClientTail {
     client: Client,
     tail: prom_client::Tail,
 }
 
 impl ClientTail {
-    pub async fn start(client: Client, topics: &Topics, from: From) -> anyhow::Result<Self> {
-        let tail = client.tail(&topics.pattern()).from(position(from)).start().await?;
+    pub async fn start(client: Client, topics: &Topics, from: Position) -> anyhow::Result<Self> {
+        let tail = client.tail(&topics.pattern()).from(from).start().await?;
         Ok(Self { client, tail })
     }
 }

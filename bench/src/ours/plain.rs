@@ -13,13 +13,13 @@ use futures::FutureExt;
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 use prom_protocol::frame::ack::Ack;
 use prom_protocol::frame::peek::{self, FrameKind};
-use prom_protocol::frame::subscribe::{From as Position, Subscribe, SubscribeOpts};
+use prom_protocol::frame::subscribe::{Subscribe, SubscribeOpts};
 use prom_protocol::frame::{SubscriptionName, Which, publish};
-use prom_types::{IdMaker, Json, NewEvent, TopicName};
+use prom_types::{IdMaker, Json, NewEvent, Position, TopicName};
 
 use super::server::Membership;
 use crate::hub::socket::{Reader, Writer, check_ok, connect};
-use crate::load::contender::{Consumer, From, Publisher, Tail};
+use crate::load::contender::{Consumer, Publisher, Tail};
 use crate::load::topics::Topics;
 
 /// Events leased to a consumer at once.
@@ -139,8 +139,8 @@ pub struct PlainConsumer {
 impl PlainConsumer {
     pub async fn connect(address: SocketAddr, topics: &Topics, membership: &Membership) -> anyhow::Result<Self> {
         let (topic, Membership { group, from }) = (topics.pattern(), membership);
-        let from = Some(position(*from));
-        let opts = SubscribeOpts { from, max_in_flight: Some(LEASED), ..SubscribeOpts::default() };
+        let mut opts = SubscribeOpts { max_in_flight: Some(LEASED), ..SubscribeOpts::default() };
+        opts.set_position(*from);
         let name = SubscriptionName::new(topic.as_str(), Some(group));
         let (reader, writer) = subscribed(address, Subscribe { name, opts }).await?;
         Ok(Self { reader, writer, ack: FrameTemplate::ack(&topic, group)? })
@@ -197,11 +197,12 @@ pub struct PlainTail {
 }
 
 impl PlainTail {
-    pub async fn connect(address: SocketAddr, topics: &Topics, from: From) -> anyhow::Result<Self> {
-        let opts = SubscribeOpts { from: Some(position(from)), ..SubscribeOpts::default() };
+    pub async fn connect(address: SocketAddr, topics: &Topics, from: Position) -> anyhow::Result<Self> {
+        let mut opts = SubscribeOpts::default();
+        opts.set_position(from);
         let name = SubscriptionName::new(topics.pattern(), None);
         let (mut reader, writer) = subscribed(address, Subscribe { name, opts }).await?;
-        if from == From::Latest {
+        if from == Position::Latest {
             reader.read_little();
         }
         Ok(Self { reader, _writer: writer })
@@ -217,13 +218,6 @@ impl Tail for PlainTail {
             intake.arrived(event_in(&text, &job)?.1)?;
         }
         Ok(())
-    }
-}
-
-fn position(from: From) -> Position {
-    match from {
-        From::Earliest => Position::Earliest,
-        From::Latest => Position::Latest,
     }
 }
 

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use async_trait::async_trait;
 use prom_client::{Client, ClientOptions};
+use prom_types::Position;
 use tokio::process::Command;
 
 use super::{client, plain};
 use crate::hub::process::HubProcess;
-use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Setting, Tail};
+use crate::load::contender::{About, Consumer, Contender, Publisher, Server, ServerDirs, Setting, Tail};
 use crate::load::topics::{GROUP, Topics};
 use crate::page_cache;
 
@@ -82,7 +83,7 @@ pub struct HubServer {
 #[derive(Debug, Clone)]
 pub struct Membership {
     pub group: String,
-    pub from: From,
+    pub from: Position,
 }
 
 impl HubServer {
@@ -90,7 +91,7 @@ impl HubServer {
     pub async fn start(prom: PathBuf, client: HubClient, dir: PathBuf) -> anyhow::Result<Self> {
         std::fs::create_dir_all(&dir)?;
         let hub = HubProcess::start(&prom, &dir.join("data")).await?;
-        let membership = Membership { group: GROUP.to_owned(), from: From::Earliest };
+        let membership = Membership { group: GROUP.to_owned(), from: Position::Earliest };
         Ok(Self { prom, client, dir, hub: Some(hub), membership })
     }
 
@@ -104,7 +105,7 @@ impl HubServer {
     }
 
     /// From now on consumers join another group.
-    pub fn join(&mut self, group: &str, from: From) {
+    pub fn join(&mut self, group: &str, from: Position) {
         self.membership = Membership { group: group.to_owned(), from };
     }
 
@@ -144,7 +145,7 @@ impl Server for HubServer {
         })
     }
 
-    async fn tail(&self, topics: &Topics, from: From) -> anyhow::Result<Box<dyn Tail>> {
+    async fn tail(&self, topics: &Topics, from: Position) -> anyhow::Result<Box<dyn Tail>> {
         Ok(match self.client {
             HubClient::PlainFrames => Box::new(plain::PlainTail::connect(self.hub()?.address, topics, from).await?),
             HubClient::RustClient => Box::new(client::ClientTail::start(self.connect().await?, topics, from).await?),

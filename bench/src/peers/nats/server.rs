@@ -8,11 +8,12 @@ use anyhow::Context;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, stream};
 use async_trait::async_trait;
+use prom_types::Position;
 use tokio::process::Command;
 
 use super::client::{NatsConsumer, NatsOrdered, NatsPublisher, NatsSubscriber};
 use crate::hub::process::free_address;
-use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Tail};
+use crate::load::contender::{About, Consumer, Contender, Publisher, Server, ServerDirs, Tail};
 use crate::load::topics::{GROUP, Topics};
 use crate::page_cache;
 use crate::peers::tools;
@@ -140,15 +141,15 @@ impl Server for NatsServer {
         Ok(Box::new(NatsConsumer { client, consumer }))
     }
 
-    async fn tail(&self, topics: &Topics, from: From) -> anyhow::Result<Box<dyn Tail>> {
+    async fn tail(&self, topics: &Topics, from: Position) -> anyhow::Result<Box<dyn Tail>> {
         let client = self.client().await?;
         Ok(match from {
-            From::Latest => {
+            Position::Latest => {
                 let subscriber = client.subscribe(topics.pattern()).await?;
                 client.flush().await?;
                 Box::new(NatsSubscriber { _client: client, subscriber })
             }
-            From::Earliest => {
+            _ => {
                 let config = pull::OrderedConfig { deliver_policy: DeliverPolicy::All, ..Default::default() };
                 let stream = jetstream::new(client).get_stream(STREAM).await?;
                 let consumer = stream.create_consumer(config).await?;

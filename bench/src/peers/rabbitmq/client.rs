@@ -10,8 +10,9 @@ use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, 
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{BasicProperties, Channel, Connection, PublisherConfirm};
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
+use prom_types::Position;
 
-use crate::load::contender::{Consumer, From, Publisher, Tail};
+use crate::load::contender::{Consumer, Publisher, Tail};
 
 const PERSISTENT: u8 = 2;
 /// A stream's acks are only credit: one for many.
@@ -114,10 +115,15 @@ pub struct RabbitTail {
 }
 
 impl RabbitTail {
-    pub async fn start(channel: Channel, connection: Arc<Connection>, queue: &str, from: From) -> anyhow::Result<Self> {
+    pub async fn start(
+        channel: Channel,
+        connection: Arc<Connection>,
+        queue: &str,
+        from: Position,
+    ) -> anyhow::Result<Self> {
         let offset = match from {
-            From::Earliest => "first",
-            From::Latest => "next",
+            Position::Latest => "next",
+            _ => "first",
         };
         let mut arguments = FieldTable::default();
         arguments.insert("x-stream-offset".into(), AMQPValue::LongString(offset.into()));

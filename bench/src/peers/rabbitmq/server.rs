@@ -9,11 +9,12 @@ use async_trait::async_trait;
 use lapin::options::{BasicQosOptions, QueueDeclareOptions, QueueDeleteOptions};
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, Connection};
+use prom_types::Position;
 use tokio::sync::Mutex;
 
 use super::client::{RabbitConsumer, RabbitPublisher, RabbitTail};
 use super::node::Node;
-use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Tail};
+use crate::load::contender::{About, Consumer, Contender, Publisher, Server, ServerDirs, Tail};
 use crate::load::topics::Topics;
 
 /// Messages sent to a consumer before it acks.
@@ -137,7 +138,7 @@ impl Server for RabbitServer {
         Ok(Box::new(RabbitConsumer { connection, channel, queue }))
     }
 
-    async fn tail(&self, topics: &Topics, from: From) -> anyhow::Result<Box<dyn Tail>> {
+    async fn tail(&self, topics: &Topics, from: Position) -> anyhow::Result<Box<dyn Tail>> {
         let (channel, connection) = self.reader_channel().await?;
         channel.basic_qos(STREAM_PREFETCH, BasicQosOptions::default()).await?;
         let queue = self.queues(topics).into_iter().next().context("no queue")?;

@@ -9,11 +9,12 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use prom_load::{ConsumeJob, Intake, PayloadLabel, PublishJob};
+use prom_types::Position;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, RedisResult, Value, cmd, pipe};
 use tokio::task::JoinHandle;
 
-use crate::load::contender::{Consumer, From, Publisher, Tail};
+use crate::load::contender::{Consumer, Publisher, Tail};
 use crate::load::topics::{GROUP, Topics};
 
 /// XADDs in one pipeline, at most; a window holds at least four.
@@ -142,15 +143,15 @@ pub struct RedisTail {
 }
 
 impl RedisTail {
-    pub async fn begin(mut connection: MultiplexedConnection, key: String, from: From) -> anyhow::Result<Self> {
+    pub async fn begin(mut connection: MultiplexedConnection, key: String, from: Position) -> anyhow::Result<Self> {
         const FIRST: &[u8] = b"0-0";
         let after = match from {
-            From::Earliest => FIRST.to_vec(),
-            From::Latest => {
+            Position::Latest => {
                 let last: Value =
                     cmd("XREVRANGE").arg(&[&key, "+", "-", "COUNT", "1"]).query_async(&mut connection).await?;
                 entries_of(last)?.into_iter().next().map_or_else(|| FIRST.to_vec(), |(id, _)| id)
             }
+            _ => FIRST.to_vec(),
         };
         Ok(Self { connection, key, after })
     }

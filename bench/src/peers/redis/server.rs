@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use async_trait::async_trait;
+use prom_types::Position;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, cmd};
 use tokio::process::Command;
 
 use super::client::{RedisConsumer, RedisPublisher, RedisTail};
 use crate::hub::process::free_address;
-use crate::load::contender::{About, Consumer, Contender, From, Publisher, Server, ServerDirs, Tail};
+use crate::load::contender::{About, Consumer, Contender, Publisher, Server, ServerDirs, Tail};
 use crate::load::topics::{GROUP, Topics};
 use crate::page_cache;
 use crate::peers::tools;
@@ -147,7 +148,7 @@ impl Server for RedisServer {
         }))
     }
 
-    async fn tail(&self, topics: &Topics, from: From) -> anyhow::Result<Box<dyn Tail>> {
+    async fn tail(&self, topics: &Topics, from: Position) -> anyhow::Result<Box<dyn Tail>> {
         Ok(Box::new(RedisTail::begin(self.connection().await?, topics.name(0), from).await?))
     }
 

@@ -71,12 +71,8 @@ Examples:
         /// Events leased to each connection
         #[arg(long, value_name = "N", default_value_t = 4000, value_parser = count(1_000_000))]
         in_flight: usize,
-        /// Events sent, and acked, together at most
-        #[arg(long, value_name = "N", default_value_t = 500, value_parser = count(10_000))]
-        batch: usize,
-        /// The group; it must not exist yet [default: one of its own]
-        #[arg(long, value_name = "GROUP", value_parser = names::group)]
-        group: Option<GroupName>,
+        #[command(flatten)]
+        members: Members,
         #[command(flatten)]
         common: Common,
     },
@@ -98,12 +94,8 @@ Examples:
         /// Publishes under way, and events leased, on each connection
         #[arg(long, value_name = "N", default_value_t = 2000, value_parser = count(1_000_000))]
         in_flight: usize,
-        /// Events sent, and acked, together at most
-        #[arg(long, value_name = "N", default_value_t = 500, value_parser = count(10_000))]
-        batch: usize,
-        /// The group; it must not exist yet [default: one of its own]
-        #[arg(long, value_name = "GROUP", value_parser = names::group)]
-        group: Option<GroupName>,
+        #[command(flatten)]
+        members: Members,
         #[command(flatten)]
         common: Common,
     },
@@ -171,6 +163,16 @@ struct AmountAsked {
 }
 
 #[derive(Debug, Args)]
+struct Members {
+    /// Events sent, and acked, together at most
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = count(10_000))]
+    batch: usize,
+    /// The group; it must not exist yet [default: one of its own]
+    #[arg(long, value_name = "GROUP", value_parser = names::group)]
+    group: Option<GroupName>,
+}
+
+#[derive(Debug, Args)]
 struct Common {
     /// Bytes of each payload
     #[arg(long, value_name = "BYTES", default_value_t = 256, value_parser = between(SMALLEST_PAYLOAD, LARGEST_PAYLOAD))]
@@ -207,6 +209,14 @@ impl AmountAsked {
     }
 }
 
+impl Members {
+    /// As many connections consume as publish.
+    fn plan(self, connections: usize, in_flight: usize, rest: Plan) -> Plan {
+        let Self { batch, group } = self;
+        Plan { publishers: connections, subscribers: connections, in_flight, batch, group, ..rest }
+    }
+}
+
 impl Common {
     /// The shape decides the rest.
     fn plan(self, shape: Shape, amount: Amount) -> Plan {
@@ -235,22 +245,12 @@ impl Bench {
             Asked::Publish { amount, connections, in_flight, batch, common } => {
                 Plan { publishers: connections, in_flight, batch, ..common.plan(Shape::Publish, amount.or(MILLION)) }
             }
-            Asked::Consume { amount, connections, in_flight, batch, group, common } => Plan {
-                publishers: connections,
-                subscribers: connections,
-                in_flight,
-                batch,
-                group,
-                ..common.plan(Shape::Consume, amount.or(MILLION))
-            },
-            Asked::Both { amount, connections, in_flight, batch, group, common } => Plan {
-                publishers: connections,
-                subscribers: connections,
-                in_flight,
-                batch,
-                group,
-                ..common.plan(Shape::Both, amount.or(MILLION))
-            },
+            Asked::Consume { amount, connections, in_flight, members, common } => {
+                members.plan(connections, in_flight, common.plan(Shape::Consume, amount.or(MILLION)))
+            }
+            Asked::Both { amount, connections, in_flight, members, common } => {
+                members.plan(connections, in_flight, common.plan(Shape::Both, amount.or(MILLION)))
+            }
             Asked::Latency { amount, rate, connections, in_flight, group, common } => Plan {
                 publishers: connections,
                 subscribers: connections,
