@@ -252,7 +252,7 @@ impl Peers {
 #[derive(Debug, Args)]
 pub struct WriteTo {
     /// Write tables, plots and every round there, such as docs/performance
-    #[arg(long = "write", value_name = "DIR")]
+    #[arg(id = "write", long = "write", value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
 
