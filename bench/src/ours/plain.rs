@@ -139,8 +139,8 @@ pub struct PlainConsumer {
 impl PlainConsumer {
     pub async fn connect(address: SocketAddr, topics: &Topics, membership: &Membership) -> anyhow::Result<Self> {
         let (topic, Membership { group, from }) = (topics.pattern(), membership);
-        let mut opts = SubscribeOpts { max_in_flight: Some(LEASED), ..SubscribeOpts::default() };
-        opts.set_position(*from);
+        let position = (*from).into();
+        let opts = SubscribeOpts { position, max_in_flight: Some(LEASED), ..SubscribeOpts::default() };
         let name = SubscriptionName::new(topic.as_str(), Some(group));
         let (reader, writer) = subscribed(address, Subscribe { name, opts }).await?;
         Ok(Self { reader, writer, ack: FrameTemplate::ack(&topic, group)? })
@@ -198,8 +198,7 @@ pub struct PlainTail {
 
 impl PlainTail {
     pub async fn connect(address: SocketAddr, topics: &Topics, from: Position) -> anyhow::Result<Self> {
-        let mut opts = SubscribeOpts::default();
-        opts.set_position(from);
+        let opts = SubscribeOpts { position: from.into(), ..SubscribeOpts::default() };
         let name = SubscriptionName::new(topics.pattern(), None);
         let (mut reader, writer) = subscribed(address, Subscribe { name, opts }).await?;
         if from == Position::Latest {
