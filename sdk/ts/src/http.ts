@@ -81,17 +81,27 @@ export type Durability = "fsync" | "os" | "majority" | "memory";
 
 /** A stored event, whole and owned: what `prom sub` prints and an export holds. */
 export interface Event {
+  /** Events that led to this one. */
   readonly caused_by?: readonly EventId[];
+  /** Text beside the payload. */
   readonly headers?: Headers;
+  /** Unique within its partition. */
   readonly id: EventId;
+  /** Its key. */
   readonly key?: string;
+  /** Its offset in the partition. */
   readonly offset: number;
+  /** Its partition. */
   readonly partition: number;
+  /** What it says. */
   readonly payload: Json;
+  /** The session of the publisher. */
   readonly sid?: string;
   /** By the hub's clock; never decreases within a partition. */
   readonly stored_ts: number;
+  /** Words to find it by. */
   readonly tags?: readonly string[];
+  /** Its topic. */
   readonly topic: TopicName;
   /** By the publisher's clock. */
   readonly ts: number;
@@ -414,10 +424,13 @@ export interface PutTopic {
 
 /** The promise that an event is stored, and where. */
 export interface Receipt {
+  /** How durable it is. */
   readonly durability: Durability;
+  /** The id of the event. */
   readonly id: EventId;
   /** The place in the partition: 0, 1, 2… */
   readonly offset: number;
+  /** Where it is. */
   readonly partition: number;
   /** When it was stored, by the hub's clock, in epoch milliseconds. */
   readonly stored_ts: number;
