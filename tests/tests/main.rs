@@ -9,3 +9,4 @@ mod mongo;
 mod partitions;
 mod power_loss;
 mod rounds;
+mod sim;

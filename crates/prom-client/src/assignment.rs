@@ -22,15 +22,15 @@ type Callback = Arc<dyn Fn(&Assignment) + Send + Sync>;
 
 /// Who hears of it.
 #[derive(Clone, Default)]
-pub(crate) struct Listener {
+pub(crate) struct AssignmentListener {
     pub on_assigned: Option<Callback>,
     pub on_revoked: Option<Callback>,
-    pub items: Items,
+    pub items: AssignmentItems,
 }
 
 /// Whether changes come among the deliveries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Items {
+pub(crate) enum AssignmentItems {
     #[default]
     No,
     Yes,
@@ -43,9 +43,9 @@ pub(crate) struct Assignments {
     untold: VecDeque<AssignmentChange>,
 }
 
-impl Listener {
+impl AssignmentListener {
     pub fn wants_any(&self) -> bool {
-        self.on_assigned.is_some() || self.on_revoked.is_some() || self.items == Items::Yes
+        self.on_assigned.is_some() || self.on_revoked.is_some() || self.items == AssignmentItems::Yes
     }
 
     /// Called without any lock held.
@@ -61,7 +61,7 @@ impl Listener {
 }
 
 impl Assignments {
-    pub fn note(&mut self, change: AssignmentChange, items: Items) {
+    pub fn note(&mut self, change: AssignmentChange, items: AssignmentItems) {
         let places = |assignment: &Assignment| {
             let topic = assignment.event_topic.clone();
             assignment.partitions.clone().into_iter().map(move |partition| (topic.clone(), partition))
@@ -72,7 +72,7 @@ impl Assignments {
                 self.owned.remove(&place);
             }),
         }
-        if items == Items::Yes {
+        if items == AssignmentItems::Yes {
             if self.untold.len() >= ASSIGNMENT_CHANGES {
                 self.untold.pop_front();
             }
@@ -85,7 +85,7 @@ impl Assignments {
     }
 
     /// The connection is gone, and every partition with it.
-    pub fn all_lost(&mut self, items: Items) -> Vec<AssignmentChange> {
+    pub fn all_lost(&mut self, items: AssignmentItems) -> Vec<AssignmentChange> {
         let mut by_topic: BTreeMap<TopicName, Vec<u32>> = BTreeMap::new();
         for (topic, partition) in std::mem::take(&mut self.owned) {
             by_topic.entry(topic).or_default().push(partition);

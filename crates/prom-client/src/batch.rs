@@ -1,16 +1,16 @@
 //! Deliveries taken together, to be settled together.
 //!
-//! For whoever handles many events at once: one future for all of them, and ranges of offsets on the wire.
+//! For applications that handle many events at once: one future for all of them, and ranges of offsets on the wire.
 
 use std::sync::Arc;
 
 use prom_types::{EventId, Offset};
 
 use crate::StoredEvent;
-use crate::core::Core;
+use crate::core::ClientCore;
 use crate::deliver::Delivery;
 use crate::feed::{Feed, Received};
-use crate::settle::{Lease, Settling, Verdict};
+use crate::settle::{DeliveryLease, SettleVerdict, Settling};
 use crate::subscription::lease_of;
 
 /// At least one delivery, in the order in which they came.
@@ -31,21 +31,23 @@ use crate::subscription::lease_of;
 ///
 /// Dropping it settles nothing, as with a [`Delivery`].
 pub struct Batch {
-    core: Arc<Core>,
+    core: Arc<ClientCore>,
     feed: Arc<Feed>,
     received: Vec<Received>,
 }
 
 impl Batch {
-    pub(crate) fn new(core: Arc<Core>, feed: Arc<Feed>, received: Vec<Received>) -> Self {
+    pub(crate) fn new(core: Arc<ClientCore>, feed: Arc<Feed>, received: Vec<Received>) -> Self {
         Self { core, feed, received }
     }
 
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    /// How many deliveries it holds.
     pub fn len(&self) -> usize {
         self.received.len()
     }
 
+    /// The events, in the order in which they came.
     pub fn events(&self) -> impl ExactSizeIterator<Item = &StoredEvent> {
         self.received.iter().map(|received| &received.event)
     }
@@ -53,7 +55,7 @@ impl Batch {
     /// All of them are done. The answer means: as durable as a publish. If some were no longer leased to this
     /// client, the others are settled all the same, and the error names the first of those.
     pub fn ack(&self) -> Settling {
-        let mut runs: Vec<(Lease, Vec<(Offset, EventId)>)> = Vec::new();
+        let mut runs: Vec<(DeliveryLease, Vec<(Offset, EventId)>)> = Vec::new();
         for (at, received) in self.received.iter().enumerate() {
             let event = &received.event;
             match runs.last_mut() {
@@ -61,7 +63,7 @@ impl Batch {
                 _ => runs.push((lease_of(&self.feed, received), Vec::with_capacity(self.received.len() - at - 1))),
             }
         }
-        Settling::many(&self.core, &Verdict::Ack, runs)
+        Settling::many(&self.core, &SettleVerdict::Ack, runs)
     }
 
     /// To be settled one by one.
@@ -74,7 +76,7 @@ impl Batch {
     }
 }
 
-fn is_of(lease: &Lease, received: &Received) -> bool {
+fn is_of(lease: &DeliveryLease, received: &Received) -> bool {
     lease.partition == received.event.partition()
         && lease.epoch == received.epoch
         && lease.topic == *received.event.topic()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use prom_protocol::frame::SubscriptionName;
 use tokio::sync::oneshot;
 
-use crate::core::Core;
-use crate::mailbox::Command;
-use crate::state::{Notices, State, StateChanges};
+use crate::core::ClientCore;
+use crate::mailbox::ClientCommand;
+use crate::state::{ConnectionState, Notices, StateChanges};
 use crate::url::{HubUrl, Transport};
 use crate::{ClientOptions, Error, connection};
 
@@ -21,7 +21,7 @@ pub struct Client {
 }
 
 struct Handle {
-    core: Arc<Core>,
+    core: Arc<ClientCore>,
 }
 
 impl Client {
@@ -51,16 +51,16 @@ impl Client {
         Ok(Self::run(prepare(url, options)?, None))
     }
 
-    fn run(core: Arc<Core>, link: Option<connection::Link>) -> Self {
+    fn run(core: Arc<ClientCore>, link: Option<connection::AuthenticatedSocket>) -> Self {
         if link.is_some() {
-            core.teller.enter(State::Connected);
+            core.teller.enter(ConnectionState::Connected);
         }
         tokio::spawn(connection::run(core.clone(), link));
         Self { handle: Arc::new(Handle { core }) }
     }
 
     /// Where the connection stands.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConnectionState {
         self.core().teller.state()
     }
 
@@ -78,7 +78,7 @@ impl Client {
     pub async fn unsubscribe(&self, topic: &str, group: &str) -> Result<(), Error> {
         let name = SubscriptionName::new(topic, Some(group));
         let (reply, answer) = oneshot::channel();
-        self.core().mailbox.command(Command::Unsubscribe { name, number: None, reply: Some(reply) })?;
+        self.core().mailbox.command(ClientCommand::Unsubscribe { name, number: None, reply: Some(reply) })?;
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 
@@ -87,12 +87,12 @@ impl Client {
     pub async fn close(&self) {
         self.core().mailbox.closing();
         let (reply, answer) = oneshot::channel();
-        if self.core().mailbox.command(Command::Close { reply: Some(reply) }).is_ok() {
+        if self.core().mailbox.command(ClientCommand::Close { reply: Some(reply) }).is_ok() {
             let _ended_either_way = answer.await;
         }
     }
 
-    pub(crate) fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<ClientCore> {
         &self.handle.core
     }
 }
@@ -100,17 +100,17 @@ impl Client {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.core.mailbox.closing();
-        let _closed_before = self.core.mailbox.command(Command::Close { reply: None });
+        let _closed_before = self.core.mailbox.command(ClientCommand::Close { reply: None });
     }
 }
 
-fn prepare(url: &str, options: ClientOptions) -> Result<Arc<Core>, Error> {
+fn prepare(url: &str, options: ClientOptions) -> Result<Arc<ClientCore>, Error> {
     let url = HubUrl::parse(url)?;
     let tls = match url.transport {
         Transport::Plain => None,
         Transport::Tls => Some(connection::tls::connector(options.extra_ca.as_deref())?),
     };
-    Ok(Core::new(url, options, tls))
+    Ok(ClientCore::new(url, options, tls))
 }
 
 /// The task has ended without an answer: its runtime was shut down.

@@ -1,4 +1,4 @@
-//! A delivery: an event lent to this client, to be settled before its deadline.
+//! A delivery: an event leased to this client, which settles it before the deadline.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::StoredEvent;
-use crate::core::Core;
+use crate::core::ClientCore;
 use crate::feed::Received;
-use crate::settle::Lease;
+use crate::settle::DeliveryLease;
 
 /// An event with its lease. It reads like the [`StoredEvent`] it holds; [`Delivery::ack`],
 /// [`Delivery::nack`] and [`Delivery::modack`] settle or extend it.
@@ -17,8 +17,8 @@ use crate::settle::Lease;
 /// Dropping it settles nothing: the lease runs out and counts as a failed attempt. When the
 /// connection ends, so do the leases it brought: the hub hands their events out again.
 pub struct Delivery {
-    core: Arc<Core>,
-    lease: Lease,
+    core: Arc<ClientCore>,
+    lease: DeliveryLease,
     event: StoredEvent,
     attempt: u32,
     max_attempts: u32,
@@ -28,12 +28,12 @@ pub struct Delivery {
 /// The right to settle one delivery, without the event itself.
 #[derive(Clone)]
 pub struct Ticket {
-    pub(crate) core: Arc<Core>,
-    pub(crate) lease: Lease,
+    pub(crate) core: Arc<ClientCore>,
+    pub(crate) lease: DeliveryLease,
 }
 
 impl Delivery {
-    pub(crate) fn new(core: Arc<Core>, received: Received, lease: Lease) -> Self {
+    pub(crate) fn new(core: Arc<ClientCore>, received: Received, lease: DeliveryLease) -> Self {
         let Received { event, attempt, max_attempts, deadline, .. } = received;
         Self { core, lease, event, attempt, max_attempts, deadline }
     }
@@ -63,11 +63,11 @@ impl Delivery {
         Ticket { core: self.core.clone(), lease: self.lease.clone() }
     }
 
-    pub(crate) fn lease(&self) -> &Lease {
+    pub(crate) fn lease(&self) -> &DeliveryLease {
         &self.lease
     }
 
-    pub(crate) fn core(&self) -> &Core {
+    pub(crate) fn core(&self) -> &ClientCore {
         &self.core
     }
 }

@@ -14,44 +14,95 @@ pub enum Error {
     Invalid(#[from] Invalid),
     /// Write it as http://host:port, https://, ws:// or wss://.
     #[error("{url:?} is not the address of a hub: {reason}; write it like http://127.0.0.1:8090")]
-    Url { url: String, reason: &'static str },
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// Look at the file or at the certificates of this machine.
     #[error("TLS cannot be set up: {reason}")]
-    Tls { reason: String },
+    Tls {
+        /// Why.
+        reason: String,
+    },
     /// Is it running, is the address right? A client that was connected once keeps trying by itself.
     #[error("cannot reach the hub at {url}: {reason}")]
-    Unreachable { url: String, reason: String },
+    Unreachable {
+        /// The hub's address.
+        url: String,
+        /// Why the last attempt failed.
+        reason: String,
+    },
     /// The hub said no. [`ErrorCode::fix`] says what to do about each code.
     #[error("{message} ({code})")]
     Refused {
+        /// For programs.
         code: ErrorCode,
+        /// For people.
         message: String,
+        /// When the same may succeed, where the hub said so.
         retry_after: Option<Duration>,
         /// For publishes that failed: whether the event may be stored all the same.
         stored: Option<MaybeStored>,
     },
     /// The time given for publishing is over. Publishing again with the same id is safe.
     #[error("gave up publishing after {after:?}: {reason}; {}", stored_text(.stored))]
-    GaveUp { after: Duration, stored: MaybeStored, reason: String },
+    GaveUp {
+        /// The time that was given.
+        after: Duration,
+        /// Whether the event may be stored all the same.
+        stored: MaybeStored,
+        /// What kept it from being answered.
+        reason: String,
+    },
     /// The connection or the time of the lease ended first: do nothing more with the event. The group
     /// hands it out again unless the settlement had arrived.
     #[error("offset {offset} of {topic} is no longer leased to this client: {reason}")]
-    LeaseLost { topic: TopicName, offset: Offset, reason: String },
+    LeaseLost {
+        /// The event's topic.
+        topic: TopicName,
+        /// The event's offset in its partition.
+        offset: Offset,
+        /// How the lease ended.
+        reason: String,
+    },
     /// The token provider failed.
     #[error("no token to connect with: {reason}")]
-    Token { reason: String },
+    Token {
+        /// What the provider said.
+        reason: String,
+    },
     /// Use a newer hub, or do without.
     #[error("the hub cannot do this: {what}")]
-    Unsupported { what: &'static str },
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
     /// Nothing was sent; send less at once.
     #[error("{what} takes {size} bytes in a frame, the hub takes {limit}")]
-    TooLarge { what: &'static str, size: usize, limit: usize },
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its size in bytes.
+        size: usize,
+        /// How many bytes the hub takes.
+        limit: usize,
+    },
     /// The payload is not of the type that was asked for.
     #[error("the payload of event {id} does not have the expected form: {reason}")]
-    Payload { id: EventId, reason: String },
+    Payload {
+        /// The event.
+        id: EventId,
+        /// What does not fit.
+        reason: String,
+    },
     /// Connect anew.
     #[error("the client is closed: {reason}")]
-    Closed { reason: String },
+    Closed {
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Error {

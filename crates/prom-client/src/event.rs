@@ -71,22 +71,27 @@ impl StoredEvent {
         Ok(Self { payload, topic, id, partition, offset, ts, stored_ts, key, text })
     }
 
+    /// The publisher's id, or the one that was made for it.
     pub fn id(&self) -> EventId {
         self.id
     }
 
+    /// The topic it was published to.
     pub fn topic(&self) -> &TopicName {
         &self.topic
     }
 
+    /// The partition of the topic.
     pub fn partition(&self) -> u32 {
         self.partition
     }
 
+    /// Its position in the partition.
     pub fn offset(&self) -> Offset {
         self.offset
     }
 
+    /// The key, where it has one: events of one key are in one partition.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
@@ -117,6 +122,7 @@ impl StoredEvent {
         self.json().is_null()
     }
 
+    /// Names and values that the publisher gave it.
     pub fn headers(&self) -> Headers {
         serde_json::from_slice::<Meta>(&self.text).map_or_else(|_| Headers::default(), |meta| meta.headers)
     }

@@ -18,22 +18,22 @@ use prom_protocol::frame::event::LeaseTerms;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::assignment::{AssignmentChange, Assignments, Listener};
+use crate::assignment::{AssignmentChange, AssignmentListener, Assignments};
 use crate::limits::{GAPS, LONGEST_WAIT, OVERFULL, TAIL_BYTES, TAIL_EVENTS};
-use crate::settle::Lease;
+use crate::settle::DeliveryLease;
 use crate::{Error, Gap, StoredEvent};
 
 pub(crate) struct Feed {
     pub number: u64,
     pub name: SubscriptionName,
-    pub kind: Kind,
-    listener: Listener,
-    state: Mutex<State>,
+    pub kind: FeedKind,
+    listener: AssignmentListener,
+    state: Mutex<FeedState>,
     arrived: Notify,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum FeedKind {
     Group { max_in_flight: usize, ack_timeout: Duration },
     Tail,
 }
@@ -51,12 +51,12 @@ pub(crate) struct Received {
 
 /// What a handler works on.
 struct Held {
-    lease: Lease,
+    lease: DeliveryLease,
     renew_at: Instant,
 }
 
 #[derive(Default)]
-struct State {
+struct FeedState {
     queue: VecDeque<Received>,
     queue_bytes: usize,
     held: HashMap<u64, Held>,
@@ -72,7 +72,7 @@ struct State {
 
 enum Ended {
     Quietly,
-    /// Until somebody asks.
+    /// Until the application asks why.
     Failed(Option<Error>),
 }
 
@@ -95,15 +95,15 @@ pub(crate) enum After {
 }
 
 impl Received {
-    pub fn new(event: StoredEvent, lent: Option<LeaseTerms>, epoch: u64, now: Instant) -> Self {
-        let lent = lent.unwrap_or(LeaseTerms { attempt: 1, max_attempts: 0, ack_deadline_ms: 0 });
-        // No hub lends for longer than a day; an absurd number must not overflow.
-        let time = Duration::from_millis(lent.ack_deadline_ms).min(Duration::from_secs(7 * 24 * 3600));
+    pub fn new(event: StoredEvent, lease: Option<LeaseTerms>, epoch: u64, now: Instant) -> Self {
+        let lease = lease.unwrap_or(LeaseTerms { attempt: 1, max_attempts: 0, ack_deadline_ms: 0 });
+        // No hub leases for longer than a day; an absurd number must not overflow.
+        let time = Duration::from_millis(lease.ack_deadline_ms).min(Duration::from_secs(7 * 24 * 3600));
         Self {
             event,
             epoch,
-            attempt: lent.attempt,
-            max_attempts: lent.max_attempts,
+            attempt: lease.attempt,
+            max_attempts: lease.max_attempts,
             deadline: now + time,
             renew_at: now + time / 2,
             came_at: now,
@@ -116,12 +116,12 @@ impl Received {
 }
 
 impl Feed {
-    pub fn new(number: u64, name: SubscriptionName, kind: Kind, listener: Listener) -> Self {
+    pub fn new(number: u64, name: SubscriptionName, kind: FeedKind, listener: AssignmentListener) -> Self {
         Self { number, name, kind, listener, state: Mutex::default(), arrived: Notify::new() }
     }
 
     pub fn is_tail(&self) -> bool {
-        matches!(self.kind, Kind::Tail)
+        matches!(self.kind, FeedKind::Tail)
     }
 
     // What the connection does.
@@ -141,27 +141,26 @@ impl Feed {
         fill
     }
 
-    fn fill(&self, state: &mut State) -> Fill {
+    fn fill(&self, state: &mut FeedState) -> Fill {
         match self.kind {
-            Kind::Group { max_in_flight, .. } => {
+            FeedKind::Group { max_in_flight, .. } => {
                 if state.queue.len() > max_in_flight {
-                    // Leases that ran out here are free for the hub to lend again.
+                    // The hub is free to lease these again.
                     let now = Instant::now();
                     state.drop_where(|received| received.deadline <= now);
                 }
-                match state.queue.len() > max_in_flight.saturating_mul(2) {
-                    true => Fill::Overfull,
-                    false => Fill::Room,
-                }
+                if state.queue.len() > max_in_flight.saturating_mul(2) { Fill::Overfull } else { Fill::Room }
             }
-            Kind::Tail if state.queue.len() > TAIL_EVENTS * OVERFULL || state.queue_bytes > TAIL_BYTES * OVERFULL => {
+            FeedKind::Tail
+                if state.queue.len() > TAIL_EVENTS * OVERFULL || state.queue_bytes > TAIL_BYTES * OVERFULL =>
+            {
                 Fill::Overfull
             }
-            Kind::Tail if state.queue.len() > TAIL_EVENTS || state.queue_bytes > TAIL_BYTES => {
+            FeedKind::Tail if state.queue.len() > TAIL_EVENTS || state.queue_bytes > TAIL_BYTES => {
                 state.is_throttled = true;
                 Fill::Full
             }
-            Kind::Tail => Fill::Room,
+            FeedKind::Tail => Fill::Room,
         }
     }
 
@@ -226,9 +225,9 @@ impl Feed {
     pub fn take_due_renewals(
         &self,
         now: Instant,
-        mut lease_of: impl FnMut(&Received) -> Lease,
-    ) -> (Vec<Lease>, Option<Instant>) {
-        let Kind::Group { ack_timeout, .. } = self.kind else {
+        mut lease_of: impl FnMut(&Received) -> DeliveryLease,
+    ) -> (Vec<DeliveryLease>, Option<Instant>) {
+        let FeedKind::Group { ack_timeout, .. } = self.kind else {
             return (Vec::new(), None);
         };
         // Those that are nearly due come along, so that they share a frame.
@@ -258,7 +257,7 @@ impl Feed {
     }
 
     /// The hub says that this lease has ended. A later one on the same event stays.
-    pub fn forget(&self, lease: &Lease) {
+    pub fn forget(&self, lease: &DeliveryLease) {
         let mut state = self.state.lock();
         state.drop_where(|received| {
             received.came_at == lease.came_at
@@ -266,7 +265,8 @@ impl Feed {
                 && received.event.partition() == lease.partition
                 && received.event.topic() == &lease.topic
         });
-        let is_it = |held: &Lease| (held.came_at, held.offset, held.id) == (lease.came_at, lease.offset, lease.id);
+        let is_it =
+            |held: &DeliveryLease| (held.came_at, held.offset, held.id) == (lease.came_at, lease.offset, lease.id);
         state.held.retain(|_, held| !is_it(&held.lease));
     }
 
@@ -287,18 +287,17 @@ impl Feed {
                 continue;
             }
             let has_room = state.queue.len() < TAIL_EVENTS / 4 && state.queue_bytes < TAIL_BYTES / 4;
-            let after = match state.is_throttled && has_room {
-                true => {
-                    state.is_throttled = false;
-                    After::Refill
-                }
-                false => After::Nothing,
+            let after = if state.is_throttled && has_room {
+                state.is_throttled = false;
+                After::Refill
+            } else {
+                After::Nothing
             };
             return Some((received, after));
         }
     }
 
-    /// What is there and still leased, in order, up to so many.
+    /// What is there and still leased, in order, up to `most`.
     pub fn take_many(&self, most: usize) -> Vec<Received> {
         let mut state = self.state.lock();
         let count = state.queue.len().min(most);
@@ -350,7 +349,7 @@ impl Feed {
     }
 
     /// Its lease is renewed until [`Feed::release`].
-    pub fn hold(&self, lease: Lease, renew_at: Instant) -> u64 {
+    pub fn hold(&self, lease: DeliveryLease, renew_at: Instant) -> u64 {
         let mut state = self.state.lock();
         state.next_held += 1;
         let number = state.next_held;
@@ -359,7 +358,7 @@ impl Feed {
     }
 
     /// Unless the connection was lost meanwhile.
-    pub fn held_lease(&self, number: u64) -> Option<Lease> {
+    pub fn held_lease(&self, number: u64) -> Option<DeliveryLease> {
         self.state.lock().held.get(&number).map(|held| held.lease.clone())
     }
 
@@ -368,7 +367,7 @@ impl Feed {
     }
 }
 
-impl State {
+impl FeedState {
     fn drop_where(&mut self, gone: impl Fn(&Received) -> bool) {
         let bytes = &mut self.queue_bytes;
         self.queue.retain(|received| {
@@ -399,8 +398,8 @@ mod tests {
     #[tokio::test]
     async fn a_lease_that_ended_takes_no_later_one_of_the_same_event_with_it() {
         let name = SubscriptionName { topic: "orders".to_owned(), group: Some("stock".to_owned()) };
-        let kind = Kind::Group { max_in_flight: 10, ack_timeout: Duration::from_secs(30) };
-        let feed = Arc::new(Feed::new(1, name, kind, Listener::default()));
+        let kind = FeedKind::Group { max_in_flight: 10, ack_timeout: Duration::from_secs(30) };
+        let feed = Arc::new(Feed::new(1, name, kind, AssignmentListener::default()));
         let (first, again) = (Instant::now(), Instant::now() + Duration::from_millis(1));
         let ended = lease_of(&feed, &received(first));
         feed.push([received(first), received(again)]);

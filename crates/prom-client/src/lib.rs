@@ -25,7 +25,10 @@
 //! same id, and stored once; subscriptions come back by themselves; memory is bounded, and what does
 //! not fit makes the caller wait. The guide in `docs/guide/rust-client.md` walks through all of it.
 
+#![warn(missing_docs)]
+
 mod client;
+mod connector;
 mod error;
 pub mod limits;
 mod options;
@@ -61,6 +64,7 @@ pub mod wire;
 pub use assignment::AssignmentChange;
 pub use batch::Batch;
 pub use client::Client;
+pub use connector::{BoxedStream, ByteStream, Connecting, Connector, TcpConnector};
 pub use deliver::{Delivery, Ticket};
 pub use error::Error;
 pub use event::StoredEvent;
@@ -69,13 +73,13 @@ pub use prom_protocol::ErrorCode;
 pub use prom_protocol::frame::assignment::Assignment;
 pub use prom_protocol::frame::err::MaybeStored;
 pub use prom_types::{
-    Durability, EpochMs, Event, EventId, Gap, GapReason, GroupName, Headers, Invalid, Json, Mode, NewEvent, Offset,
-    Order, Position, Receipt, TopicName, TopicPattern,
+    Clock, Durability, EpochMs, Event, EventId, Gap, GapReason, GroupName, Headers, Invalid, Json, Mode, NewEvent,
+    Offset, Order, Position, Receipt, TopicName, TopicPattern,
 };
 pub use publish::{Publish, Publishing, PublishingBatch};
 pub use serde_json::json;
 pub use settle::Settling;
-pub use state::{Notice, Notices, State, StateChanges};
+pub use state::{ConnectionState, Notice, Notices, StateChanges};
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};
 pub use tail::{Tail, TailItem, TailOptions};

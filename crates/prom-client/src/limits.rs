@@ -15,13 +15,13 @@ pub const PENDING_BYTES: usize = 16 * 1024 * 1024;
 pub const BACKOFF_FIRST: Duration = Duration::from_millis(100);
 /// The longest wait between two attempts.
 pub const BACKOFF_LONGEST: Duration = Duration::from_secs(10);
-/// A connection that lived for so long was a good one: the next wait is the first again.
+/// A connection that lived this long was a good one: the next wait is the first again.
 pub const STABLE_AFTER: Duration = Duration::from_secs(5);
 /// A name look-up, a handshake and an AUTH that take longer are not going to succeed.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A silent hub is asked whether it is there.
 pub const PING_AFTER: Duration = Duration::from_secs(60);
-/// A hub from which nothing came for so long is gone.
+/// A hub that was silent for this long is gone.
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(75);
 /// How long closing waits for answers and handlers.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,18 +53,18 @@ pub const MAX_IN_FLIGHT: usize = 1000;
 pub const ACK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Acks that a runner sends together at most.
 pub const ACK_BATCH: usize = 256;
-/// How long the lease of a delivery that nobody takes is renewed: whoever is stuck for longer
-/// should not keep it from others.
+/// How long the lease of a delivery is renewed that the application does not take: an application that is stuck
+/// for longer should not keep it from others.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// Events of a tail that wait for the application; beyond it the hub is asked to pause.
 pub const TAIL_EVENTS: usize = 4096;
 /// Bytes of a tail that wait for the application.
 pub const TAIL_BYTES: usize = 8 * 1024 * 1024;
-/// How many times its bound a queue may grow by what was on its way; more is a broken hub.
+/// How many times its bound a queue may grow by events that were on their way. More is a broken hub.
 pub const OVERFULL: usize = 16;
-/// Gaps that nobody asked for; the newest are kept.
 /// Changes of partitions that the application has not looked at; older ones give way to newer ones.
 pub const ASSIGNMENT_CHANGES: usize = 1024;
+/// Gaps that the application has not looked at; the newest are kept.
 pub const GAPS: usize = 256;
 /// Notices that a listener is behind; the newest are kept.
 pub const NOTICES: usize = 256;
@@ -75,5 +75,5 @@ pub const OVERLOAD_WAIT: Duration = Duration::from_millis(250);
 
 /// A hub reads the logs of a tail in turn, in pieces no larger than this.
 pub const TAIL_PIECE: u64 = 4096;
-/// A resumed tail begins so much earlier, for what was stored at the same time elsewhere.
+/// A resumed tail begins this much earlier, for what was stored at the same time elsewhere.
 pub const TAIL_OVERLAP_MS: i64 = 2000;

@@ -1,5 +1,5 @@
-//! What the application wants from the connection: gathered here, taken by the connection's task whenever it
-//! can write. Nothing waits for a timer; what gathers while a write is under way leaves in the next.
+//! What the application asks of the connection: gathered here, taken by the connection's task whenever it
+//! can write. Nothing waits for a timer; what gathers during one write leaves with the next.
 
 use std::sync::Arc;
 
@@ -12,29 +12,29 @@ use tokio::time::Instant;
 
 use crate::Error;
 use crate::client::ended;
-use crate::core::{Core, now_ms};
+use crate::core::ClientCore;
 use crate::feed::Feed;
 use crate::pending::{Pending, Size};
-use crate::room::Place;
-use crate::settle::Settlement;
-use crate::slots::Claim;
+use crate::room::RoomShare;
+use crate::settle::PendingSettlement;
+use crate::slots::AnswerSlot;
 
-pub(crate) type Reply = oneshot::Sender<Result<(), Error>>;
+pub(crate) type CommandReply = oneshot::Sender<Result<(), Error>>;
 
 /// Everything but publishes and settlements.
-pub(crate) enum Command {
-    Subscribe(Box<Wish>),
+pub(crate) enum ClientCommand {
+    Subscribe(Box<NewSubscription>),
     /// The one of that number, or whichever has the name.
     Unsubscribe {
         name: SubscriptionName,
         number: Option<u64>,
-        reply: Option<Reply>,
+        reply: Option<CommandReply>,
     },
     Pause {
         name: SubscriptionName,
         number: u64,
         pausing: Pausing,
-        reply: Option<Reply>,
+        reply: Option<CommandReply>,
     },
     /// The application has taken from a tail: there is room again.
     Taken {
@@ -42,15 +42,15 @@ pub(crate) enum Command {
         number: u64,
     },
     Close {
-        reply: Option<Reply>,
+        reply: Option<CommandReply>,
     },
 }
 
-/// A subscription that is to be.
-pub(crate) struct Wish {
+/// A subscription that the application asked for.
+pub(crate) struct NewSubscription {
     pub feed: Arc<Feed>,
     pub opts: SubscribeOpts,
-    pub reply: Reply,
+    pub reply: CommandReply,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +63,8 @@ pub(crate) enum Pausing {
 #[derive(Default)]
 pub(crate) struct Mail {
     pub publishes: Vec<Pending>,
-    pub settlements: Vec<Settlement>,
-    pub commands: Vec<Command>,
+    pub settlements: Vec<PendingSettlement>,
+    pub commands: Vec<ClientCommand>,
 }
 
 impl Mail {
@@ -93,7 +93,7 @@ enum Phase {
     Open,
     /// Nothing new is begun; what was begun may be settled.
     Closing,
-    /// Nobody reads any more.
+    /// The task has ended.
     Closed { reason: String },
 }
 
@@ -116,18 +116,24 @@ enum Begins {
 impl Mailbox {
     /// Takes an event that has entered the room at this cost; it travels with those that wait already. `deadline`
     /// where it had to wait for room.
-    pub fn publish(&self, core: &Core, event: NewEvent, cost: u32, deadline: Option<Instant>) -> Result<Claim, Error> {
+    pub fn publish(
+        &self,
+        core: &ClientCore,
+        event: NewEvent,
+        cost: u32,
+        deadline: Option<Instant>,
+    ) -> Result<AnswerSlot, Error> {
         let mut inner = self.inner.lock();
         if let Err(error) = inner.check(Begins::Something) {
             drop(inner);
-            drop(Place::of(&core.room, cost));
+            drop(RoomShare::of(&core.room, cost));
             return Err(error);
         }
         let was_empty = inner.mail.is_empty();
         let about = inner.last_size;
         let publishes = &mut inner.mail.publishes;
         if !publishes.last().is_some_and(|last| last.welcomes(&event, deadline)) {
-            publishes.push(Pending::open(Place::nothing(&core.room), now_ms(), deadline, about));
+            publishes.push(Pending::open(RoomShare::nothing(&core.room), core.now_ms(), deadline, about));
         }
         // The last one has just been found or made.
         let claim = match publishes.last_mut() {
@@ -154,12 +160,12 @@ impl Mailbox {
         }
     }
 
-    pub fn settle(&self, settlement: Settlement) {
+    pub fn settle(&self, settlement: PendingSettlement) {
         self.settle_all(&mut vec![settlement]);
     }
 
     /// Takes all of them, leaving the vector empty; refused ones are told so.
-    pub fn settle_all(&self, settlements: &mut Vec<Settlement>) {
+    pub fn settle_all(&self, settlements: &mut Vec<PendingSettlement>) {
         if settlements.is_empty() {
             return;
         }
@@ -178,9 +184,9 @@ impl Mailbox {
     }
 
     /// Subscribing begins something; all else may still be done while closing.
-    pub fn command(&self, command: Command) -> Result<(), Error> {
+    pub fn command(&self, command: ClientCommand) -> Result<(), Error> {
         let begins = match command {
-            Command::Subscribe(_) => Begins::Something,
+            ClientCommand::Subscribe(_) => Begins::Something,
             _ => Begins::Nothing,
         };
         let mut inner = self.inner.lock();
@@ -199,7 +205,7 @@ impl Mailbox {
         }
     }
 
-    /// Nobody reads any more; what is in it comes back to be told so.
+    /// The task has ended; the caller answers what is still in the mailbox.
     pub fn close(&self, reason: &str) -> Mail {
         let mut inner = self.inner.lock();
         if !matches!(inner.phase, Phase::Closed { .. }) {

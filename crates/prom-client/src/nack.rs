@@ -5,7 +5,7 @@ use std::time::Duration;
 use prom_protocol::limits::REASON_BYTES;
 
 use crate::deliver::{Delivery, Ticket};
-use crate::settle::{Settling, Verdict};
+use crate::settle::{SettleVerdict, Settling};
 
 impl Delivery {
     /// Failed, for this reason; comes again after the group's backoff. At the limit of attempts it
@@ -33,7 +33,7 @@ impl Ticket {
 }
 
 /// A longer reason than the hub takes is cut.
-pub(crate) fn verdict(reason: &str, delay: Option<Duration>) -> Verdict {
+pub(crate) fn verdict(reason: &str, delay: Option<Duration>) -> SettleVerdict {
     let fits = reason.floor_char_boundary(REASON_BYTES);
-    Verdict::Nack { reason: reason[..fits].to_owned(), delay }
+    SettleVerdict::Nack { reason: reason[..fits].to_owned(), delay }
 }

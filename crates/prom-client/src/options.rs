@@ -3,8 +3,12 @@
 use std::fmt::Display;
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use prom_types::{Clock, SystemClock};
+
+use crate::connector::{Connector, TcpConnector};
 use crate::limits;
 use crate::token::TokenSource;
 
@@ -17,13 +21,29 @@ pub struct ClientOptions {
     pub(crate) pending_events: usize,
     pub(crate) pending_bytes: usize,
     pub(crate) rate_limited: RateLimited,
-    pub(crate) frames: Frames,
+    pub(crate) frames: FrameStyle,
     pub(crate) backoff_first: Duration,
     pub(crate) backoff_longest: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) ping_after: Duration,
     pub(crate) silence_limit: Duration,
     pub(crate) drain_timeout: Duration,
+    pub(crate) surroundings: Surroundings,
+}
+
+/// What the client takes from outside: the network, the time and chance.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub connector: Arc<dyn Connector>,
+    pub clock: Arc<dyn Clock>,
+    /// Of ids, masks and jitter; chosen at random where there is none.
+    pub seed: Option<u64>,
+}
+
+impl std::fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surroundings").field("seed", &self.seed).finish_non_exhaustive()
+    }
 }
 
 /// What becomes of a publish that came too fast.
@@ -35,7 +55,7 @@ pub(crate) enum RateLimited {
 
 /// What is asked for in AUTH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Frames {
+pub(crate) enum FrameStyle {
     Batched,
     Plain,
 }
@@ -49,13 +69,18 @@ impl Default for ClientOptions {
             pending_events: limits::PENDING_EVENTS,
             pending_bytes: limits::PENDING_BYTES,
             rate_limited: RateLimited::Retry,
-            frames: Frames::Batched,
+            frames: FrameStyle::Batched,
             backoff_first: limits::BACKOFF_FIRST,
             backoff_longest: limits::BACKOFF_LONGEST,
             connect_timeout: limits::CONNECT_TIMEOUT,
             ping_after: limits::PING_AFTER,
             silence_limit: limits::SILENCE_LIMIT,
             drain_timeout: limits::DRAIN_TIMEOUT,
+            surroundings: Surroundings {
+                connector: Arc::new(TcpConnector),
+                clock: Arc::new(SystemClock::new()),
+                seed: None,
+            },
         }
     }
 }
@@ -113,7 +138,7 @@ impl ClientOptions {
 
     /// One event and one ack per frame, also where the hub can do more.
     pub fn plain_frames(mut self) -> Self {
-        self.frames = Frames::Plain;
+        self.frames = FrameStyle::Plain;
         self
     }
 
@@ -141,6 +166,24 @@ impl ClientOptions {
     /// How long [`crate::Client::close`] waits for answers and handlers; 10 s unless said.
     pub fn drain_timeout(mut self, time: Duration) -> Self {
         self.drain_timeout = time;
+        self
+    }
+
+    /// Opens connections in another way than by TCP: through a proxy, or within the process.
+    pub fn connector(mut self, connector: impl Connector) -> Self {
+        self.surroundings.connector = Arc::new(connector);
+        self
+    }
+
+    /// Reads the time elsewhere, for ids and for when tokens expire. Timers go by tokio's clock, which tests can pause.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.surroundings.clock = clock;
+        self
+    }
+
+    /// Makes ids and jitter repeatable, for tests. Two clients with one seed would make the same ids.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.surroundings.seed = Some(seed);
         self
     }
 }

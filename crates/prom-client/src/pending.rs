@@ -18,16 +18,16 @@ use tokio::time::Instant;
 use crate::Error;
 use crate::client::ended;
 use crate::limits::{BATCH_FRAME_BYTES, BATCH_FRAME_EVENTS, DEADLINE_SLACK};
-use crate::room::{Place, frame_bytes};
-use crate::slots::{Claim, Slots};
+use crate::room::{RoomShare, frame_bytes};
+use crate::slots::{AnswerSlot, Slots};
 
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// The events, with commas between them.
     text: Vec<u8>,
-    items: Vec<Item>,
+    items: Vec<PendingItem>,
     watchers: Watchers,
-    place: Place,
+    place: RoomShare,
     /// Given up when this has passed. Open until the connection learns of it, unless it had to wait for room before.
     pub deadline: Option<Instant>,
     /// The order in which its first event was handed over.
@@ -39,7 +39,7 @@ pub(crate) struct Pending {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Item {
+struct PendingItem {
     id: EventId,
     begin: usize,
     end: usize,
@@ -57,14 +57,14 @@ enum Watchers {
     /// All or nothing.
     All(BatchReply),
     /// They have been told: it only keeps the place of an answer that is still to come.
-    Told(Together),
+    Told(Atomicity),
 }
 
 /// Whether events are stored all or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Together {
+pub(crate) enum Atomicity {
     Atomic,
-    EachForItself,
+    Independent,
 }
 
 /// How much travels together: the next is most often like the last.
@@ -78,13 +78,13 @@ pub(crate) struct Size {
 pub(crate) enum Fate {
     Stored(BatchReceipt),
     Failed(Error),
-    /// It is to be sent again.
+    /// Send it again.
     Again,
 }
 
 impl Pending {
-    /// For events that stand for themselves. `deadline` where they waited for room.
-    pub fn open(place: Place, opened_ms: EpochMs, deadline: Option<Instant>, about: Size) -> Self {
+    /// For events that are independent of each other. `deadline` where they waited for room.
+    pub fn open(place: RoomShare, opened_ms: EpochMs, deadline: Option<Instant>, about: Size) -> Self {
         let mut pending = Self::of(Watchers::Each(Arc::default()), place, opened_ms);
         pending.text.reserve(about.bytes);
         pending.items.reserve(about.events);
@@ -93,7 +93,7 @@ impl Pending {
     }
 
     /// An atomic batch. The events have their ids.
-    pub fn batch(events: Vec<NewEvent>, place: Place, reply: BatchReply, deadline: Option<Instant>) -> Self {
+    pub fn batch(events: Vec<NewEvent>, place: RoomShare, reply: BatchReply, deadline: Option<Instant>) -> Self {
         let mut pending = Self::of(Watchers::All(reply), place, 0);
         pending.deadline = deadline;
         let ids = IdMaker::new();
@@ -101,7 +101,7 @@ impl Pending {
         pending
     }
 
-    fn of(watchers: Watchers, place: Place, opened_ms: EpochMs) -> Self {
+    fn of(watchers: Watchers, place: RoomShare, opened_ms: EpochMs) -> Self {
         let (text, items) = (Vec::new(), Vec::new());
         Self { text, items, watchers, place, deadline: None, number: 0, was_sent: false, opened_ms }
     }
@@ -120,7 +120,7 @@ impl Pending {
     }
 
     /// Takes an event along that has entered the room at this cost.
-    pub fn add(&mut self, event: NewEvent, ids: &IdMaker, cost: u32, deadline: Option<Instant>) -> Claim {
+    pub fn add(&mut self, event: NewEvent, ids: &IdMaker, cost: u32, deadline: Option<Instant>) -> AnswerSlot {
         let at = self.items.len() as u32;
         self.deadline = self.deadline.max(deadline);
         self.place.grow(cost);
@@ -129,7 +129,7 @@ impl Pending {
             Watchers::Each(slots) => slots.clone(),
             Watchers::All(_) | Watchers::Told(_) => Arc::default(),
         };
-        Claim { slots, at }
+        AnswerSlot { slots, at }
     }
 
     fn write(&mut self, mut event: NewEvent, ids: &IdMaker, cost: u32) {
@@ -139,7 +139,7 @@ impl Pending {
         let id = *event.id.get_or_insert_with(|| ids.make(self.opened_ms));
         let begin = self.text.len();
         publish::write_event(&mut self.text, &event);
-        self.items.push(Item { id, begin, end: self.text.len(), cost, slot: self.items.len() as u32 });
+        self.items.push(PendingItem { id, begin, end: self.text.len(), cost, slot: self.items.len() as u32 });
     }
 
     pub fn size(&self) -> Size {
@@ -155,7 +155,7 @@ impl Pending {
     }
 
     pub fn is_atomic(&self) -> bool {
-        matches!(self.watchers, Watchers::All(_) | Watchers::Told(Together::Atomic))
+        matches!(self.watchers, Watchers::All(_) | Watchers::Told(Atomicity::Atomic))
     }
 
     /// Answered already.
@@ -168,7 +168,7 @@ impl Pending {
         self.items.partition_point(|item| item.end <= bytes).min(events).max(1)
     }
 
-    /// Cuts it in two, behind so many events; the second part is returned. Atomic ones are not to be cut.
+    /// Cuts it in two behind `at` events and returns the second part. Atomic batches must not be cut.
     pub fn split_off(&mut self, at: usize) -> Self {
         let items = self.items.split_off(at);
         let mut rest = self.like_this(self.number + at as u64);
@@ -182,30 +182,30 @@ impl Pending {
     fn like_this(&self, number: u64) -> Self {
         let watchers = match &self.watchers {
             Watchers::Each(slots) => Watchers::Each(slots.clone()),
-            Watchers::All(_) | Watchers::Told(_) => Watchers::Told(Together::EachForItself),
+            Watchers::All(_) | Watchers::Told(_) => Watchers::Told(Atomicity::Independent),
         };
         let mut pending = Self::of(watchers, self.place.empty(), self.opened_ms);
         (pending.deadline, pending.number, pending.was_sent) = (self.deadline, number, self.was_sent);
         pending
     }
 
-    fn copy(&mut self, text: &[u8], item: Item) {
+    fn copy(&mut self, text: &[u8], item: PendingItem) {
         if !self.items.is_empty() {
             self.text.push(b',');
         }
         let begin = self.text.len();
         self.text.extend_from_slice(&text[item.begin..item.end]);
-        self.items.push(Item { begin, end: self.text.len(), ..item });
+        self.items.push(PendingItem { begin, end: self.text.len(), ..item });
     }
 
-    /// Tells what became of each event, in their order; those that are to be sent again are returned.
+    /// Tells what became of each event, in their order; returns those to send again.
     pub fn tell_each(mut self, durability: Durability, fates: impl Iterator<Item = Fate>) -> Option<Self> {
         let Watchers::Each(slots) = &self.watchers else {
             // Told before; those behind it want their own.
             fates.for_each(drop);
             return None;
         };
-        let mut again: Vec<Item> = Vec::new();
+        let mut again: Vec<PendingItem> = Vec::new();
         slots.answer(self.items.iter().zip(fates).filter_map(|(item, fate)| match fate {
             Fate::Stored(placed) => Some((item.slot, Ok(item.receipt(placed, durability)))),
             Fate::Failed(error) => Some((item.slot, Err(error))),
@@ -220,26 +220,26 @@ impl Pending {
             self.place.give(&mut rest);
             rest
         });
-        self.watchers = Watchers::Told(Together::EachForItself);
+        self.watchers = Watchers::Told(Atomicity::Independent);
         rest
     }
 
     /// All events of an atomic batch are stored.
     pub fn tell_all(mut self, durability: Durability, placed: impl Iterator<Item = BatchReceipt>) {
         let receipts = self.items.iter().zip(placed).map(|(item, placed)| item.receipt(placed, durability)).collect();
-        if let Watchers::All(reply) = std::mem::replace(&mut self.watchers, Watchers::Told(Together::Atomic)) {
-            let _nobody_waits = reply.send(Ok(receipts));
+        if let Watchers::All(reply) = std::mem::replace(&mut self.watchers, Watchers::Told(Atomicity::Atomic)) {
+            let _caller_may_be_gone = reply.send(Ok(receipts));
         }
     }
 
     /// The only event is stored.
     pub fn tell_one(mut self, receipt: Receipt) {
-        match std::mem::replace(&mut self.watchers, Watchers::Told(Together::EachForItself)) {
+        match std::mem::replace(&mut self.watchers, Watchers::Told(Atomicity::Independent)) {
             Watchers::Each(slots) => {
                 slots.answer(self.items.iter().take(1).map(|item| (item.slot, Ok(receipt.clone()))))
             }
             Watchers::All(reply) => {
-                let _nobody_waits = reply.send(Ok(vec![receipt]));
+                let _caller_may_be_gone = reply.send(Ok(vec![receipt]));
             }
             Watchers::Told(_) => {}
         }
@@ -247,17 +247,17 @@ impl Pending {
 
     pub fn fail(&mut self, error: &Error) {
         self.place = self.place.empty();
-        let together = if self.is_atomic() { Together::Atomic } else { Together::EachForItself };
+        let together = if self.is_atomic() { Atomicity::Atomic } else { Atomicity::Independent };
         match std::mem::replace(&mut self.watchers, Watchers::Told(together)) {
             Watchers::Each(slots) => slots.answer(self.items.iter().map(|item| (item.slot, Err(error.clone())))),
             Watchers::All(reply) => {
-                let _nobody_waits = reply.send(Err(error.clone()));
+                let _caller_may_be_gone = reply.send(Err(error.clone()));
             }
             Watchers::Told(_) => {}
         }
     }
 
-    /// The time is over, or nobody is left to try. `give_up_after` is the time it was given.
+    /// The time is over, or no connection will come. `give_up_after` is the time it was given.
     pub fn give_up(&mut self, give_up_after: Duration, reason: &str) {
         let left = self.deadline.map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()));
         let after = give_up_after.saturating_sub(left);
@@ -266,14 +266,14 @@ impl Pending {
     }
 }
 
-impl Item {
+impl PendingItem {
     fn receipt(&self, placed: BatchReceipt, durability: Durability) -> Receipt {
         let BatchReceipt { partition, offset, stored_ts, id } = placed;
         Receipt { id: id.unwrap_or(self.id), partition, offset, stored_ts, durability }
     }
 }
 
-impl Place {
+impl RoomShare {
     /// What its events take goes with them.
     fn give(&mut self, to: &mut Pending) {
         let cost = to.items.iter().map(|item| item.cost as usize).sum();
@@ -281,7 +281,7 @@ impl Place {
     }
 }
 
-/// Nobody waits for ever.
+/// No caller waits for ever.
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.is_over() {
@@ -303,8 +303,8 @@ pub(crate) mod tests {
     }
 
     /// These payloads, and who waits for each.
-    pub fn pending(payloads: std::ops::Range<u32>, room: &Arc<Room>) -> (Pending, Vec<Claim>) {
-        let mut pending = Pending::open(Place::nothing(room), 1, None, Size::default());
+    pub fn pending(payloads: std::ops::Range<u32>, room: &Arc<Room>) -> (Pending, Vec<AnswerSlot>) {
+        let mut pending = Pending::open(RoomShare::nothing(room), 1, None, Size::default());
         let ids = IdMaker::new();
         let claims = payloads.map(|payload| {
             let event = event(json!(payload));
@@ -322,7 +322,7 @@ pub(crate) mod tests {
         events.iter().map(|event| event["payload"].as_u64().unwrap()).collect()
     }
 
-    fn answer(claim: &Claim) -> Option<Result<Receipt, Error>> {
+    fn answer(claim: &AnswerSlot) -> Option<Result<Receipt, Error>> {
         match claim.poll(&std::task::Context::from_waker(std::task::Waker::noop())) {
             std::task::Poll::Ready(answer) => answer,
             std::task::Poll::Pending => None,
@@ -345,7 +345,7 @@ pub(crate) mod tests {
         assert!(answer(&claims[0]).is_none());
         assert_eq!(answer(&claims[4]).unwrap().unwrap().offset, 4);
         drop(first);
-        assert!(matches!(answer(&claims[0]), Some(Err(Error::Closed { .. }))), "nobody waits for ever");
+        assert!(matches!(answer(&claims[0]), Some(Err(Error::Closed { .. }))), "no caller waits for ever");
         assert!(room.try_take(10_000), "all of the room is free");
     }
 

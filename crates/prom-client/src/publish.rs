@@ -16,10 +16,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::client::ended;
-use crate::core::{Core, now_ms};
+use crate::core::ClientCore;
 use crate::pending::Pending;
-use crate::room::Place;
-use crate::slots::Claim;
+use crate::room::RoomShare;
+use crate::slots::AnswerSlot;
 use crate::{Client, Error};
 
 /// A publish being put together; `.await` sends it.
@@ -32,21 +32,21 @@ pub struct Publish<'a> {
 
 /// Ready when the event is durable, or known not to be.
 #[must_use = "the event is durable only once this is ready"]
-pub struct Publishing(State);
+pub struct Publishing(PublishingState);
 
-enum State {
+enum PublishingState {
     /// Known without asking the hub.
     Refused(Option<Box<Error>>),
     /// There was no room: it is handed over when there is.
     Waiting(BoxFuture<'static, Result<Receipt, Error>>),
-    HandedOver(Claim),
+    HandedOver(AnswerSlot),
 }
 
 /// Ready when all events of the batch are durable, or known not to be.
 #[must_use = "the events are durable only once this is ready"]
-pub struct PublishingBatch(BatchState);
+pub struct PublishingBatch(PublishingBatchState);
 
-enum BatchState {
+enum PublishingBatchState {
     /// Known without asking the hub.
     Known(Option<Result<Vec<Receipt>, Error>>),
     /// There was no room: it is handed over when there is.
@@ -86,9 +86,9 @@ impl Client {
     pub fn publish_batch(&self, mut events: Vec<NewEvent>) -> PublishingBatch {
         let core = self.core();
         PublishingBatch(match check_batch(core, &mut events) {
-            Err(error) => BatchState::Known(Some(Err(error))),
-            Ok(()) if events.is_empty() => BatchState::Known(Some(Ok(Vec::new()))),
-            Ok(()) => BatchState::begin(core, events),
+            Err(error) => PublishingBatchState::Known(Some(Err(error))),
+            Ok(()) if events.is_empty() => PublishingBatchState::Known(Some(Ok(Vec::new()))),
+            Ok(()) => PublishingBatchState::begin(core, events),
         })
     }
 }
@@ -106,6 +106,7 @@ impl Publish<'_> {
         self.with(|event| event.key = Some(key.into()))
     }
 
+    /// A header, by name and value.
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         if let Ok(event) = &mut self.event
             && let Err(fault) = event.headers.insert(name, value)
@@ -133,6 +134,7 @@ impl Publish<'_> {
         self.with(|event| event.ts = Some(ts))
     }
 
+    /// A tag, besides those it has.
     pub fn tag(self, tag: impl Into<String>) -> Self {
         self.with(|event| event.tags.push(tag.into()))
     }
@@ -157,7 +159,7 @@ impl Publish<'_> {
     pub fn send(self) -> Publishing {
         match self.event {
             Ok(event) => Publishing::begin(self.client.core(), event),
-            Err(error) => Publishing(State::Refused(Some(Box::new(error)))),
+            Err(error) => Publishing(PublishingState::Refused(Some(Box::new(error)))),
         }
     }
 }
@@ -172,31 +174,30 @@ impl IntoFuture for Publish<'_> {
 }
 
 impl Publishing {
-    fn begin(core: &Arc<Core>, event: NewEvent) -> Self {
-        let refused = |error| State::Refused(Some(Box::new(error)));
+    fn begin(core: &Arc<ClientCore>, event: NewEvent) -> Self {
+        let refused = |error| PublishingState::Refused(Some(Box::new(error)));
         if let Err(error) = check(&event) {
             return Self(refused(error));
         }
         let cost = core.room.cost(std::slice::from_ref(&event));
-        Self(match core.room.try_take(cost) {
-            true => core.mailbox.publish(core, event, cost, None).map_or_else(refused, State::HandedOver),
-            false => {
-                let core = core.clone();
-                State::Waiting(async move { wait_and_publish(&core, event, cost).await }.boxed())
-            }
+        Self(if core.room.try_take(cost) {
+            core.mailbox.publish(core, event, cost, None).map_or_else(refused, PublishingState::HandedOver)
+        } else {
+            let core = core.clone();
+            PublishingState::Waiting(async move { wait_and_publish(&core, event, cost).await }.boxed())
         })
     }
 }
 
 /// Waits for room, but not longer than a publish may take.
-async fn wait_and_publish(core: &Core, event: NewEvent, cost: u32) -> Result<Receipt, Error> {
+async fn wait_and_publish(core: &ClientCore, event: NewEvent, cost: u32) -> Result<Receipt, Error> {
     let deadline = enter(core, cost).await?;
     let claim = core.mailbox.publish(core, event, cost, Some(deadline))?;
     poll_fn(|context| claim.poll(context)).await.unwrap_or_else(|| Err(ended()))
 }
 
-/// Takes so much of the room; the time until the returned deadline is left for publishing.
-async fn enter(core: &Core, cost: u32) -> Result<Instant, Error> {
+/// Takes `cost` of the room; the time until the returned deadline is left for publishing.
+async fn enter(core: &ClientCore, cost: u32) -> Result<Instant, Error> {
     let deadline = Instant::now() + core.options.give_up_after;
     match tokio::time::timeout_at(deadline, core.room.take(cost)).await {
         Ok(()) => Ok(deadline),
@@ -208,18 +209,18 @@ async fn enter(core: &Core, cost: u32) -> Result<Instant, Error> {
     }
 }
 
-impl BatchState {
-    fn begin(core: &Arc<Core>, events: Vec<NewEvent>) -> Self {
+impl PublishingBatchState {
+    fn begin(core: &Arc<ClientCore>, events: Vec<NewEvent>) -> Self {
         let cost = core.room.cost(&events);
         let (reply, answer) = oneshot::channel();
         if core.room.try_take(cost) {
-            core.mailbox.publish_batch(Pending::batch(events, Place::of(&core.room, cost), reply, None));
+            core.mailbox.publish_batch(Pending::batch(events, RoomShare::of(&core.room, cost), reply, None));
             return Self::HandedOver(answer);
         }
         let core = core.clone();
         let waiting = async move {
             let deadline = enter(&core, cost).await?;
-            core.mailbox.publish_batch(Pending::batch(events, Place::of(&core.room, cost), reply, Some(deadline)));
+            core.mailbox.publish_batch(Pending::batch(events, RoomShare::of(&core.room, cost), reply, Some(deadline)));
             answer.await.unwrap_or_else(|_| Err(ended()))
         };
         Self::Waiting(waiting.boxed())
@@ -231,9 +232,11 @@ impl Future for Publishing {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            State::Refused(error) => Poll::Ready(Err(error.take().map_or_else(ended, |error| *error))),
-            State::Waiting(waiting) => waiting.as_mut().poll(context),
-            State::HandedOver(claim) => claim.poll(context).map(|answer| answer.unwrap_or_else(|| Err(ended()))),
+            PublishingState::Refused(error) => Poll::Ready(Err(error.take().map_or_else(ended, |error| *error))),
+            PublishingState::Waiting(waiting) => waiting.as_mut().poll(context),
+            PublishingState::HandedOver(claim) => {
+                claim.poll(context).map(|answer| answer.unwrap_or_else(|| Err(ended())))
+            }
         }
     }
 }
@@ -243,9 +246,9 @@ impl Future for PublishingBatch {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            BatchState::Known(result) => Poll::Ready(result.take().unwrap_or_else(|| Err(ended()))),
-            BatchState::Waiting(waiting) => waiting.as_mut().poll(context),
-            BatchState::HandedOver(answer) => {
+            PublishingBatchState::Known(result) => Poll::Ready(result.take().unwrap_or_else(|| Err(ended()))),
+            PublishingBatchState::Waiting(waiting) => waiting.as_mut().poll(context),
+            PublishingBatchState::HandedOver(answer) => {
                 Pin::new(answer).poll(context).map(|answer| answer.unwrap_or_else(|_| Err(ended())))
             }
         }
@@ -261,12 +264,12 @@ fn check(event: &NewEvent) -> Result<(), Error> {
 }
 
 /// The same for all of them; and their ids.
-fn check_batch(core: &Core, events: &mut [NewEvent]) -> Result<(), Error> {
+fn check_batch(core: &ClientCore, events: &mut [NewEvent]) -> Result<(), Error> {
     if events.len() > limits::BATCH_EVENTS {
         let (size, limit) = (events.len(), limits::BATCH_EVENTS);
         return Err(Invalid::TooLarge { what: "number of events in the batch", size, limit }.into());
     }
-    let now = now_ms();
+    let now = core.now_ms();
     for event in events {
         check(event)?;
         event.id.get_or_insert_with(|| core.ids.make(now));

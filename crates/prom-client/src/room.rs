@@ -1,4 +1,4 @@
-//! How much may wait to be published: so many events and so many bytes, then callers wait in turn.
+//! How much may wait to be published: a number of events and of bytes, then callers wait in turn.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) struct Room {
 
 /// What waiting events take; given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct RoomShare {
     room: Arc<Room>,
     cost: usize,
 }
@@ -26,7 +26,7 @@ impl Room {
         Self { budget: Semaphore::new(most), most, least_cost: (most / events.max(1)).max(1) }
     }
 
-    /// Takes so much if it is there right now and nobody waits for it. Whoever took it passes it on to a [`Place`].
+    /// Takes this much if it is free and no caller waits for it. The caller passes it on to a [`RoomShare`].
     pub fn try_take(&self, cost: u32) -> bool {
         self.budget.try_acquire_many(cost).map(|permit| permit.forget()).is_ok()
     }
@@ -45,7 +45,7 @@ impl Room {
     }
 }
 
-impl Place {
+impl RoomShare {
     pub fn nothing(room: &Arc<Room>) -> Self {
         Self { room: room.clone(), cost: 0 }
     }
@@ -60,7 +60,7 @@ impl Place {
         Self::nothing(&self.room)
     }
 
-    /// So much more was taken.
+    /// More was taken.
     pub fn grow(&mut self, cost: u32) {
         self.cost += cost as usize;
     }
@@ -72,7 +72,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for RoomShare {
     fn drop(&mut self) {
         if self.cost > 0 {
             self.room.budget.add_permits(self.cost);
@@ -80,7 +80,7 @@ impl Drop for Place {
     }
 }
 
-/// At most so many bytes are needed for an event in a frame: text may have to be escaped.
+/// At most how many bytes an event takes in a frame: text may have to be escaped.
 pub(crate) fn frame_bytes(event: &NewEvent) -> usize {
     const ESCAPED: usize = 6;
     const FIXED: usize = 192;
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn both_events_and_bytes_are_bounded() {
         let few = Arc::new(Room::new(2, 1 << 20));
-        let enter = |event: &[NewEvent]| few.try_take(few.cost(event)).then(|| Place::of(&few, few.cost(event)));
+        let enter = |event: &[NewEvent]| few.try_take(few.cost(event)).then(|| RoomShare::of(&few, few.cost(event)));
         let small = [event(json!(1))];
         let places: Vec<_> = std::iter::from_fn(|| enter(&small)).collect();
         assert_eq!(places.len(), 2, "by count");

@@ -1,6 +1,6 @@
 //! Handlers: each delivery is passed to a function; its result settles the event.
 //!
-//! Acks leave together whenever nothing else is to be done at once. Leases of what runs and of what
+//! Acks leave together when nothing else can be done at once. Leases of what runs and of what
 //! waits its turn are renewed at half time.
 
 use std::fmt::Display;
@@ -11,12 +11,12 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 
 use crate::Error;
-use crate::core::Core;
+use crate::core::ClientCore;
 use crate::deliver::Delivery;
 use crate::feed::Feed;
 use crate::limits::ACK_BATCH;
 use crate::nack;
-use crate::settle::{Settlement, Verdict};
+use crate::settle::{PendingSettlement, SettleVerdict};
 use crate::subscribe::{Handling, SettledBy, Subscribe};
 use crate::subscription::{Subscription, lease_of};
 
@@ -104,12 +104,12 @@ where
             Step::Arrived(None) => open = false,
             Step::Finished((number, result)) => {
                 let verdict = match result {
-                    Ok(()) => Verdict::Ack,
+                    Ok(()) => SettleVerdict::Ack,
                     Err(reason) => nack::verdict(&reason, None),
                 };
                 // None: the connection was lost meanwhile, and the event comes again.
                 if let (Some(lease), SettledBy::Result) = (feed.held_lease(number), handling.settling) {
-                    done.settlements.push(Settlement::unwatched(lease, verdict));
+                    done.settlements.push(PendingSettlement::unwatched(lease, verdict));
                 }
                 done.numbers.push(number);
             }
@@ -124,13 +124,13 @@ where
 /// What handlers are done with and the connection does not know yet.
 #[derive(Default)]
 struct Done {
-    settlements: Vec<Settlement>,
+    settlements: Vec<PendingSettlement>,
     numbers: Vec<u64>,
 }
 
 impl Done {
     /// Released only after it was handed over: a client that closes waits for both.
-    fn send(&mut self, core: &Core, feed: &Feed) {
+    fn send(&mut self, core: &ClientCore, feed: &Feed) {
         core.mailbox.settle_all(&mut self.settlements);
         self.numbers.drain(..).for_each(|number| feed.release(number));
     }

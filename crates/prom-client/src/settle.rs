@@ -12,13 +12,13 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Error;
-use crate::core::Core;
+use crate::core::ClientCore;
 use crate::feed::Feed;
-use crate::mailbox::Reply;
+use crate::mailbox::CommandReply;
 
 /// The right to settle one event, for as long as the connection that brought it lives.
 #[derive(Clone)]
-pub(crate) struct Lease {
+pub(crate) struct DeliveryLease {
     pub feed: Arc<Feed>,
     /// The connection.
     pub epoch: u64,
@@ -31,36 +31,36 @@ pub(crate) struct Lease {
 }
 
 /// One verdict on one event, or on several of one log.
-pub(crate) struct Settlement {
+pub(crate) struct PendingSettlement {
     /// Of the first event.
-    pub lease: Lease,
+    pub lease: DeliveryLease,
     /// The other events of the same log, by the same connection.
     more: Vec<(Offset, EventId)>,
-    pub verdict: Verdict,
-    pub company: Company,
+    pub verdict: SettleVerdict,
+    pub sharing: FrameSharing,
     watcher: Watcher,
 }
 
 /// Who waits for the answer.
 enum Watcher {
-    Nobody,
-    One(Reply),
+    None,
+    One(CommandReply),
     /// One future for events that may travel in several frames.
-    Shared(Arc<Shared>),
+    SharedAnswer(Arc<SharedAnswer>),
 }
 
 /// Answered when all its events are.
-struct Shared(Mutex<SharedState>);
+struct SharedAnswer(Mutex<SharedAnswerState>);
 
-struct SharedState {
+struct SharedAnswerState {
     events_left: usize,
     /// The first thing that went wrong.
     failure: Option<Error>,
-    reply: Option<Reply>,
+    reply: Option<CommandReply>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum SettleVerdict {
     Ack,
     Nack { reason: String, delay: Option<Duration> },
     Modack { extend: Duration },
@@ -68,59 +68,66 @@ pub(crate) enum Verdict {
 
 /// Whether it may share a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Company {
-    Welcome,
+pub(crate) enum FrameSharing {
+    Allowed,
     /// A frame with others was refused as a whole: this one gets an answer of its own.
     Alone,
 }
 
 /// Ready when the hub has answered.
 #[must_use = "only the answer says that it is settled"]
-pub struct Settling(State);
+pub struct Settling(SettlingState);
 
-enum State {
+enum SettlingState {
     Lost(Option<Error>),
     Sent(oneshot::Receiver<Result<(), Error>>),
 }
 
-impl Lease {
+impl DeliveryLease {
     pub fn lost(&self, reason: &str) -> Error {
         Error::LeaseLost { topic: self.topic.clone(), offset: self.offset, reason: reason.to_owned() }
     }
 
     /// Sent at once; the future only waits for the answer.
-    pub fn settle(&self, core: &Core, verdict: Verdict) -> Settling {
+    pub fn settle(&self, core: &ClientCore, verdict: SettleVerdict) -> Settling {
         if self.epoch != core.epoch() {
-            return Settling(State::Lost(Some(self.lost("the connection that brought it has ended"))));
+            return Settling(SettlingState::Lost(Some(self.lost("the connection that brought it has ended"))));
         }
         let (reply, answer) = oneshot::channel();
-        core.mailbox
-            .settle(Settlement { watcher: Watcher::One(reply), ..Settlement::unwatched(self.clone(), verdict) });
-        Settling(State::Sent(answer))
+        core.mailbox.settle(PendingSettlement {
+            watcher: Watcher::One(reply),
+            ..PendingSettlement::unwatched(self.clone(), verdict)
+        });
+        Settling(SettlingState::Sent(answer))
     }
 }
 
 impl Settling {
     /// Settles events of any logs, each run of one log given by its first lease and what follows.
-    pub(crate) fn many(core: &Core, verdict: &Verdict, runs: Vec<(Lease, Vec<(Offset, EventId)>)>) -> Self {
+    pub(crate) fn many(
+        core: &ClientCore,
+        verdict: &SettleVerdict,
+        runs: Vec<(DeliveryLease, Vec<(Offset, EventId)>)>,
+    ) -> Self {
         let events_left = runs.iter().map(|(_, more)| 1 + more.len()).sum();
         let (reply, answer) = oneshot::channel();
-        let shared = Arc::new(Shared(Mutex::new(SharedState { events_left, failure: None, reply: Some(reply) })));
-        let settlement = |(lease, more): (Lease, _)| Settlement {
+        let shared =
+            Arc::new(SharedAnswer(Mutex::new(SharedAnswerState { events_left, failure: None, reply: Some(reply) })));
+        let settlement = |(lease, more): (DeliveryLease, _)| PendingSettlement {
             more,
-            watcher: Watcher::Shared(shared.clone()),
-            ..Settlement::unwatched(lease, verdict.clone())
+            watcher: Watcher::SharedAnswer(shared.clone()),
+            ..PendingSettlement::unwatched(lease, verdict.clone())
         };
-        let mut settlements: Vec<Settlement> = runs.into_iter().map(settlement).collect();
+        let mut settlements: Vec<PendingSettlement> = runs.into_iter().map(settlement).collect();
         core.mailbox.settle_all(&mut settlements);
-        Self(State::Sent(answer))
+        Self(SettlingState::Sent(answer))
     }
 }
 
-impl Settlement {
-    /// Nobody waits for the answer.
-    pub fn unwatched(lease: Lease, verdict: Verdict) -> Self {
-        Self { lease, more: Vec::new(), verdict, company: Company::Welcome, watcher: Watcher::Nobody }
+impl PendingSettlement {
+    /// Nothing waits for the answer.
+    pub fn unwatched(lease: DeliveryLease, verdict: SettleVerdict) -> Self {
+        Self { lease, more: Vec::new(), verdict, sharing: FrameSharing::Allowed, watcher: Watcher::None }
     }
 
     /// How many events it settles.
@@ -133,32 +140,32 @@ impl Settlement {
     }
 
     /// Settlements of one event each, which together answer as this one.
-    pub fn singly(mut self, company: Company) -> impl Iterator<Item = Self> {
+    pub fn singly(mut self, sharing: FrameSharing) -> impl Iterator<Item = Self> {
         let more = std::mem::take(&mut self.more);
         let (lease, verdict) = (self.lease.clone(), self.verdict.clone());
         let shared = match &self.watcher {
-            Watcher::Shared(shared) => Some(shared.clone()),
+            Watcher::SharedAnswer(shared) => Some(shared.clone()),
             // These settle one event only, so there is no other.
-            Watcher::Nobody | Watcher::One(_) => None,
+            Watcher::None | Watcher::One(_) => None,
         };
         let others = more.into_iter().map(move |(offset, id)| Self {
-            lease: Lease { offset, id, ..lease.clone() },
+            lease: DeliveryLease { offset, id, ..lease.clone() },
             more: Vec::new(),
             verdict: verdict.clone(),
-            company,
-            watcher: shared.clone().map_or(Watcher::Nobody, Watcher::Shared),
+            sharing,
+            watcher: shared.clone().map_or(Watcher::None, Watcher::SharedAnswer),
         });
-        std::iter::once(Self { company, ..self }).chain(others)
+        std::iter::once(Self { sharing, ..self }).chain(others)
     }
 
     pub fn answer(self, result: Result<(), Error>) {
         let events = self.len();
         match self.watcher {
-            Watcher::Nobody => {}
+            Watcher::None => {}
             Watcher::One(reply) => {
-                let _nobody_waits = reply.send(result);
+                let _caller_may_be_gone = reply.send(result);
             }
-            Watcher::Shared(shared) => shared.answer(events, result),
+            Watcher::SharedAnswer(shared) => shared.answer(events, result),
         }
     }
 
@@ -169,12 +176,12 @@ impl Settlement {
 
     /// Settled, but for this offset.
     pub fn answer_lost_at(self, offset: Offset, reason: &str) {
-        let lost = Lease { offset, ..self.lease.clone() }.lost(reason);
+        let lost = DeliveryLease { offset, ..self.lease.clone() }.lost(reason);
         self.answer(Err(lost));
     }
 }
 
-impl Shared {
+impl SharedAnswer {
     fn answer(&self, events: usize, result: Result<(), Error>) {
         let mut state = self.0.lock();
         state.events_left = state.events_left.saturating_sub(events);
@@ -187,7 +194,7 @@ impl Shared {
         let (reply, failure) = (state.reply.take(), state.failure.take());
         drop(state);
         if let Some(reply) = reply {
-            let _nobody_waits = reply.send(failure.map_or(Ok(()), Err));
+            let _caller_may_be_gone = reply.send(failure.map_or(Ok(()), Err));
         }
     }
 }
@@ -197,8 +204,10 @@ impl Future for Settling {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            State::Lost(error) => Poll::Ready(Err(error.take().unwrap_or_else(|| Error::closed("polled twice")))),
-            State::Sent(answer) => Pin::new(answer)
+            SettlingState::Lost(error) => {
+                Poll::Ready(Err(error.take().unwrap_or_else(|| Error::closed("polled twice"))))
+            }
+            SettlingState::Sent(answer) => Pin::new(answer)
                 .poll(context)
                 .map(|answer| answer.unwrap_or_else(|_| Err(Error::closed("the connection's task has ended")))),
         }

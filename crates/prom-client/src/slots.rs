@@ -1,4 +1,4 @@
-//! Where the answers to events that travel together are put, and taken by whoever waits for each.
+//! Answers to events that travel together: put down in slots, taken by the future that waits for each.
 //!
 //! One allocation and one lock for many events: an answer to a frame is put down as a whole, and only those who
 //! wait already are woken.
@@ -11,13 +11,13 @@ use prom_types::Receipt;
 
 use crate::Error;
 
-/// A place for each event, made when it is needed.
+/// A slot for each event, made when it is needed.
 #[derive(Debug, Default)]
 pub(crate) struct Slots(Mutex<Vec<Slot>>);
 
 #[derive(Debug, Default)]
 enum Slot {
-    /// Nobody waits yet.
+    /// Nothing waits yet.
     #[default]
     Open,
     Awaited(Waker),
@@ -26,15 +26,15 @@ enum Slot {
     Taken,
 }
 
-/// One event's place.
+/// One event's slot.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct AnswerSlot {
     pub slots: Arc<Slots>,
     pub at: u32,
 }
 
 impl Slots {
-    /// Puts answers down; who was answered before is not answered again.
+    /// Puts answers down. The first answer to an event counts.
     pub fn answer(&self, answers: impl Iterator<Item = (u32, Result<Receipt, Error>)>) {
         let mut wakers: Vec<Waker> = Vec::new();
         let mut slots = self.0.lock();
@@ -56,7 +56,7 @@ impl Slots {
     }
 }
 
-impl Claim {
+impl AnswerSlot {
     /// `None` if the answer was taken before.
     pub fn poll(&self, context: &Context<'_>) -> Poll<Option<Result<Receipt, Error>>> {
         let mut slots = self.slots.0.lock();
@@ -97,12 +97,12 @@ mod tests {
         Receipt { id: EventId::derived("a"), partition: 0, offset, stored_ts: 0, durability: Durability::Memory }
     }
 
-    fn claim(slots: &Arc<Slots>, at: u32) -> Claim {
-        Claim { slots: slots.clone(), at }
+    fn claim(slots: &Arc<Slots>, at: u32) -> AnswerSlot {
+        AnswerSlot { slots: slots.clone(), at }
     }
 
     #[tokio::test]
-    async fn everybody_gets_their_own_answer_whether_they_wait_or_come_later() {
+    async fn each_gets_its_own_answer_whether_it_waits_or_comes_later() {
         let slots = Arc::new(Slots::default());
         let waiting: Vec<_> = [2, 0]
             .map(|at| {

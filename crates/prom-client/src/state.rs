@@ -6,12 +6,14 @@ use tokio::sync::{broadcast, watch};
 
 /// Where the connection stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum ConnectionState {
     /// Not connected; it keeps trying.
     Connecting,
+    /// The hub has let the client in.
     Connected,
     /// For good: closed by the application, or refused by the hub in a way that trying again cannot change.
     Closed {
+        /// Why, for people.
         reason: String,
     },
 }
@@ -19,45 +21,57 @@ pub enum State {
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// `hub` names its version, `connection` is what the hub's logs call this connection.
+    /// The hub has let the client in.
     Connected {
+        /// The hub's name and version.
         hub: String,
+        /// What the hub's logs call this connection.
         connection: String,
     },
+    /// The connection was lost.
     Disconnected {
+        /// Why, for people.
         reason: String,
     },
     /// An attempt to connect failed; the next follows.
     NotConnected {
+        /// Why, for people.
         reason: String,
     },
     /// A subscription missed events.
     Gap {
+        /// The topic or pattern of the subscription.
         topic: String,
+        /// Its group; none for a tail.
         group: Option<String>,
+        /// What is missing.
         gap: Gap,
     },
     /// A subscription ended, and not because the application asked for it.
     SubscriptionEnded {
+        /// The topic or pattern of the subscription.
         topic: String,
+        /// Its group; none for a tail.
         group: Option<String>,
+        /// Why, for people.
         reason: String,
     },
     /// No fresh token could be had; it is tried again.
     TokenFailed {
+        /// Why, for people.
         reason: String,
     },
 }
 
-/// Notices as they come, from [`crate::Client::notices`]. Who falls behind loses the oldest.
+/// Notices as they come, from [`crate::Client::notices`]. A listener that falls behind loses the oldest.
 pub struct Notices(broadcast::Receiver<Notice>);
 
 /// The states a client goes through, from [`crate::Client::state_changes`].
-pub struct StateChanges(watch::Receiver<State>);
+pub struct StateChanges(watch::Receiver<ConnectionState>);
 
 /// The sending side of both.
 pub(crate) struct Teller {
-    state: watch::Sender<State>,
+    state: watch::Sender<ConnectionState>,
     notices: broadcast::Sender<Notice>,
 }
 
@@ -76,7 +90,7 @@ impl Notices {
 
 impl StateChanges {
     /// Waits for a state that was not seen yet, the present one first; `None` when the client is gone.
-    pub async fn next(&mut self) -> Option<State> {
+    pub async fn next(&mut self) -> Option<ConnectionState> {
         self.0.changed().await.ok()?;
         Some(self.0.borrow_and_update().clone())
     }
@@ -84,20 +98,23 @@ impl StateChanges {
 
 impl Teller {
     pub fn new() -> Self {
-        Self { state: watch::Sender::new(State::Connecting), notices: broadcast::Sender::new(crate::limits::NOTICES) }
+        Self {
+            state: watch::Sender::new(ConnectionState::Connecting),
+            notices: broadcast::Sender::new(crate::limits::NOTICES),
+        }
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConnectionState {
         self.state.borrow().clone()
     }
 
-    pub fn enter(&self, state: State) {
+    pub fn enter(&self, state: ConnectionState) {
         self.state.send_replace(state);
     }
 
-    /// Nobody has to listen.
+    /// No listener is needed.
     pub fn tell(&self, notice: Notice) {
-        let _nobody_listens = self.notices.send(notice);
+        let _no_listener = self.notices.send(notice);
     }
 
     pub fn tell_gap(&self, name: &SubscriptionName, gap: &Gap) {

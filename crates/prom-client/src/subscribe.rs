@@ -9,11 +9,11 @@ use prom_protocol::frame::subscribe::SubscribeOpts;
 use prom_types::{Backoff, GroupName, Mode, Order, TopicPattern};
 use tokio::sync::oneshot;
 
-use crate::assignment::{Items, Listener};
+use crate::assignment::{AssignmentItems, AssignmentListener};
 use crate::client::ended;
-use crate::feed::{Feed, Kind};
+use crate::feed::{Feed, FeedKind};
 use crate::limits;
-use crate::mailbox::{Command, Wish};
+use crate::mailbox::{ClientCommand, NewSubscription};
 use crate::subscription::Subscription;
 use crate::{Client, Error, Position};
 
@@ -26,7 +26,7 @@ pub struct Subscribe<'a> {
     topic: String,
     group: String,
     opts: SubscribeOpts,
-    listener: Listener,
+    listener: AssignmentListener,
     pub(crate) handling: Handling,
 }
 
@@ -72,7 +72,7 @@ impl Client {
             topic: topic.to_owned(),
             group: group.to_owned(),
             opts: SubscribeOpts::default(),
-            listener: Listener::default(),
+            listener: AssignmentListener::default(),
             handling: Handling { concurrency: 1, settling: SettledBy::Result },
         }
     }
@@ -106,7 +106,7 @@ impl Subscribe<'_> {
         self
     }
 
-    /// Divides topics of one partition into so many for this group, each with one owner.
+    /// Divides topics of one partition into this many for this group, each with one owner.
     pub fn partitions(mut self, partitions: u32) -> Self {
         self.opts.partitions = Some(partitions);
         self
@@ -130,7 +130,7 @@ impl Subscribe<'_> {
         self
     }
 
-    /// Delete the group when nobody subscribed to it for so long.
+    /// Deletes the group when it had no subscriber for this long.
     pub fn expire_after(mut self, unused: Duration) -> Self {
         self.opts.expire_after = Some(millis(unused));
         self
@@ -205,7 +205,7 @@ impl Subscribe<'_> {
 
     /// Lets [`Subscription::next_item`] tell which partitions come and go.
     pub fn tell_assignments(mut self) -> Self {
-        self.listener.items = Items::Yes;
+        self.listener.items = AssignmentItems::Yes;
         self
     }
 
@@ -219,7 +219,7 @@ impl Subscribe<'_> {
             TopicPattern::parse(topic)?;
         }
         let core = self.client.core();
-        let kind = Kind::Group {
+        let kind = FeedKind::Group {
             max_in_flight: self.opts.max_in_flight.unwrap_or(limits::MAX_IN_FLIGHT),
             ack_timeout: self.opts.ack_timeout_ms.map_or(limits::ACK_TIMEOUT, Duration::from_millis),
         };
@@ -234,7 +234,7 @@ impl Subscribe<'_> {
 /// Ready when the hub has agreed.
 pub(crate) async fn begin(client: &Client, feed: Arc<Feed>, opts: SubscribeOpts) -> Result<(), Error> {
     let (reply, answer) = oneshot::channel();
-    client.core().mailbox.command(Command::Subscribe(Box::new(Wish { feed, opts, reply })))?;
+    client.core().mailbox.command(ClientCommand::Subscribe(Box::new(NewSubscription { feed, opts, reply })))?;
     answer.await.unwrap_or_else(|_| Err(ended()))
 }
 

@@ -7,11 +7,11 @@ use tokio::sync::oneshot;
 use crate::assignment::AssignmentChange;
 use crate::batch::Batch;
 use crate::client::ended;
-use crate::core::Core;
+use crate::core::ClientCore;
 use crate::deliver::Delivery;
 use crate::feed::{Feed, Received};
-use crate::mailbox::{Command, Pausing};
-use crate::settle::Lease;
+use crate::mailbox::{ClientCommand, Pausing};
+use crate::settle::DeliveryLease;
 use crate::{Client, Error, Gap};
 
 /// Deliveries of a group, for one subscriber. Dropping it gives its leases back.
@@ -23,13 +23,14 @@ pub struct Subscription {
 /// Pauses, resumes and ends a subscription from somewhere else. Cloning costs a reference count.
 #[derive(Clone)]
 pub struct SubscriptionControl {
-    core: Arc<Core>,
+    core: Arc<ClientCore>,
     feed: Arc<Feed>,
 }
 
 /// What a subscriber gets to hear.
 #[derive(Debug)]
 pub enum Item {
+    /// An event with its lease.
     Delivery(Delivery),
     /// Events that should have come and are gone.
     Gap(Gap),
@@ -66,7 +67,7 @@ impl Subscription {
         Some(Delivery::new(self.client.core().clone(), received, lease))
     }
 
-    /// All deliveries that are there, up to so many: waits for the first and for no other. Settling them together
+    /// All deliveries that are there, up to `most`: waits for the first and for no other. Settling them together
     /// costs little more than settling one. `None` when the subscription has ended. Nothing is lost if the future
     /// is dropped.
     pub async fn next_batch(&mut self, most: usize) -> Option<Batch> {
@@ -107,7 +108,7 @@ impl Subscription {
         }
     }
 
-    /// Gaps nobody asked for yet; the newest 256.
+    /// Gaps that were not taken yet; the newest 256.
     pub fn take_gaps(&mut self) -> Vec<Gap> {
         std::iter::from_fn(|| self.feed.take_gap()).collect()
     }
@@ -122,6 +123,7 @@ impl Subscription {
         self.control().pause().await
     }
 
+    /// Leases events to it again.
     pub async fn resume(&self) -> Result<(), Error> {
         self.control().resume().await
     }
@@ -155,20 +157,22 @@ impl Drop for Subscription {
         // Handlers that ran on it are gone with it.
         self.feed.interrupt();
         let command =
-            Command::Unsubscribe { name: self.feed.name.clone(), number: Some(self.feed.number), reply: None };
+            ClientCommand::Unsubscribe { name: self.feed.name.clone(), number: Some(self.feed.number), reply: None };
         let _closed_before = self.client.core().mailbox.command(command);
     }
 }
 
 impl SubscriptionControl {
-    pub(crate) fn new(core: Arc<Core>, feed: Arc<Feed>) -> Self {
+    pub(crate) fn new(core: Arc<ClientCore>, feed: Arc<Feed>) -> Self {
         Self { core, feed }
     }
 
+    /// As [`Subscription::pause`].
     pub async fn pause(&self) -> Result<(), Error> {
         self.switch(Pausing::Pause).await
     }
 
+    /// As [`Subscription::resume`].
     pub async fn resume(&self) -> Result<(), Error> {
         self.switch(Pausing::Resume).await
     }
@@ -177,20 +181,20 @@ impl SubscriptionControl {
     pub async fn end(&self) -> Result<(), Error> {
         let (reply, answer) = oneshot::channel();
         let (name, number) = (self.feed.name.clone(), Some(self.feed.number));
-        self.core.mailbox.command(Command::Unsubscribe { name, number, reply: Some(reply) })?;
+        self.core.mailbox.command(ClientCommand::Unsubscribe { name, number, reply: Some(reply) })?;
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 
     async fn switch(&self, pausing: Pausing) -> Result<(), Error> {
         let (reply, answer) = oneshot::channel();
         let (name, number) = (self.feed.name.clone(), self.feed.number);
-        self.core.mailbox.command(Command::Pause { name, number, pausing, reply: Some(reply) })?;
+        self.core.mailbox.command(ClientCommand::Pause { name, number, pausing, reply: Some(reply) })?;
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 }
 
-pub(crate) fn lease_of(feed: &Arc<Feed>, received: &Received) -> Lease {
-    Lease {
+pub(crate) fn lease_of(feed: &Arc<Feed>, received: &Received) -> DeliveryLease {
+    DeliveryLease {
         feed: feed.clone(),
         epoch: received.epoch,
         topic: received.event.topic().clone(),

@@ -6,9 +6,9 @@ use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::subscribe::SubscribeOpts;
 use prom_types::TopicPattern;
 
-use crate::assignment::Listener;
-use crate::feed::{After, Feed, Kind};
-use crate::mailbox::Command;
+use crate::assignment::AssignmentListener;
+use crate::feed::{After, Feed, FeedKind};
+use crate::mailbox::ClientCommand;
 use crate::subscribe::begin;
 use crate::subscription::SubscriptionControl;
 use crate::{Client, Error, Gap, Position, StoredEvent};
@@ -34,6 +34,7 @@ pub struct Tail {
 /// What a tail gets to hear.
 #[derive(Debug)]
 pub enum TailItem {
+    /// The next event.
     Event(StoredEvent),
     /// Events that should have come and are gone.
     Gap(Gap),
@@ -80,7 +81,8 @@ impl TailOptions<'_> {
             TopicPattern::parse(topic)?;
         }
         let name = SubscriptionName::new(self.topic, None);
-        let feed = Arc::new(Feed::new(self.client.core().next_number(), name, Kind::Tail, Listener::default()));
+        let feed =
+            Arc::new(Feed::new(self.client.core().next_number(), name, FeedKind::Tail, AssignmentListener::default()));
         let tail = Tail { client: self.client.clone(), feed: feed.clone() };
         begin(self.client, feed, self.opts).await?;
         Ok(tail)
@@ -106,7 +108,7 @@ impl Tail {
     pub fn try_next(&mut self) -> Option<StoredEvent> {
         let (received, after) = self.feed.take()?;
         if after == After::Refill {
-            let command = Command::Taken { name: self.feed.name.clone(), number: self.feed.number };
+            let command = ClientCommand::Taken { name: self.feed.name.clone(), number: self.feed.number };
             let _closed_before = self.client.core().mailbox.command(command);
         }
         Some(received.event)
@@ -146,7 +148,7 @@ impl Drop for Tail {
     fn drop(&mut self) {
         self.feed.end(None);
         let command =
-            Command::Unsubscribe { name: self.feed.name.clone(), number: Some(self.feed.number), reply: None };
+            ClientCommand::Unsubscribe { name: self.feed.name.clone(), number: Some(self.feed.number), reply: None };
         let _closed_before = self.client.core().mailbox.command(command);
     }
 }

@@ -1,4 +1,4 @@
-//! A bare way to a hub: frames and requests as they are, for those who pass on what others say.
+//! A bare connection to a hub: frames and requests as they are, for hubs that relay what their clients send.
 //!
 //! Nothing is kept up or tried again here. Applications want [`crate::Client`].
 
@@ -15,9 +15,11 @@ use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use crate::Error;
+use crate::connection::random::SplitMix;
 use crate::connection::socket::{Socket, Step};
 use crate::connection::tls;
 use crate::connection::upgrade::{open, upgrade};
+use crate::connector::{Connector, TcpConnector};
 use crate::limits::HUB_FRAME_BYTES;
 use crate::url::{HubUrl, Transport};
 
@@ -27,14 +29,16 @@ const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Opens connections. Cloning costs a reference count.
 #[derive(Clone)]
 pub struct Dialer {
+    connector: Arc<dyn Connector>,
     tls: Arc<TlsConnector>,
 }
 
 /// Whether more is read than has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
+pub enum WireReading {
+    /// Bytes are read as they come.
     On,
-    /// Whoever it is for has no room.
+    /// The receiver has no room.
     Held,
 }
 
@@ -42,18 +46,25 @@ pub enum Reading {
 pub struct Wire(Socket);
 
 impl Dialer {
-    /// Trusts what the machine trusts, and the certificates of a file where one is given.
+    /// Goes by TCP. Trusts what the machine trusts, and the certificates of a file where one is given.
     pub fn new(extra_ca: Option<&Path>) -> Result<Self, Error> {
-        Ok(Self { tls: Arc::new(tls::connector(extra_ca)?) })
+        Ok(Self { connector: Arc::new(TcpConnector), tls: Arc::new(tls::connector(extra_ca)?) })
     }
 
-    /// A WebSocket to the hub at this address. Nobody is authenticated yet.
+    /// Goes through this connector instead.
+    #[must_use]
+    pub fn through(mut self, connector: impl Connector) -> Self {
+        self.connector = Arc::new(connector);
+        self
+    }
+
+    /// A WebSocket to the hub at this address. It is not authenticated yet.
     /// Messages above `most_bytes` break it.
     pub async fn dial(&self, url: &str, most_bytes: usize) -> Result<Wire, Error> {
         let url = HubUrl::parse(url)?;
         let unreachable = |reason| Error::Unreachable { url: url.to_string(), reason };
-        let stream = open(&url, self.tls_for(&url)).await.map_err(unreachable)?;
-        let mut socket = upgrade(&url, stream).await.map_err(unreachable)?;
+        let stream = open(&url, &*self.connector, self.tls_for(&url)).await.map_err(unreachable)?;
+        let mut socket = upgrade(&url, stream, SplitMix::new()).await.map_err(unreachable)?;
         socket.set_limit(most_bytes.max(HUB_FRAME_BYTES));
         Ok(Wire(socket))
     }
@@ -64,7 +75,7 @@ impl Dialer {
         let unreachable = |reason| Error::Unreachable { url: url.to_string(), reason };
         let host = url.authority.parse().map_err(|_| unreachable("its name is no header".to_owned()))?;
         request.headers_mut().insert(http::header::HOST, host);
-        let stream = open(&url, self.tls_for(&url)).await.map_err(unreachable)?;
+        let stream = open(&url, &*self.connector, self.tls_for(&url)).await.map_err(unreachable)?;
         let failed = |error: hyper::Error| unreachable(format!("HTTP: {error}"));
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
         let exchange = async {
@@ -105,10 +116,12 @@ impl Wire {
         debug_assert!(sent.is_ok(), "there is no limit");
     }
 
+    /// Appends a ping.
     pub fn ping(&mut self) {
         self.0.ping();
     }
 
+    /// Appends the answer to a ping.
     pub fn pong(&mut self, payload: &[u8]) {
         self.0.pong(payload);
     }
@@ -120,10 +133,10 @@ impl Wire {
 
     /// Writes and reads until something has moved; false when the hub hung up. Nothing is lost if the
     /// future is dropped.
-    pub async fn step(&mut self, reading: Reading) -> Result<bool, Error> {
+    pub async fn step(&mut self, reading: WireReading) -> Result<bool, Error> {
         let moved = match reading {
-            Reading::On => self.0.step().await.map(|step| step != Step::Ended),
-            Reading::Held => self.0.write().await.map(|()| true),
+            WireReading::On => self.0.step().await.map(|step| step != Step::Ended),
+            WireReading::Held => self.0.write().await.map(|()| true),
         };
         moved.map_err(|error| Error::closed(error.to_string()))
     }
@@ -133,6 +146,7 @@ impl Wire {
         self.0.waiting_bytes()
     }
 
+    /// When bytes last came.
     pub fn last_received(&self) -> Instant {
         self.0.last_received
     }

@@ -21,41 +21,41 @@ pub struct Hub {
     /// Per topic and per subject; a connection has its own bucket.
     pub rates: Rates,
     pub clock: Arc<dyn Clock>,
-    /// Who is told about traced events, if anybody.
+    /// Where traced events are reported.
     pub traces: Option<Arc<dyn Traces>>,
-    /// The other hubs on the same store, where there may be some.
+    /// The other hubs on the same store, if the store can have several.
     pub peers: Option<Peers>,
     /// Sockets that are open, WebSocket and HTTP alike.
     pub(crate) sockets: AtomicUsize,
     pub(crate) websockets: AtomicUsize,
-    /// Connections to other hubs, for clients whose groups those serve.
+    /// Connections to other hubs, for clients whose groups they serve.
     pub(crate) links: AtomicUsize,
     /// True once every connection has to end.
     pub(crate) stopping: watch::Sender<bool>,
     next_connection: AtomicU64,
 }
 
-/// Whom a hub works with.
+/// What a hub works with besides its bus.
 #[derive(Default)]
-pub struct Company {
+pub struct Collaborators {
     pub traces: Option<Arc<dyn Traces>>,
     pub peers: Option<Peers>,
 }
 
 impl Hub {
     pub fn new(bus: Bus, auth: Authenticator, clock: Arc<dyn Clock>, options: GatewayOptions) -> Arc<Self> {
-        Self::in_company(bus, auth, clock, options, Company::default())
+        Self::with(bus, auth, clock, options, Collaborators::default())
     }
 
-    /// As [`Hub::new`], with others it works with.
-    pub fn in_company(
+    /// As [`Hub::new`], with tracing or other hubs.
+    pub fn with(
         bus: Bus,
         auth: Authenticator,
         clock: Arc<dyn Clock>,
         options: GatewayOptions,
-        company: Company,
+        collaborators: Collaborators,
     ) -> Arc<Self> {
-        let Company { traces, peers } = company;
+        let Collaborators { traces, peers } = collaborators;
         Arc::new(Self {
             rates: Rates::new(options.rates),
             bus,

@@ -20,8 +20,9 @@ pub mod http;
 mod metrics;
 mod ws;
 
-pub use hub::{Company, Hub};
+pub use hub::{Collaborators, Hub};
 pub use options::{Cors, GatewayOptions};
 pub use peers::{JoinError, Peers};
+pub use prom_client::wire::Dialer;
 pub use rates::{Rate, RateOptions};
-pub use server::{ServeError, Server, ServerOptions, Tls};
+pub use server::{Listener, Listeners, MemoryConnector, MemoryListener, ServeError, Server, ServerOptions, Tls};

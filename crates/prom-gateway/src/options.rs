@@ -1,4 +1,4 @@
-//! How a hub treats those who connect. Every limit with its reason.
+//! How a hub treats its clients. Every limit with its reason.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct GatewayOptions {
     pub header_deadline: Duration,
     /// Between two pings to a client that is silent.
     pub ping_interval: Duration,
-    /// A client from which nothing came for so long is gone.
+    /// A client that was silent for this long is gone.
     pub silence_limit: Duration,
     /// Bytes that wait to be written to one client, beyond which nothing more is taken from it or read for it.
     pub write_buffer_bytes: usize,

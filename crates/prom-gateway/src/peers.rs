@@ -1,12 +1,11 @@
 //! The other hubs on the same store: how they know each other, and how one reaches another.
 //!
-//! They share a secret that lies in the store, made by the first of them: whoever can read it can read
-//! every event there too. With it a hub signs short-lived tokens of its own, which are good for nothing
-//! but speaking to a hub for a client whose rights were checked already.
+//! They share a secret in the store, made by the first of them. Reading it takes the same access as reading
+//! every event there. With it a hub signs short-lived tokens of its own. Such a token is good for one thing:
+//! to speak to another hub for a client whose rights were checked already.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -25,18 +24,20 @@ const AUDIENCE: &str = "prom.hub";
 const SUBJECT: &str = "prom.hub";
 /// Renewed at half of it on connections that stay.
 pub(crate) const TOKEN_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// How long an attempt that failed holds for others.
+/// How long a failed attempt counts for all callers.
 const UNREACHABLE_FOR: Duration = Duration::from_millis(100);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a hub needs to speak to others.
 pub struct Peers {
     secret: String,
+    clock: Arc<dyn Clock>,
     judge: Authenticator,
     dialer: Dialer,
     /// As people see this hub.
     pub(crate) name: String,
-    unreachable: Mutex<HashMap<String, Instant>>,
+    /// Hubs that did not answer, and when.
+    unreachable: Mutex<HashMap<String, Duration>>,
 }
 
 /// Why a hub cannot join the others.
@@ -55,8 +56,8 @@ pub enum JoinError {
 }
 
 impl Peers {
-    /// Joins the hubs on the store of this bus. `url` is where the others reach this one.
-    pub async fn join(bus: &Bus, clock: Arc<dyn Clock>, url: &str, extra_ca: Option<&Path>) -> Result<Self, JoinError> {
+    /// Joins the hubs on the store of this bus. `url` is where the others reach this one; `dialer` is how it reaches them.
+    pub async fn join(bus: &Bus, clock: Arc<dyn Clock>, url: &str, dialer: Dialer) -> Result<Self, JoinError> {
         prom_client::wire::check_url(url)?;
         let secret = shared_secret(bus).await?;
         let options = AuthOptions {
@@ -66,8 +67,9 @@ impl Peers {
         };
         let name = url.split("://").nth(1).unwrap_or(url).trim_end_matches('/').to_owned();
         Ok(Self {
-            judge: Authenticator::with_clock(options, clock)?,
-            dialer: Dialer::new(extra_ca)?,
+            judge: Authenticator::with_clock(options, clock.clone())?,
+            clock,
+            dialer,
             secret,
             name,
             unreachable: Mutex::default(),
@@ -86,7 +88,7 @@ impl Peers {
             scopes: Vec::new(),
             audience: Some(AUDIENCE.to_owned()),
             lifetime: TOKEN_LIFETIME,
-            now: SystemTime::now(),
+            now: UNIX_EPOCH + Duration::from_millis(u64::try_from(self.clock.now_ms()).unwrap_or(0)),
             ..TokenRequest::default()
         };
         mint(&request, &self.secret)
@@ -108,18 +110,19 @@ impl Peers {
         self.dialer.dial(url, frame_bytes.saturating_mul(2)).await
     }
 
-    /// When a hub dies, thousands look for it at once: one attempt speaks for all of a moment.
+    /// When a hub dies, thousands look for it at once: one failed attempt counts for all of them for a moment.
     pub(crate) fn check_reachable(&self, url: &str) -> Result<(), String> {
+        let now = self.clock.monotonic();
         let mut unreachable = self.unreachable.lock();
-        unreachable.retain(|_, since| since.elapsed() < UNREACHABLE_FOR);
-        match unreachable.contains_key(url) {
-            true => Err("it did not answer a moment ago".to_owned()),
-            false => Ok(()),
+        unreachable.retain(|_, since| now.saturating_sub(*since) < UNREACHABLE_FOR);
+        if unreachable.contains_key(url) {
+            return Err("it did not answer a moment ago".to_owned());
         }
+        Ok(())
     }
 
     pub(crate) fn note_unreachable(&self, url: &str) {
-        self.unreachable.lock().insert(url.to_owned(), Instant::now());
+        self.unreachable.lock().insert(url.to_owned(), self.clock.monotonic());
     }
 
     /// Asks another hub what a client asked this one.
@@ -137,17 +140,17 @@ impl Peers {
     }
 }
 
-/// Says that the token of a request is a hub's.
+/// Marks a request whose token is a hub's.
 pub(crate) const RELAY_HEADER: &str = "x-prom-relay";
 
-/// Whether a client reads frames of many.
+/// Whether a client reads batched frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batches {
     Yes,
     No,
 }
 
-/// The one that is there, or a fresh one that becomes it. A JSON text, as all documents are.
+/// The stored secret, or a fresh one that is stored first. A JSON text, as all documents are.
 async fn shared_secret(bus: &Bus) -> Result<String, JoinError> {
     let fresh = || format!("\"{}\"", fresh_secret()).into_bytes();
     let secret = bus.document_or_insert(COLLECTION, SECRET, fresh).await?;

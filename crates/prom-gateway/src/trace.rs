@@ -2,7 +2,7 @@
 //!
 //! The header itself travels with the event, untouched. What is told here are the hub's own two spans:
 //! from a publish's arrival until it is durable, and from then until it is handed to a subscriber.
-//! Without a tracer nobody looks at headers.
+//! Without a tracer, headers are not looked at.
 
 use prom_engine::StoredEvent;
 use prom_types::{EpochMs, NewEvent};
@@ -103,7 +103,7 @@ impl TraceParent {
 
     fn of<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         let traceparent = header("traceparent")?;
-        // version-trace-parent-flags; the last bit of the flags says that somebody records it.
+        // version-trace-parent-flags; the last bit of the flags says that it is recorded.
         let flags = traceparent.rsplit('-').next().and_then(|flags| u8::from_str_radix(flags, 16).ok())?;
         (flags & 1 == 1)
             .then(|| Self { traceparent: traceparent.to_owned(), tracestate: header("tracestate").map(str::to_owned) })

@@ -15,11 +15,11 @@ use crate::documents::keys;
 use crate::log::Log;
 use crate::log::read::from_anywhere;
 use crate::segment::{RECORDS_AT, Segment};
-use crate::shared::Shared;
+use crate::shared::StoreShared;
 
-pub(crate) fn compact(shared: &Shared, log: &Arc<Log>, grace: Duration) -> Result<CompactReport, StoreError> {
+pub(crate) fn compact(shared: &StoreShared, log: &Arc<Log>, grace: Duration) -> Result<CompactReport, StoreError> {
     know_latest(shared, log)?;
-    // Before the lock: the background thread takes it too when it begins.
+    // Before the lock: the worker behind the journal takes it too when it begins.
     shared.background.request_and_wait(|work| work.fill = true);
     let _one_at_a_time = shared.compacting.lock();
     let (segments, id, events_in_memory, bytes_in_memory) = {
@@ -53,7 +53,7 @@ pub(crate) fn compact(shared: &Shared, log: &Arc<Log>, grace: Duration) -> Resul
 
 /// What the segment is replaced by; `None` if it stays as it is.
 fn clean(
-    shared: &Shared,
+    shared: &StoreShared,
     log: &Arc<Log>,
     id: u32,
     segment: &Arc<Segment>,
@@ -104,7 +104,7 @@ impl Dropped {
 
 /// Puts the copy in the segment's place; `false` if the segment has gone meanwhile.
 fn swap(
-    shared: &Shared,
+    shared: &StoreShared,
     log: &Arc<Log>,
     id: u32,
     segment: &Arc<Segment>,
@@ -144,7 +144,7 @@ fn swap(
 }
 
 /// Makes sure that every key's latest offset is known, also of events from before the log was compacted.
-pub(crate) fn know_latest(shared: &Shared, log: &Arc<Log>) -> Result<(), StoreError> {
+pub(crate) fn know_latest(shared: &StoreShared, log: &Arc<Log>) -> Result<(), StoreError> {
     let (id, known, until) = {
         let state = log.state.lock();
         if !state.options.compacted {
@@ -179,11 +179,11 @@ pub(crate) fn know_latest(shared: &Shared, log: &Arc<Log>) -> Result<(), StoreEr
     Ok(())
 }
 
-pub(crate) fn latest_offset(shared: &Shared, log: u32, key: &str) -> Result<Option<Offset>, StoreError> {
+pub(crate) fn latest_offset(shared: &StoreShared, log: u32, key: &str) -> Result<Option<Offset>, StoreError> {
     offset_at(shared, &keys::latest(log, key))
 }
 
-pub(crate) fn offset_at(shared: &Shared, place: &[u8]) -> Result<Option<Offset>, StoreError> {
+pub(crate) fn offset_at(shared: &StoreShared, place: &[u8]) -> Result<Option<Offset>, StoreError> {
     let found = shared.state.get(place)?;
     Ok(found.and_then(|bytes| Take::new(&bytes).u64().ok()))
 }

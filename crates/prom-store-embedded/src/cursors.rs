@@ -8,14 +8,14 @@ use prom_store::{CursorName, CursorState, StoreError};
 use prom_types::TopicName;
 
 use crate::codec::{Malformed, Put, Take};
-use crate::documents::{State, keys};
+use crate::documents::{DocumentState, keys};
 use crate::fault;
 use crate::journal::CursorStep;
 use crate::journal::entry::{put_failures, take_failures};
 
 /// Cursors that were touched lately. `None` is a deleted one.
 #[derive(Default)]
-pub(crate) struct CursorTable {
+pub(crate) struct EmbeddedCursors {
     touched: Mutex<HashMap<CursorName, Touched>>,
 }
 
@@ -27,18 +27,23 @@ struct Touched {
     used: bool,
 }
 
-impl CursorTable {
-    pub(crate) fn get(&self, documents: &State, name: &CursorName) -> Result<Option<CursorState>, StoreError> {
+impl EmbeddedCursors {
+    pub(crate) fn get(&self, documents: &DocumentState, name: &CursorName) -> Result<Option<CursorState>, StoreError> {
         self.with(documents, name, |touched| touched.state.clone())
     }
 
     /// The current epoch; `None` where there is no such cursor.
-    pub(crate) fn epoch(&self, documents: &State, name: &CursorName) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn epoch(&self, documents: &DocumentState, name: &CursorName) -> Result<Option<u64>, StoreError> {
         self.with(documents, name, |touched| touched.state.as_ref().map(|state| state.epoch))
     }
 
     /// Applies a durable step. Applying it twice changes nothing.
-    pub(crate) fn apply(&self, documents: &State, name: &CursorName, step: &CursorStep) -> Result<(), StoreError> {
+    pub(crate) fn apply(
+        &self,
+        documents: &DocumentState,
+        name: &CursorName,
+        step: &CursorStep,
+    ) -> Result<(), StoreError> {
         if let CursorStep::Deleted { first_epoch } = step {
             let stored = Bytes::copy_from_slice(&first_epoch.to_le_bytes());
             documents.put(keys::FIRST_EPOCH.to_vec(), Some(stored));
@@ -50,14 +55,14 @@ impl CursorTable {
     }
 
     /// Where the epochs of new cursors begin: above every epoch of a deleted one.
-    pub(crate) fn first_epoch(documents: &State) -> Result<u64, StoreError> {
+    pub(crate) fn first_epoch(documents: &DocumentState) -> Result<u64, StoreError> {
         let stored = documents.get(keys::FIRST_EPOCH)?;
         Ok(stored.and_then(|bytes| Take::new(&bytes).u64().ok()).unwrap_or(0))
     }
 
     fn with<T>(
         &self,
-        documents: &State,
+        documents: &DocumentState,
         name: &CursorName,
         act: impl FnOnce(&mut Touched) -> T,
     ) -> Result<T, StoreError> {
@@ -76,7 +81,7 @@ impl CursorTable {
 
     pub(crate) fn list(
         &self,
-        documents: &State,
+        documents: &DocumentState,
         topic: Option<&TopicName>,
     ) -> Result<Vec<(CursorName, CursorState)>, StoreError> {
         let prefix = topic.map_or(keys::ALL_CURSORS.to_vec(), keys::cursors_of);
@@ -99,7 +104,7 @@ impl CursorTable {
         Ok(found)
     }
 
-    /// For a checkpoint: what changed, encoded. Cursors nobody used since the last one leave memory.
+    /// For a checkpoint: what changed, encoded. Cursors that were not used since the last one leave memory.
     pub(crate) fn changes(&self) -> Vec<(Vec<u8>, Option<Bytes>)> {
         let mut table = self.touched.lock();
         table.retain(|_, touched| touched.dirty || touched.used);

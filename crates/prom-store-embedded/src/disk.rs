@@ -113,10 +113,7 @@ impl Disk for RealDisk {
     #[cfg(target_os = "linux")]
     fn whole(&self, dir: &Path) -> Option<Box<dyn WholeDisk>> {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        match syncfs_tells_errors(&release) {
-            true => Some(Box::new(RealWhole(File::open(dir).ok()?))),
-            false => None,
-        }
+        if syncfs_tells_errors(&release) { Some(Box::new(RealWhole(File::open(dir).ok()?))) } else { None }
     }
 }
 

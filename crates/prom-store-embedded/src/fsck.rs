@@ -8,18 +8,18 @@ use prom_store::{Damage, LogName, StoreError};
 
 use crate::background::manifest;
 use crate::codec::Take;
-use crate::documents::{State, keys};
+use crate::documents::{DocumentState, keys};
 use crate::fault;
 use crate::format;
 use crate::journal::reader;
 use crate::lock::DirectoryLock;
 use crate::options::EmbeddedOptions;
-use crate::segment::read::Scan;
+use crate::segment::read::SegmentScan;
 use crate::segment::{OpenFiles, RECORDS_AT, Segment};
 
 /// What a check found.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct FsckReport {
     pub logs: u64,
     pub segments: u64,
     pub events: u64,
@@ -31,13 +31,13 @@ pub struct Report {
     pub rebuilt: Vec<String>,
 }
 
-impl Report {
+impl FsckReport {
     pub fn is_sound(&self) -> bool {
         self.damage.is_empty()
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for FsckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { logs, segments, events, bytes, frames, .. } = self;
         writeln!(
@@ -50,20 +50,21 @@ impl fmt::Display for Report {
         for damage in &self.damage {
             writeln!(f, "{damage}")?;
         }
-        match self.is_sound() {
-            true => write!(f, "sound"),
-            false => write!(f, "{} damaged places", self.damage.len()),
-        }
+        if self.is_sound() { write!(f, "sound") } else { write!(f, "{} damaged places", self.damage.len()) }
     }
 }
 
 /// Checks a directory that no process has open. `progress` is told of each log before it is read.
-pub fn fsck(root: &Path, options: &EmbeddedOptions, mut progress: impl FnMut(&LogName)) -> Result<Report, StoreError> {
+pub fn fsck(
+    root: &Path,
+    options: &EmbeddedOptions,
+    mut progress: impl FnMut(&LogName),
+) -> Result<FsckReport, StoreError> {
     let _lock = DirectoryLock::take(root)?;
     format::check(root)?;
-    let state = State::open(&root.join("documents"))?;
+    let state = DocumentState::open(&root.join("documents"))?;
     let files = OpenFiles::new(options.disk.clone(), options.sizes.open_files);
-    let mut report = Report::default();
+    let mut report = FsckReport::default();
     for (key, value) in state.scan(keys::ALL_LOGS, None, usize::MAX)? {
         let (name, log) = manifest::decode(root, &key, &value).map_err(fault::documents)?;
         progress(&name);
@@ -86,12 +87,12 @@ fn check_segment(
     segment: &Segment,
     files: &OpenFiles,
     options: &EmbeddedOptions,
-    report: &mut Report,
+    report: &mut FsckReport,
 ) -> Result<(), StoreError> {
     report.segments += 1;
     let meta = *segment.meta.lock();
     report.bytes += meta.length;
-    let mut scan = match Scan::new(segment, files, RECORDS_AT) {
+    let mut scan = match SegmentScan::new(segment, files, RECORDS_AT) {
         Ok(scan) => scan,
         Err(error) => {
             report.damage.push(Damage {

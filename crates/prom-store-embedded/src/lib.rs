@@ -13,8 +13,8 @@
 //! reported with file and position, and the rest stays readable. Opening reads the journal's tail, not
 //! the logs. Memory does not grow with what is stored.
 //!
-//! **Who does what.** One thread owns the journal (`commit`), one works behind it (`background`);
-//! readers take memory where it reaches and files where not (`log`, `segment`).
+//! **Who does what.** One thread owns the journal (`commit`), one works behind it (`background`); with
+//! [`Drive::Inline`] the caller does both. Readers take memory where it reaches and files where not (`log`, `segment`).
 
 mod background;
 mod codec;
@@ -36,5 +36,5 @@ mod shared;
 mod store;
 
 pub use disk::{BLOCK_BYTES, Create, Disk, DiskFile, RealDisk, WholeDisk};
-pub use options::{EmbeddedOptions, Sizes, Sync};
+pub use options::{Drive, EmbeddedOptions, Sizes, Sync};
 pub use store::EmbeddedStore;

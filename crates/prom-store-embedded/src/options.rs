@@ -12,6 +12,7 @@ pub struct EmbeddedOptions {
     pub disk: Arc<dyn Disk>,
     pub clock: Arc<dyn Clock>,
     pub sync: Sync,
+    pub drive: Drive,
     pub sizes: Sizes,
 }
 
@@ -23,6 +24,17 @@ pub enum Sync {
     Fsync,
     /// After the write: survives the process, not the machine.
     Os,
+}
+
+/// Who does the work of the journal and the work behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Drive {
+    /// Two threads of the store. Commits are gathered, and reads that miss memory run on tokio's blocking pool.
+    #[default]
+    Threads,
+    /// The caller, before its call returns: no thread is started, no timer runs, and the same calls do the same
+    /// in the same order. Blocks the caller on the disk, so it suits tests and tools.
+    Inline,
 }
 
 /// Sizes in bytes unless the name says otherwise.
@@ -100,6 +112,7 @@ impl Default for EmbeddedOptions {
             disk: Arc::new(RealDisk),
             clock: Arc::new(SystemClock::new()),
             sync: Sync::default(),
+            drive: Drive::default(),
             sizes: Sizes::default(),
         }
     }

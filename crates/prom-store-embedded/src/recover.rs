@@ -14,9 +14,9 @@ use prom_store::{Damage, LogName, LogOptions, StoreError};
 
 use crate::background::manifest;
 use crate::codec::Take;
-use crate::commit::Queue;
+use crate::commit::CommitQueue;
 use crate::commit::committer::index_events;
-use crate::documents::{State, encode_document, keys};
+use crate::documents::{DocumentState, encode_document, keys};
 use crate::fault;
 use crate::journal::entry::entries;
 use crate::journal::frame::{Frame, sections};
@@ -27,10 +27,10 @@ use crate::log::buffers::Buffers;
 use crate::log::{Chunk, Log};
 use crate::options::EmbeddedOptions;
 use crate::segment::OpenFiles;
-use crate::shared::{Applied, Background, Health, Shared};
+use crate::shared::{Applied, Background, StoreHealth, StoreShared};
 
 pub(crate) struct Recovered {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<StoreShared>,
     pub(crate) journal: Journal,
     pub(crate) next_log_id: u32,
 }
@@ -62,13 +62,13 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
 type LogsById = HashMap<u32, Arc<Log>>;
 
 /// The store as the last checkpoint left it.
-fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<Shared>, LogsById), StoreError> {
+fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<StoreShared>, LogsById), StoreError> {
     let journal_dir = root.join("journal");
     for dir in [journal_dir.clone(), root.join("segments")] {
         options.disk.create_dir(&dir).map_err(fault::io("making", &dir))?;
     }
     options.disk.sync_dir(root).map_err(fault::io("syncing", root))?;
-    let state = State::open(&root.join("documents"))?;
+    let state = DocumentState::open(&root.join("documents"))?;
     // The database syncs what is within its directory, not the directory's own name.
     std::fs::File::open(root).and_then(|dir| dir.sync_all()).map_err(fault::io("syncing", root))?;
     let checkpoint = state.get(keys::CHECKPOINT)?;
@@ -81,18 +81,18 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<Shared>
         by_id.extend(id.map(|id| (id, log.clone())));
         logs.insert(name, log);
     }
-    let shared = Shared {
+    let shared = StoreShared {
         root: root.to_path_buf(),
-        queue: Queue::default(),
+        queue: CommitQueue::new(options.drive),
         journal: Files::new(options.disk.clone(), journal_dir, options.sizes),
         state,
-        cursors: crate::cursors::CursorTable::default(),
+        cursors: crate::cursors::EmbeddedCursors::default(),
         files: OpenFiles::new(options.disk.clone(), options.sizes.open_files),
         buffers: Buffers::default(),
         logs: RwLock::new(logs),
         applied: Mutex::new(Applied { frame: checkpoint, dropped: Vec::new() }),
         background: Background::default(),
-        health: Mutex::new(Health::default()),
+        health: Mutex::new(StoreHealth::default()),
         damage: Mutex::default(),
         compacting: Mutex::new(()),
         options,
@@ -102,7 +102,7 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<Shared>
 
 /// Where frames were lost, a log may end before what its groups have settled. Its offsets must not be
 /// given out again: groups would take the new events for settled ones.
-fn raise_to_cursors(shared: &Shared) -> Result<(), StoreError> {
+fn raise_to_cursors(shared: &StoreShared) -> Result<(), StoreError> {
     for (name, cursor) in shared.cursors.list(&shared.state, None)? {
         let settled_to = cursor.above.iter().map(|range| range.end).max().unwrap_or(0).max(cursor.floor);
         let log = shared.log(&name.log);
@@ -122,7 +122,7 @@ fn raise_to_cursors(shared: &Shared) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn resume(shared: &Shared, walked: Walked, dir: &Path) -> Result<Journal, StoreError> {
+fn resume(shared: &StoreShared, walked: Walked, dir: &Path) -> Result<Journal, StoreError> {
     walked.make_durable(&*shared.options.disk, dir)?;
     for damage in &walked.damage {
         tracing::error!(%damage, "the journal is damaged");
@@ -135,7 +135,7 @@ fn resume(shared: &Shared, walked: Walked, dir: &Path) -> Result<Journal, StoreE
 
 /// Applies frames to memory. Doing so twice changes nothing.
 struct Replay<'a> {
-    shared: &'a Arc<Shared>,
+    shared: &'a Arc<StoreShared>,
     by_id: HashMap<u32, Arc<Log>>,
     unfilled: u64,
 }
@@ -190,10 +190,7 @@ impl Replay<'_> {
         let log = self.shared.log(&name);
         let mut state = log.state.lock();
         let newly_compacted = options.compacted && !state.options.compacted;
-        state.latest_known = match newly_compacted {
-            true => state.bounds.next == 0,
-            false => state.latest_known,
-        };
+        state.latest_known = if newly_compacted { state.bounds.next == 0 } else { state.latest_known };
         state.id = Some(id);
         state.options = options;
         state.dirty = true;

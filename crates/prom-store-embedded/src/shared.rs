@@ -8,29 +8,30 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Condvar, Mutex, RwLock};
 use prom_store::{Damage, LogName};
 
-use crate::commit::Queue;
-use crate::cursors::CursorTable;
-use crate::documents::State;
+use crate::background::BackgroundWorker;
+use crate::commit::CommitQueue;
+use crate::cursors::EmbeddedCursors;
+use crate::documents::DocumentState;
 use crate::journal::writer::Files;
 use crate::log::buffers::Buffers;
 use crate::log::{Log, LogState};
 use crate::options::EmbeddedOptions;
 use crate::segment::{OpenFiles, Segment};
 
-pub(crate) struct Shared {
+pub(crate) struct StoreShared {
     pub(crate) root: PathBuf,
     pub(crate) options: EmbeddedOptions,
-    pub(crate) queue: Queue,
+    pub(crate) queue: CommitQueue,
     pub(crate) journal: Arc<Files>,
-    pub(crate) state: State,
-    pub(crate) cursors: CursorTable,
+    pub(crate) state: DocumentState,
+    pub(crate) cursors: EmbeddedCursors,
     pub(crate) files: OpenFiles,
     pub(crate) buffers: Buffers,
     pub(crate) logs: RwLock<HashMap<LogName, Arc<Log>>>,
     /// Held while a durable frame is applied, and while a checkpoint takes its cut.
     pub(crate) applied: Mutex<Applied>,
     pub(crate) background: Background,
-    pub(crate) health: Mutex<Health>,
+    pub(crate) health: Mutex<StoreHealth>,
     /// What was found bad when the store was opened.
     pub(crate) damage: Mutex<Vec<Damage>>,
     /// One compaction at a time.
@@ -47,17 +48,19 @@ pub(crate) struct Applied {
 
 /// Why new events are refused, if they are.
 #[derive(Default)]
-pub(crate) struct Health {
+pub(crate) struct StoreHealth {
     /// Files behind the journal cannot be written; tried again from time to time.
     pub(crate) full: Option<String>,
     /// Files behind the journal are in doubt; the journal has it all, and a restart applies it again.
     pub(crate) broken: Option<String>,
 }
 
-/// What wakes the background thread, and what it has to do.
+/// What the worker behind the journal has to do, and what wakes its thread.
 #[derive(Default)]
 pub(crate) struct Background {
-    work: Mutex<Work>,
+    /// The worker itself, where callers drive it. It holds what is shared, so closing takes it out.
+    inline: Mutex<Option<BackgroundWorker>>,
+    work: Mutex<BackgroundWork>,
     passes: Mutex<Passes>,
     wake: Condvar,
     done: Condvar,
@@ -75,14 +78,14 @@ struct Passes {
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct BackgroundWork {
     pub(crate) fill: bool,
     pub(crate) checkpoint: bool,
     pub(crate) prepare_journal: bool,
     pub(crate) stop: bool,
 }
 
-impl Shared {
+impl StoreShared {
     /// The log of this name; made in memory where there is none. Durable with its first event.
     pub(crate) fn log(&self, name: &LogName) -> Arc<Log> {
         if let Some(log) = self.logs.read().get(name) {
@@ -109,8 +112,8 @@ pub(crate) fn segments_dir(root: &std::path::Path, log: u32) -> PathBuf {
     root.join("segments").join(log.to_string())
 }
 
-/// Held by the journal's thread. However that ends, nobody waits for it forever.
-pub(crate) struct QueueGuard(pub(crate) Arc<Shared>);
+/// Held by the journal's thread. However that ends, no caller waits for it forever.
+pub(crate) struct QueueGuard(pub(crate) Arc<StoreShared>);
 
 impl Drop for QueueGuard {
     fn drop(&mut self) {
@@ -119,7 +122,7 @@ impl Drop for QueueGuard {
 }
 
 /// Held by the background thread. If that ends by a panic, new events are refused with the reason.
-pub(crate) struct BackgroundGuard(pub(crate) Arc<Shared>);
+pub(crate) struct BackgroundGuard(pub(crate) Arc<StoreShared>);
 
 impl Drop for BackgroundGuard {
     fn drop(&mut self) {
@@ -131,7 +134,7 @@ impl Drop for BackgroundGuard {
 }
 
 impl Background {
-    pub(crate) fn request(&self, change: impl FnOnce(&mut Work)) {
+    pub(crate) fn request(&self, change: impl FnOnce(&mut BackgroundWork)) {
         change(&mut self.work.lock());
         self.wake.notify_one();
     }
@@ -149,9 +152,9 @@ impl Background {
     }
 
     /// Waits for work, or until `timeout` has passed.
-    pub(crate) fn wait(&self, timeout: Option<std::time::Duration>) -> Work {
+    pub(crate) fn wait(&self, timeout: Option<std::time::Duration>) -> BackgroundWork {
         let mut work = self.work.lock();
-        if *work == Work::default() {
+        if *work == BackgroundWork::default() {
             match timeout {
                 Some(timeout) => {
                     self.wake.wait_for(&mut work, timeout);
@@ -161,7 +164,7 @@ impl Background {
         }
         let stop = work.stop;
         self.passes.lock().begun += 1;
-        std::mem::replace(&mut *work, Work { stop, ..Work::default() })
+        std::mem::replace(&mut *work, BackgroundWork { stop, ..BackgroundWork::default() })
     }
 
     /// The pass that `wait` began is over.
@@ -171,13 +174,44 @@ impl Background {
         self.done.notify_all();
     }
 
+    /// From here on callers drive the worker; see [`Background::catch_up`].
+    pub(crate) fn drive_inline(&self, worker: BackgroundWorker) {
+        *self.inline.lock() = Some(worker);
+    }
+
+    /// Ends the worker that callers drive, after a last checkpoint.
+    pub(crate) fn stop_inline(&self) {
+        if let Some(mut worker) = self.inline.lock().take() {
+            worker.pass(BackgroundWork { stop: true, ..BackgroundWork::default() });
+        }
+    }
+
+    /// Does what was asked for, on this thread. Does nothing where the worker has a thread.
+    pub(crate) fn catch_up(&self) {
+        let mut inline = self.inline.lock();
+        let Some(worker) = &mut *inline else {
+            return;
+        };
+        loop {
+            let work = std::mem::take(&mut *self.work.lock());
+            worker.pass(work);
+            // A pass may ask for another; one that failed is tried again by the next caller.
+            if *self.work.lock() == BackgroundWork::default() {
+                return;
+            }
+        }
+    }
+
     /// Asks for work and waits until a pass that began afterwards is over.
-    pub(crate) fn request_and_wait(&self, change: impl FnOnce(&mut Work)) {
+    pub(crate) fn request_and_wait(&self, change: impl FnOnce(&mut BackgroundWork)) {
         let pass = {
             let mut work = self.work.lock();
             change(&mut work);
             self.passes.lock().begun + 1
         };
+        if self.inline.lock().is_some() {
+            return self.catch_up();
+        }
         self.wake.notify_one();
         let mut passes = self.passes.lock();
         while passes.done < pass {
@@ -185,7 +219,7 @@ impl Background {
         }
     }
 
-    /// Nobody will work any more: whoever waits for it goes on.
+    /// The worker has ended: callers that wait for it go on.
     pub(crate) fn abandon(&self) {
         let mut passes = self.passes.lock();
         passes.done = u64::MAX;
@@ -199,13 +233,13 @@ impl Background {
     }
 
     pub(crate) fn set_unfilled(&self, bytes: u64) {
-        // Under the lock, so that nobody who has just seen the old figure misses the wake-up.
+        // Under the lock, so that a caller that has just seen the old figure does not miss the wake-up.
         let _work = self.work.lock();
         self.unfilled.store(bytes, Ordering::Relaxed);
         self.filled.notify_all();
     }
 
-    /// Whoever waits for room looks again.
+    /// Callers that wait for room look again.
     pub(crate) fn wake_waiting(&self) {
         self.filled.notify_all();
     }
@@ -225,7 +259,7 @@ impl Background {
     }
 }
 
-impl Health {
+impl StoreHealth {
     pub(crate) fn reason(&self) -> Option<&String> {
         self.broken.as_ref().or(self.full.as_ref())
     }

@@ -15,29 +15,35 @@ use prom_store::{
 };
 use prom_types::{Durability, Offset, TopicName};
 
-use crate::background::BackgroundThread;
-use crate::commit::{CommitThread, Committer, Committing, Request, TakeOver, commit_alone};
-use crate::cursors::CursorTable;
+use crate::background::BackgroundWorker;
+use crate::commit::{CommitBy, CommitRequest, CommitThread, Committer, TakeOver, commit_if_free, commit_inline};
+use crate::cursors::EmbeddedCursors;
 use crate::lock::DirectoryLock;
 use crate::log::Log;
-use crate::options::{EmbeddedOptions, Sync};
+use crate::options::{Drive, EmbeddedOptions, Sync};
 use crate::recover::{Recovered, recover};
-use crate::shared::{BackgroundGuard, QueueGuard, Shared};
+use crate::shared::{BackgroundGuard, QueueGuard, StoreShared};
 use crate::{compact, fault, format, log};
 
 /// A store in a directory of its own. See the crate's page for what is promised.
 pub struct EmbeddedStore {
-    shared: Arc<Shared>,
+    shared: Arc<StoreShared>,
     committer: Arc<Mutex<Committer>>,
     leases: LeaseTable,
-    threads: Mutex<Option<Threads>>,
+    open: Mutex<Option<Open>>,
     closed: AtomicBool,
+}
+
+/// What closing ends.
+struct Open {
+    /// None where callers drive the store.
+    threads: Option<Threads>,
+    _lock: DirectoryLock,
 }
 
 struct Threads {
     commit: JoinHandle<()>,
     background: JoinHandle<()>,
-    _lock: DirectoryLock,
 }
 
 impl EmbeddedStore {
@@ -48,7 +54,7 @@ impl EmbeddedStore {
 
     pub async fn open_with(root: impl AsRef<Path>, options: EmbeddedOptions) -> Result<Arc<Self>, StoreError> {
         let root = root.as_ref().to_path_buf();
-        blocking(move || Self::open_blocking(&root, options)).await
+        blocking(options.drive, move || Self::open_blocking(&root, options)).await
     }
 
     fn open_blocking(root: &Path, options: EmbeddedOptions) -> Result<Arc<Self>, StoreError> {
@@ -57,32 +63,23 @@ impl EmbeddedStore {
         format::check(root)?;
         let first_fence = options.clock.now_ms().unsigned_abs();
         let Recovered { shared, journal, next_log_id } = recover(root, options)?;
-        let first_epoch = CursorTable::first_epoch(&shared.state)?;
+        let first_epoch = EmbeddedCursors::first_epoch(&shared.state)?;
         let committer = Arc::new(Mutex::new(Committer::new(shared.clone(), journal, next_log_id, first_epoch)));
-        let commit = CommitThread { shared: shared.clone(), committer: committer.clone() };
-        let background = BackgroundThread::new(shared.clone());
-        let threads = Threads {
-            commit: spawn("prom-journal", root, {
-                let guard = QueueGuard(shared.clone());
-                move || {
-                    let _guard = guard;
-                    commit.run();
-                }
-            })?,
-            background: spawn("prom-behind", root, {
-                let guard = BackgroundGuard(shared.clone());
-                move || {
-                    let _guard = guard;
-                    background.run();
-                }
-            })?,
-            _lock: lock,
+        let mut background = BackgroundWorker::new(shared.clone());
+        let threads = match shared.options.drive {
+            Drive::Threads => Some(Threads::start(root, &shared, &committer, background)?),
+            Drive::Inline => {
+                background.remove_orphans();
+                shared.background.drive_inline(background);
+                shared.background.catch_up();
+                None
+            }
         };
         Ok(Arc::new(Self {
             shared,
             committer,
             leases: LeaseTable::new(first_fence),
-            threads: Mutex::new(Some(threads)),
+            open: Mutex::new(Some(Open { threads, _lock: lock })),
             closed: AtomicBool::new(false),
         }))
     }
@@ -106,34 +103,40 @@ impl EmbeddedStore {
     }
 
     /// Takes what `shut_down` needs; `None` if that has been done.
-    fn begin_close(&self) -> Option<Threads> {
+    fn begin_close(&self) -> Option<Open> {
         self.closed.store(true, Ordering::Release);
-        self.threads.lock().take()
+        self.open.lock().take()
     }
 
     fn check_open(&self) -> Result<(), StoreError> {
-        match self.closed.load(Ordering::Acquire) {
-            true => Err(StoreError::Closed),
-            false => Ok(()),
+        if self.closed.load(Ordering::Acquire) { Err(StoreError::Closed) } else { Ok(()) }
+    }
+
+    /// Commits what was just put into the queue, if that is up to this caller.
+    fn see_to(&self, committing: CommitBy) {
+        match committing {
+            CommitBy::Elsewhere => {}
+            CommitBy::CallerIfFree => commit_if_free(&self.shared, &self.committer),
+            CommitBy::Caller => commit_inline(&self.shared, &self.committer),
         }
     }
 
     /// Runs what may block on the disk where blocking is allowed.
     async fn blocking<T: Send + 'static>(
         &self,
-        act: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
+        act: impl FnOnce(&StoreShared) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.check_open()?;
         let shared = self.shared.clone();
-        blocking(move || act(&shared)).await
+        blocking(shared.options.drive, move || act(&shared)).await
     }
 
-    async fn request(&self, fill: impl FnOnce(&mut Request)) -> Result<(), StoreError> {
+    async fn request(&self, fill: impl FnOnce(&mut CommitRequest)) -> Result<(), StoreError> {
         self.check_open()?;
         let (reply, pending) = PendingCommit::new();
-        let mut request = Request { commit: Commit::default(), take: None, trim: None, reply };
+        let mut request = CommitRequest { commit: Commit::default(), take: None, trim: None, reply };
         fill(&mut request);
-        self.shared.queue.push_request(request);
+        self.see_to(self.shared.queue.push_request(request));
         pending.await?;
         Ok(())
     }
@@ -141,9 +144,9 @@ impl EmbeddedStore {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        let shut_down = self.begin_close().map(|threads| shut_down(&self.shared, threads));
+        let shut_down = self.begin_close().map(|open| shut_down(&self.shared, &self.committer, open));
         if let Some(Err(error)) = shut_down {
-            tracing::error!(%error, "the store was dropped with a thread gone");
+            tracing::error!(%error, "the store did not close in order");
         }
     }
 }
@@ -152,9 +155,7 @@ impl Drop for EmbeddedStore {
 impl Store for EmbeddedStore {
     fn commit(&self, commit: Commit) -> PendingCommit {
         let (pending, committing) = self.shared.queue.push(commit);
-        if committing == Committing::Caller {
-            commit_alone(&self.shared, &self.committer);
-        }
+        self.see_to(committing);
         pending
     }
 
@@ -174,9 +175,9 @@ impl Store for EmbeddedStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        let shared = self.shared.clone();
+        let (shared, committer) = (self.shared.clone(), self.committer.clone());
         match self.begin_close() {
-            Some(threads) => blocking(move || shut_down(&shared, threads)).await,
+            Some(open) => blocking(shared.options.drive, move || shut_down(&shared, &committer, open)).await,
             None => Ok(()),
         }
     }
@@ -192,7 +193,8 @@ impl Logs for EmbeddedStore {
         if let Some(batch) = log::read::from_memory(&log, from, limit) {
             return Ok(batch);
         }
-        let read = move |shared: &Shared| log::read::from_anywhere(&log, &shared.files, shared.interval(), from, limit);
+        let read =
+            move |shared: &StoreShared| log::read::from_anywhere(&log, &shared.files, shared.interval(), from, limit);
         self.blocking(read).await
     }
 
@@ -231,6 +233,7 @@ impl Logs for EmbeddedStore {
         self.request(|request| request.trim = Some((name.clone(), before))).await?;
         // The file of a segment goes with a checkpoint; without one the room would stay taken.
         self.shared.background.request(|work| work.checkpoint = true);
+        self.shared.background.catch_up();
         self.bounds(name).await
     }
 
@@ -239,6 +242,7 @@ impl Logs for EmbeddedStore {
         self.blocking(move |shared| {
             let report = compact::compact(shared, &log, tombstone_grace)?;
             shared.background.request(|work| work.checkpoint = true);
+            shared.background.catch_up();
             Ok(report)
         })
         .await
@@ -274,7 +278,7 @@ impl Cursors for EmbeddedStore {
         let given = epoch.load(Ordering::Acquire);
         let state = self.shared.cursors.get(&self.shared.state, cursor)?;
         let current = state.as_ref().map_or(0, |state| state.epoch);
-        // Somebody else may have taken it over since: then it is theirs.
+        // Another caller may have taken it over since: then it is theirs.
         let fenced = || CommitError::Fenced { cursor: cursor.clone(), given, current };
         Ok(state.filter(|state| state.epoch == given).ok_or_else(fenced)?)
     }
@@ -329,7 +333,7 @@ impl Leases for EmbeddedStore {
 
 /// The latest event of a key, unless it is a tombstone. Compaction may move it between look-up and read;
 /// then the look-up says something else the next time.
-fn latest(shared: &Shared, log: &Log, id: Option<u32>, key: &str) -> Result<Option<Record>, StoreError> {
+fn latest(shared: &StoreShared, log: &Log, id: Option<u32>, key: &str) -> Result<Option<Record>, StoreError> {
     let Some(id) = id else {
         return Ok(None);
     };
@@ -346,16 +350,52 @@ fn latest(shared: &Shared, log: &Log, id: Option<u32>, key: &str) -> Result<Opti
 }
 
 /// Commits what waits, makes a last checkpoint, and lets the directory go.
-fn shut_down(shared: &Shared, threads: Threads) -> Result<(), StoreError> {
+fn shut_down(shared: &StoreShared, committer: &Mutex<Committer>, open: Open) -> Result<(), StoreError> {
     shared.queue.close();
-    let commit = threads.commit.join();
-    shared.background.request(|work| work.stop = true);
-    let background = threads.background.join();
+    let ended = match open.threads {
+        Some(threads) => threads.join(shared),
+        None => {
+            // A caller on another thread may still be at it.
+            drop(committer.lock());
+            shared.queue.abandon();
+            shared.background.stop_inline();
+            Ok(())
+        }
+    };
     shared.logs.write().clear();
     shared.state.close();
-    match (commit, background) {
-        (Ok(()), Ok(())) => Ok(()),
-        _ => Err(fault::documents("a thread of the store panicked; open it again to recover")),
+    ended
+}
+
+impl Threads {
+    fn start(
+        root: &Path,
+        shared: &Arc<StoreShared>,
+        committer: &Arc<Mutex<Committer>>,
+        background: BackgroundWorker,
+    ) -> Result<Self, StoreError> {
+        let commit = CommitThread { shared: shared.clone(), committer: committer.clone() };
+        let (queue_guard, background_guard) = (QueueGuard(shared.clone()), BackgroundGuard(shared.clone()));
+        Ok(Self {
+            commit: spawn("prom-journal", root, move || {
+                let _guard = queue_guard;
+                commit.run();
+            })?,
+            background: spawn("prom-behind", root, move || {
+                let _guard = background_guard;
+                background.run();
+            })?,
+        })
+    }
+
+    fn join(self, shared: &StoreShared) -> Result<(), StoreError> {
+        let commit = self.commit.join();
+        shared.background.request(|work| work.stop = true);
+        let background = self.background.join();
+        match (commit, background) {
+            (Ok(()), Ok(())) => Ok(()),
+            _ => Err(fault::documents("a thread of the store panicked; open it again to recover")),
+        }
     }
 }
 
@@ -379,9 +419,14 @@ fn spawn(name: &str, root: &Path, work: impl FnOnce() + Send + 'static) -> Resul
     std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(fault::io("starting a thread for", root))
 }
 
+/// Runs what may block on the disk: on the pool for that, or right here where callers drive the store.
 async fn blocking<T: Send + 'static>(
+    drive: Drive,
     act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
+    if drive == Drive::Inline {
+        return act();
+    }
     match tokio::task::spawn_blocking(act).await {
         Ok(result) => result,
         Err(error) => Err(fault::documents(format!("a read was abandoned: {error}"))),

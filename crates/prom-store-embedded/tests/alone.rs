@@ -1,5 +1,5 @@
-//! Whoever commits, the journal's thread or a caller that is alone: the order of a caller's events, and what was
-//! answered, stay the same.
+//! The journal's thread commits, or a caller that is alone. Either way a caller's events keep their order, and what was
+//! answered stays.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,21 +1,23 @@
-//! The embedded store keeps the contract, with files so small that every promise crosses rolls and checkpoints.
+//! The embedded store keeps the contract, by its threads and by its callers, with files so small that every promise
+//! crosses rolls and checkpoints.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use prom_store::contract::{Harness, TestClock};
 use prom_store::{Store, StoreError};
-use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes};
+use prom_store_embedded::{Drive, EmbeddedOptions, EmbeddedStore, Sizes};
 use tempfile::TempDir;
 
 struct EmbeddedHarness {
     clock: Arc<TestClock>,
     dir: TempDir,
+    drive: Drive,
 }
 
 impl EmbeddedHarness {
-    fn new() -> Self {
-        Self { clock: Arc::new(TestClock::new()), dir: TempDir::new().expect("a temporary directory") }
+    fn new(drive: Drive) -> Self {
+        Self { clock: Arc::new(TestClock::new()), dir: TempDir::new().expect("a temporary directory"), drive }
     }
 }
 
@@ -26,7 +28,12 @@ impl Harness for EmbeddedHarness {
     }
 
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        let options = EmbeddedOptions { clock: self.clock.clone(), sizes: Sizes::tiny(), ..EmbeddedOptions::default() };
+        let options = EmbeddedOptions {
+            clock: self.clock.clone(),
+            drive: self.drive,
+            sizes: Sizes::tiny(),
+            ..EmbeddedOptions::default()
+        };
         Ok(EmbeddedStore::open_with(self.dir.path(), options).await?)
     }
 
@@ -41,4 +48,12 @@ impl Harness for EmbeddedHarness {
     }
 }
 
-prom_store::contract_tests!(EmbeddedHarness::new());
+mod threads {
+    use super::*;
+    prom_store::contract_tests!(EmbeddedHarness::new(Drive::Threads));
+}
+
+mod inline {
+    use super::*;
+    prom_store::contract_tests!(EmbeddedHarness::new(Drive::Inline));
+}

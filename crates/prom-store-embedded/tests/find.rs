@@ -1,4 +1,4 @@
-//! Looking an id up costs next to nothing, also where the id is not there: whoever asks for unknown
+//! Looking an id up costs next to nothing, also where the id is not there: a caller that asks for unknown
 //! ids must not be able to keep the disk busy.
 
 use std::io;
@@ -28,9 +28,10 @@ struct CountingFile {
 impl Disk for Counting {
     fn open(&self, path: &Path, create: Create) -> io::Result<Arc<dyn DiskFile>> {
         let inner = RealDisk.open(path, create)?;
-        match path.extension().is_some_and(|extension| extension == "seg") {
-            true => Ok(Arc::new(CountingFile { inner, read_bytes: self.read_bytes.clone() })),
-            false => Ok(inner),
+        if path.extension().is_some_and(|extension| extension == "seg") {
+            Ok(Arc::new(CountingFile { inner, read_bytes: self.read_bytes.clone() }))
+        } else {
+            Ok(inner)
         }
     }
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use prom_client::{Client, ClientOptions, Position, json};
 use prom_testkit::process_example::{HEARTBEATS, ProcessState, STATES};
-use prom_testkit::{Hub, ProcessExample};
+use prom_testkit::{HubInProcess, ProcessExample};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let hub = Hub::start()?;
+    let hub = HubInProcess::start()?;
     let _example = ProcessExample::start(&hub.url(), Duration::from_secs(1)).await?;
     let client = Client::connect(&hub.url(), ClientOptions::default()).await?;
     let mut states = client.tail(STATES).from(Position::Earliest).start().await?;

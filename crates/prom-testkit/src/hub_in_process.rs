@@ -1,6 +1,6 @@
 //! A hub in the process of the test: the real gateway and engine over a memory store, on a free port of this machine.
 //!
-//! Promises: it is ready when [`Hub::start`] returns, which takes milliseconds and needs no binary; it has threads of its
+//! Promises: it is ready when [`HubInProcess::start`] returns, which takes milliseconds and needs no binary; it has threads of its
 //! own, so a test may be of any kind and may block; dropping it ends it and everything it held.
 
 use std::io;
@@ -11,25 +11,25 @@ use std::time::Duration;
 
 use prom_auth::{AuthOptions, Authenticator};
 use prom_engine::{Bus, BusOptions};
-use prom_gateway::{GatewayOptions, Server, ServerOptions};
+use prom_gateway::{GatewayOptions, Listener, Listeners, Server};
 use prom_store::{Clock, MemoryStore, SystemClock};
 use tokio::sync::oneshot;
 
 /// The hub's threads besides the one that waits for its end.
 const WORKERS: usize = 2;
-/// How long what still runs may take once the hub is no longer wanted.
+/// How long tasks that still run may take once the hub ends.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
 /// A running hub. Dropping it ends it.
-pub struct Hub {
+pub struct HubInProcess {
     address: SocketAddr,
-    /// Dropped first: that is the word to end.
+    /// Dropped first, which ends the hub.
     wanted: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Hub {
-    /// On a free port, in memory, open to whoever is on this machine.
+impl HubInProcess {
+    /// On a free port, in memory, open to every process on this machine.
     pub fn start() -> io::Result<Self> {
         let (ready, started) = mpsc::sync_channel(1);
         let (wanted, unwanted) = oneshot::channel();
@@ -49,7 +49,7 @@ impl Hub {
     }
 }
 
-impl Drop for Hub {
+impl Drop for HubInProcess {
     fn drop(&mut self) {
         drop(self.wanted.take());
         if let Some(thread) = self.thread.take() {
@@ -60,7 +60,7 @@ impl Drop for Hub {
 }
 
 fn run(ready: &mpsc::SyncSender<io::Result<SocketAddr>>, unwanted: oneshot::Receiver<()>) {
-    // Whoever asked may be gone; then the channel to end is closed as well.
+    // The caller may be gone; then the channel that ends the hub is closed as well.
     let tell = |outcome| drop(ready.send(outcome));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     let runtime = match runtime {
@@ -71,7 +71,7 @@ fn run(ready: &mpsc::SyncSender<io::Result<SocketAddr>>, unwanted: oneshot::Rece
         match serve().await {
             Ok(server) => {
                 tell(Ok(server.address()));
-                // An error means that the sender is gone, which is the word to end.
+                // An error means that the sender is gone, which ends the hub.
                 drop(unwanted.await);
             }
             Err(error) => tell(Err(error)),
@@ -88,5 +88,6 @@ async fn serve() -> io::Result<Server> {
     let bus = Bus::start(store, options).await.map_err(io::Error::other)?;
     let hub = prom_gateway::Hub::new(bus, auth, clock, GatewayOptions::default());
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    Server::start(hub, ServerOptions { listen, ops_listen: None, tls: None }).await.map_err(io::Error::other)
+    let listener = Listener::bind(listen).await.map_err(io::Error::other)?;
+    Server::start(hub, Listeners::new(listener)).map_err(io::Error::other)
 }

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use prom_client::{Client, ClientOptions, Position, json};
 use prom_testkit::process_example::{HEARTBEATS, Heartbeat, ProcessState, ProcessStatus, STATES};
-use prom_testkit::{Hub, ProcessExample};
+use prom_testkit::{HubInProcess, ProcessExample};
 
 #[test]
 fn a_hub_is_ready_within_a_second_and_gone_when_dropped() {
     let begin = Instant::now();
-    let hub = Hub::start().unwrap();
+    let hub = HubInProcess::start().unwrap();
     assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
     let address = hub.address();
     TcpStream::connect(address).unwrap();
@@ -20,7 +20,7 @@ fn a_hub_is_ready_within_a_second_and_gone_when_dropped() {
 
 #[test]
 fn two_hubs_know_nothing_of_each_other() {
-    let (one, other) = (Hub::start().unwrap(), Hub::start().unwrap());
+    let (one, other) = (HubInProcess::start().unwrap(), HubInProcess::start().unwrap());
     assert_ne!(one.address(), other.address());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -35,7 +35,7 @@ fn two_hubs_know_nothing_of_each_other() {
 
 #[tokio::test]
 async fn a_hub_ends_although_a_connected_client_waits() {
-    let hub = Hub::start().unwrap();
+    let hub = HubInProcess::start().unwrap();
     let client = Client::connect(&hub.url(), ClientOptions::default()).await.unwrap();
     let _waiting = client.subscribe("orders.placed", "billing").start().await.unwrap();
     let begin = Instant::now();
@@ -45,7 +45,7 @@ async fn a_hub_ends_although_a_connected_client_waits() {
 
 #[tokio::test]
 async fn heartbeats_become_states_and_silence_makes_them_stale() {
-    let hub = Hub::start().unwrap();
+    let hub = HubInProcess::start().unwrap();
     let _example = ProcessExample::start(&hub.url(), Duration::from_millis(200)).await.unwrap();
     let client = Client::connect(&hub.url(), ClientOptions::default()).await.unwrap();
     let mut states = client.tail(STATES).from(Position::Earliest).start().await.unwrap();
@@ -66,7 +66,7 @@ async fn heartbeats_become_states_and_silence_makes_them_stale() {
 
 #[tokio::test]
 async fn an_invalid_heartbeat_is_refused_and_the_next_one_succeeds() {
-    let hub = Hub::start().unwrap();
+    let hub = HubInProcess::start().unwrap();
     let _example = ProcessExample::start(&hub.url(), Duration::from_secs(60)).await.unwrap();
     let client = Client::connect(&hub.url(), ClientOptions::default()).await.unwrap();
     client.publish(HEARTBEATS, json!("bump")).await.unwrap();

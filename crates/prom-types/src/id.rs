@@ -100,7 +100,12 @@ impl IdMaker {
     /// A maker whose ids sort by time.
     pub fn new() -> Self {
         let seed = Uuid::new_v4().as_u128();
-        Self { last: AtomicU64::new(0), seed: (seed >> 64) as u64 ^ seed as u64 }
+        Self::seeded((seed >> 64) as u64 ^ seed as u64)
+    }
+
+    /// The same seed and the same clock give the same ids. Two makers need different seeds.
+    pub fn seeded(seed: u64) -> Self {
+        Self { last: AtomicU64::new(0), seed }
     }
 
     /// The next id at this time.

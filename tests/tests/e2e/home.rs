@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use prom_store::Store;
-use prom_store_embedded::fsck::{Report, fsck};
+use prom_store_embedded::fsck::{FsckReport, fsck};
 use prom_store_mongo::{MongoOptions, MongoStore};
 use promethean::{
     Bus, BusOptions, Clock, Delivery, Durability, EmbeddedOptions, EmbeddedStore, EpochMs, NewEvent, Receipt, Sizes,
@@ -109,7 +109,7 @@ impl Home {
         assert_eq!(report.rebuilt, [""; 0], "a clean shutdown leaves nothing to repair");
     }
 
-    pub fn fsck(&self) -> Report {
+    pub fn fsck(&self) -> FsckReport {
         fsck(self.dir.path(), &self.options(), |_| {}).unwrap()
     }
 

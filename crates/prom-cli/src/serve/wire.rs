@@ -10,7 +10,7 @@ use std::sync::Arc;
 use prom_auth::{AuthError, Authenticator};
 use prom_engine::{Bus, BusOptions, HubOptions};
 use prom_gateway::trace::Traces;
-use prom_gateway::{Company, Hub, Peers, ServeError, Server, ServerOptions, Tls};
+use prom_gateway::{Collaborators, Dialer, Hub, Listeners, Peers, ServeError, Server, ServerOptions, Tls};
 use prom_store::{Clock, MemoryStore, Store, StoreError, SystemClock};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
 use prom_store_mongo::{MongoOptions, MongoStore};
@@ -41,8 +41,9 @@ pub async fn start(config: &Config) -> Result<Running, Failure> {
         None => None,
     };
     let traces = telemetry.clone().map(|telemetry| telemetry as Arc<dyn Traces>);
-    let hub = Hub::in_company(bus.clone(), auth, clock, settings::gateway(config), Company { traces, peers });
-    let server = match Server::start(hub, server_options(config)).await {
+    let hub = Hub::with(bus.clone(), auth, clock, settings::gateway(config), Collaborators { traces, peers });
+    let listeners = Listeners::bind(&server_options(config)).await;
+    let server = match listeners.and_then(|listeners| Server::start(hub, listeners)) {
         Ok(server) => server,
         Err(error) => {
             // The reason why the hub cannot serve matters more than how its store closes.
@@ -111,7 +112,11 @@ fn hub_url(config: &Config) -> Option<String> {
 }
 
 async fn join_others(config: &Config, bus: &Bus, url: &str, clock: Arc<dyn Clock>) -> Result<Peers, Failure> {
-    match Peers::join(bus, clock, url, config.mongo.hub_ca.as_deref()).await {
+    let joined = match Dialer::new(config.mongo.hub_ca.as_deref()) {
+        Ok(dialer) => Peers::join(bus, clock, url, dialer).await,
+        Err(error) => Err(error.into()),
+    };
+    match joined {
         Ok(peers) => Ok(peers),
         Err(error) => {
             drop(bus.shutdown().await);

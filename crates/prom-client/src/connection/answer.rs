@@ -1,4 +1,4 @@
-//! What the hub says: answers go to whoever waits for them, events to their subscriptions.
+//! What the hub says: answers go to the callers that wait for them, events to their subscriptions.
 
 use bytes::Bytes;
 use prom_protocol::ErrorCode;

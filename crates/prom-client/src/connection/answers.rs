@@ -1,4 +1,4 @@
-//! Frames that were sent and not answered yet, by correlation.
+//! FrameStyle that were sent and not answered yet, by correlation.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use prom_protocol::frame::SubscriptionName;
 use tokio::time::Instant;
 
-use crate::mailbox::Reply;
+use crate::mailbox::CommandReply;
 use crate::pending::Pending;
-use crate::settle::Settlement;
+use crate::settle::PendingSettlement;
 
 /// What an answer is for.
 pub(super) enum Awaited {
     /// In the order of their events in the frame.
     Publish(Vec<Pending>),
-    Settled(Vec<Settlement>),
+    Settled(Vec<PendingSettlement>),
     Subscribed {
         name: SubscriptionName,
         number: u64,
@@ -23,23 +23,23 @@ pub(super) enum Awaited {
         name: SubscriptionName,
         number: u64,
     },
-    Switched(Vec<Reply>),
+    Switched(Vec<CommandReply>),
     Auth,
 }
 
 /// Correlations count up, so this is in the order of sending.
-pub(super) struct Answers {
+pub(super) struct AwaitedAnswers {
     next_corr: u64,
     awaited: BTreeMap<u64, Awaited>,
 }
 
-impl Answers {
+impl AwaitedAnswers {
     /// 0 was AUTH.
     pub fn new() -> Self {
         Self { next_corr: 1, awaited: BTreeMap::new() }
     }
 
-    /// The correlation that [`Answers::wait_for`] gives next.
+    /// The correlation that [`AwaitedAnswers::wait_for`] gives next.
     pub fn next_corr(&self) -> u64 {
         self.next_corr
     }
@@ -73,9 +73,10 @@ impl Answers {
             let Some(deadline) = pending.deadline.filter(|_| !pending.is_over()) else {
                 continue;
             };
-            match deadline <= now {
-                true => pending.give_up(after, reason),
-                false => earliest = Some(earliest.map_or(deadline, |other| other.min(deadline))),
+            if deadline <= now {
+                pending.give_up(after, reason)
+            } else {
+                earliest = Some(earliest.map_or(deadline, |other| other.min(deadline)))
             }
         }
         earliest

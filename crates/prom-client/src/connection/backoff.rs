@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use super::random::Random;
+use super::random::SplitMix;
 
-pub(super) struct Backoff {
+pub(super) struct ReconnectBackoff {
     first: Duration,
     longest: Duration,
     next: Duration,
-    random: Random,
+    random: SplitMix,
 }
 
-impl Backoff {
-    pub fn new(first: Duration, longest: Duration) -> Self {
-        Self { first, longest, next: first, random: Random::new() }
+impl ReconnectBackoff {
+    pub fn new(first: Duration, longest: Duration, random: SplitMix) -> Self {
+        Self { first, longest, next: first, random }
     }
 
     /// Between half and all of the step.
@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn waits_double_to_the_longest_with_jitter_and_begin_again_after_a_reset() {
-        let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_millis(350));
+        let mut backoff =
+            ReconnectBackoff::new(Duration::from_millis(100), Duration::from_millis(350), SplitMix::new());
         for step in [100, 200, 350, 350] {
             let wait = backoff.wait();
             let (least, most) = (Duration::from_millis(step / 2), Duration::from_millis(step));

@@ -4,7 +4,7 @@ use prom_protocol::CloseCode;
 use prom_protocol::websocket::Message;
 use tokio::time::{Instant, timeout};
 
-use super::session::{End, Session};
+use super::session::{Session, SessionEnd};
 use super::socket::{Socket, Step};
 use crate::limits::CLOSE_TIMEOUT;
 
@@ -24,21 +24,21 @@ impl Session<'_> {
 }
 
 /// As politely as the end allows, and not for long.
-pub(super) async fn hang_up(mut socket: Socket, end: &End) {
+pub(super) async fn hang_up(mut socket: Socket, end: &SessionEnd) {
     let (code, reason) = match end {
-        End::Done => (CloseCode::Normal, ""),
-        End::Stop(_) => (CloseCode::Normal, "as the hub wants"),
-        End::Lost(reason) => (CloseCode::GoingAway, reason.as_str()),
-        End::Malformed(reason) => (CloseCode::ProtocolError, reason.as_str()),
+        SessionEnd::Done => (CloseCode::Normal, ""),
+        SessionEnd::Stop(_) => (CloseCode::Normal, "as the hub wants"),
+        SessionEnd::Lost(reason) => (CloseCode::GoingAway, reason.as_str()),
+        SessionEnd::Malformed(reason) => (CloseCode::ProtocolError, reason.as_str()),
     };
     socket.close(code.code(), reason);
     let patience = match end {
-        End::Done => CLOSE_TIMEOUT,
+        SessionEnd::Done => CLOSE_TIMEOUT,
         _ => CLOSE_TIMEOUT / 10,
     };
     let _in_time = timeout(patience, async {
         socket.drain().await?;
-        if matches!(end, End::Done) {
+        if matches!(end, SessionEnd::Done) {
             wait_for_close(&mut socket).await?;
         }
         std::io::Result::Ok(())

@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use super::session::Session;
 use crate::assignment::AssignmentChange;
-use crate::feed::{Fill, Kind, Received};
-use crate::settle::{Settlement, Verdict};
+use crate::feed::{FeedKind, Fill, Received};
+use crate::settle::{PendingSettlement, SettleVerdict};
 use crate::subscription::lease_of;
 use crate::{Gap, StoredEvent};
 
@@ -15,30 +15,30 @@ impl Session<'_> {
     pub fn deliver(&mut self, delivered: Delivered) -> Result<(), String> {
         let Delivered { name, events, starts } = delivered;
         // What was on its way when a subscription ended is given back by the hub.
-        let Some(kept) = self.work.subscriptions.get(&name).filter(|kept| kept.is_fed()) else {
+        let Some(entry) = self.work.subscriptions.get(&name).filter(|entry| entry.is_fed()) else {
             return Ok(());
         };
         let now = Instant::now();
         let mut received = Vec::with_capacity(events.len());
         let mut starts = starts.unwrap_or_default().into_iter();
-        for (text, lent) in events {
+        for (text, lease) in events {
             let event = match starts.next() {
-                Some(start) => StoredEvent::begun(text, start, &mut kept.last_topic)?,
-                None => StoredEvent::read(text, &mut kept.last_topic)?,
+                Some(start) => StoredEvent::begun(text, start, &mut entry.last_topic)?,
+                None => StoredEvent::read(text, &mut entry.last_topic)?,
             };
-            if lent.is_none() && !kept.feed.is_tail() {
+            if lease.is_none() && !entry.feed.is_tail() {
                 return Err("an event for a group without a lease".to_owned());
             }
-            let is_new = kept.progress.as_mut().is_none_or(|progress| progress.note(&event));
+            let is_new = entry.progress.as_mut().is_none_or(|progress| progress.note(&event));
             if is_new {
-                received.push(Received::new(event, lent, self.epoch, now));
+                received.push(Received::new(event, lease, self.epoch, now));
             }
         }
-        let renew_at = received.iter().map(Received::renew_at).min().filter(|_| !kept.feed.is_tail());
-        match kept.feed.push(received) {
+        let renew_at = received.iter().map(Received::renew_at).min().filter(|_| !entry.feed.is_tail());
+        match entry.feed.push(received) {
             Fill::Room => {}
             Fill::Full => {
-                kept.throttled = true;
+                entry.throttled = true;
                 self.work.subscriptions.mark_due(&name);
             }
             Fill::Overfull => return Err(format!("more events for {} than its window holds", name.topic)),
@@ -50,30 +50,30 @@ impl Session<'_> {
     }
 
     pub fn hear_gap(&mut self, name: &SubscriptionName, gap: Gap) {
-        if let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.is_fed()) {
+        if let Some(entry) = self.work.subscriptions.get(name).filter(|entry| entry.is_fed()) {
             self.work.core.teller.tell_gap(name, &gap);
-            kept.feed.push_gap(gap);
+            entry.feed.push_gap(gap);
         }
     }
 
     pub fn hear_assignment(&mut self, name: &SubscriptionName, change: AssignmentChange) {
-        if let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.is_fed()) {
-            kept.feed.push_assignment(change);
+        if let Some(entry) = self.work.subscriptions.get(name).filter(|entry| entry.is_fed()) {
+            entry.feed.push_assignment(change);
         }
     }
 
     /// Of what waits here and of what handlers work on, at half time.
     pub fn renew_leases(&mut self, now: Instant) {
         let mut next: Option<Instant> = None;
-        for kept in self.work.subscriptions.all() {
-            let Kind::Group { ack_timeout, .. } = kept.feed.kind else {
+        for entry in self.work.subscriptions.all() {
+            let FeedKind::Group { ack_timeout, .. } = entry.feed.kind else {
                 continue;
             };
-            let feed = kept.feed.clone();
+            let feed = entry.feed.clone();
             let (due, look_again) = feed.take_due_renewals(now, |received| lease_of(&feed, received));
             let renewals = due.into_iter().map(|lease| {
-                let verdict = Verdict::Modack { extend: ack_timeout };
-                Settlement::unwatched(lease, verdict)
+                let verdict = SettleVerdict::Modack { extend: ack_timeout };
+                PendingSettlement::unwatched(lease, verdict)
             });
             self.work.settlements.extend(renewals);
             next = [next, look_again].into_iter().flatten().min();

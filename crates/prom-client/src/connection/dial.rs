@@ -10,12 +10,12 @@ use prom_protocol::{CloseCode, ErrorCode, Reconnect};
 use super::socket::{Socket, Step};
 use super::upgrade::{open, upgrade};
 use crate::Error;
-use crate::core::Core;
+use crate::core::ClientCore;
 use crate::limits::FRAME_BYTES;
-use crate::options::Frames;
+use crate::options::FrameStyle;
 
 /// A connection that the hub has let in.
-pub(crate) struct Link {
+pub(crate) struct AuthenticatedSocket {
     pub(super) socket: Socket,
     pub(super) welcome: Welcome,
 }
@@ -32,7 +32,7 @@ pub(super) enum DialError {
 }
 
 /// One attempt, within the time the options give it.
-pub(super) async fn attempt(core: &Core) -> Result<Link, DialError> {
+pub(super) async fn attempt(core: &ClientCore) -> Result<AuthenticatedSocket, DialError> {
     let limit = core.options.connect_timeout;
     match tokio::time::timeout(limit, connect(core)).await {
         Ok(result) => result,
@@ -41,7 +41,7 @@ pub(super) async fn attempt(core: &Core) -> Result<Link, DialError> {
 }
 
 impl DialError {
-    pub fn into_error(self, core: &Core) -> Error {
+    pub fn into_error(self, core: &ClientCore) -> Error {
         match self {
             Self::Unreachable(reason) => Error::Unreachable { url: core.url.to_string(), reason },
             Self::Token(error) | Self::Refused(error) => error,
@@ -49,16 +49,17 @@ impl DialError {
     }
 }
 
-async fn connect(core: &Core) -> Result<Link, DialError> {
+async fn connect(core: &ClientCore) -> Result<AuthenticatedSocket, DialError> {
     let token = core.options.token.fetch().await.map_err(DialError::Token)?;
-    let stream = open(&core.url, core.tls.as_ref()).await.map_err(DialError::Unreachable)?;
-    let mut socket = upgrade(&core.url, stream).await.map_err(DialError::Unreachable)?;
+    let connector = &*core.options.surroundings.connector;
+    let stream = open(&core.url, connector, core.tls.as_ref()).await.map_err(DialError::Unreachable)?;
+    let mut socket = upgrade(&core.url, stream, core.random()).await.map_err(DialError::Unreachable)?;
     let welcome = authenticate(core, &mut socket, token).await?;
-    Ok(Link { socket, welcome })
+    Ok(AuthenticatedSocket { socket, welcome })
 }
 
 /// Always the first frame; nothing else is sent before its answer, which says what the hub can do.
-async fn authenticate(core: &Core, socket: &mut Socket, token: Option<String>) -> Result<Welcome, DialError> {
+async fn authenticate(core: &ClientCore, socket: &mut Socket, token: Option<String>) -> Result<Welcome, DialError> {
     let auth = auth_frame(core, token);
     let corr = Corr::number(0);
     socket
@@ -81,10 +82,10 @@ async fn authenticate(core: &Core, socket: &mut Socket, token: Option<String>) -
     }
 }
 
-pub(super) fn auth_frame(core: &Core, token: Option<String>) -> Auth<'static> {
+pub(super) fn auth_frame(core: &ClientCore, token: Option<String>) -> Auth<'static> {
     let features = match core.options.frames {
-        Frames::Batched => vec![BATCH.to_owned()],
-        Frames::Plain => Vec::new(),
+        FrameStyle::Batched => vec![BATCH.to_owned()],
+        FrameStyle::Plain => Vec::new(),
     };
     Auth { token: token.map(Into::into), features }
 }

@@ -8,7 +8,7 @@
 
 mod backoff;
 mod dial;
-mod random;
+pub(crate) mod random;
 pub(crate) mod socket;
 pub(crate) mod tls;
 pub(crate) mod upgrade;
@@ -37,31 +37,31 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use self::backoff::Backoff;
+use self::backoff::ReconnectBackoff;
+pub(crate) use self::dial::AuthenticatedSocket;
 use self::dial::DialError;
-pub(crate) use self::dial::Link;
-use self::session::{End, Session};
-use self::work::Work;
+use self::session::{Session, SessionEnd};
+use self::work::ClientWork;
 use crate::Error;
-use crate::core::Core;
+use crate::core::ClientCore;
 use crate::limits::{STABLE_AFTER, TOKEN_TRIES};
-use crate::state::{Notice, State};
+use crate::state::{ConnectionState, Notice};
 
 /// One attempt; for the first connection, where the caller wants to know.
-pub(crate) async fn dial(core: &Core) -> Result<Link, Error> {
+pub(crate) async fn dial(core: &ClientCore) -> Result<AuthenticatedSocket, Error> {
     dial::attempt(core).await.map_err(|error| error.into_error(core))
 }
 
 /// Keeps a connection up until the client is closed or the hub refuses it for good. Wherever the future is dropped,
-/// nobody is left waiting: what waits belongs to it from here on.
-pub(crate) fn run(core: Arc<Core>, first: Option<Link>) -> impl Future<Output = ()> + Send {
-    let work = Work::new(core);
+/// no caller is left waiting: what waits belongs to it from here on.
+pub(crate) fn run(core: Arc<ClientCore>, first: Option<AuthenticatedSocket>) -> impl Future<Output = ()> + Send {
+    let work = ClientWork::new(core);
     async move { keep_up(work, first).await }
 }
 
-async fn keep_up(mut work: Work, first: Option<Link>) {
+async fn keep_up(mut work: ClientWork, first: Option<AuthenticatedSocket>) {
     let core = work.core.clone();
-    let mut backoff = Backoff::new(core.options.backoff_first, core.options.backoff_longest);
+    let mut backoff = ReconnectBackoff::new(core.options.backoff_first, core.options.backoff_longest, core.random());
     let mut link = match first {
         Some(link) => Ok(link),
         None => keep_dialling(&mut work, &mut backoff).await,
@@ -73,11 +73,11 @@ async fn keep_up(mut work: Work, first: Option<Link>) {
         };
         let began = Instant::now();
         match Session::run(&mut work, connected).await {
-            End::Done => break None,
-            End::Stop(error) => break Some(error),
-            End::Lost(reason) | End::Malformed(reason) => {
+            SessionEnd::Done => break None,
+            SessionEnd::Stop(error) => break Some(error),
+            SessionEnd::Lost(reason) | SessionEnd::Malformed(reason) => {
                 tracing::debug!(url = %core.url, %reason, "connection lost");
-                core.teller.enter(State::Connecting);
+                core.teller.enter(ConnectionState::Connecting);
                 core.teller.tell(Notice::Disconnected { reason });
             }
         }
@@ -97,7 +97,10 @@ async fn keep_up(mut work: Work, first: Option<Link>) {
 }
 
 /// Until there is a connection. The error is that of the hub's refusal, or none if the client was closed meanwhile.
-async fn keep_dialling(work: &mut Work, backoff: &mut Backoff) -> Result<Link, Option<Error>> {
+async fn keep_dialling(
+    work: &mut ClientWork,
+    backoff: &mut ReconnectBackoff,
+) -> Result<AuthenticatedSocket, Option<Error>> {
     let core = work.core.clone();
     let mut refused_tokens = 0;
     loop {
@@ -126,8 +129,8 @@ async fn keep_dialling(work: &mut Work, backoff: &mut Backoff) -> Result<Link, O
     }
 }
 
-/// Looks after what waits while there is no connection; `None` when the client is to end.
-async fn offline<T>(work: &mut Work, until: impl Future<Output = T>) -> Option<T> {
+/// Looks after what waits while there is no connection; `None` when the client has to end.
+async fn offline<T>(work: &mut ClientWork, until: impl Future<Output = T>) -> Option<T> {
     let core = work.core.clone();
     let mut until = pin!(until);
     loop {
@@ -143,6 +146,7 @@ async fn offline<T>(work: &mut Work, until: impl Future<Output = T>) -> Option<T
         let wakes = [work.publishes.look_at(), work.closing.as_ref().map(|closing| closing.deadline)];
         let wake = wakes.into_iter().flatten().min();
         tokio::select! {
+            biased;
             result = &mut until => return Some(result),
             () = core.mailbox.filled() => {}
             () = async { tokio::time::sleep_until(wake.unwrap_or(now)).await }, if wake.is_some() => {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub(super) struct Pacer {
+pub(super) struct PublishPacer {
     hold_until: Option<Instant>,
     /// Events that may be under way; none after a refusal that was long ago.
     window: Option<usize>,
@@ -17,7 +17,7 @@ pub(super) struct Pacer {
 /// A window this large holds nothing back any more.
 const WIDE: usize = 4096;
 
-impl Pacer {
+impl PublishPacer {
     pub fn new() -> Self {
         Self { hold_until: None, window: None, under_way: 0 }
     }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn after_a_refusal_it_waits_then_probes_then_doubles() {
         let now = Instant::now();
-        let mut pacer = Pacer::new();
+        let mut pacer = PublishPacer::new();
         assert_eq!(pacer.allowance(now), usize::MAX);
         pacer.sent(10);
         pacer.refused(10, Duration::from_secs(1), now);

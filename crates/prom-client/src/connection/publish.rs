@@ -1,4 +1,4 @@
-//! PUBLISH: what waits goes into frames, answers go to whoever waits for them.
+//! PUBLISH: what waits goes into frames, answers go to the callers that wait for them.
 
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether so many events are to be sent again after this.
+    /// Whether to send these events again after this problem.
     fn retry(&mut self, events: usize, problem: &Problem) -> Retry {
         let options = &self.work.core.options;
         let asked = problem.retry_after_ms.map(Duration::from_millis);

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::pacer::Pacer;
+use super::pacer::PublishPacer;
 use crate::limits::BATCH_FRAME_EVENTS;
 use crate::pending::Pending;
 
 pub(super) struct PublishQueue {
     waiting: VecDeque<Pending>,
     next_number: u64,
-    pub pacer: Pacer,
-    /// Nothing is to be given up before this.
+    pub pacer: PublishPacer,
+    /// No deadline is before this.
     look_at: Option<Instant>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct LoadLimit {
 
 impl PublishQueue {
     pub fn new() -> Self {
-        Self { waiting: VecDeque::new(), next_number: 0, pacer: Pacer::new(), look_at: None }
+        Self { waiting: VecDeque::new(), next_number: 0, pacer: PublishPacer::new(), look_at: None }
     }
 
     /// What was handed over just now has until `deadline`.
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
     use crate::pending::tests::{event, payloads, pending};
-    use crate::room::{Place, Room};
+    use crate::room::{Room, RoomShare};
 
     fn queue_of(loads: Vec<Pending>) -> PublishQueue {
         let mut queue = PublishQueue::new();
@@ -135,9 +135,9 @@ mod tests {
     }
 
     fn batch(values: [u32; 2]) -> Pending {
-        let (reply, _nobody) = oneshot::channel();
+        let (reply, _receiver) = oneshot::channel();
         let events = values.map(|value| event(value.into())).to_vec();
-        Pending::batch(events, Place::nothing(&Arc::new(Room::new(1000, 1 << 20))), reply, None)
+        Pending::batch(events, RoomShare::nothing(&Arc::new(Room::new(1000, 1 << 20))), reply, None)
     }
 
     fn taken(queue: &mut PublishQueue, limit: LoadLimit) -> Vec<u64> {

@@ -1,13 +1,19 @@
-//! Numbers nobody can guess in advance, for masks, keys and jitter. Not for secrets.
+//! Unpredictable numbers for masks, keys and jitter. Not for secrets.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// SplitMix64, seeded by what the standard library seeds its maps with.
-pub(super) struct Random(u64);
+/// The generator SplitMix64.
+pub(crate) struct SplitMix(u64);
 
-impl Random {
+impl SplitMix {
+    /// Seeded as the standard library seeds its maps.
     pub fn new() -> Self {
         Self(RandomState::new().build_hasher().finish())
+    }
+
+    /// The same seed gives the same numbers.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
     }
 
     pub fn next(&mut self) -> u64 {

@@ -12,7 +12,7 @@ use super::answers::Awaited;
 use super::dial::auth_frame;
 use super::session::Session;
 use crate::Error;
-use crate::core::{Core, now_ms};
+use crate::core::ClientCore;
 use crate::limits::{TOKEN_REFRESH_PERCENT, TOKEN_RETRY};
 use crate::state::Notice;
 
@@ -22,16 +22,16 @@ pub(super) struct Refresh {
 }
 
 impl Refresh {
-    pub fn new(core: &Core, welcome: &Welcome) -> Self {
+    pub fn new(core: &ClientCore, welcome: &Welcome) -> Self {
         let mut refresh = Self { due_at: None, fetching: None };
         refresh.schedule(core, welcome);
         refresh
     }
 
-    pub fn schedule(&mut self, core: &Core, welcome: &Welcome) {
+    pub fn schedule(&mut self, core: &ClientCore, welcome: &Welcome) {
         let refreshable = welcome.expires_at_ms.filter(|_| core.options.token.can_refresh());
         self.due_at = refreshable.map(|expires_at_ms| {
-            let left = u64::try_from(expires_at_ms.saturating_sub(now_ms())).unwrap_or(0);
+            let left = u64::try_from(expires_at_ms.saturating_sub(core.now_ms())).unwrap_or(0);
             // A token that lives for years would overflow nothing, but a broken number might.
             let left = Duration::from_millis(left).min(Duration::from_secs(365 * 24 * 3600));
             Instant::now() + (left * TOKEN_REFRESH_PERCENT / 100).max(TOKEN_RETRY)
@@ -43,7 +43,7 @@ impl Refresh {
     }
 
     /// The hub says that the token has expired.
-    pub fn hurry(&mut self, core: &Core) {
+    pub fn hurry(&mut self, core: &ClientCore) {
         if core.options.token.can_refresh() && self.fetching.is_none() {
             self.due_at = Some(Instant::now());
         }
@@ -53,7 +53,7 @@ impl Refresh {
         self.due_at = Some(Instant::now() + TOKEN_RETRY);
     }
 
-    pub fn begin_if_due(&mut self, core: &Core, now: Instant) {
+    pub fn begin_if_due(&mut self, core: &ClientCore, now: Instant) {
         if self.due_at.is_some_and(|at| at <= now) {
             self.due_at = None;
             self.fetching = Some(core.options.token.fetch());

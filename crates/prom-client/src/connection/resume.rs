@@ -13,7 +13,7 @@ use crate::StoredEvent;
 use crate::limits::{TAIL_OVERLAP_MS, TAIL_PIECE};
 
 #[derive(Default)]
-pub(super) struct Progress {
+pub(super) struct TailProgress {
     logs: HashMap<(TopicName, u32), Mark>,
     arrivals: u64,
     /// When the last log appeared that was not known before.
@@ -30,13 +30,13 @@ struct Mark {
 /// What the tail was asked to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Began {
-    /// At the end: a log of which nothing has come had nothing to give.
+    /// At the end: a log that brought nothing had nothing to bring.
     AtTheEnd,
-    /// With what was there: a log of which nothing has come may not have had its turn.
+    /// With what was there: a log that brought nothing may not have had its turn.
     WithHistory,
 }
 
-impl Progress {
+impl TailProgress {
     /// Notes an event that came. False if it came before.
     pub fn note(&mut self, event: &StoredEvent) -> bool {
         let (offset, stored_ts) = (event.offset(), event.stored_ts());
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn it_goes_on_at_the_log_that_is_furthest_behind_and_drops_what_was_seen() {
-        let mut progress = Progress::default();
+        let mut progress = TailProgress::default();
         assert_eq!(progress.resume_at(Began::AtTheEnd), None);
         assert!(progress.note(&event("a", 0, 10_000)));
         assert!(progress.note(&event("a", 1, 90_000)));
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_quiet_log_does_not_drag_it_back() {
-        let mut progress = Progress::default();
+        let mut progress = TailProgress::default();
         progress.note(&event("quiet", 0, 1_000));
         let last = 3 * TAIL_PIECE;
         for offset in 0..=last {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn while_logs_may_not_have_had_their_turn_it_begins_where_it_began() {
-        let mut progress = Progress::default();
+        let mut progress = TailProgress::default();
         for offset in 0..TAIL_PIECE {
             progress.note(&event("a", offset, 10_000));
         }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_log_that_was_made_anew_is_read_from_its_beginning() {
-        let mut progress = Progress::default();
+        let mut progress = TailProgress::default();
         progress.note(&event("a", 7, 1_000));
         assert!(progress.note(&event("a", 0, 2_000)));
         assert!(progress.note(&event("a", 1, 2_000)));

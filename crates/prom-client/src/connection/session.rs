@@ -5,23 +5,23 @@ use prom_protocol::websocket::Message;
 use prom_protocol::{CloseCode, Reconnect};
 use tokio::time::Instant;
 
-use super::answers::{Answers, Awaited};
+use super::answers::{Awaited, AwaitedAnswers};
 use super::close::hang_up;
-use super::dial::Link;
+use super::dial::AuthenticatedSocket;
 use super::refresh::Refresh;
 use super::socket::{Socket, Step};
 use super::subscriptions::answer;
 use super::timers::Timer;
-use super::work::Work;
+use super::work::ClientWork;
 use crate::Error;
 use crate::limits::FRAME_BYTES;
-use crate::options::Frames;
-use crate::state::{Notice, State};
+use crate::options::FrameStyle;
+use crate::state::{ConnectionState, Notice};
 
 pub(super) struct Session<'w> {
-    pub work: &'w mut Work,
+    pub work: &'w mut ClientWork,
     pub socket: Socket,
-    pub answers: Answers,
+    pub answers: AwaitedAnswers,
     pub epoch: u64,
     pub batching: Batching,
     /// What the hub takes in a frame.
@@ -39,7 +39,7 @@ pub(super) enum Batching {
 }
 
 /// How a connection ended.
-pub(super) enum End {
+pub(super) enum SessionEnd {
     /// As the application wanted.
     Done,
     /// Another one may be made.
@@ -59,18 +59,18 @@ enum Woken {
 }
 
 impl<'w> Session<'w> {
-    pub async fn run(work: &'w mut Work, link: Link) -> End {
-        let Link { socket, welcome } = link;
+    pub async fn run(work: &'w mut ClientWork, link: AuthenticatedSocket) -> SessionEnd {
+        let AuthenticatedSocket { socket, welcome } = link;
         let core = work.core.clone();
         let epoch = core.next_epoch();
         let mut session = Self {
             refresh: Refresh::new(&core, &welcome),
             batching: match core.options.frames {
-                Frames::Batched if welcome.features.iter().any(|feature| feature == BATCH) => Batching::Agreed,
+                FrameStyle::Batched if welcome.features.iter().any(|feature| feature == BATCH) => Batching::Agreed,
                 _ => Batching::Plain,
             },
             frame_bytes: if welcome.frame_bytes == 0 { FRAME_BYTES } else { welcome.frame_bytes },
-            answers: Answers::new(),
+            answers: AwaitedAnswers::new(),
             epoch,
             work,
             socket,
@@ -87,12 +87,12 @@ impl<'w> Session<'w> {
     fn connected(&mut self, welcome: Welcome) {
         let Welcome { hub, connection, .. } = welcome;
         tracing::debug!(%hub, %connection, "connected");
-        self.work.core.teller.enter(State::Connected);
+        self.work.core.teller.enter(ConnectionState::Connected);
         self.work.core.teller.tell(Notice::Connected { hub, connection });
         self.work.subscriptions.mark_all_due();
     }
 
-    async fn live(&mut self) -> End {
+    async fn live(&mut self) -> SessionEnd {
         let core = self.work.core.clone();
         let mut timer = Timer::new();
         loop {
@@ -107,7 +107,7 @@ impl<'w> Session<'w> {
                 self.gather();
             }
             if self.is_done() {
-                return End::Done;
+                return SessionEnd::Done;
             }
             timer.set(self.next_wake());
             let idle = self.socket.is_idle();
@@ -119,8 +119,8 @@ impl<'w> Session<'w> {
                 () = timer.fired() => Woken::Time,
             };
             match woken {
-                Woken::Socket(Ok(Step::Ended)) => return End::Lost("the hub hung up".to_owned()),
-                Woken::Socket(Err(error)) => return End::Lost(error.to_string()),
+                Woken::Socket(Ok(Step::Ended)) => return SessionEnd::Lost("the hub hung up".to_owned()),
+                Woken::Socket(Err(error)) => return SessionEnd::Lost(error.to_string()),
                 Woken::Socket(Ok(Step::Read)) => self.pinged = false,
                 Woken::Socket(Ok(Step::Wrote)) | Woken::Mail | Woken::Time => {}
                 Woken::Token(token) => self.send_token(token),
@@ -131,20 +131,20 @@ impl<'w> Session<'w> {
     /// Everything that has gathered, into one write.
     fn gather(&mut self) {
         self.work.take_in();
-        // Before subscriptions: whoever settles and then leaves wants it in that order.
+        // Before subscriptions: an application that settles and then leaves wants it in that order.
         self.write_settlements();
         self.write_subscriptions();
         self.write_publishes();
     }
 
-    fn read_messages(&mut self) -> Result<(), End> {
+    fn read_messages(&mut self) -> Result<(), SessionEnd> {
         loop {
             match self.socket.next_message() {
                 Ok(None) => return Ok(()),
                 Ok(Some(Message::Text(text))) => {
                     if let Err(problem) = self.hear(text) {
                         tracing::warn!(%problem, "malformed frame from the hub");
-                        return Err(End::Malformed(format!("malformed frame from the hub: {problem}")));
+                        return Err(SessionEnd::Malformed(format!("malformed frame from the hub: {problem}")));
                     }
                 }
                 Ok(Some(Message::Ping(payload))) => self.socket.pong(&payload),
@@ -152,13 +152,13 @@ impl<'w> Session<'w> {
                 Ok(Some(Message::Close(code))) => return Err(closed_by_hub(code)),
                 Err(error) => {
                     tracing::warn!(%error, "malformed message from the hub");
-                    return Err(End::Malformed(format!("malformed message from the hub: {error}")));
+                    return Err(SessionEnd::Malformed(format!("malformed message from the hub: {error}")));
                 }
             }
         }
     }
 
-    /// What was under way is to be sent again, or is lost with the connection.
+    /// What was under way is sent again, or is lost with the connection.
     fn disconnected(&mut self) {
         self.work.core.next_epoch();
         let mut again = Vec::new();
@@ -181,13 +181,13 @@ impl<'w> Session<'w> {
     }
 }
 
-fn closed_by_hub(code: Option<u16>) -> End {
+fn closed_by_hub(code: Option<u16>) -> SessionEnd {
     let reason = match code {
         Some(code) => format!("the hub closed the connection with {code}"),
         None => "the hub closed the connection".to_owned(),
     };
     match code.map_or(Reconnect::Yes, CloseCode::reconnect) {
-        Reconnect::No => End::Stop(Error::closed(reason)),
-        Reconnect::Yes | Reconnect::WithToken => End::Lost(reason),
+        Reconnect::No => SessionEnd::Stop(Error::closed(reason)),
+        Reconnect::Yes | Reconnect::WithToken => SessionEnd::Lost(reason),
     }
 }

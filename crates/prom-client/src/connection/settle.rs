@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::answers::Awaited;
 use super::session::{Batching, Session};
-use crate::settle::{Company, Settlement, Verdict};
+use crate::settle::{FrameSharing, PendingSettlement, SettleVerdict};
 
 /// Two offsets of twenty digits, with brackets and commas.
 const RANGE_BYTES: usize = 48;
@@ -36,8 +36,8 @@ impl Session<'_> {
             } else if self.may_share(&settlement) {
                 together.push(settlement);
             } else {
-                let company = settlement.company;
-                for one in settlement.singly(company) {
+                let sharing = settlement.sharing;
+                for one in settlement.singly(sharing) {
                     let offset = one.lease.offset;
                     self.write_settlement(vec![one], vec![(offset, offset)]);
                 }
@@ -63,15 +63,15 @@ impl Session<'_> {
         BATCH_ITEMS.min(self.frame_bytes.saturating_sub(HEAD_BYTES) / RANGE_BYTES).max(1)
     }
 
-    fn may_share(&self, settlement: &Settlement) -> bool {
+    fn may_share(&self, settlement: &PendingSettlement) -> bool {
         self.batching == Batching::Agreed
-            && settlement.company == Company::Welcome
+            && settlement.sharing == FrameSharing::Allowed
             && settlement.len() <= self.most_ranges()
-            && !matches!(settlement.verdict, Verdict::Nack { .. })
+            && !matches!(settlement.verdict, SettleVerdict::Nack { .. })
     }
 
     /// All of one log and one verdict.
-    fn write_settlement(&mut self, list: Vec<Settlement>, ranges: Vec<(Offset, Offset)>) {
+    fn write_settlement(&mut self, list: Vec<PendingSettlement>, ranges: Vec<(Offset, Offset)>) {
         let [first, ..] = list.as_slice() else {
             return;
         };
@@ -84,12 +84,12 @@ impl Session<'_> {
         let topic = Cow::Borrowed(lease.topic.as_str());
         let group = Cow::Borrowed(lease.feed.name.group.as_deref().unwrap_or_default());
         let written = self.socket.text(self.frame_bytes, |out| match &first.verdict {
-            Verdict::Ack => Ack { topic, group, which }.write(out, Some(&corr)),
-            Verdict::Nack { reason, delay } => {
+            SettleVerdict::Ack => Ack { topic, group, which }.write(out, Some(&corr)),
+            SettleVerdict::Nack { reason, delay } => {
                 let delay_ms = delay.map(millis);
                 Nack { topic, group, which, reason: Cow::Borrowed(reason), delay_ms }.write(out, Some(&corr));
             }
-            Verdict::Modack { extend } => {
+            SettleVerdict::Modack { extend } => {
                 Modack { topic, group, which, extend_ms: millis(*extend) }.write(out, Some(&corr));
             }
         });
@@ -106,22 +106,19 @@ impl Session<'_> {
     }
 
     /// Settled, but for those that were no longer leased to this client.
-    pub fn settled(&mut self, list: Vec<Settlement>, unknown: &[(Offset, Offset)]) {
+    pub fn settled(&mut self, list: Vec<PendingSettlement>, unknown: &[(Offset, Offset)]) {
         self.note_answered(&list);
         for settlement in list {
             let is_unknown = |offset: &Offset| unknown.iter().any(|(from, to)| (*from..=*to).contains(offset));
-            let lost = match unknown.is_empty() {
-                true => None,
-                false => settlement.offsets().find(is_unknown),
-            };
+            let lost = if unknown.is_empty() { None } else { settlement.offsets().find(is_unknown) };
             match lost {
-                Some(lost) => settlement.answer_lost_at(lost, "the hub does not lend it to this client (any more)"),
+                Some(lost) => settlement.answer_lost_at(lost, "the hub does not lease it to this client (any more)"),
                 None => settlement.answer(Ok(())),
             }
         }
     }
 
-    fn note_answered(&mut self, list: &[Settlement]) {
+    fn note_answered(&mut self, list: &[PendingSettlement]) {
         if let Some(first) = list.first() {
             self.work.subscriptions.settled(&first.lease.feed, events_of(list));
         }
@@ -129,12 +126,12 @@ impl Session<'_> {
 
     /// A frame of many is refused as a whole, whichever of them is at fault: each is sent on its own then, which is
     /// safe, because settling what is settled is OK.
-    pub fn settle_refused(&mut self, list: Vec<Settlement>, problem: Problem) {
+    pub fn settle_refused(&mut self, list: Vec<PendingSettlement>, problem: Problem) {
         self.note_answered(&list);
         let is_lost = matches!(problem.code, ErrorCode::UnknownId | ErrorCode::Fenced | ErrorCode::NotSubscribed);
         let may_be_others = is_lost || problem.code == ErrorCode::BadRequest;
         if events_of(&list) > 1 && may_be_others {
-            self.work.settlements.extend(list.into_iter().flat_map(|one| one.singly(Company::Alone)));
+            self.work.settlements.extend(list.into_iter().flat_map(|one| one.singly(FrameSharing::Alone)));
             return;
         }
         for settlement in list {
@@ -152,45 +149,44 @@ impl Session<'_> {
     }
 }
 
-fn order(a: &Settlement, b: &Settlement) -> Ordering {
-    let key = |one: &Settlement| (kind(&one.verdict), one.lease.feed.number);
+fn order(a: &PendingSettlement, b: &PendingSettlement) -> Ordering {
+    let key = |one: &PendingSettlement| (kind(&one.verdict), one.lease.feed.number);
     key(a)
         .cmp(&key(b))
         .then_with(|| a.lease.topic.cmp(&b.lease.topic))
         .then_with(|| (a.lease.partition, a.lease.offset).cmp(&(b.lease.partition, b.lease.offset)))
 }
 
-fn kind(verdict: &Verdict) -> (u8, Duration) {
+fn kind(verdict: &SettleVerdict) -> (u8, Duration) {
     match verdict {
-        Verdict::Ack => (0, Duration::ZERO),
-        Verdict::Modack { extend } => (1, *extend),
-        Verdict::Nack { .. } => (2, Duration::ZERO),
+        SettleVerdict::Ack => (0, Duration::ZERO),
+        SettleVerdict::Modack { extend } => (1, *extend),
+        SettleVerdict::Nack { .. } => (2, Duration::ZERO),
     }
 }
 
-fn share_frame(a: &Settlement, b: &Settlement) -> bool {
+fn share_frame(a: &PendingSettlement, b: &PendingSettlement) -> bool {
     kind(&a.verdict) == kind(&b.verdict)
         && a.lease.feed.number == b.lease.feed.number
         && a.lease.partition == b.lease.partition
         && a.lease.topic == b.lease.topic
 }
 
-fn events_of(list: &[Settlement]) -> usize {
-    list.iter().map(Settlement::len).sum()
+fn events_of(list: &[PendingSettlement]) -> usize {
+    list.iter().map(PendingSettlement::len).sum()
 }
 
 /// Of one log; most often they are in order already.
-fn ranges_of(list: &[Settlement], events: usize) -> Vec<(Offset, Offset)> {
+fn ranges_of(list: &[PendingSettlement], events: usize) -> Vec<(Offset, Offset)> {
     let mut ranges: Vec<(Offset, Offset)> = Vec::new();
-    let offsets = || list.iter().flat_map(Settlement::offsets);
-    match offsets().is_sorted() {
-        true => offsets().for_each(|offset| extend(&mut ranges, offset)),
-        false => {
-            let mut sorted = Vec::with_capacity(events);
-            sorted.extend(offsets());
-            sorted.sort_unstable();
-            sorted.into_iter().for_each(|offset| extend(&mut ranges, offset));
-        }
+    let offsets = || list.iter().flat_map(PendingSettlement::offsets);
+    if offsets().is_sorted() {
+        offsets().for_each(|offset| extend(&mut ranges, offset))
+    } else {
+        let mut sorted = Vec::with_capacity(events);
+        sorted.extend(offsets());
+        sorted.sort_unstable();
+        sorted.into_iter().for_each(|offset| extend(&mut ranges, offset));
     }
     ranges
 }

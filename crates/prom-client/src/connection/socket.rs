@@ -1,6 +1,6 @@
 //! A WebSocket: bytes in, messages out, and the reverse.
 //!
-//! One read brings many messages, one write carries many. Reading and writing go on side by side in
+//! One read brings many messages, one write carries many. WireReading and writing go on side by side in
 //! one future, so the socket has one owner and needs no lock.
 
 use std::future::{Future, poll_fn};
@@ -10,16 +10,12 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use prom_protocol::websocket::{Decoder, Message, Role, WireError, encode};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
-use super::random::Random;
+use super::random::SplitMix;
+use crate::connector::BoxedStream;
 use crate::limits::{HUB_FRAME_BYTES, READ_BYTES};
-
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-pub(crate) type BoxedStream = Box<dyn Stream>;
 
 pub(crate) struct Socket {
     stream: BoxedStream,
@@ -30,7 +26,7 @@ pub(crate) struct Socket {
     written: usize,
     /// TLS may still hold bytes that were written.
     needs_flush: bool,
-    random: Random,
+    random: SplitMix,
     pub last_received: Instant,
 }
 
@@ -45,7 +41,7 @@ pub(crate) enum Step {
 
 impl Socket {
     /// `already_read` came behind the answer to the upgrade.
-    pub fn new(stream: BoxedStream, already_read: &Bytes) -> Self {
+    pub fn new(stream: BoxedStream, already_read: &Bytes, random: SplitMix) -> Self {
         Self {
             stream,
             incoming: BytesMut::from(&already_read[..]),
@@ -53,7 +49,7 @@ impl Socket {
             outgoing: Vec::with_capacity(READ_BYTES),
             written: 0,
             needs_flush: false,
-            random: Random::new(),
+            random,
             last_received: Instant::now(),
         }
     }
@@ -68,7 +64,7 @@ impl Socket {
         self.text_about(0, limit, write)
     }
 
-    /// As [`Socket::text`], for one that is known to be about so long.
+    /// As [`Socket::text`], for a message of about this many bytes.
     pub fn text_about(&mut self, bytes: usize, limit: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), usize> {
         let at = self.outgoing.len();
         self.outgoing.reserve(bytes);

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::answers::Awaited;
 use super::session::Session;
-use super::subscriptions::{Phase, answer};
+use super::subscriptions::{SubscriptionPhase, answer};
 use crate::Error;
 use crate::limits::RESUBSCRIBE_AFTER;
 
@@ -20,32 +20,32 @@ impl Session<'_> {
     }
 
     fn write_due(&mut self, name: &SubscriptionName) {
-        let Some(phase) = self.work.subscriptions.get(name).map(|kept| kept.phase) else {
+        let Some(phase) = self.work.subscriptions.get(name).map(|entry| entry.phase) else {
             return;
         };
         match phase {
-            Phase::Waiting if self.work.closing.is_some() => {}
-            Phase::Waiting => {
+            SubscriptionPhase::Waiting if self.work.closing.is_some() => {}
+            SubscriptionPhase::Waiting => {
                 self.write_subscribe(name);
                 self.write_pausing(name);
             }
-            Phase::Asked | Phase::Live => self.write_pausing(name),
-            Phase::Leaving => self.write_unsubscribe(name),
-            Phase::Left => {}
+            SubscriptionPhase::Asked | SubscriptionPhase::Live => self.write_pausing(name),
+            SubscriptionPhase::Leaving => self.write_unsubscribe(name),
+            SubscriptionPhase::Left => {}
         }
     }
 
     fn write_subscribe(&mut self, name: &SubscriptionName) {
-        let Some(kept) = self.work.subscriptions.get(name) else {
+        let Some(entry) = self.work.subscriptions.get(name) else {
             return;
         };
         let corr = Corr::number(self.answers.next_corr());
-        let frame = Subscribe { name: name.clone(), opts: kept.opts() };
+        let frame = Subscribe { name: name.clone(), opts: entry.opts() };
         match self.socket.text(self.frame_bytes, |out| frame.write(out, Some(&corr))) {
             Ok(()) => {
-                kept.phase = Phase::Asked;
-                kept.told_paused = false;
-                let number = kept.feed.number;
+                entry.phase = SubscriptionPhase::Asked;
+                entry.told_paused = false;
+                let number = entry.feed.number;
                 self.answers.wait_for(Awaited::Subscribed { name: name.clone(), number });
             }
             Err(size) => {
@@ -56,20 +56,23 @@ impl Session<'_> {
     }
 
     fn write_pausing(&mut self, name: &SubscriptionName) {
-        let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.is_fed()) else {
+        let Some(entry) = self.work.subscriptions.get(name).filter(|entry| entry.is_fed()) else {
             return;
         };
-        let wanted = kept.wants_pause();
-        let replies = std::mem::take(&mut kept.switching);
-        if wanted == kept.told_paused {
+        let wanted = entry.wants_pause();
+        let replies = std::mem::take(&mut entry.switching);
+        if wanted == entry.told_paused {
             replies.into_iter().for_each(|reply| answer(Some(reply), Ok(())));
             return;
         }
-        kept.told_paused = wanted;
+        entry.told_paused = wanted;
         let corr = Corr::number(self.answers.next_corr());
-        let written = self.socket.text(self.frame_bytes, |out| match wanted {
-            true => pause::write_pause(out, Some(&corr), name),
-            false => pause::write_resume(out, Some(&corr), name),
+        let written = self.socket.text(self.frame_bytes, |out| {
+            if wanted {
+                pause::write_pause(out, Some(&corr), name)
+            } else {
+                pause::write_resume(out, Some(&corr), name)
+            }
         });
         if written.is_ok() {
             self.answers.wait_for(Awaited::Switched(replies));
@@ -77,11 +80,11 @@ impl Session<'_> {
     }
 
     fn write_unsubscribe(&mut self, name: &SubscriptionName) {
-        let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.may_leave()) else {
+        let Some(entry) = self.work.subscriptions.get(name).filter(|entry| entry.may_leave()) else {
             return;
         };
-        kept.phase = Phase::Left;
-        let number = kept.feed.number;
+        entry.phase = SubscriptionPhase::Left;
+        let number = entry.feed.number;
         let corr = Corr::number(self.answers.next_corr());
         if self.socket.text(self.frame_bytes, |out| unsubscribe::write(out, Some(&corr), name)).is_ok() {
             self.answers.wait_for(Awaited::Unsubscribed { name: name.clone(), number });
@@ -89,28 +92,29 @@ impl Session<'_> {
     }
 
     pub fn subscribed(&mut self, name: &SubscriptionName, number: u64) {
-        let Some(kept) = self.work.subscriptions.get_numbered(name, number) else {
+        let Some(entry) = self.work.subscriptions.get_numbered(name, number) else {
             return;
         };
-        if kept.phase == Phase::Asked {
-            kept.phase = Phase::Live;
-            match kept.starting.take() {
+        if entry.phase == SubscriptionPhase::Asked {
+            entry.phase = SubscriptionPhase::Live;
+            match entry.starting.take() {
                 Some(reply) => answer(Some(reply), Ok(())),
-                None => kept.feed.resumed(),
+                None => entry.feed.resumed(),
             }
         }
     }
 
     pub fn subscribe_refused(&mut self, name: &SubscriptionName, number: u64, problem: Problem) {
-        let Some(kept) = self.work.subscriptions.get_numbered(name, number) else {
+        let Some(entry) = self.work.subscriptions.get_numbered(name, number) else {
             return;
         };
-        if kept.phase != Phase::Asked {
+        if entry.phase != SubscriptionPhase::Asked {
             return;
         }
-        match kept.starting.is_none() && may_work_later(problem.code) {
-            true => self.work.subscriptions.retry_later(name, Instant::now() + RESUBSCRIBE_AFTER),
-            false => self.end_subscription(name, problem),
+        if entry.starting.is_none() && may_work_later(problem.code) {
+            self.work.subscriptions.retry_later(name, Instant::now() + RESUBSCRIBE_AFTER)
+        } else {
+            self.end_subscription(name, problem)
         }
     }
 
@@ -122,12 +126,13 @@ impl Session<'_> {
 
     /// The hub has ended it by itself.
     pub fn ended_by_hub(&mut self, name: &SubscriptionName, problem: Problem) {
-        let Some(kept) = self.work.subscriptions.get(name).filter(|kept| kept.is_fed()) else {
+        let Some(entry) = self.work.subscriptions.get(name).filter(|entry| entry.is_fed()) else {
             return;
         };
-        match kept.starting.is_none() && may_work_later(problem.code) {
-            true => self.work.subscriptions.retry_later(name, Instant::now() + RESUBSCRIBE_AFTER),
-            false => self.end_subscription(name, problem),
+        if entry.starting.is_none() && may_work_later(problem.code) {
+            self.work.subscriptions.retry_later(name, Instant::now() + RESUBSCRIBE_AFTER)
+        } else {
+            self.end_subscription(name, problem)
         }
     }
 

@@ -14,14 +14,14 @@ use prom_protocol::position::StartFrom;
 use prom_types::TopicName;
 use tokio::time::Instant;
 
-use super::resume::{Began, Progress};
+use super::resume::{Began, TailProgress};
 use crate::feed::Feed;
-use crate::mailbox::{Pausing, Reply, Wish};
+use crate::mailbox::{CommandReply, NewSubscription, Pausing};
 use crate::{Error, Position};
 
 #[derive(Default)]
 pub(super) struct Subscriptions {
-    by_name: HashMap<SubscriptionName, Kept>,
+    by_name: HashMap<SubscriptionName, SubscriptionEntry>,
     due: Vec<SubscriptionName>,
     /// How many have a `retry_at`, at most.
     retrying: usize,
@@ -29,52 +29,52 @@ pub(super) struct Subscriptions {
     pub renew_at: Option<Instant>,
 }
 
-pub(super) struct Kept {
+pub(super) struct SubscriptionEntry {
     pub feed: Arc<Feed>,
     opts: SubscribeOpts,
-    pub phase: Phase,
+    pub phase: SubscriptionPhase,
     user_paused: bool,
     /// The queue of a tail is full.
     pub throttled: bool,
     pub told_paused: bool,
     /// Waits for the first agreement of the hub.
-    pub starting: Option<Reply>,
-    pub switching: Vec<Reply>,
-    ending: Vec<Reply>,
+    pub starting: Option<CommandReply>,
+    pub switching: Vec<CommandReply>,
+    ending: Vec<CommandReply>,
     /// Takes the name over when this one has ended.
-    successor: Option<Box<Wish>>,
+    successor: Option<Box<NewSubscription>>,
     /// Settlements that were sent and not answered.
     settling: usize,
     /// Not asked for again before this.
     retry_at: Option<Instant>,
-    pub progress: Option<Progress>,
+    pub progress: Option<TailProgress>,
     pub last_topic: Option<TopicName>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum SubscriptionPhase {
     /// The hub does not know it.
     Waiting,
     /// SUBSCRIBE was sent.
     Asked,
     Live,
-    /// UNSUBSCRIBE is to be sent.
+    /// UNSUBSCRIBE has to be sent.
     Leaving,
     /// UNSUBSCRIBE was sent.
     Left,
 }
 
-impl Kept {
-    fn new(wish: Wish) -> Self {
-        let progress = wish.feed.is_tail().then(Progress::default);
+impl SubscriptionEntry {
+    fn new(wanted: NewSubscription) -> Self {
+        let progress = wanted.feed.is_tail().then(TailProgress::default);
         Self {
-            feed: wish.feed,
-            opts: wish.opts,
-            phase: Phase::Waiting,
+            feed: wanted.feed,
+            opts: wanted.opts,
+            phase: SubscriptionPhase::Waiting,
             user_paused: false,
             throttled: false,
             told_paused: false,
-            starting: Some(wish.reply),
+            starting: Some(wanted.reply),
             switching: Vec::new(),
             ending: Vec::new(),
             successor: None,
@@ -87,7 +87,7 @@ impl Kept {
 
     /// Ended by the application, and nothing that it settled before is under way: ending takes leases away.
     pub fn may_leave(&self) -> bool {
-        self.phase == Phase::Leaving && self.settling == 0
+        self.phase == SubscriptionPhase::Leaving && self.settling == 0
     }
 
     pub fn wants_pause(&self) -> bool {
@@ -109,20 +109,20 @@ impl Kept {
 
     /// Events that come now belong to it.
     pub fn is_fed(&self) -> bool {
-        matches!(self.phase, Phase::Asked | Phase::Live)
+        matches!(self.phase, SubscriptionPhase::Asked | SubscriptionPhase::Live)
     }
 }
 
 impl Subscriptions {
-    pub fn get(&mut self, name: &SubscriptionName) -> Option<&mut Kept> {
+    pub fn get(&mut self, name: &SubscriptionName) -> Option<&mut SubscriptionEntry> {
         self.by_name.get_mut(name)
     }
 
-    pub fn get_numbered(&mut self, name: &SubscriptionName, number: u64) -> Option<&mut Kept> {
-        self.by_name.get_mut(name).filter(|kept| kept.feed.number == number)
+    pub fn get_numbered(&mut self, name: &SubscriptionName, number: u64) -> Option<&mut SubscriptionEntry> {
+        self.by_name.get_mut(name).filter(|entry| entry.feed.number == number)
     }
 
-    pub fn all(&mut self) -> impl Iterator<Item = &mut Kept> {
+    pub fn all(&mut self) -> impl Iterator<Item = &mut SubscriptionEntry> {
         self.by_name.values_mut()
     }
 
@@ -142,11 +142,11 @@ impl Subscriptions {
         self.renew_at = Some(self.renew_at.map_or(at, |other| other.min(at)));
     }
 
-    /// When the next one is to be asked for again.
+    /// When the next one is asked for again.
     pub fn retry_at(&self) -> Option<Instant> {
         match self.retrying {
             0 => None,
-            _ => self.by_name.values().filter_map(|kept| kept.retry_at).min(),
+            _ => self.by_name.values().filter_map(|entry| entry.retry_at).min(),
         }
     }
 
@@ -155,94 +155,96 @@ impl Subscriptions {
         if self.retrying == 0 {
             return;
         }
-        for (name, kept) in &mut self.by_name {
-            if kept.retry_at.take_if(|at| *at <= now).is_some() {
+        for (name, entry) in &mut self.by_name {
+            if entry.retry_at.take_if(|at| *at <= now).is_some() {
                 self.due.push(name.clone());
             }
         }
-        self.retrying = self.by_name.values().filter(|kept| kept.retry_at.is_some()).count();
+        self.retrying = self.by_name.values().filter(|entry| entry.retry_at.is_some()).count();
     }
 
     /// The hub could not serve it: it is asked for again later.
     pub fn retry_later(&mut self, name: &SubscriptionName, at: Instant) {
-        if let Some(kept) = self.by_name.get_mut(name) {
-            kept.phase = Phase::Waiting;
-            kept.told_paused = false;
-            kept.retry_at = Some(at);
-            kept.feed.interrupt();
+        if let Some(entry) = self.by_name.get_mut(name) {
+            entry.phase = SubscriptionPhase::Waiting;
+            entry.told_paused = false;
+            entry.retry_at = Some(at);
+            entry.feed.interrupt();
             self.retrying += 1;
         }
     }
 
     // What the application wants.
 
-    pub fn subscribe(&mut self, wish: Wish) {
-        let name = wish.feed.name.clone();
+    pub fn subscribe(&mut self, wanted: NewSubscription) {
+        let name = wanted.feed.name.clone();
         match self.by_name.get_mut(&name) {
             None => {
-                self.by_name.insert(name.clone(), Kept::new(wish));
+                self.by_name.insert(name.clone(), SubscriptionEntry::new(wanted));
                 self.mark_due(&name);
             }
-            Some(kept) if matches!(kept.phase, Phase::Leaving | Phase::Left) && kept.successor.is_none() => {
-                kept.successor = Some(Box::new(wish));
+            Some(entry)
+                if matches!(entry.phase, SubscriptionPhase::Leaving | SubscriptionPhase::Left)
+                    && entry.successor.is_none() =>
+            {
+                entry.successor = Some(Box::new(wanted));
             }
             Some(_) => {
                 let problem = Problem::new(ErrorCode::AlreadySubscribed, "this client has this subscription already");
-                let _nobody_waits = wish.reply.send(Err(problem.into()));
+                let _caller_may_be_gone = wanted.reply.send(Err(problem.into()));
             }
         }
     }
 
-    pub fn unsubscribe(&mut self, name: &SubscriptionName, number: Option<u64>, reply: Option<Reply>) {
-        let Some(kept) = self.by_name.get_mut(name) else {
+    pub fn unsubscribe(&mut self, name: &SubscriptionName, number: Option<u64>, reply: Option<CommandReply>) {
+        let Some(entry) = self.by_name.get_mut(name) else {
             return answer(reply, gone(number));
         };
-        if let Some(next) = kept.successor.take_if(|next| Some(next.feed.number) == number) {
+        if let Some(next) = entry.successor.take_if(|next| Some(next.feed.number) == number) {
             next.feed.end(None);
             return answer(reply, Ok(()));
         }
-        if number.is_some_and(|number| number != kept.feed.number) {
+        if number.is_some_and(|number| number != entry.feed.number) {
             return answer(reply, Ok(()));
         }
-        kept.feed.end(None);
-        kept.ending.extend(reply);
-        match kept.phase {
-            Phase::Waiting => self.remove(name),
-            Phase::Asked | Phase::Live => {
-                kept.phase = Phase::Leaving;
+        entry.feed.end(None);
+        entry.ending.extend(reply);
+        match entry.phase {
+            SubscriptionPhase::Waiting => self.remove(name),
+            SubscriptionPhase::Asked | SubscriptionPhase::Live => {
+                entry.phase = SubscriptionPhase::Leaving;
                 self.mark_due(name);
             }
-            Phase::Leaving | Phase::Left => {}
+            SubscriptionPhase::Leaving | SubscriptionPhase::Left => {}
         }
     }
 
-    pub fn pause(&mut self, name: &SubscriptionName, number: u64, pausing: Pausing, reply: Option<Reply>) {
-        let Some(kept) = self.get_numbered(name, number) else {
+    pub fn pause(&mut self, name: &SubscriptionName, number: u64, pausing: Pausing, reply: Option<CommandReply>) {
+        let Some(entry) = self.get_numbered(name, number) else {
             return answer(reply, gone(None));
         };
-        kept.user_paused = pausing == Pausing::Pause;
-        match kept.is_fed() && kept.wants_pause() != kept.told_paused {
-            true => {
-                kept.switching.extend(reply);
-                self.mark_due(name);
-            }
+        entry.user_paused = pausing == Pausing::Pause;
+        if entry.is_fed() && entry.wants_pause() != entry.told_paused {
+            entry.switching.extend(reply);
+            self.mark_due(name);
+        } else {
             // What the hub was told fits, or it is told together with the subscription.
-            false => answer(reply, Ok(())),
+            answer(reply, Ok(()));
         }
     }
 
     pub fn unthrottle(&mut self, name: &SubscriptionName, number: u64) {
-        if let Some(kept) = self.get_numbered(name, number) {
-            kept.throttled = false;
+        if let Some(entry) = self.get_numbered(name, number) {
+            entry.throttled = false;
             self.mark_due(name);
         }
     }
 
     /// The client closes: nothing more is taken from any of them.
     pub fn end_all(&mut self) {
-        for kept in self.by_name.values_mut() {
-            kept.feed.end(None);
-            kept.user_paused = true;
+        for entry in self.by_name.values_mut() {
+            entry.feed.end(None);
+            entry.user_paused = true;
         }
         self.mark_all_due();
     }
@@ -250,26 +252,26 @@ impl Subscriptions {
     // What happens.
 
     pub fn settling(&mut self, feed: &Feed, sent: usize) {
-        if let Some(kept) = self.get_numbered(&feed.name, feed.number) {
-            kept.settling += sent;
+        if let Some(entry) = self.get_numbered(&feed.name, feed.number) {
+            entry.settling += sent;
         }
     }
 
     pub fn settled(&mut self, feed: &Feed, answered: usize) {
-        if let Some(kept) = self.get_numbered(&feed.name, feed.number) {
-            kept.settling = kept.settling.saturating_sub(answered);
-            if kept.may_leave() {
+        if let Some(entry) = self.get_numbered(&feed.name, feed.number) {
+            entry.settling = entry.settling.saturating_sub(answered);
+            if entry.may_leave() {
                 self.mark_due(&feed.name);
             }
         }
     }
 
-    /// It has ended, as the application wanted. Whoever waits for the name gets it.
+    /// It has ended, as the application wanted. The subscription that waits for the name gets it.
     pub fn remove(&mut self, name: &SubscriptionName) {
-        if let Some(kept) = self.by_name.remove(name) {
-            kept.ending.into_iter().chain(kept.switching).for_each(|reply| answer(Some(reply), Ok(())));
-            answer(kept.starting, Err(Error::closed("the subscription was ended")));
-            if let Some(next) = kept.successor {
+        if let Some(entry) = self.by_name.remove(name) {
+            entry.ending.into_iter().chain(entry.switching).for_each(|reply| answer(Some(reply), Ok(())));
+            answer(entry.starting, Err(Error::closed("the subscription was ended")));
+            if let Some(next) = entry.successor {
                 self.subscribe(*next);
             }
         }
@@ -277,9 +279,9 @@ impl Subscriptions {
 
     /// It has ended, and not because the application wanted it.
     pub fn fail(&mut self, name: &SubscriptionName, error: Error) {
-        if let Some(kept) = self.by_name.get_mut(name) {
-            kept.feed.end(Some(error.clone()));
-            answer(kept.starting.take(), Err(error));
+        if let Some(entry) = self.by_name.get_mut(name) {
+            entry.feed.end(Some(error.clone()));
+            answer(entry.starting.take(), Err(error));
         }
         self.remove(name);
     }
@@ -289,15 +291,15 @@ impl Subscriptions {
         self.renew_at = None;
         self.retrying = 0;
         let mut left = Vec::new();
-        for (name, kept) in &mut self.by_name {
-            kept.feed.interrupt();
-            kept.told_paused = false;
-            kept.settling = 0;
-            kept.retry_at = None;
-            kept.switching.drain(..).for_each(|reply| answer(Some(reply), Ok(())));
-            match kept.phase {
-                Phase::Leaving | Phase::Left => left.push(name.clone()),
-                _ => kept.phase = Phase::Waiting,
+        for (name, entry) in &mut self.by_name {
+            entry.feed.interrupt();
+            entry.told_paused = false;
+            entry.settling = 0;
+            entry.retry_at = None;
+            entry.switching.drain(..).for_each(|reply| answer(Some(reply), Ok(())));
+            match entry.phase {
+                SubscriptionPhase::Leaving | SubscriptionPhase::Left => left.push(name.clone()),
+                _ => entry.phase = SubscriptionPhase::Waiting,
             }
         }
         left.iter().for_each(|name| self.remove(name));
@@ -306,17 +308,17 @@ impl Subscriptions {
 
     /// Handlers that have not finished.
     pub fn held(&self) -> usize {
-        self.by_name.values().map(|kept| kept.feed.held()).sum()
+        self.by_name.values().map(|entry| entry.feed.held()).sum()
     }
 
     /// The client has ended.
     pub fn close(&mut self, failure: Option<&Error>, told: &Error) {
-        for (_, kept) in self.by_name.drain() {
-            kept.feed.interrupt();
-            kept.feed.end(failure.cloned());
-            answer(kept.starting, Err(told.clone()));
-            kept.ending.into_iter().chain(kept.switching).for_each(|reply| answer(Some(reply), Ok(())));
-            if let Some(next) = kept.successor {
+        for (_, entry) in self.by_name.drain() {
+            entry.feed.interrupt();
+            entry.feed.end(failure.cloned());
+            answer(entry.starting, Err(told.clone()));
+            entry.ending.into_iter().chain(entry.switching).for_each(|reply| answer(Some(reply), Ok(())));
+            if let Some(next) = entry.successor {
                 next.feed.end(failure.cloned());
                 answer(Some(next.reply), Err(told.clone()));
             }
@@ -324,9 +326,9 @@ impl Subscriptions {
     }
 }
 
-pub(super) fn answer(reply: Option<Reply>, result: Result<(), Error>) {
+pub(super) fn answer(reply: Option<CommandReply>, result: Result<(), Error>) {
     if let Some(reply) = reply {
-        let _nobody_waits = reply.send(result);
+        let _caller_may_be_gone = reply.send(result);
     }
 }
 

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use tokio::time::{Instant, Sleep};
 
-use super::session::{End, Session};
+use super::session::{Session, SessionEnd};
 
 /// One timer for everything. Setting it to a later time costs nothing: it fires early and is set again.
 pub(super) struct Timer {
@@ -47,7 +47,7 @@ impl Session<'_> {
         wakes.into_iter().flatten().min().unwrap_or(self.socket.last_received + quiet)
     }
 
-    pub fn tend(&mut self, now: Instant) -> Result<(), End> {
+    pub fn tend(&mut self, now: Instant) -> Result<(), SessionEnd> {
         self.check_silence(now)?;
         self.work.publishes.pacer.release(now);
         if self.work.publishes.look_at().is_some_and(|at| at <= now) {
@@ -63,12 +63,12 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A connection over which nothing comes may be dead without anybody having been told.
-    fn check_silence(&mut self, now: Instant) -> Result<(), End> {
+    /// A silent connection may be dead without either side being told.
+    fn check_silence(&mut self, now: Instant) -> Result<(), SessionEnd> {
         let options = &self.work.core.options;
         let silent = now.saturating_duration_since(self.socket.last_received);
         if silent >= options.silence_limit {
-            return Err(End::Lost(format!("nothing came from the hub for {silent:?}")));
+            return Err(SessionEnd::Lost(format!("nothing came from the hub for {silent:?}")));
         }
         if silent >= options.ping_after && !self.pinged {
             self.pinged = true;

@@ -36,8 +36,5 @@ fn read_certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error>
     let refuse = |problem: String| Error::Tls { reason: format!("{}: {problem}", file.display()) };
     let certificates = CertificateDer::pem_file_iter(file).map_err(|error| refuse(error.to_string()))?;
     let certificates: Vec<_> = certificates.collect::<Result<_, _>>().map_err(|error| refuse(error.to_string()))?;
-    match certificates.is_empty() {
-        true => Err(refuse("it holds no PEM certificate".to_owned())),
-        false => Ok(certificates),
-    }
+    if certificates.is_empty() { Err(refuse("it holds no PEM certificate".to_owned())) } else { Ok(certificates) }
 }

@@ -1,4 +1,4 @@
-//! From an address to a WebSocket: name look-up, TCP, TLS, the upgrade.
+//! From an address to a WebSocket: the connector, TLS, the upgrade.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,24 +10,25 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
 use sha1::{Digest, Sha1};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::random::Random;
-use super::socket::{BoxedStream, Socket};
+use super::random::SplitMix;
+use super::socket::Socket;
+use crate::connector::{BoxedStream, Connector};
 use crate::url::HubUrl;
 
 /// What RFC 6455 has hubs mix with the key.
 const ACCEPT_SALT: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// A stream to the hub, through TLS where its address says so.
-pub(crate) async fn open(url: &HubUrl, tls: Option<&TlsConnector>) -> Result<BoxedStream, String> {
-    let address = (url.host.as_str(), url.port);
-    let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-    // Writes are gathered here already.
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+pub(crate) async fn open(
+    url: &HubUrl,
+    connector: &dyn Connector,
+    tls: Option<&TlsConnector>,
+) -> Result<BoxedStream, String> {
+    let stream = connector.connect(&url.host, url.port).await.map_err(|error| error.to_string())?;
     match tls {
-        None => Ok(Box::new(stream)),
+        None => Ok(stream),
         Some(tls) => {
             let name = ServerName::try_from(url.host.clone()).map_err(|error| error.to_string())?;
             let stream = tls.connect(name, stream).await.map_err(|error| format!("TLS: {error}"))?;
@@ -37,8 +38,8 @@ pub(crate) async fn open(url: &HubUrl, tls: Option<&TlsConnector>) -> Result<Box
 }
 
 /// From the stream to a WebSocket.
-pub(crate) async fn upgrade(url: &HubUrl, stream: BoxedStream) -> Result<Socket, String> {
-    let key = STANDARD.encode(Random::new().bytes_16());
+pub(crate) async fn upgrade(url: &HubUrl, stream: BoxedStream, mut random: SplitMix) -> Result<Socket, String> {
+    let key = STANDARD.encode(random.bytes_16());
     let request = Request::get(&url.path)
         .header(header::HOST, &url.authority)
         .header(header::CONNECTION, "Upgrade")
@@ -60,7 +61,7 @@ pub(crate) async fn upgrade(url: &HubUrl, stream: BoxedStream) -> Result<Socket,
     let parts = upgraded
         .downcast::<TokioIo<BoxedStream>>()
         .map_err(|_| "the upgraded connection is not the one that was opened".to_owned())?;
-    Ok(Socket::new(parts.io.into_inner(), &parts.read_buf))
+    Ok(Socket::new(parts.io.into_inner(), &parts.read_buf, random))
 }
 
 fn check_upgrade(response: &Response<Incoming>, key: &str) -> Result<(), String> {

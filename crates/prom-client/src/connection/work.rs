@@ -1,4 +1,4 @@
-//! What outlives a connection: publishes that wait, subscriptions, and the wish to close.
+//! What outlives a connection: publishes that wait, subscriptions, and the request to close.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use tokio::time::Instant;
 use super::queue::PublishQueue;
 use super::subscriptions::{Subscriptions, answer};
 use crate::Error;
-use crate::core::Core;
-use crate::mailbox::{Command, Mail, Reply};
-use crate::settle::Settlement;
-use crate::state::State;
+use crate::core::ClientCore;
+use crate::mailbox::{ClientCommand, CommandReply, Mail};
+use crate::settle::PendingSettlement;
+use crate::state::ConnectionState;
 
-pub(super) struct Work {
-    pub core: Arc<Core>,
+pub(super) struct ClientWork {
+    pub core: Arc<ClientCore>,
     pub publishes: PublishQueue,
     pub subscriptions: Subscriptions,
-    pub settlements: Vec<Settlement>,
+    pub settlements: Vec<PendingSettlement>,
     pub closing: Option<Closing>,
     /// Emptied mail, to be filled again.
     mail: Mail,
@@ -26,11 +26,11 @@ pub(super) struct Work {
 /// The application wants to close.
 pub(super) struct Closing {
     pub deadline: Instant,
-    replies: Vec<Reply>,
+    replies: Vec<CommandReply>,
 }
 
-impl Work {
-    pub fn new(core: Arc<Core>) -> Self {
+impl ClientWork {
+    pub fn new(core: Arc<ClientCore>) -> Self {
         Self {
             core,
             publishes: PublishQueue::new(),
@@ -55,15 +55,15 @@ impl Work {
         self.mail.commands = commands;
     }
 
-    fn obey(&mut self, command: Command) {
+    fn obey(&mut self, command: ClientCommand) {
         match command {
-            Command::Subscribe(wish) => self.subscriptions.subscribe(*wish),
-            Command::Unsubscribe { name, number, reply } => self.subscriptions.unsubscribe(&name, number, reply),
-            Command::Pause { name, number, pausing, reply } => {
+            ClientCommand::Subscribe(wanted) => self.subscriptions.subscribe(*wanted),
+            ClientCommand::Unsubscribe { name, number, reply } => self.subscriptions.unsubscribe(&name, number, reply),
+            ClientCommand::Pause { name, number, pausing, reply } => {
                 self.subscriptions.pause(&name, number, pausing, reply);
             }
-            Command::Taken { name, number } => self.subscriptions.unthrottle(&name, number),
-            Command::Close { reply } => {
+            ClientCommand::Taken { name, number } => self.subscriptions.unthrottle(&name, number),
+            ClientCommand::Close { reply } => {
                 if self.closing.is_none() {
                     self.subscriptions.end_all();
                 }
@@ -86,7 +86,7 @@ impl Work {
         self.closing.as_ref().is_some_and(|closing| self.publishes.is_empty() || closing.deadline <= now)
     }
 
-    /// Tells everybody who waits that it is over. `failure` where the application did not ask for it.
+    /// Tells every caller that waits that it is over. `failure` where the application did not ask for it.
     pub fn finish(&mut self, failure: Option<&Error>) {
         self.finished = true;
         let reason = match failure {
@@ -101,21 +101,18 @@ impl Work {
         self.settlements.drain(..).for_each(|settlement| settlement.answer_lost(&reason));
         let give_up_after = self.core.options.give_up_after;
         for mut pending in self.publishes.drain().chain(mail.publishes) {
-            match pending.was_sent {
-                true => pending.give_up(give_up_after, &reason),
-                false => pending.fail(&told),
-            }
+            if pending.was_sent { pending.give_up(give_up_after, &reason) } else { pending.fail(&told) }
         }
         mail.commands.into_iter().for_each(|command| self.obey(command));
         self.subscriptions.close(failure, &told);
         let closing = self.closing.take();
         closing.into_iter().flat_map(|closing| closing.replies).for_each(|reply| answer(Some(reply), Ok(())));
-        self.core.teller.enter(State::Closed { reason });
+        self.core.teller.enter(ConnectionState::Closed { reason });
     }
 }
 
-impl Drop for Work {
-    /// The runtime went away, or the task failed: nobody may wait for ever.
+impl Drop for ClientWork {
+    /// The runtime went away, or the task failed: no caller may wait for ever.
     fn drop(&mut self) {
         if !self.finished {
             self.finish(Some(&Error::closed("the connection's task has ended")));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prom_client::{Delivery, Error, State, json};
+use prom_client::{ConnectionState, Delivery, Error, json};
 use tokio::sync::Notify;
 
 use crate::support::{Hub, connected, connected_with, event, options, within};
@@ -44,7 +44,7 @@ async fn closing_waits_for_answers_and_handlers_and_takes_nothing_new() {
     let (ran, (), ()) = within(async { tokio::join!(running, closing, serve) }).await;
     ran.unwrap();
     assert_eq!(within(publishing).await.unwrap().offset, 7);
-    assert_eq!(client.state(), State::Closed { reason: "it was asked to close".to_owned() });
+    assert_eq!(client.state(), ConnectionState::Closed { reason: "it was asked to close".to_owned() });
     assert!(hub.is_left_alone().await);
 }
 
@@ -93,7 +93,7 @@ fn a_runtime_that_goes_away_leaves_nobody_waiting() {
         (client, publishing)
     });
     drop(runtime);
-    assert!(matches!(client.state(), State::Closed { .. }));
+    assert!(matches!(client.state(), ConnectionState::Closed { .. }));
     let other = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     assert!(other.block_on(publishing).is_err());
     assert!(other.block_on(async { client.publish("a", json!(1)).await }).is_err());

@@ -62,15 +62,15 @@ async fn leases_are_renewed_at_half_time_while_a_handler_runs_and_while_they_wai
         for offset in 0..3 {
             peer.lend("a", "g", event("a", offset), LEASE.as_millis() as u64).await;
         }
-        let lent = std::time::Instant::now();
+        let leased = std::time::Instant::now();
         // Two rounds: longer than the lease lasts.
         for _ in 0..2 {
             let renewal = peer.frame("MODACK").await;
             assert_eq!((&renewal["offsets"], &renewal["extend_ms"]), (&json!([[0, 2]]), &json!(400)));
             peer.ok(&renewal).await;
         }
-        assert!(lent.elapsed() >= LEASE * 7 / 8, "after {:?}", lent.elapsed());
-        assert!(lent.elapsed() < LEASE * 2, "after {:?}", lent.elapsed());
+        assert!(leased.elapsed() >= LEASE * 7 / 8, "after {:?}", leased.elapsed());
+        assert!(leased.elapsed() < LEASE * 2, "after {:?}", leased.elapsed());
         for offset in 0..3 {
             finish.notify_one();
             let ack = peer.frame("ACK").await;

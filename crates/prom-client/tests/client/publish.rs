@@ -100,7 +100,7 @@ async fn a_hub_without_batches_gets_plain_frames() {
 }
 
 #[tokio::test]
-async fn answers_reach_whoever_asked_whatever_their_order() {
+async fn answers_reach_their_callers_in_any_order() {
     let hub = Hub::start().await;
     let (client, mut peer) = connected_with(&hub, options().plain_frames()).await;
     let publishing: Vec<_> = (0..3).map(|n| client.publish("a", json!(n)).send()).collect();

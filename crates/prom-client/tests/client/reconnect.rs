@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prom_client::{Client, Error, Notice, State, json};
+use prom_client::{Client, ConnectionState, Error, Notice, json};
 
 use crate::support::{Hub, connected, connected_with, notice, options, within};
 
@@ -28,7 +28,7 @@ async fn what_was_under_way_is_sent_again_with_the_same_ids_in_order() {
     for publishing in first.into_iter().chain([later]) {
         within(publishing).await.unwrap();
     }
-    assert_eq!(client.state(), State::Connected);
+    assert_eq!(client.state(), ConnectionState::Connected);
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_close_that_wants_no_reconnect_ends_everything_with_the_reason() {
     assert!(failed.to_string().contains("4200"), "{failed}");
     assert!(within(subscription.next()).await.is_none());
     assert!(subscription.failure().unwrap().to_string().contains("4200"));
-    let State::Closed { reason } = client.state() else {
+    let ConnectionState::Closed { reason } = client.state() else {
         panic!("{:?}", client.state());
     };
     assert!(reason.contains("4200"), "{reason}");
@@ -156,11 +156,11 @@ async fn in_the_background_it_waits_for_a_hub_to_come() {
     let hub = Hub::start().await;
     let client = Client::connect_in_background(&hub.url(), options()).unwrap();
     let mut states = client.state_changes();
-    assert_eq!(within(states.next()).await, Some(State::Connecting));
+    assert_eq!(within(states.next()).await, Some(ConnectionState::Connecting));
     let publishing = client.publish("a", json!(1)).send();
     drop(hub.stream().await);
     let mut peer = hub.welcome().await;
-    assert_eq!(within(states.next()).await, Some(State::Connected));
+    assert_eq!(within(states.next()).await, Some(ConnectionState::Connected));
     let frame = peer.frame("PUBLISH").await;
     peer.receipt(&frame, 0).await;
     within(publishing).await.unwrap();

@@ -167,7 +167,7 @@ async fn one_that_the_hub_ends_fails_and_one_that_was_fenced_comes_back() {
 }
 
 #[tokio::test]
-async fn ending_one_frees_its_name_also_for_whoever_does_not_wait() {
+async fn ending_one_frees_its_name_also_without_waiting() {
     let hub = Hub::start().await;
     let (client, mut peer) = connected(&hub).await;
     let subscription = subscribed(&client, &mut peer).await;
@@ -200,7 +200,7 @@ async fn ending_one_frees_its_name_also_for_whoever_does_not_wait() {
 }
 
 #[tokio::test]
-async fn whoever_settles_and_leaves_has_settled_first() {
+async fn settling_and_then_leaving_settles_first() {
     let hub = Hub::start().await;
     let (client, mut peer) = connected(&hub).await;
     let mut subscription = subscribed(&client, &mut peer).await;

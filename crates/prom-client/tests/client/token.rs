@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use prom_client::{ClientOptions, Error, ErrorCode, State, json};
+use prom_client::{ClientOptions, ConnectionState, Error, ErrorCode, json};
 
 use crate::subscribe::subscribed;
 use crate::support::{Hub, event, meet, options, within};
@@ -90,7 +90,7 @@ async fn refused_tokens_end_it_at_once_or_after_three_from_a_provider() {
         }
         let reason = within(async {
             loop {
-                if let Some(State::Closed { reason }) = states.next().await {
+                if let Some(ConnectionState::Closed { reason }) = states.next().await {
                     return reason;
                 }
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prom_auth::{AuthOptions, Authenticator, TokenRequest, mint};
 use prom_client::{Client, ClientOptions};
 use prom_engine::{Bus, BusOptions};
-use prom_gateway::{GatewayOptions, Hub, Server, ServerOptions};
+use prom_gateway::{GatewayOptions, Hub, Listener, Listeners, Server};
 use prom_store::{MemoryStore, SystemClock};
 use tokio::runtime::{Builder, Runtime};
 
@@ -59,9 +59,8 @@ impl Scene {
             let bus = Bus::start(store, options).await.unwrap();
             let hub = Hub::new(bus, Authenticator::new(auth).unwrap(), clock, gateway);
             loop {
-                let options = ServerOptions { listen, ops_listen: None, tls: None };
-                match Server::start(hub.clone(), options).await {
-                    Ok(server) => return server,
+                match Listener::bind(listen).await {
+                    Ok(listener) => return Server::start(hub, Listeners::new(listener)).unwrap(),
                     Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
                 }
             }

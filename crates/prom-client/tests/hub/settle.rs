@@ -28,10 +28,7 @@ async fn what_is_nacked_comes_again_as_the_second_attempt_and_what_is_acked_does
         within(first.nack("not today")).await.unwrap();
         let second = loop {
             let delivery = within(orders.next()).await.unwrap();
-            match delivery.offset() == first.offset() {
-                true => break delivery,
-                false => within(delivery.ack()).await.unwrap(),
-            }
+            if delivery.offset() == first.offset() { break delivery } else { within(delivery.ack()).await.unwrap() }
         };
         assert_eq!(second.attempt(), 2);
         within(second.ack()).await.unwrap();

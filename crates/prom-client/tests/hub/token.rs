@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use prom_client::{Client, ClientOptions, Error, ErrorCode, Notice, State, json};
+use prom_client::{Client, ClientOptions, ConnectionState, Error, ErrorCode, Notice, json};
 
 use crate::scene::{Scene, token, within};
 
@@ -38,7 +38,7 @@ async fn a_token_is_renewed_before_it_expires_and_nothing_is_interrupted() {
         }
     });
     let client = scene.client_with(options).await;
-    assert_eq!(client.state(), State::Connected);
+    assert_eq!(client.state(), ConnectionState::Connected);
     let mut notices = client.notices();
     let mut events = within(client.subscribe("a", "g").start()).await.unwrap();
     within(async {

@@ -1,4 +1,4 @@
-//! The text that Prometheus scrapes. Names and labels are a promise to whoever has a dashboard.
+//! The text that Prometheus scrapes. Names and labels are a promise: dashboards depend on them.
 
 use std::sync::atomic::Ordering;
 

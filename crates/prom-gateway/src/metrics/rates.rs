@@ -17,7 +17,7 @@ pub(crate) struct TopicRates {
 
 /// One look.
 #[derive(Debug, Clone)]
-pub(super) struct Sample {
+pub(super) struct CounterSample {
     /// On the monotonic clock.
     pub at: Duration,
     totals: EventTotals,
@@ -26,9 +26,9 @@ pub(super) struct Sample {
 }
 
 /// Two looks some time apart, or only one.
-pub(crate) struct Rates {
-    before: Option<Sample>,
-    now: Sample,
+pub(crate) struct MeasuredRates {
+    before: Option<CounterSample>,
+    now: CounterSample,
 }
 
 /// Events since the process started.
@@ -40,7 +40,7 @@ pub(crate) fn totals(meters: &MetersSnapshot) -> EventTotals {
     }
 }
 
-impl Sample {
+impl CounterSample {
     pub fn new(at: Duration, meters: &MetersSnapshot, logs: &[LogInfo]) -> Self {
         let mut topics: HashMap<TopicName, (u64, u64)> = HashMap::new();
         for log in logs {
@@ -52,8 +52,8 @@ impl Sample {
     }
 }
 
-impl Rates {
-    pub(super) fn new(before: Option<Sample>, now: Sample) -> Self {
+impl MeasuredRates {
+    pub(super) fn new(before: Option<CounterSample>, now: CounterSample) -> Self {
         Self { before, now }
     }
 
@@ -72,7 +72,7 @@ impl Rates {
     /// between make the byte rate smaller than it was, never negative.
     pub fn of(&self, topic: &TopicName) -> Option<TopicRates> {
         let before = self.before.as_ref()?;
-        let look = |sample: &Sample| sample.topics.get(topic).copied().unwrap_or_default();
+        let look = |sample: &CounterSample| sample.topics.get(topic).copied().unwrap_or_default();
         let ((offsets, bytes), (offsets_before, bytes_before)) = (look(&self.now), look(before));
         Some(TopicRates {
             events_per_s: self.per_second(offsets.saturating_sub(offsets_before)),

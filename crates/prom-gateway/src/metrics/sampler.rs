@@ -1,7 +1,7 @@
-//! Looks at the counters once a second, but only while somebody is interested.
+//! Looks at the counters once a second, but only while the rates are asked for.
 //!
-//! Whoever asks gets the rate since the oldest look of the last ten seconds. The task that looks
-//! ends a minute after the last question, so a hub that nobody watches does nothing.
+//! An answer is the rate since the oldest look of the last ten seconds. The task that looks
+//! ends a minute after the last question, so an unwatched hub does nothing.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use prom_engine::{Bus, Error};
 use prom_store::Clock;
 
-use super::rates::{Rates, Sample};
+use super::rates::{CounterSample, MeasuredRates};
 use crate::http::{RATE_INTEREST, RATE_WINDOW};
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -27,7 +27,7 @@ pub(crate) struct Sampler {
 #[derive(Default)]
 struct Kept {
     /// The oldest first.
-    samples: VecDeque<Sample>,
+    samples: VecDeque<CounterSample>,
     asked_at: Duration,
     running: bool,
 }
@@ -37,8 +37,8 @@ impl Sampler {
         Arc::new(Self { bus, clock, kept: Mutex::default() })
     }
 
-    /// The rates of the last seconds; begins to look if nobody did.
-    pub async fn rates(self: &Arc<Self>) -> Result<Rates, Error> {
+    /// The rates of the last seconds; begins to look if nothing does.
+    pub async fn rates(self: &Arc<Self>) -> Result<MeasuredRates, Error> {
         let now = self.look().await?;
         let mut kept = self.kept.lock();
         kept.asked_at = now.at;
@@ -49,16 +49,16 @@ impl Sampler {
             tokio::spawn(run(Arc::downgrade(self)));
         }
         let oldest = kept.samples.front().filter(|sample| now.at.saturating_sub(sample.at) >= SHORTEST);
-        Ok(Rates::new(oldest.cloned(), now))
+        Ok(MeasuredRates::new(oldest.cloned(), now))
     }
 
-    async fn look(&self) -> Result<Sample, Error> {
+    async fn look(&self) -> Result<CounterSample, Error> {
         let logs = self.bus.logs().await?;
-        Ok(Sample::new(self.clock.monotonic(), &self.bus.meters(), &logs))
+        Ok(CounterSample::new(self.clock.monotonic(), &self.bus.meters(), &logs))
     }
 
-    /// Keeps a look; `Over` when nobody asked for long enough.
-    fn keep(&self, sample: Sample) -> Interest {
+    /// Keeps a look; `Over` when the last question is long ago.
+    fn keep(&self, sample: CounterSample) -> Interest {
         let mut kept = self.kept.lock();
         if sample.at.saturating_sub(kept.asked_at) > RATE_INTEREST {
             *kept = Kept::default();

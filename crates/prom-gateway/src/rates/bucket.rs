@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// So many per second on average, and so many at once.
+/// How many per second on average, and how many at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     pub per_second: f64,
@@ -61,7 +61,7 @@ impl Bucket {
         self.tokens = (self.tokens + count as f64).min(self.rate.burst);
     }
 
-    /// Nobody would notice if it were made anew.
+    /// A new bucket would behave the same.
     pub fn is_full(&mut self, now: Duration) -> bool {
         self.fill(now);
         self.tokens >= self.rate.burst

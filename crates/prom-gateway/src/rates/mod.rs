@@ -1,4 +1,4 @@
-//! How fast somebody may publish: token buckets per connection, per topic and per subject.
+//! How fast clients may publish: token buckets per connection, per topic and per subject.
 
 mod bucket;
 mod shared;

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 
 use super::{Bucket, Rate, RetryAfter};
 
-/// At most so many names have a bucket of their own: a few MiB with long names.
+/// At most this many names have a bucket of their own: a few MiB with long names.
 const KEPT: usize = 10_000;
-/// Looking for full buckets goes through all of them; somebody who makes up names cannot cause it more often.
+/// Looking for full buckets goes through all of them; a client that makes up names cannot cause it more often.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Which rates hold; `None` is no limit.
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_any_more_is_forgotten() {
+    fn unused_buckets_are_forgotten() {
         let rates = rates(1.0, 1.0);
         for at in 0..KEPT {
             rates.take(&format!("t{at}"), None, 1, NOW).unwrap();
@@ -232,7 +232,7 @@ mod tests {
         }
         assert!(rates.take("new", None, 1, NOW).is_ok(), "this one looked");
         assert!(rates.take("new", None, 1, NOW + Duration::from_millis(999)).is_ok());
-        assert_eq!(own_buckets(&rates), KEPT, "all of them are full, and nobody has looked");
+        assert_eq!(own_buckets(&rates), KEPT, "all of them are full, and none was swept");
         assert!(rates.take("new", None, 1, NOW + Duration::from_secs(1)).is_ok());
         assert_eq!(own_buckets(&rates), 1);
     }

@@ -1,13 +1,13 @@
-//! Accepting sockets and serving what they ask for.
+//! Accepting connections and serving them.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::connect_info::ConnectInfo;
 use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -18,37 +18,37 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use prom_protocol::ErrorCode;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
-use super::{Serves, Stream, guard, upgrade};
+use super::{HubStream, Listener, Serves, guard, upgrade};
 use crate::http::is_about_group;
 use crate::http::{ConnectionRate, Problem};
 use crate::peers::RELAY_HEADER;
 use crate::{Hub, ws};
 
-/// Before accepting again after the system refused: it is out of file descriptors, most likely.
+/// The wait after a failed accept. The system is most likely out of file descriptors.
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
 /// The head of a request is no place for data.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// One listener's way into the hub.
+/// Serves the connections of one listener.
 #[derive(Clone)]
-pub struct Door {
+pub struct Acceptor {
     pub hub: Arc<Hub>,
     pub router: Router,
     pub tls: Option<TlsAcceptor>,
-    pub places: Arc<Semaphore>,
+    /// One permit per open connection.
+    pub permits: Arc<Semaphore>,
     pub serves: Serves,
 }
 
-impl Door {
-    /// Accepts until it is told to stop.
-    pub async fn accept(self, listener: TcpListener) {
+impl Acceptor {
+    /// Accepts until the task is aborted.
+    pub async fn run(self, mut listener: Listener) {
         loop {
-            let (socket, peer) = match listener.accept().await {
+            let (stream, peer) = match listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
@@ -56,53 +56,45 @@ impl Door {
                     continue;
                 }
             };
-            let Ok(place) = self.places.clone().try_acquire_owned() else {
-                tracing::debug!(%peer, "no place for another connection");
-                tokio::spawn(refuse(socket));
+            let Ok(permit) = self.permits.clone().try_acquire_owned() else {
+                tracing::debug!(%peer, "too many connections; refused another");
+                tokio::spawn(refuse(stream));
                 continue;
             };
-            let door = self.clone();
+            let acceptor = self.clone();
             tokio::spawn(async move {
-                door.hub.sockets.fetch_add(1, Ordering::Relaxed);
-                door.serve(socket).await;
-                door.hub.sockets.fetch_sub(1, Ordering::Relaxed);
-                drop(place);
+                acceptor.hub.sockets.fetch_add(1, Ordering::Relaxed);
+                acceptor.serve(stream, peer).await;
+                acceptor.hub.sockets.fetch_sub(1, Ordering::Relaxed);
+                drop(permit);
             });
         }
     }
 
-    async fn serve(&self, socket: TcpStream) {
-        let Ok(peer) = socket.peer_addr() else {
-            return;
-        };
-        // Frames are gathered before they are written; waiting for more would only add delay.
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%peer, %error, "cannot turn off the delay of small writes");
-        }
+    async fn serve(&self, stream: HubStream, peer: SocketAddr) {
         let stream = match &self.tls {
-            None => Stream::Plain(socket),
-            Some(tls) => match tokio::time::timeout(self.hub.options.header_deadline, tls.accept(socket)).await {
-                Ok(Ok(stream)) => Stream::Tls(Box::new(stream)),
-                Ok(Err(error)) => return tracing::debug!(%peer, %error, "no TLS"),
-                Err(_) => return tracing::debug!(%peer, "no TLS in time"),
+            None => stream,
+            Some(tls) => match tokio::time::timeout(self.hub.options.header_deadline, tls.accept(stream)).await {
+                Ok(Ok(stream)) => HubStream::Tls(Box::new(stream)),
+                Ok(Err(error)) => return tracing::debug!(%peer, %error, "the TLS handshake failed"),
+                Err(_) => return tracing::debug!(%peer, "the TLS handshake took too long"),
             },
         };
-        // Boxed, so that a WebSocket does not keep the room that HTTP needed.
+        // Boxed, so that a WebSocket does not keep the memory that HTTP needed.
         let upgraded = Box::pin(self.serve_http(stream, peer)).await;
         if let Some(on_upgrade) = upgraded
             && let Ok(upgraded) = on_upgrade.await
-            && let Ok(parts) = upgraded.downcast::<TokioIo<Stream>>()
+            && let Ok(parts) = upgraded.downcast::<TokioIo<HubStream>>()
         {
             ws::run(self.hub.clone(), parts.io.into_inner(), parts.read_buf).await;
         }
     }
 
     /// Requests one after the other; returns when the connection ends or becomes a WebSocket.
-    async fn serve_http(&self, stream: Stream, peer: std::net::SocketAddr) -> Option<OnUpgrade> {
+    async fn serve_http(&self, stream: HubStream, peer: SocketAddr) -> Option<OnUpgrade> {
         let upgraded: Arc<Mutex<Option<OnUpgrade>>> = Arc::default();
         let rate = self.hub.rates.connection(self.hub.clock.monotonic()).map(ConnectionRate::new);
         let service = service_fn(|mut request: Request<Incoming>| {
-            request.extensions_mut().insert(ConnectInfo(peer));
             if let Some(rate) = &rate {
                 request.extensions_mut().insert(rate.clone());
             }
@@ -114,6 +106,7 @@ impl Door {
         let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         tokio::pin!(connection);
         tokio::select! {
+            biased;
             ended = connection.as_mut() => log_end(ended, peer),
             () = self.hub.stopped() => {
                 connection.as_mut().graceful_shutdown();
@@ -123,7 +116,7 @@ impl Door {
         upgraded.lock().take()
     }
 
-    /// Says it is; its token decides.
+    /// The peer claims to be a hub; its token decides.
     fn is_from_hub(&self, request: &Request<Incoming>) -> bool {
         let is_relayed = request.headers().contains_key(RELAY_HEADER) && is_about_group(request.uri().path());
         is_relayed && self.hub.peers.is_some()
@@ -160,23 +153,23 @@ impl Door {
     }
 }
 
-fn log_end(ended: Result<(), hyper::Error>, peer: std::net::SocketAddr) {
+fn log_end(ended: Result<(), hyper::Error>, peer: SocketAddr) {
     if let Err(error) = ended {
         tracing::debug!(%peer, %error, "an HTTP connection ended");
     }
 }
 
-/// No place is left: said in HTTP, whatever was asked.
-async fn refuse(mut socket: TcpStream) {
+/// Too many connections: answered in HTTP, whatever was asked.
+async fn refuse(mut stream: HubStream) {
     const FULL: &[u8] =
         b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     let told = async {
-        socket.write_all(FULL).await?;
-        socket.shutdown().await?;
-        // Closing over bytes that nobody read would be a reset, and the answer would be lost.
-        tokio::io::copy(&mut socket, &mut tokio::io::sink()).await
+        stream.write_all(FULL).await?;
+        stream.shutdown().await?;
+        // Closing with unread bytes would reset the connection, and the answer would be lost.
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
     if !matches!(tokio::time::timeout(Duration::from_secs(1), told).await, Ok(Ok(_))) {
-        tracing::debug!("a connection that found no place did not wait to be told");
+        tracing::debug!("a refused connection ended before it was answered");
     }
 }

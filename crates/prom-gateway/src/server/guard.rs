@@ -1,4 +1,4 @@
-//! What a hub without auth refuses: anybody on this machine may use it, but not a web page that its
+//! What a hub without auth refuses: every process on this machine may use it, but not a web page that its
 //! user happens to look at.
 //!
 //! A page can make a browser connect to loopback. Browsers say where the page is from (`Origin`), and

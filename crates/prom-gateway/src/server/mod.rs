@@ -1,17 +1,19 @@
-//! Listening: sockets, TLS, HTTP/1 and the upgrade to WebSocket.
+//! Accepting: connections of any listener, TLS, HTTP/1 and the upgrade to WebSocket.
 //!
 //! ```text
-//!   accept ─▶ place free? ─▶ TLS? ─▶ HTTP/1 ─┬─▶ upgrade on / and /ws ─▶ ws
-//!                                            └─▶ router
+//!   listener ─▶ accept ─▶ below the limit? ─▶ TLS? ─▶ HTTP/1 ─┬─▶ upgrade on / and /ws ─▶ ws
+//!                                                             └─▶ router
 //! ```
 //!
-//! Promises: without auth only loopback is listened on, and then only to requests that name a loopback
-//! host and come from no foreign page; there are never more sockets than the limit; a shutdown lets
+//! Promises: a hub without auth serves loopback only, and then only requests that name a loopback
+//! host and come from no foreign page; there are never more connections than the limit; a shutdown lets
 //! the bus drain first, then tells every connection.
 
 mod accept;
 mod error;
 mod guard;
+mod listener;
+mod memory;
 mod stream;
 mod tls;
 mod upgrade;
@@ -21,19 +23,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use self::accept::Door;
+use self::accept::Acceptor;
 use crate::Hub;
 
 pub use error::ServeError;
-pub(crate) use stream::{ReadHalf, Stream, WriteHalf};
+pub use listener::{Listener, Listeners};
+pub use memory::{MemoryConnector, MemoryListener};
+pub(crate) use stream::{HubStream, ReadHalf, WriteHalf};
 
 /// How long connections may take to end after the bus has.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// Where to listen.
+/// Which TCP addresses to bind; see [`Listeners::bind`].
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     pub listen: SocketAddr,
@@ -62,38 +65,35 @@ pub struct Server {
     hub: Arc<Hub>,
     addresses: Vec<(SocketAddr, Serves)>,
     accepting: Vec<tokio::task::JoinHandle<()>>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Server {
-    /// Listens, and serves whoever comes.
-    pub async fn start(hub: Arc<Hub>, options: ServerOptions) -> Result<Self, ServeError> {
-        let wanted = match options.ops_listen {
-            Some(ops) => vec![(options.listen, Serves::WebSocket), (ops, Serves::Http)],
-            None => vec![(options.listen, Serves::Everything)],
-        };
-        let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
-        let mut listeners = Vec::new();
-        for (address, serves) in wanted {
+    /// Serves what the listeners accept. Refuses listeners beyond loopback on a hub without auth.
+    pub fn start(hub: Arc<Hub>, listeners: Listeners) -> Result<Self, ServeError> {
+        let Listeners { main, ops, tls } = listeners;
+        let main_serves = if ops.is_some() { Serves::WebSocket } else { Serves::Everything };
+        let listeners: Vec<_> = [(main, main_serves)].into_iter().chain(ops.map(|ops| (ops, Serves::Http))).collect();
+        let mut addresses = Vec::new();
+        for (listener, serves) in &listeners {
+            let address = listener.local_address()?;
             if hub.auth.is_open() && !address.ip().is_loopback() {
                 return Err(ServeError::Unprotected { address });
             }
-            let bound = TcpListener::bind(address).await;
-            listeners.push((bound.map_err(|source| ServeError::Bind { address, source })?, serves));
+            addresses.push((address, *serves));
         }
-        let places = Arc::new(Semaphore::new(hub.options.connections));
+        let permits = Arc::new(Semaphore::new(hub.options.connections));
         let router = crate::http::router(hub.clone());
-        let (mut addresses, mut accepting) = (Vec::new(), Vec::new());
+        let mut accepting = Vec::new();
         for (listener, serves) in listeners {
-            addresses.push((listener.local_addr()?, serves));
-            let (hub, router, tls, places) = (hub.clone(), router.clone(), tls.clone(), places.clone());
-            accepting.push(tokio::spawn(Door { hub, router, tls, places, serves }.accept(listener)));
+            let (hub, router, tls, permits) = (hub.clone(), router.clone(), tls.clone(), permits.clone());
+            accepting.push(tokio::spawn(Acceptor { hub, router, tls, permits, serves }.run(listener)));
         }
-        Ok(Self { hub, addresses, accepting, places })
+        Ok(Self { hub, addresses, accepting, permits })
     }
 
-    /// Where WebSockets are served, and HTTP too unless it has an address of its own. With port 0 asked
-    /// for, the one that was given.
+    /// Where WebSockets are served, and HTTP too unless it has an address of its own. If port 0 was
+    /// asked for, this has the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.addresses[0].0
     }
@@ -107,13 +107,13 @@ impl Server {
         &self.hub
     }
 
-    /// Accepts nobody any more, lets handlers finish and the bus close, then ends every connection.
+    /// Stops accepting, lets handlers finish and the bus close, then ends every connection.
     pub async fn shut_down(self) -> Result<(), ServeError> {
         self.stop_accepting();
         let closed = self.hub.bus.shutdown().await;
         self.hub.stopping.send_replace(true);
         let all = u32::try_from(self.hub.options.connections).unwrap_or(u32::MAX);
-        if tokio::time::timeout(GOODBYE, self.places.acquire_many(all)).await.is_err() {
+        if tokio::time::timeout(GOODBYE, self.permits.acquire_many(all)).await.is_err() {
             tracing::warn!("some connections did not end in time and are cut");
         }
         Ok(closed?)

@@ -1,36 +1,44 @@
-//! A socket, plain or with TLS, and its two halves.
+//! A connection's bytes: TCP, memory, or TLS over one of them; and its two halves.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio_rustls::server::TlsStream;
 
-pub enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+/// What a listener accepts, and TLS over it.
+pub enum HubStream {
+    Tcp(TcpStream),
+    Memory(DuplexStream),
+    Tls(Box<TlsStream<HubStream>>),
 }
 
 pub enum ReadHalf {
-    Plain(OwnedReadHalf),
-    Tls(tokio::io::ReadHalf<Box<TlsStream<TcpStream>>>),
+    Tcp(OwnedReadHalf),
+    Memory(tokio::io::ReadHalf<DuplexStream>),
+    Tls(tokio::io::ReadHalf<Box<TlsStream<HubStream>>>),
 }
 
 pub enum WriteHalf {
-    Plain(OwnedWriteHalf),
-    Tls(tokio::io::WriteHalf<Box<TlsStream<TcpStream>>>),
+    Tcp(OwnedWriteHalf),
+    Memory(tokio::io::WriteHalf<DuplexStream>),
+    Tls(tokio::io::WriteHalf<Box<TlsStream<HubStream>>>),
 }
 
-impl Stream {
+impl HubStream {
     pub fn into_split(self) -> (ReadHalf, WriteHalf) {
         match self {
-            Self::Plain(socket) => {
+            Self::Tcp(socket) => {
                 let (read, write) = socket.into_split();
-                (ReadHalf::Plain(read), WriteHalf::Plain(write))
+                (ReadHalf::Tcp(read), WriteHalf::Tcp(write))
+            }
+            Self::Memory(socket) => {
+                let (read, write) = tokio::io::split(socket);
+                (ReadHalf::Memory(read), WriteHalf::Memory(write))
             }
             Self::Tls(socket) => {
                 let (read, write) = tokio::io::split(socket);
@@ -44,50 +52,55 @@ impl ReadHalf {
     /// Ready when a read is worth setting memory aside for.
     pub async fn readable(&self) -> io::Result<()> {
         match self {
-            Self::Plain(socket) => socket.readable().await,
-            // What is readable there is known only by reading.
-            Self::Tls(_) => Ok(()),
+            Self::Tcp(socket) => socket.readable().await,
+            // Only a read tells whether these have bytes.
+            Self::Memory(_) | Self::Tls(_) => Ok(()),
         }
     }
 
     pub async fn read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         match self {
-            Self::Plain(socket) => socket.read_buf(buffer).await,
+            Self::Tcp(socket) => socket.read_buf(buffer).await,
+            Self::Memory(socket) => socket.read_buf(buffer).await,
             Self::Tls(socket) => socket.read_buf(buffer).await,
         }
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for HubStream {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Plain(socket) => Pin::new(socket).poll_read(context, buffer),
+            Self::Tcp(socket) => Pin::new(socket).poll_read(context, buffer),
+            Self::Memory(socket) => Pin::new(socket).poll_read(context, buffer),
             Self::Tls(socket) => Pin::new(socket).poll_read(context, buffer),
         }
     }
 }
 
-/// Writing goes to whichever socket it is.
+/// Passes writes on to the variant.
 macro_rules! write_through {
     ($name:ty) => {
         impl AsyncWrite for $name {
             fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
                 match self.get_mut() {
-                    Self::Plain(socket) => Pin::new(socket).poll_write(context, bytes),
+                    Self::Tcp(socket) => Pin::new(socket).poll_write(context, bytes),
+                    Self::Memory(socket) => Pin::new(socket).poll_write(context, bytes),
                     Self::Tls(socket) => Pin::new(socket).poll_write(context, bytes),
                 }
             }
 
             fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
                 match self.get_mut() {
-                    Self::Plain(socket) => Pin::new(socket).poll_flush(context),
+                    Self::Tcp(socket) => Pin::new(socket).poll_flush(context),
+                    Self::Memory(socket) => Pin::new(socket).poll_flush(context),
                     Self::Tls(socket) => Pin::new(socket).poll_flush(context),
                 }
             }
 
             fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
                 match self.get_mut() {
-                    Self::Plain(socket) => Pin::new(socket).poll_shutdown(context),
+                    Self::Tcp(socket) => Pin::new(socket).poll_shutdown(context),
+                    Self::Memory(socket) => Pin::new(socket).poll_shutdown(context),
                     Self::Tls(socket) => Pin::new(socket).poll_shutdown(context),
                 }
             }
@@ -95,5 +108,5 @@ macro_rules! write_through {
     };
 }
 
-write_through!(Stream);
+write_through!(HubStream);
 write_through!(WriteHalf);

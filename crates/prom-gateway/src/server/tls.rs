@@ -27,10 +27,7 @@ pub fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError> {
     let certificates: Vec<_> =
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(|error| wrong(path, error))?;
-    match certificates.is_empty() {
-        true => Err(wrong(path, "it holds no certificate in PEM form")),
-        false => Ok(certificates),
-    }
+    if certificates.is_empty() { Err(wrong(path, "it holds no certificate in PEM form")) } else { Ok(certificates) }
 }
 
 fn wrong(path: &Path, reason: impl ToString) -> ServeError {

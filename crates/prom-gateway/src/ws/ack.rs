@@ -1,4 +1,4 @@
-//! ACK: found in what is lent, gathered with the other acks of the burst.
+//! ACK: found among the leased events, gathered with the other acks of the burst.
 
 use prom_engine::ack_tickets;
 use prom_protocol::frame::Which;
@@ -9,55 +9,57 @@ use prom_types::{EventId, GroupName, TopicPattern};
 use smallvec::SmallVec;
 
 use super::answer::unknown_of;
-use super::burst::{AckForm, Reply, Waiting};
+use super::burst::{AckForm, AwaitedAnswer, FrameReply};
 use super::connection::Connection;
-use super::inflight::Found;
+use super::inflight::NamedTickets;
 use crate::problem;
 
-/// Of more that is not lent to the asker nobody looks up whether it is settled: that reads the log.
+/// Checking whether an id is settled reads the log, so only this many unknown ids are checked.
 const LOOKED_UP: usize = 100;
 
 impl Connection {
     pub(super) fn ack(&mut self, corr: Option<Corr>, frame: &Ack<'_>) {
-        let taken = self.lent(&frame.topic, &frame.group, &frame.which, |lent, which| lent.take(&frame.topic, which));
+        let taken =
+            self.leased(&frame.topic, &frame.group, &frame.which, |inflight, which| inflight.take(&frame.topic, which));
         let found = match taken {
             Ok(found) => found,
-            Err(problem) => return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem))),
+            Err(problem) => return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem))),
         };
         if !found.missing.is_empty() {
             let waiting = self.ack_some(frame, found);
             return self.burst.answer(corr, waiting);
         }
-        let form = match frame.which.is_one() {
-            true => AckForm::One,
-            false => AckForm::Many { named: found.names, missing: found.missing },
+        let form = if frame.which.is_one() {
+            AckForm::One
+        } else {
+            AckForm::Many { named: found.names, missing: found.missing }
         };
         let count = found.tickets.len();
         self.burst.acks.extend(found.tickets);
-        self.burst.answer(corr, Waiting::Ack { count, form });
+        self.burst.answer(corr, AwaitedAnswer::Ack { count, form });
     }
 
-    /// Something is not lent to this connection: that is fine where it is settled already.
-    fn ack_some(&self, frame: &Ack<'_>, found: Found) -> Waiting {
+    /// Something is not leased to this connection, which is fine if it is settled already.
+    fn ack_some(&self, frame: &Ack<'_>, found: NamedTickets) -> AwaitedAnswer {
         let missing = self.missing(&frame.topic, &frame.group, found.missing);
         let acked = ack_tickets(found.tickets.into_vec());
         let (one, named) = (frame.which.is_one(), found.names);
-        Waiting::Later(Box::pin(async move {
+        AwaitedAnswer::Later(Box::pin(async move {
             let results = acked.await;
             let missing = match missing.await {
                 Ok(missing) => missing,
-                Err(error) => return Reply::Err(problem::of_bus(&error)),
+                Err(error) => return FrameReply::Err(problem::of_bus(&error)),
             };
             match unknown_of(missing, &named, &results) {
-                Err(error) => Reply::Err(problem::of_bus(error)),
-                Ok(unknown) if unknown.is_empty() => Reply::Ok,
-                Ok(_) if one => Reply::Err(unknown_id()),
-                Ok(unknown) => Reply::Unknown(unknown),
+                Err(error) => FrameReply::Err(problem::of_bus(error)),
+                Ok(unknown) if unknown.is_empty() => FrameReply::Ok,
+                Ok(_) if one => FrameReply::Err(unknown_id()),
+                Ok(unknown) => FrameReply::Unknown(unknown),
             }
         }))
     }
 
-    /// Of what is not lent to this connection, that which is not settled either.
+    /// What is neither leased to this connection nor settled.
     pub(super) fn missing(
         &self,
         topic: &str,

@@ -9,11 +9,11 @@ use prom_protocol::frame::{Which, ok as frames};
 use prom_types::{Durability, EventId, Receipt};
 use tokio::sync::mpsc;
 
-use super::burst::{AckForm, Item, Name, Reply, Sent, Slot, Waiting};
+use super::burst::{AckForm, AwaitedAnswer, BurstItem, FrameReply, FrameSlot, Name, Sent};
 use super::outbox::{Outbox, frame};
 use crate::{Hub, problem};
 
-/// Answers until nobody sends bursts any more.
+/// Answers until no more bursts come.
 ///
 /// They come boxed: a channel sets aside room for many, also for a connection that is idle.
 pub async fn run(mut bursts: mpsc::Receiver<Box<Sent>>, outbox: Arc<Outbox>, hub: &Hub) {
@@ -40,9 +40,9 @@ async fn answer(sent: Sent, outbox: &Outbox, hub: &Hub) {
         let mut later = None;
         outbox.put(|out| {
             // Written in one go, unless one of them has to be waited for.
-            for Slot { corr, what } in slots.by_ref() {
+            for FrameSlot { corr, what } in slots.by_ref() {
                 match what {
-                    Waiting::Later(reply) => {
+                    AwaitedAnswer::Later(reply) => {
                         later = Some((corr, reply));
                         return;
                     }
@@ -87,47 +87,47 @@ impl Receipts {
 }
 
 impl Results {
-    fn write(&mut self, out: &mut Vec<u8>, corr: Option<prom_protocol::Corr>, what: Waiting) {
+    fn write(&mut self, out: &mut Vec<u8>, corr: Option<prom_protocol::Corr>, what: AwaitedAnswer) {
         let corr = corr.as_ref();
         match what {
-            Waiting::Publish => match self.receipts.next() {
+            AwaitedAnswer::Publish => match self.receipts.next() {
                 Ok(receipt) => frame(out, |out| ok::write_receipt(out, corr, &receipt)),
                 Err(problem) => frame(out, |out| problem.write(out, corr)),
             },
-            Waiting::Batch(items) => {
+            AwaitedAnswer::Batch(items) => {
                 let results: Vec<Result<BatchReceipt, Problem>> =
                     items.into_iter().map(|item| self.placed(item)).collect();
                 let results = results.iter().map(|result| result.as_ref().copied());
                 frame(out, |out| ok::write_results(out, corr, self.durability, results));
             }
-            Waiting::Ack { count, form } => {
+            AwaitedAnswer::Ack { count, form } => {
                 let reply = self.acked(count, form);
                 write_reply(out, corr, reply);
             }
-            Waiting::Ready(reply) => write_reply(out, corr, reply),
+            AwaitedAnswer::Ready(reply) => write_reply(out, corr, reply),
             // Handled by the caller, who can wait.
-            Waiting::Later(_) => {}
+            AwaitedAnswer::Later(_) => {}
         }
     }
 
-    fn placed(&mut self, item: Item) -> Result<BatchReceipt, Problem> {
+    fn placed(&mut self, item: BurstItem) -> Result<BatchReceipt, Problem> {
         match item {
-            Item::Refused(problem) => Err(problem),
-            Item::Publish { given } => self.receipts.next().map(|receipt| placed(&receipt, given)),
+            BurstItem::Refused(problem) => Err(problem),
+            BurstItem::Publish { given } => self.receipts.next().map(|receipt| placed(&receipt, given)),
         }
     }
 
-    fn acked(&mut self, count: usize, form: AckForm) -> Reply {
+    fn acked(&mut self, count: usize, form: AckForm) -> FrameReply {
         let results: Vec<Result<(), Error>> = self.acked.by_ref().take(count).collect();
         match form {
             AckForm::One => match results.iter().find_map(|result| result.as_ref().err()) {
-                Some(error) => Reply::Err(problem::of_bus(error)),
-                None => Reply::Ok,
+                Some(error) => FrameReply::Err(problem::of_bus(error)),
+                None => FrameReply::Ok,
             },
             AckForm::Many { missing, named } => match unknown_of(missing, &named, &results) {
-                Err(error) => Reply::Err(problem::of_bus(error)),
-                Ok(unknown) if unknown.is_empty() => Reply::Ok,
-                Ok(unknown) => Reply::Unknown(unknown),
+                Err(error) => FrameReply::Err(problem::of_bus(error)),
+                Ok(unknown) if unknown.is_empty() => FrameReply::Ok,
+                Ok(unknown) => FrameReply::Unknown(unknown),
             },
         }
     }
@@ -143,7 +143,7 @@ fn placed(receipt: &Receipt, given: Option<EventId>) -> BatchReceipt {
     }
 }
 
-/// What was not there, and of what was there whatever is not leased any more; or why nobody can tell.
+/// What was not there, and of what was there whatever is not leased any more; or why that is not known.
 pub fn unknown_of<'r>(missing: Which, named: &[Name], results: &'r [Result<(), Error>]) -> Result<Which, &'r Error> {
     let failed = |error: &&Error| !matches!(error, Error::NotLeased { .. } | Error::Revoked { .. });
     let mut errors = results.iter().filter_map(|result| result.as_ref().err());
@@ -175,22 +175,22 @@ fn with(missing: Which, lost: impl Iterator<Item = Name>) -> Which {
     }
 }
 
-pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply: Reply) {
+pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply: FrameReply) {
     match reply {
-        Reply::Ok => frame(out, |out| frames::write(out, corr)),
-        Reply::Subscribed(begin) => {
+        FrameReply::Ok => frame(out, |out| frames::write(out, corr)),
+        FrameReply::Subscribed(begin) => {
             frame(out, |out| frames::write(out, corr));
             if begin.send(()).is_err() {
                 tracing::debug!("a subscription ended before it began");
             }
         }
-        Reply::Welcome(welcome) => frame(out, |out| frames::write_welcome(out, corr, &welcome)),
-        Reply::Stored { receipts, given, durability } => {
+        FrameReply::Welcome(welcome) => frame(out, |out| frames::write_welcome(out, corr, &welcome)),
+        FrameReply::Stored { receipts, given, durability } => {
             let results = receipts.iter().zip(given).map(|(receipt, given)| Ok(placed(receipt, given)));
             frame(out, |out| frames::write_results(out, corr, durability, results));
         }
-        Reply::Raw(text) => frame(out, |out| out.extend_from_slice(&text)),
-        Reply::Unknown(which) => frame(out, |out| frames::write_unknown(out, corr, &which)),
-        Reply::Err(problem) => frame(out, |out| problem.write(out, corr)),
+        FrameReply::Raw(text) => frame(out, |out| out.extend_from_slice(&text)),
+        FrameReply::Unknown(which) => frame(out, |out| frames::write_unknown(out, corr, &which)),
+        FrameReply::Err(problem) => frame(out, |out| problem.write(out, corr)),
     }
 }

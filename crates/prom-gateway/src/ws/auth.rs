@@ -5,7 +5,7 @@ use prom_protocol::frame::auth::{Auth, BATCH, RELAY, Welcome};
 use prom_protocol::frame::err::Problem;
 use prom_protocol::{Corr, ErrorCode};
 
-use super::burst::{Reply, Waiting};
+use super::burst::{AwaitedAnswer, FrameReply};
 use super::connection::{Connection, Speaker};
 use super::outbox::frame;
 use super::subscribe::{forbidden, may_subscribe};
@@ -13,18 +13,18 @@ use crate::{Hub, problem};
 
 /// Whether the token was one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum TokenAccepted {
     Yes,
     No,
 }
 
 impl Connection {
-    pub(super) async fn auth(&mut self, corr: Option<Corr>, auth: Auth<'_>) -> Known {
+    pub(super) async fn auth(&mut self, corr: Option<Corr>, auth: Auth<'_>) -> TokenAccepted {
         let (known, reply) = match self.authenticate(&auth).await {
-            Ok(welcome) => (Known::Yes, Reply::Welcome(Box::new(welcome))),
-            Err(problem) => (Known::No, Reply::Err(problem)),
+            Ok(welcome) => (TokenAccepted::Yes, FrameReply::Welcome(Box::new(welcome))),
+            Err(problem) => (TokenAccepted::No, FrameReply::Err(problem)),
         };
-        self.burst.answer(corr, Waiting::Ready(reply));
+        self.burst.answer(corr, AwaitedAnswer::Ready(reply));
         known
     }
 

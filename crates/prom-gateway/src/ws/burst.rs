@@ -23,33 +23,33 @@ pub struct Burst {
     pub work: Option<UnitOfWork>,
     /// To be acked, in the order of their slots.
     pub acks: Vec<Ticket>,
-    pub slots: Vec<Slot>,
+    pub slots: Vec<FrameSlot>,
     /// Publishes that are traced.
     pub traced: Vec<TracedPublish>,
 }
 
-/// One frame's place.
-pub struct Slot {
+/// One frame, in its order.
+pub struct FrameSlot {
     pub corr: Option<Corr>,
-    pub what: Waiting,
+    pub what: AwaitedAnswer,
 }
 
 /// What a frame waits for.
-pub enum Waiting {
+pub enum AwaitedAnswer {
     /// The next receipt.
     Publish,
-    Batch(Vec<Item>),
-    /// The next so many of the acks.
+    Batch(Vec<BurstItem>),
+    /// The next `count` acks.
     Ack {
         count: usize,
         form: AckForm,
     },
-    Ready(Reply),
-    Later(BoxFuture<'static, Reply>),
+    Ready(FrameReply),
+    Later(BoxFuture<'static, FrameReply>),
 }
 
 /// One event of a batch.
-pub enum Item {
+pub enum BurstItem {
     /// The next receipt; the id where the publisher gave one.
     Publish {
         given: Option<EventId>,
@@ -71,7 +71,7 @@ pub enum Name {
 }
 
 /// An answer that is known.
-pub enum Reply {
+pub enum FrameReply {
     Ok,
     /// Deliveries may begin after it.
     Subscribed(oneshot::Sender<()>),
@@ -93,13 +93,13 @@ pub enum Reply {
 pub struct Sent {
     pub gathered: Option<CommittingUnit>,
     pub acks: Option<BoxFuture<'static, Vec<Result<(), prom_engine::Error>>>>,
-    pub slots: Vec<Slot>,
+    pub slots: Vec<FrameSlot>,
     pub traced: Vec<TracedPublish>,
 }
 
 impl Burst {
-    pub fn answer(&mut self, corr: Option<Corr>, what: Waiting) {
-        self.slots.push(Slot { corr, what });
+    pub fn answer(&mut self, corr: Option<Corr>, what: AwaitedAnswer) {
+        self.slots.push(FrameSlot { corr, what });
     }
 
     pub fn is_full(&self) -> bool {

@@ -13,22 +13,22 @@ use prom_protocol::websocket::{Decoder, Message, Role, WireError};
 use prom_protocol::{ClientFrame, CloseCode, ErrorCode, Request};
 use tokio::sync::mpsc;
 
-use super::auth::Known;
-use super::burst::{Burst, MOST, Reply, Sent, Waiting};
-use super::liveness::{self, Pulse, Work};
+use super::auth::TokenAccepted;
+use super::burst::{AwaitedAnswer, Burst, FrameReply, MOST, Sent};
+use super::liveness::{self, Pulse, ReadPause};
 use super::outbox::{Outbox, frame};
-use super::read::Input;
+use super::read::SocketInput;
 use super::relay::Links;
 use super::subscription::Subscribed;
-use super::topics::Topics;
+use super::topics::PublishTopics;
 use super::{answer, write};
 use crate::Hub;
 use crate::rates::Bucket;
-use crate::server::Stream;
+use crate::server::HubStream;
 
 /// Refused frames in a row, beyond which the client is not trying to get anywhere.
 const STRIKES: u32 = 1000;
-/// Whoever is not let in yet has nothing to say but a token.
+/// A client that is not let in yet may send a token and nothing else.
 const BEFORE_AUTH_BYTES: usize = prom_auth::limits::TOKEN_BYTES + 4096;
 /// How long an ending connection may take to answer what is under way, and to be told the reason.
 const GOODBYE: Duration = Duration::from_secs(3);
@@ -43,7 +43,7 @@ pub struct Connection {
     pub outbox: Arc<Outbox>,
     pub burst: Burst,
     pub subscriptions: HashMap<SubscriptionName, Subscribed>,
-    pub topics: Topics,
+    pub topics: PublishTopics,
     pub bucket: Option<Bucket>,
     pub pulse: Arc<Pulse>,
     /// To hubs that serve groups which this one does not.
@@ -80,15 +80,15 @@ impl End {
 }
 
 /// Serves one WebSocket until it ends.
-pub(crate) async fn run(hub: Arc<Hub>, stream: Stream, read_already: Bytes) {
+pub(crate) async fn run(hub: Arc<Hub>, stream: HubStream, read_already: Bytes) {
     hub.websockets.fetch_add(1, Ordering::Relaxed);
     serve(&hub, stream, read_already).await;
     hub.websockets.fetch_sub(1, Ordering::Relaxed);
 }
 
-async fn serve(hub: &Arc<Hub>, stream: Stream, read_already: Bytes) {
+async fn serve(hub: &Arc<Hub>, stream: HubStream, read_already: Bytes) {
     let (read_half, write_half) = stream.into_split();
-    let mut input = Input::new(read_half, BytesMut::from(&*read_already));
+    let mut input = SocketInput::new(read_half, BytesMut::from(&*read_already));
     let outbox = Arc::new(Outbox::new(hub.options.write_buffer_bytes));
     let pulse = Arc::new(Pulse::new(hub.clock.monotonic()));
     let (bursts, sent) = mpsc::channel((hub.options.pipeline / MOST).max(1));
@@ -96,11 +96,14 @@ async fn serve(hub: &Arc<Hub>, stream: Stream, read_already: Bytes) {
     let writing = write::run(&outbox, write_half);
     tokio::pin!(answering, writing);
     let mut connection = Connection::new(hub.clone(), outbox.clone(), pulse.clone(), bursts);
-    // Without a last word where there is nobody left to tell.
+    // The order is fixed, so that a run repeats. What is ready leaves first, and only then more is read: reading never
+    // starves the others, and they have nothing to do unless something was read. Where writing fails, no client is
+    // left to read a last frame.
     let end = tokio::select! {
-        end = connection.read(&mut input) => Some(end),
-        _ = &mut writing => None,
+        biased;
         () = &mut answering => None,
+        _ = &mut writing => None,
+        end = connection.read(&mut input) => Some(end),
         end = liveness::watch(&pulse, &outbox, hub) => Some(end),
         () = hub.stopped() => Some(End::quiet(CloseCode::GoingAway)),
     };
@@ -114,6 +117,7 @@ async fn serve(hub: &Arc<Hub>, stream: Stream, read_already: Bytes) {
             return;
         };
         tokio::select! {
+            biased;
             () = &mut answering => {}
             _ = &mut writing => return,
         }
@@ -122,11 +126,11 @@ async fn serve(hub: &Arc<Hub>, stream: Stream, read_already: Bytes) {
         }
         outbox.close(end.close.code(), end.close.name());
         drop(writing.await);
-        // Bytes that nobody reads would turn the close into a reset, and the reason would be lost.
+        // Unread bytes would turn the close into a reset, and the reason would be lost.
         input.discard().await;
     };
     drop(tokio::time::timeout(GOODBYE, goodbye).await);
-    // Whoever still waits for room, waits no longer.
+    // Tasks that still wait for room wait no longer.
     outbox.close(CloseCode::Failed.code(), CloseCode::Failed.name());
 }
 
@@ -138,7 +142,7 @@ impl Connection {
             batches: false,
             burst: Burst::default(),
             subscriptions: HashMap::new(),
-            topics: Topics::default(),
+            topics: PublishTopics::default(),
             bucket: hub.rates.connection(hub.clock.monotonic()),
             strikes: 0,
             links: Arc::default(),
@@ -151,7 +155,7 @@ impl Connection {
     }
 
     /// Reads and acts until the client goes or has to go.
-    async fn read(&mut self, input: &mut Input) -> End {
+    async fn read(&mut self, input: &mut SocketInput) -> End {
         let frame_bytes = self.hub.options.frame_bytes;
         let mut decoder = Decoder::new(Role::Hub, frame_bytes.min(BEFORE_AUTH_BYTES));
         loop {
@@ -191,7 +195,7 @@ impl Connection {
                 Ok(())
             }
             Message::Ping(payload) => {
-                // Whoever pings without reading is not read from either.
+                // A client that pings without reading is not read from either.
                 self.outbox.room().await;
                 self.outbox.pong(&payload);
                 Ok(())
@@ -205,14 +209,14 @@ impl Connection {
         let request = match Request::read(text) {
             Ok(request) => request,
             Err(refused) => {
-                self.burst.answer(refused.corr, Waiting::Ready(Reply::Err(refused.error.into())));
+                self.burst.answer(refused.corr, AwaitedAnswer::Ready(FrameReply::Err(refused.error.into())));
                 return self.strike();
             }
         };
         let Request { corr, frame } = request;
         if self.identity.is_none() && !matches!(frame, ClientFrame::Auth(_)) {
             let problem = Problem::new(ErrorCode::Unauthorized, "AUTH comes first");
-            self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
+            self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem)));
             return self.strike();
         }
         if self.identity.is_some() {
@@ -243,17 +247,17 @@ impl Connection {
             }
             // Boxed: rare, and large enough to double what an idle connection takes.
             ClientFrame::Subscribe(frame) => {
-                // What came before comes before, also for whoever reads from the end.
+                // What was published before comes before, also for a subscriber that reads from the end.
                 self.hand_over().await;
                 Box::pin(self.subscribe(corr, *frame)).await;
             }
             ClientFrame::Auth(frame) => {
                 // What came before was sent under the rights before.
                 self.hand_over().await;
-                self.pulse.works(Work::Judging);
+                self.pulse.works(ReadPause::Judging);
                 let known = Box::pin(self.auth(corr, frame)).await;
                 self.pulse.reads_again();
-                if known == Known::No {
+                if known == TokenAccepted::No {
                     return self.strike();
                 }
             }
@@ -267,8 +271,8 @@ impl Connection {
             return;
         };
         if let Err(mpsc::error::TrySendError::Full(sent)) = self.bursts.try_send(Box::new(sent)) {
-            self.pulse.works(Work::Waiting);
-            // It fails only when the connection ends, and then nobody waits for answers.
+            self.pulse.works(ReadPause::AwaitedAnswer);
+            // It fails only when the connection ends, and then no answer is awaited.
             drop(self.bursts.send(sent).await);
             self.pulse.reads_again();
         }
@@ -276,10 +280,7 @@ impl Connection {
 
     fn strike(&mut self) -> Result<(), End> {
         self.strikes += 1;
-        match self.strikes > STRIKES {
-            true => Err(End::quiet(CloseCode::Abuse)),
-            false => Ok(()),
-        }
+        if self.strikes > STRIKES { Err(End::quiet(CloseCode::Abuse)) } else { Ok(()) }
     }
 }
 

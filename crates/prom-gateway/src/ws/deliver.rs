@@ -1,4 +1,4 @@
-//! EVENT and EVENTS: what the bus lends to a subscription is written to its client.
+//! EVENT and EVENTS: what the bus leases to a subscription is written to its client.
 //!
 //! Nothing is taken from the subscription before the client has room: a delivery's time begins when
 //! it is taken, and what waits in the subscription costs no attempt.
@@ -13,28 +13,28 @@ use prom_protocol::frame::event::{EventHead, LeaseTerms};
 use prom_protocol::frame::{SubscriptionName, gap};
 
 use super::inflight::Inflight;
-use super::member::Member;
+use super::member::GroupMember;
 use super::outbox::{Outbox, frame};
-use super::seat::Seat;
+use super::seat::MemberSeat;
 use crate::Hub;
 use crate::trace::{DeliverSpan, TraceParent};
 
 /// A frame of many is closed when it has this many bytes: clients have limits too.
 const FRAME_BYTES: usize = 64 * 1024;
 
-pub struct Pump {
+pub struct DeliveryPump {
     hub: Arc<Hub>,
     outbox: Arc<Outbox>,
     name: SubscriptionName,
     head: EventHead,
     batches: bool,
-    seat: Arc<Seat>,
+    seat: Arc<MemberSeat>,
     inflight: Arc<Mutex<Inflight>>,
 }
 
-impl Pump {
-    pub fn new(member: &Member, inflight: Arc<Mutex<Inflight>>) -> Self {
-        let Member { hub, outbox, name, batches, seat, .. } = member;
+impl DeliveryPump {
+    pub fn new(member: &GroupMember, inflight: Arc<Mutex<Inflight>>) -> Self {
+        let GroupMember { hub, outbox, name, batches, seat, .. } = member;
         Self {
             hub: hub.clone(),
             outbox: outbox.clone(),
@@ -91,7 +91,7 @@ impl Pump {
                     for delivery in deliveries {
                         let left = delivery.ack_deadline_at(now);
                         inflight.add(delivery, now + left, now);
-                        many.event(Some(lent(delivery, left)), |out| delivery.write_json(out));
+                        many.event(Some(lease_of(delivery, left)), |out| delivery.write_json(out));
                         written += 1;
                         if many.bytes_since(begin) >= FRAME_BYTES {
                             break;
@@ -104,7 +104,7 @@ impl Pump {
             for delivery in deliveries {
                 let left = delivery.ack_deadline_at(now);
                 inflight.add(delivery, now + left, now);
-                frame(out, |out| self.head.write(out, Some(lent(delivery, left)), |out| delivery.write_json(out)));
+                frame(out, |out| self.head.write(out, Some(lease_of(delivery, left)), |out| delivery.write_json(out)));
                 written += 1;
                 if out.len() - begin >= FRAME_BYTES {
                     break;
@@ -117,7 +117,7 @@ impl Pump {
     }
 }
 
-impl Pump {
+impl DeliveryPump {
     fn tell_traces(&self, deliveries: &[Delivery]) {
         let Some(traces) = &self.hub.traces else {
             return;
@@ -138,7 +138,7 @@ impl Pump {
     }
 }
 
-fn lent(delivery: &Delivery, left: Duration) -> LeaseTerms {
+fn lease_of(delivery: &Delivery, left: Duration) -> LeaseTerms {
     LeaseTerms {
         attempt: delivery.attempt(),
         max_attempts: delivery.max_attempts(),
@@ -146,7 +146,7 @@ fn lent(delivery: &Delivery, left: Duration) -> LeaseTerms {
     }
 }
 
-fn write_assignments(out: &mut Vec<u8>, name: &SubscriptionName, seat: &Seat, changes: Vec<AssignmentChange>) {
+fn write_assignments(out: &mut Vec<u8>, name: &SubscriptionName, seat: &MemberSeat, changes: Vec<AssignmentChange>) {
     for change in changes {
         frame(out, |out| match change {
             AssignmentChange::Assigned { topic, partitions } => {

@@ -1,9 +1,9 @@
-//! What is lent to one subscription of one connection: from the name that a frame gives an event to
+//! What is leased to one subscription of one connection: from the name that a frame gives an event to
 //! the ticket that settles it.
 //!
 //! An event's place (log and offset) is unique, its id only within its log; so places are the keys, and
-//! for clients that name events by id there is an index from ids to places. What was lent and neither
-//! settled nor renewed in time is forgotten when the table is larger than the window: the bus lends it
+//! for clients that name events by id there is an index from ids to places. What was leased and neither
+//! settled nor renewed in time is forgotten when the table is larger than the window: the bus leases it
 //! again.
 
 use std::time::Duration;
@@ -19,22 +19,22 @@ use super::burst::Name;
 
 pub struct Inflight {
     window: usize,
-    /// Topic of each log that lent something.
+    /// Topic of each log that leased something.
     logs: Vec<TopicName>,
     /// Where in the list each partition of a topic is: a subscription may have thousands.
     by_name: HashMap<TopicName, SmallVec<[LogAt; 1]>>,
-    events: HashMap<Place, Lent>,
+    events: HashMap<EventPlace, LeasedEvent>,
     /// Kept only where the client names events by id.
-    by_id: Option<HashMap<EventId, SmallVec<[Place; 1]>>>,
+    by_id: Option<HashMap<EventId, SmallVec<[EventPlace; 1]>>>,
 }
 
 /// A partition, and the place of its log in the list.
 type LogAt = (u32, u32);
 
 /// A log, by its place in the list, and an offset in it.
-type Place = (u32, Offset);
+type EventPlace = (u32, Offset);
 
-struct Lent {
+struct LeasedEvent {
     id: EventId,
     ticket: Ticket,
     /// On the monotonic clock.
@@ -45,11 +45,11 @@ struct Lent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
     Id,
-    Place,
+    Offset,
 }
 
 /// What a frame named: the tickets, and what is not there.
-pub struct Found {
+pub struct NamedTickets {
     pub tickets: SmallVec<[Ticket; 1]>,
     /// How the frame named each of them.
     pub names: SmallVec<[Name; 1]>,
@@ -68,7 +68,7 @@ impl Inflight {
         }
         let place = (self.log_of(delivery), delivery.offset());
         let id = delivery.id();
-        self.events.insert(place, Lent { id, ticket: delivery.ticket(), deadline });
+        self.events.insert(place, LeasedEvent { id, ticket: delivery.ticket(), deadline });
         if let Some(by_id) = &mut self.by_id {
             let places = by_id.entry(id).or_default();
             if !places.contains(&place) {
@@ -78,24 +78,29 @@ impl Inflight {
     }
 
     /// Takes what a frame named out of the table: it is about to be settled.
-    pub fn take(&mut self, topic: &str, which: &Which) -> Found {
+    pub fn take(&mut self, topic: &str, which: &Which) -> NamedTickets {
         self.find(topic, which, |this, place| {
-            let lent = this.events.remove(&place)?;
-            this.forget_id(lent.id, place);
-            Some(lent.ticket)
+            let leased = this.events.remove(&place)?;
+            this.forget_id(leased.id, place);
+            Some(leased.ticket)
         })
     }
 
     /// Finds what a frame named and moves its deadline.
-    pub fn renew(&mut self, topic: &str, which: &Which, deadline: Duration) -> Found {
+    pub fn renew(&mut self, topic: &str, which: &Which, deadline: Duration) -> NamedTickets {
         self.find(topic, which, |this, place| {
-            let lent = this.events.get_mut(&place)?;
-            lent.deadline = deadline;
-            Some(lent.ticket.clone())
+            let leased = this.events.get_mut(&place)?;
+            leased.deadline = deadline;
+            Some(leased.ticket.clone())
         })
     }
 
-    fn find(&mut self, topic: &str, which: &Which, get: impl Fn(&mut Self, Place) -> Option<Ticket>) -> Found {
+    fn find(
+        &mut self,
+        topic: &str,
+        which: &Which,
+        get: impl Fn(&mut Self, EventPlace) -> Option<Ticket>,
+    ) -> NamedTickets {
         let (mut tickets, mut names) = (SmallVec::new(), SmallVec::new());
         match which {
             Which::Ids(ids) => {
@@ -109,14 +114,14 @@ impl Inflight {
                         None => missing.push(id),
                     }
                 }
-                Found { tickets, names, missing: Which::Ids(missing) }
+                NamedTickets { tickets, names, missing: Which::Ids(missing) }
             }
             Which::Offsets { partition, ranges } => {
                 let mut missing = Vec::new();
                 let Some(log) = self.log_named(topic, *partition) else {
-                    return Found::nothing(which);
+                    return NamedTickets::nothing(which);
                 };
-                let lent = self.lent_if_few(log, ranges);
+                let leased = self.leased_if_few(log, ranges);
                 for &(from, to) in ranges {
                     let begin = names.len();
                     let mut visit = |offset: Offset| {
@@ -125,25 +130,28 @@ impl Inflight {
                             names.push(Name::Offset(offset));
                         }
                     };
-                    match &lent {
-                        Some(lent) => {
-                            let first = lent.partition_point(|offset| *offset < from);
-                            lent[first..].iter().take_while(|offset| **offset <= to).for_each(|offset| visit(*offset));
+                    match &leased {
+                        Some(leased) => {
+                            let first = leased.partition_point(|offset| *offset < from);
+                            leased[first..]
+                                .iter()
+                                .take_while(|offset| **offset <= to)
+                                .for_each(|offset| visit(*offset));
                         }
                         None => (from..=to).for_each(visit),
                     }
                     add_holes((from, to), &names[begin..], &mut missing);
                 }
-                Found { tickets, names, missing: Which::Offsets { partition: *partition, ranges: missing } }
+                NamedTickets { tickets, names, missing: Which::Offsets { partition: *partition, ranges: missing } }
             }
         }
     }
 
-    /// Where an event of this id is. A concrete topic decides between several; else the first lent.
-    fn place_of(&self, topic: &str, id: EventId) -> Option<Place> {
-        let places: SmallVec<[Place; 1]> = match &self.by_id {
+    /// Where an event of this id is. A concrete topic decides between several; else the first leased.
+    fn place_of(&self, topic: &str, id: EventId) -> Option<EventPlace> {
+        let places: SmallVec<[EventPlace; 1]> = match &self.by_id {
             Some(by_id) => by_id.get(&id)?.clone(),
-            None => self.events.iter().filter(|(_, lent)| lent.id == id).map(|(place, _)| *place).collect(),
+            None => self.events.iter().filter(|(_, leased)| leased.id == id).map(|(place, _)| *place).collect(),
         };
         let concrete = self.by_name.contains_key(topic);
         places.into_iter().find(|(log, _)| !concrete || *self.logs[*log as usize] == *topic)
@@ -153,9 +161,9 @@ impl Inflight {
         at_partition(self.by_name.get(topic)?, partition)
     }
 
-    /// All that is lent of a log, in order, where that is less than the ranges name: whoever names huge
-    /// ranges pays for what is lent, not for the ranges.
-    fn lent_if_few(&self, log: u32, ranges: &[(Offset, Offset)]) -> Option<Vec<Offset>> {
+    /// All that is leased of a log, in order, where that is less than the ranges name: a frame that
+    /// names huge ranges costs what is leased, not what it names.
+    fn leased_if_few(&self, log: u32, ranges: &[(Offset, Offset)]) -> Option<Vec<Offset>> {
         let named = ranges.iter().fold(0u64, |sum, (from, to)| sum.saturating_add(to - from));
         (named > 2 * self.events.len() as u64).then(|| {
             let of_log = self.events.keys().filter(|(at, _)| *at == log);
@@ -179,7 +187,7 @@ impl Inflight {
         })
     }
 
-    fn forget_id(&mut self, id: EventId, place: Place) {
+    fn forget_id(&mut self, id: EventId, place: EventPlace) {
         if let Some(by_id) = &mut self.by_id
             && let MapEntry::Occupied(mut places) = by_id.entry(id)
         {
@@ -192,10 +200,10 @@ impl Inflight {
 
     fn forget_expired(&mut self, now: Duration) {
         let mut expired = Vec::new();
-        self.events.retain(|place, lent| {
-            let live = lent.deadline > now;
+        self.events.retain(|place, leased| {
+            let live = leased.deadline > now;
             if !live {
-                expired.push((lent.id, *place));
+                expired.push((leased.id, *place));
             }
             live
         });
@@ -203,7 +211,7 @@ impl Inflight {
     }
 }
 
-impl Found {
+impl NamedTickets {
     pub fn nothing(which: &Which) -> Self {
         Self { tickets: smallvec![], names: smallvec![], missing: which.clone() }
     }

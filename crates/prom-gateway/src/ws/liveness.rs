@@ -18,27 +18,27 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// What is known about a client's life.
 pub struct Pulse {
-    state: Mutex<State>,
+    state: Mutex<PulseState>,
     changed: Notify,
 }
 
-/// Somebody behind a connection who is taken for gone when its client is silent for too long.
+/// A member behind a connection: gone when its client is silent for too long.
 pub trait Living: Send + Sync {
     fn ttl(&self) -> Duration;
 
     /// The client was alive at this time of the monotonic clock.
     fn heartbeat(&self, now: Duration);
 
-    /// Somebody has looked whether it is.
+    /// The connection was looked at.
     fn watched(&self, now: Duration);
 
     fn is_ended(&self) -> bool;
 }
 
 /// A member of a group at this hub.
-struct Member(SubscriptionControl, Duration);
+struct GroupMember(SubscriptionControl, Duration);
 
-impl Living for Member {
+impl Living for GroupMember {
     fn ttl(&self) -> Duration {
         self.1
     }
@@ -57,14 +57,14 @@ impl Living for Member {
 }
 
 /// Times are on the monotonic clock.
-struct State {
+struct PulseState {
     heard: Duration,
     /// The first ping that nothing came after.
     pinged: Option<Duration>,
     connected: Duration,
     authenticated: bool,
     expires_at_ms: Option<EpochMs>,
-    at_work: Option<Work>,
+    at_work: Option<ReadPause>,
     /// Subscriptions whose partitions go to others when the client falls silent.
     members: Vec<Box<dyn Living>>,
     looked: Duration,
@@ -76,16 +76,16 @@ const PINGS_PER_TTL: u32 = 4;
 
 /// Why a connection is not being read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum ReadPause {
     /// A token is being judged: its deadline was kept.
     Judging,
     /// Too much is under way.
-    Waiting,
+    AwaitedAnswer,
 }
 
 impl Pulse {
     pub fn new(now: Duration) -> Self {
-        let state = State {
+        let state = PulseState {
             heard: now,
             pinged: None,
             connected: now,
@@ -109,7 +109,7 @@ impl Pulse {
     /// asked for it.
     pub fn watch_over(&self, member: &SubscriptionControl, now: Duration) {
         if let Some(ttl) = member.ttl() {
-            self.watch(Box::new(Member(member.clone(), ttl)), now);
+            self.watch(Box::new(GroupMember(member.clone(), ttl)), now);
         }
     }
 
@@ -133,7 +133,7 @@ impl Pulse {
     }
 
     /// Nothing is read until [`Pulse::reads_again`].
-    pub fn works(&self, work: Work) {
+    pub fn works(&self, work: ReadPause) {
         self.state.lock().at_work = Some(work);
     }
 
@@ -142,8 +142,8 @@ impl Pulse {
     }
 }
 
-impl State {
-    /// Says that somebody has looked; returns how often the client has to be pinged, and when to look
+impl PulseState {
+    /// Notes the look; returns how often the client has to be pinged, and when to look
     /// again at the latest.
     fn look_after_members(&mut self, now: Duration, ping_interval: Duration) -> (Duration, Duration) {
         self.members.retain(|member| !member.is_ended());
@@ -157,7 +157,7 @@ impl State {
         let was_away = now.saturating_sub(self.looked) > ttl / 2;
         self.looked = now;
         for member in &self.members {
-            if was_away || self.at_work == Some(Work::Waiting) && self.heard == now {
+            if was_away || self.at_work == Some(ReadPause::AwaitedAnswer) && self.heard == now {
                 member.heartbeat(now);
             }
             member.watched(now);
@@ -188,7 +188,7 @@ fn look(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> Result<Duration, End> {
     let now = hub.clock.monotonic();
     let mut state = pulse.state.lock();
     let mut wait = options.ping_interval;
-    if state.at_work == Some(Work::Judging) {
+    if state.at_work == Some(ReadPause::Judging) {
         // The judgement is on its way and brings its own end.
         return Ok(wait.min(LOOK_AGAIN));
     }
@@ -208,7 +208,7 @@ fn look(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> Result<Duration, End> {
         }
         wait = wait.min(Duration::from_millis(left_ms.unsigned_abs()));
     }
-    if state.at_work == Some(Work::Waiting) && outbox.has_room() {
+    if state.at_work == Some(ReadPause::AwaitedAnswer) && outbox.has_room() {
         // The hub is slow, not the client.
         state.heard = now;
         state.pinged = None;

@@ -2,9 +2,9 @@
 //! until the client or the group is done with it.
 //!
 //! ```text
-//!             ┌──▶ here:  the bus lends, the pump writes ────────┐
+//!             ┌──▶ here:  the bus leases, the pump writes ───────┐
 //!   place ────┤                                                  ├─ taken over ─▶ place again
-//!             └──▶ there: the owner lends, the link passes on ───┘
+//!             └──▶ there: the owner leases, the link passes on ──┘
 //! ```
 
 use std::sync::Arc;
@@ -22,23 +22,23 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::connection::{Connection, Speaker};
-use super::deliver::Pump;
+use super::deliver::DeliveryPump;
 use super::inflight::{Inflight, Naming};
 use super::liveness::Pulse;
 use super::outbox::{Outbox, frame};
-use super::relay::{Link, Links, Relayed, Subscribing};
-use super::seat::{Local, Place, Seat};
+use super::relay::{Links, RelayLink, Relayed, Subscribing};
+use super::seat::{Local, MemberSeat, SeatLocation};
 use super::subscribe::join;
-use crate::peers::{Batches, Peers};
+use crate::peers::Batches;
 use crate::{Hub, problem};
 
 /// Between two looks for the hub that serves a group: doubling.
 const FIRST_RETRY: Duration = Duration::from_millis(20);
 const LONGEST_RETRY: Duration = Duration::from_millis(500);
-/// A client that subscribes while its group has no owner waits so much longer than the owner's time.
+/// A client that subscribes while its group has no owner waits this much longer than the owner's time.
 const GRACE: Duration = Duration::from_secs(5);
 
-pub struct Member {
+pub struct GroupMember {
     pub hub: Arc<Hub>,
     pub outbox: Arc<Outbox>,
     pulse: Arc<Pulse>,
@@ -48,31 +48,31 @@ pub struct Member {
     pub name: SubscriptionName,
     group: GroupName,
     opts: SubscribeOpts,
-    pub seat: Arc<Seat>,
+    pub seat: Arc<MemberSeat>,
 }
 
 /// Where a subscription has been placed.
-pub enum Placed {
+pub enum ServedBy {
     Here(Subscription),
     There(There),
 }
 
 /// At another hub.
 pub struct There {
-    link: Arc<Link>,
+    link: Arc<RelayLink>,
     subscribing: Subscribing,
     /// What that hub was told last.
     paused: bool,
 }
 
 /// Why it could not be.
-enum NotPlaced {
+enum NotServed {
     /// Looking again may help: the owner changes, or cannot be reached.
     Later(Problem),
     Never(Problem),
 }
 
-impl NotPlaced {
+impl NotServed {
     fn into_problem(self) -> Problem {
         match self {
             Self::Later(problem) | Self::Never(problem) => problem,
@@ -86,7 +86,7 @@ enum Left {
     TakenOver,
 }
 
-impl Member {
+impl GroupMember {
     pub fn new(connection: &Connection, name: SubscriptionName, group: GroupName, mut opts: SubscribeOpts) -> Self {
         opts.member_id.get_or_insert_with(|| match &connection.hub.peers {
             // Connections of several hubs have the same names.
@@ -103,14 +103,14 @@ impl Member {
             name,
             group,
             opts,
-            seat: Seat::new(),
+            seat: MemberSeat::new(),
         }
     }
 
     /// The first place, for which the client waits; not for longer than it takes to follow a dead owner.
-    pub async fn settle_in(&self) -> Result<Placed, Problem> {
+    pub async fn settle_in(&self) -> Result<ServedBy, Problem> {
         let Some(hub_ttl) = self.hub.bus.hub_ttl() else {
-            return self.place().await.map_err(NotPlaced::into_problem);
+            return self.place().await.map_err(NotServed::into_problem);
         };
         let limit = Instant::now() + hub_ttl + GRACE;
         let mut wait = FIRST_RETRY;
@@ -118,8 +118,8 @@ impl Member {
         loop {
             match timeout_at(limit, self.place()).await {
                 Ok(Ok(placed)) => return Ok(placed),
-                Ok(Err(NotPlaced::Never(problem))) => return Err(problem),
-                Ok(Err(NotPlaced::Later(problem))) => last = problem,
+                Ok(Err(NotServed::Never(problem))) => return Err(problem),
+                Ok(Err(NotServed::Later(problem))) => last = problem,
                 Err(_) => return Err(last),
             }
             sleep(self.scattered(wait)).await;
@@ -128,10 +128,10 @@ impl Member {
     }
 
     /// Serves until it is over. The first events come after `begun`.
-    pub async fn run(self, first: Placed, begun: oneshot::Receiver<()>) {
+    pub async fn run(self, first: ServedBy, begun: oneshot::Receiver<()>) {
         if begun.await.is_err() {
             // Dropped without a word: the connection is gone, and its links with it.
-            if let Placed::Here(subscription) = first {
+            if let ServedBy::Here(subscription) = first {
                 subscription.unsubscribe().await;
             }
             return;
@@ -139,8 +139,8 @@ impl Member {
         let mut placed = Some(first);
         while let Some(place) = placed.take() {
             let left = match place {
-                Placed::Here(subscription) => self.serve_here(subscription).await,
-                Placed::There(there) => self.serve_there(there).await,
+                ServedBy::Here(subscription) => self.serve_here(subscription).await,
+                ServedBy::There(there) => self.serve_there(there).await,
             };
             match left {
                 Left::Over => {}
@@ -149,16 +149,16 @@ impl Member {
                     self.outbox.close(CloseCode::GoingAway.code(), "the group is served by another hub");
                 }
                 Left::TakenOver => {
-                    self.seat.take(Place::Moving);
+                    self.seat.take(SeatLocation::Moving);
                     self.tell_revoked();
                     placed = self.place_again().await;
                 }
             }
         }
-        // A link lives as long as somebody is served through it. What was lent here is still known, to say that it is
+        // A link lives as long as a subscription is served through it. What was leased here is still known, to say that it is
         // not any more.
         if self.seat.there().is_some() {
-            self.seat.take(Place::Moving);
+            self.seat.take(SeatLocation::Moving);
         }
     }
 
@@ -167,7 +167,7 @@ impl Member {
             subscription.unsubscribe().await;
             return Left::Over;
         };
-        match Pump::new(self, inflight).run(subscription).await {
+        match DeliveryPump::new(self, inflight).run(subscription).await {
             Some(failure) if failure.is_takeover() && !self.seat.is_ended() => Left::TakenOver,
             Some(failure) => {
                 self.tell(&problem::of_bus(&failure));
@@ -180,7 +180,7 @@ impl Member {
     async fn serve_there(&self, there: There) -> Left {
         let There { link, subscribing: Subscribing { begin, ended }, mut paused } = there;
         let _link_is_lost = begin.send(());
-        // The client may have changed its mind while there was nobody to tell.
+        // The client may have changed its mind while no hub served it.
         while self.seat.is_paused() != paused && !link.is_lost() {
             paused = self.seat.is_paused();
             let write = if paused { pause::write_pause } else { pause::write_resume };
@@ -202,8 +202,8 @@ impl Member {
         Left::Over
     }
 
-    /// Looks until there is a place, or nobody wants one any more.
-    async fn place_again(&self) -> Option<Placed> {
+    /// Looks until a hub serves it, or it is not wanted any more.
+    async fn place_again(&self) -> Option<ServedBy> {
         let mut wait = FIRST_RETRY;
         loop {
             let placed = tokio::select! {
@@ -215,11 +215,11 @@ impl Member {
             };
             match placed {
                 Ok(placed) => return Some(placed),
-                Err(NotPlaced::Never(problem)) => {
+                Err(NotServed::Never(problem)) => {
                     self.tell(&problem);
                     return None;
                 }
-                Err(NotPlaced::Later(problem)) => {
+                Err(NotServed::Later(problem)) => {
                     tracing::debug!(group = %self.group, why = problem.msg, "no place yet for a subscription");
                     wait = (wait * 2).min(LONGEST_RETRY);
                 }
@@ -233,62 +233,62 @@ impl Member {
         wait / 2 + wait * u32::try_from(share).unwrap_or(0) / 128
     }
 
-    async fn place(&self) -> Result<Placed, NotPlaced> {
+    async fn place(&self) -> Result<ServedBy, NotServed> {
         match join(&self.hub, &self.name.topic, &self.group, &self.opts).await {
             Ok(subscription) => Ok(self.placed_here(subscription)),
-            Err(JoinError::Problem(problem)) => Err(NotPlaced::Never(problem)),
-            Err(JoinError::Bus(Error::ServedElsewhere { url, group })) => match (&self.hub.peers, self.speaker) {
-                (Some(peers), Speaker::Client) => self.place_there(peers, &url).await,
-                _ => Err(NotPlaced::Never(problem::of_bus(&Error::ServedElsewhere { url, group }))),
+            Err(SubscribeError::Problem(problem)) => Err(NotServed::Never(problem)),
+            Err(SubscribeError::Bus(Error::ServedElsewhere { url, group })) => match (&self.hub.peers, self.speaker) {
+                (Some(_), Speaker::Client) => self.place_there(&url).await,
+                _ => Err(NotServed::Never(problem::of_bus(&Error::ServedElsewhere { url, group }))),
             },
-            Err(JoinError::Bus(error)) => {
+            Err(SubscribeError::Bus(error)) => {
                 // A hub looks again by itself, and not only here.
                 let waits = self.hub.peers.is_some() && self.speaker == Speaker::Client && is_passing(&error);
                 let problem = problem::of_bus(&error);
-                Err(if waits { NotPlaced::Later(problem) } else { NotPlaced::Never(problem) })
+                Err(if waits { NotServed::Later(problem) } else { NotServed::Never(problem) })
             }
         }
     }
 
-    fn placed_here(&self, subscription: Subscription) -> Placed {
-        let naming = if self.batches { Naming::Place } else { Naming::Id };
+    fn placed_here(&self, subscription: Subscription) -> ServedBy {
+        let naming = if self.batches { Naming::Offset } else { Naming::Id };
         let window = self.opts.max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
         let inflight = Arc::new(Mutex::new(Inflight::new(naming, window)));
         let control = subscription.control();
         self.pulse.watch_over(&control, self.hub.clock.monotonic());
-        self.seat.take(Place::Here(Local { control, inflight }));
-        Placed::Here(subscription)
+        self.seat.take(SeatLocation::Here(Local { control, inflight }));
+        ServedBy::Here(subscription)
     }
 
-    async fn place_there(&self, peers: &Peers, url: &str) -> Result<Placed, NotPlaced> {
+    async fn place_there(&self, url: &str) -> Result<ServedBy, NotServed> {
         let batches = if self.batches { Batches::Yes } else { Batches::No };
-        let link = self.links.get(&self.hub, peers, &self.outbox, batches, (&self.group, url)).await;
-        let link = link.map_err(|why| NotPlaced::Later(unreachable(url, &why)))?;
-        let wish = Subscribe { name: self.name.clone(), opts: self.opts.clone() };
-        let mut texts = vec![text(|out| wish.write(out, None))];
+        let link = self.links.get(&self.hub, &self.outbox, batches, (&self.group, url)).await;
+        let link = link.map_err(|why| NotServed::Later(unreachable(url, &why)))?;
+        let subscribe = Subscribe { name: self.name.clone(), opts: self.opts.clone() };
+        let mut texts = vec![text(|out| subscribe.write(out, None))];
         let paused = self.seat.is_paused();
         if paused {
             texts.push(text(|out| pause::write_pause(out, None, &self.name)));
         }
         match link.subscribe(self.name.clone(), texts, self.seat.clone()).await {
             Some(Ok(subscribing)) => {
-                self.seat.take(Place::There(link.clone()));
+                self.seat.take(SeatLocation::There(link.clone()));
                 // The owner knows whether the group's members can fall silent; those of others never do.
                 let ttl = self.opts.ttl_ms.map_or(prom_engine::limits::MEMBER_TTL, Duration::from_millis);
                 let member = Relayed::new(&link, self.seat.clone(), ttl);
                 self.pulse.watch(Box::new(member), self.hub.clock.monotonic());
-                Ok(Placed::There(There { link, subscribing, paused }))
+                Ok(ServedBy::There(There { link, subscribing, paused }))
             }
             Some(Err(problem)) => Err(match problem.code {
                 // The owner does not wait for its store; this hub does.
-                ErrorCode::Fenced | ErrorCode::Overloaded | ErrorCode::Internal => NotPlaced::Later(problem),
-                _ => NotPlaced::Never(problem),
+                ErrorCode::Fenced | ErrorCode::Overloaded | ErrorCode::Internal => NotServed::Later(problem),
+                _ => NotServed::Never(problem),
             }),
-            None => Err(NotPlaced::Later(unreachable(url, "the connection broke"))),
+            None => Err(NotServed::Later(unreachable(url, "the connection broke"))),
         }
     }
 
-    /// Whoever serves it next begins with nothing.
+    /// The hub that serves it next begins with nothing.
     fn tell_revoked(&self) {
         for told in self.seat.take_assigned() {
             self.outbox.put(|out| frame(out, |out| told.write_revoked(out, &self.name)));
@@ -301,7 +301,7 @@ impl Member {
 }
 
 /// Why a subscription did not begin at the bus.
-pub enum JoinError {
+pub enum SubscribeError {
     /// It was refused before the bus was asked.
     Problem(Problem),
     Bus(Error),

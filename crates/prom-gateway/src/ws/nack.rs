@@ -7,16 +7,17 @@ use prom_protocol::Corr;
 use prom_protocol::frame::nack::Nack;
 
 use super::ack::unknown_id;
-use super::burst::{Reply, Waiting};
+use super::burst::{AwaitedAnswer, FrameReply};
 use super::connection::Connection;
 use crate::problem;
 
 impl Connection {
     pub(super) fn nack(&mut self, corr: Option<Corr>, frame: &Nack<'_>) {
-        let taken = self.lent(&frame.topic, &frame.group, &frame.which, |lent, which| lent.take(&frame.topic, which));
+        let taken =
+            self.leased(&frame.topic, &frame.group, &frame.which, |inflight, which| inflight.take(&frame.topic, which));
         let found = match taken {
             Ok(found) => found,
-            Err(problem) => return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem))),
+            Err(problem) => return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem))),
         };
         let missing = self.missing(&frame.topic, &frame.group, found.missing);
         let delay = frame.delay_ms.map(Duration::from_millis);
@@ -31,11 +32,11 @@ impl Connection {
         let later = async move {
             let failed = join_all(nacked).await.into_iter().find_map(Result::err);
             match (failed, missing.await) {
-                (Some(error), _) | (None, Err(error)) => Reply::Err(problem::of_bus(&error)),
-                (None, Ok(unknown)) if unknown.is_empty() => Reply::Ok,
-                (None, Ok(_)) => Reply::Err(unknown_id()),
+                (Some(error), _) | (None, Err(error)) => FrameReply::Err(problem::of_bus(&error)),
+                (None, Ok(unknown)) if unknown.is_empty() => FrameReply::Ok,
+                (None, Ok(_)) => FrameReply::Err(unknown_id()),
             }
         };
-        self.burst.answer(corr, Waiting::Later(Box::pin(later)));
+        self.burst.answer(corr, AwaitedAnswer::Later(Box::pin(later)));
     }
 }

@@ -1,6 +1,6 @@
 //! What waits to be written to a client.
 //!
-//! Whoever has something to say appends to one buffer; the writer takes all of it at once. So what
+//! Answers and deliveries are appended to one buffer; the writer takes all of it at once. So what
 //! gathers while a write is under way leaves with the next one, and nothing is delayed. The bound is
 //! kept by asking for room before making more: [`Outbox::room`].
 
@@ -15,14 +15,14 @@ const NO_MASK: [u8; 4] = [0; 4];
 const KEPT_BYTES: usize = 64 * 1024;
 
 pub struct Outbox {
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     limit: usize,
     filled: Notify,
     eased: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct OutboxState {
     buffer: Vec<u8>,
     /// Taken by the writer and not written yet.
     under_way: usize,
@@ -129,7 +129,7 @@ enum Taken {
     Closed,
 }
 
-impl State {
+impl OutboxState {
     fn has_room(&self, limit: usize) -> bool {
         self.closing || self.buffer.len() + self.under_way < limit
     }

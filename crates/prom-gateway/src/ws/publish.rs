@@ -6,7 +6,7 @@ use prom_protocol::frame::publish::{Publish, PublishBatch};
 use prom_protocol::{Corr, ErrorCode};
 use prom_types::NewEvent;
 
-use super::burst::{Item, Reply, Waiting};
+use super::burst::{AwaitedAnswer, BurstItem, FrameReply};
 use super::connection::Connection;
 use crate::problem;
 use crate::trace::TracedPublish;
@@ -14,8 +14,8 @@ use crate::trace::TracedPublish;
 impl Connection {
     pub(super) fn publish(&mut self, corr: Option<Corr>, frame: Publish<'_>) {
         let waiting = match self.gather(frame) {
-            Ok(()) => Waiting::Publish,
-            Err(problem) => Waiting::Ready(Reply::Err(problem)),
+            Ok(()) => AwaitedAnswer::Publish,
+            Err(problem) => AwaitedAnswer::Ready(FrameReply::Err(problem)),
         };
         self.burst.answer(corr, waiting);
     }
@@ -29,11 +29,11 @@ impl Connection {
             let given = event.as_ref().ok().and_then(|event| event.opts.id);
             let gathered = event.map_err(Problem::from).and_then(|event| self.gather(event));
             items.push(match gathered {
-                Ok(()) => Item::Publish { given },
-                Err(problem) => Item::Refused(problem),
+                Ok(()) => BurstItem::Publish { given },
+                Err(problem) => BurstItem::Refused(problem),
             });
         }
-        self.burst.answer(corr, Waiting::Batch(items));
+        self.burst.answer(corr, AwaitedAnswer::Batch(items));
     }
 
     fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
@@ -58,7 +58,7 @@ impl Connection {
         Ok(frame.into_event(topic))
     }
 
-    /// Takes for so many events of each topic: for all of them or for none.
+    /// Takes tokens for this many events per topic: for all of them or for none.
     /// One token for each event; one for a frame that publishes nothing.
     pub(super) fn take_rates(&mut self, topics: &[(&str, usize)]) -> Result<(), Problem> {
         let limited = |refused: crate::rates::RetryAfter, what| Err(Problem::rate_limited(refused.millis(), what));
@@ -89,23 +89,23 @@ impl Connection {
                 Ok(event) => events.push(event),
                 Err(mut problem) => {
                     problem.msg = format!("events[{at}]: {}; nothing of the batch is stored", problem.msg);
-                    return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
+                    return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem)));
                 }
             }
         }
         if let Err(problem) = self.take_rates(&counted(&events)) {
-            return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
+            return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem)));
         }
         let given: Vec<_> = events.iter().map(|event| event.id).collect();
         let committed = self.hub.bus.publish_batch(events);
         let durability = self.hub.bus.durability();
         let later = async move {
             match committed.await {
-                Ok(receipts) => Reply::Stored { receipts, given, durability },
-                Err(error) => Reply::Err(problem::of_bus(&error)),
+                Ok(receipts) => FrameReply::Stored { receipts, given, durability },
+                Err(error) => FrameReply::Err(problem::of_bus(&error)),
             }
         };
-        self.burst.answer(corr, Waiting::Later(Box::pin(later)));
+        self.burst.answer(corr, AwaitedAnswer::Later(Box::pin(later)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading from the socket: as much as is there, into one buffer.
+//! WireReading from the socket: as much as is there, into one buffer.
 
 use std::io;
 
@@ -12,14 +12,14 @@ const SMALL: usize = 4 * 1024;
 const LARGE: usize = 128 * 1024;
 
 /// The bytes of one connection that were read and not understood yet.
-pub struct Input {
+pub struct SocketInput {
     socket: ReadHalf,
     pub buffer: BytesMut,
     /// Grows while reads fill it, so that busy connections need few.
     chunk: usize,
 }
 
-impl Input {
+impl SocketInput {
     pub fn new(socket: ReadHalf, read_already: BytesMut) -> Self {
         Self { socket, buffer: read_already, chunk: SMALL }
     }

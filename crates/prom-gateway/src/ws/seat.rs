@@ -11,17 +11,17 @@ use prom_types::TopicName;
 use tokio::sync::watch;
 
 use super::inflight::Inflight;
-use super::relay::Link;
+use super::relay::RelayLink;
 
 /// Shared by the connection, whose frames go to that place, and the task that keeps the subscription in one.
-pub struct Seat {
-    state: Mutex<State>,
+pub struct MemberSeat {
+    state: Mutex<SeatState>,
     /// True once the subscription is over.
     ended: watch::Sender<bool>,
 }
 
-struct State {
-    place: Place,
+struct SeatState {
+    place: SeatLocation,
     /// Holds wherever it is served next.
     paused: bool,
     /// Partitions that the client was told are its own, where it asked to be told.
@@ -29,10 +29,10 @@ struct State {
 }
 
 #[derive(Clone)]
-pub enum Place {
+pub enum SeatLocation {
     Here(Local),
-    There(Arc<Link>),
-    /// Nothing is lent meanwhile.
+    There(Arc<RelayLink>),
+    /// Nothing is leased meanwhile.
     Moving,
 }
 
@@ -43,21 +43,21 @@ pub struct Local {
     pub inflight: Arc<Mutex<Inflight>>,
 }
 
-impl Seat {
+impl MemberSeat {
     pub fn new() -> Arc<Self> {
-        let state = State { place: Place::Moving, paused: false, assigned: BTreeMap::new() };
+        let state = SeatState { place: SeatLocation::Moving, paused: false, assigned: BTreeMap::new() };
         Arc::new(Self { state: Mutex::new(state), ended: watch::Sender::new(false) })
     }
 
     /// Served there from now on.
-    pub fn take(&self, place: Place) {
+    pub fn take(&self, place: SeatLocation) {
         let mut state = self.state.lock();
         state.place = place;
         if *self.ended.borrow() {
             state.place.end();
         }
         if state.paused
-            && let Place::Here(local) = &state.place
+            && let SeatLocation::Here(local) = &state.place
         {
             local.control.pause();
         }
@@ -69,22 +69,22 @@ impl Seat {
 
     pub fn here(&self) -> Option<Local> {
         match &self.state.lock().place {
-            Place::Here(local) => Some(local.clone()),
-            Place::There(_) | Place::Moving => None,
+            SeatLocation::Here(local) => Some(local.clone()),
+            SeatLocation::There(_) | SeatLocation::Moving => None,
         }
     }
 
-    pub fn there(&self) -> Option<Arc<Link>> {
+    pub fn there(&self) -> Option<Arc<RelayLink>> {
         match &self.state.lock().place {
-            Place::There(link) => Some(link.clone()),
-            Place::Here(_) | Place::Moving => None,
+            SeatLocation::There(link) => Some(link.clone()),
+            SeatLocation::Here(_) | SeatLocation::Moving => None,
         }
     }
 
     pub fn pause(&self) {
         let mut state = self.state.lock();
         state.paused = true;
-        if let Place::Here(local) = &state.place {
+        if let SeatLocation::Here(local) = &state.place {
             local.control.pause();
         }
     }
@@ -92,7 +92,7 @@ impl Seat {
     pub fn resume(&self) {
         let mut state = self.state.lock();
         state.paused = false;
-        if let Place::Here(local) = &state.place {
+        if let SeatLocation::Here(local) = &state.place {
             local.control.resume();
         }
     }
@@ -136,7 +136,7 @@ impl Seat {
     }
 }
 
-impl Place {
+impl SeatLocation {
     fn end(&self) {
         if let Self::Here(local) = self {
             local.control.end();

@@ -11,21 +11,21 @@ use prom_protocol::{Corr, ErrorCode};
 use prom_types::{GroupName, TopicPattern};
 use tokio::sync::{oneshot, watch};
 
-use super::burst::{Reply, Waiting};
+use super::burst::{AwaitedAnswer, FrameReply};
 use super::connection::{Connection, Speaker};
-use super::liveness::Work;
-use super::member::{JoinError, Member};
-use super::subscription::{InGroup, Kind, Subscribed};
+use super::liveness::ReadPause;
+use super::member::{GroupMember, SubscribeError};
+use super::subscription::{InGroup, Subscribed, SubscriptionKind};
 use super::tail;
 use crate::{Hub, problem};
 
 impl Connection {
     pub(super) async fn subscribe(&mut self, corr: Option<Corr>, frame: Subscribe) {
         let reply = match self.start(frame).await {
-            Ok(begin) => Reply::Subscribed(begin),
-            Err(problem) => Reply::Err(problem),
+            Ok(begin) => FrameReply::Subscribed(begin),
+            Err(problem) => FrameReply::Err(problem),
         };
-        self.burst.answer(corr, Waiting::Ready(reply));
+        self.burst.answer(corr, AwaitedAnswer::Ready(reply));
     }
 
     /// Deliveries begin when the sender is used.
@@ -52,11 +52,11 @@ impl Connection {
         let (begin, begun) = oneshot::channel();
         let (kind, task) = match group {
             Some(group) => {
-                let member = Member::new(self, name.clone(), group.clone(), opts);
-                self.pulse.works(Work::Waiting);
+                let member = GroupMember::new(self, name.clone(), group.clone(), opts);
+                self.pulse.works(ReadPause::AwaitedAnswer);
                 let placed = member.settle_in().await;
                 self.pulse.reads_again();
-                let kind = Kind::Group(InGroup { group, seat: member.seat.clone() });
+                let kind = SubscriptionKind::Group(InGroup { group, seat: member.seat.clone() });
                 (kind, tokio::spawn(member.run(placed?, begun)))
             }
             None => {
@@ -65,8 +65,8 @@ impl Connection {
                 let tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
                 let (pause, paused) = watch::channel(false);
-                let pump = tail::Pump::new(self, name.clone(), tail, paused);
-                (Kind::Tail(pause), tokio::spawn(pump.run(begun)))
+                let pump = tail::TailPump::new(self, name.clone(), tail, paused);
+                (SubscriptionKind::Tail(pause), tokio::spawn(pump.run(begun)))
             }
         };
         self.subscriptions.insert(name, Subscribed { patterns, kind, task });
@@ -75,9 +75,10 @@ impl Connection {
 
     fn check_rights(&self, patterns: &[TopicPattern], group: Option<&GroupName>) -> Result<(), Problem> {
         let policy = self.identity.as_ref().map(|identity| &*identity.policy);
-        match policy.is_some_and(|policy| may_subscribe(policy, patterns, group)) {
-            true => Ok(()),
-            false => Err(forbidden(patterns, group)),
+        if policy.is_some_and(|policy| may_subscribe(policy, patterns, group)) {
+            Ok(())
+        } else {
+            Err(forbidden(patterns, group))
         }
     }
 }
@@ -88,9 +89,9 @@ pub async fn join(
     topic: &str,
     group: &GroupName,
     opts: &SubscribeOpts,
-) -> Result<prom_engine::Subscription, JoinError> {
+) -> Result<prom_engine::Subscription, SubscribeError> {
     let mut subscribe = hub.bus.subscribe(topic, group).topics(opts.topics.clone());
-    if let Some(position) = position(opts).map_err(JoinError::Problem)? {
+    if let Some(position) = position(opts).map_err(SubscribeError::Problem)? {
         subscribe = subscribe.from(position);
     }
     if let Some(order) = opts.order {
@@ -120,10 +121,10 @@ pub async fn join(
     if let Some(member) = &opts.member_id {
         subscribe = subscribe.member_id(member);
     }
-    as_member(subscribe, opts).start().await.map_err(JoinError::Bus)
+    as_member(subscribe, opts).start().await.map_err(SubscribeError::Bus)
 }
 
-/// What matters where partitions have owners. Whoever is connected is heard, so it can fall silent.
+/// What matters where partitions have owners. A connected client is heard, so it can fall silent.
 fn as_member<'a>(mut subscribe: prom_engine::Subscribe<'a>, opts: &SubscribeOpts) -> prom_engine::Subscribe<'a> {
     if let Some(mode) = opts.mode {
         subscribe = subscribe.mode(mode);

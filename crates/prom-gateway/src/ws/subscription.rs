@@ -10,19 +10,19 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::connection::Connection;
-use super::inflight::{Found, Inflight};
-use super::relay::Link;
-use super::seat::Seat;
+use super::inflight::{Inflight, NamedTickets};
+use super::relay::RelayLink;
+use super::seat::MemberSeat;
 
 pub struct Subscribed {
     /// Everything it subscribes to.
     pub patterns: Vec<TopicPattern>,
-    pub kind: Kind,
+    pub kind: SubscriptionKind,
     /// Writes what it delivers.
     pub task: JoinHandle<()>,
 }
 
-pub enum Kind {
+pub enum SubscriptionKind {
     Group(InGroup),
     /// No group, no leases; true while it is paused.
     Tail(watch::Sender<bool>),
@@ -31,22 +31,22 @@ pub enum Kind {
 #[derive(Clone)]
 pub struct InGroup {
     pub group: GroupName,
-    pub seat: Arc<Seat>,
+    pub seat: Arc<MemberSeat>,
 }
 
 impl Subscribed {
     /// Nothing more comes, and leases go back.
     pub fn end(&self) {
         match &self.kind {
-            Kind::Group(group) => group.seat.end(),
-            Kind::Tail(_) => self.task.abort(),
+            SubscriptionKind::Group(group) => group.seat.end(),
+            SubscriptionKind::Tail(_) => self.task.abort(),
         }
     }
 
     pub fn in_group(&self) -> Option<&InGroup> {
         match &self.kind {
-            Kind::Group(group) => Some(group),
-            Kind::Tail(_) => None,
+            SubscriptionKind::Group(group) => Some(group),
+            SubscriptionKind::Tail(_) => None,
         }
     }
 }
@@ -56,16 +56,16 @@ impl Connection {
         self.subscriptions.get(name).ok_or_else(|| not_subscribed(&name.topic, name.group.as_deref()))
     }
 
-    /// What a settling frame names, wherever it is lent: first in the subscription of that name, then in
+    /// What a settling frame names, wherever it is leased: first in the subscription of that name, then in
     /// the others of the group that reach the topic.
-    pub(super) fn lent(
+    pub(super) fn leased(
         &self,
         topic: &str,
         group: &str,
         which: &Which,
-        get: impl Fn(&mut Inflight, &Which) -> Found,
-    ) -> Result<Found, Problem> {
-        let mut all = Found::nothing(which);
+        get: impl Fn(&mut Inflight, &Which) -> NamedTickets,
+    ) -> Result<NamedTickets, Problem> {
+        let mut all = NamedTickets::nothing(which);
         let mut subscribed = false;
         for (_, in_group) in self.of_group(topic, group) {
             subscribed = true;
@@ -80,14 +80,11 @@ impl Connection {
                 break;
             }
         }
-        match subscribed {
-            true => Ok(all),
-            false => Err(not_subscribed(topic, Some(group))),
-        }
+        if subscribed { Ok(all) } else { Err(not_subscribed(topic, Some(group))) }
     }
 
     /// The way to the hub that serves the group, where that is another one.
-    pub(super) fn link_of(&self, topic: &str, group: &str) -> Option<Arc<Link>> {
+    pub(super) fn link_of(&self, topic: &str, group: &str) -> Option<Arc<RelayLink>> {
         if self.links.is_unused() {
             return None;
         }
@@ -110,7 +107,7 @@ impl Connection {
         found.into_iter().filter_map(|(_, subscribed)| Some((subscribed, subscribed.in_group()?)))
     }
 
-    /// Every subscription ends; what was lent goes back at once.
+    /// Every subscription ends; leases go back at once.
     pub(super) fn end_subscriptions(&mut self) {
         self.subscriptions.values().for_each(Subscribed::end);
         self.subscriptions.clear();

@@ -12,7 +12,7 @@ use super::deliver::write_gaps;
 use super::outbox::{Outbox, frame};
 use crate::problem;
 
-pub struct Pump {
+pub struct TailPump {
     outbox: Arc<Outbox>,
     name: SubscriptionName,
     head: EventHead,
@@ -21,7 +21,7 @@ pub struct Pump {
     paused: watch::Receiver<bool>,
 }
 
-impl Pump {
+impl TailPump {
     pub fn new(connection: &Connection, name: SubscriptionName, tail: Tail, paused: watch::Receiver<bool>) -> Self {
         Self {
             outbox: connection.outbox.clone(),

@@ -1,4 +1,4 @@
-//! Topics a connection publishes to: checked once, looked up afterwards.
+//! PublishTopics a connection publishes to: checked once, looked up afterwards.
 
 use hashbrown::HashMap;
 use prom_auth::{Action, Policy};
@@ -10,16 +10,16 @@ use prom_types::TopicName;
 const KEPT: usize = 1024;
 
 #[derive(Default)]
-pub struct Topics {
-    known: HashMap<Box<str>, Known>,
+pub struct PublishTopics {
+    known: HashMap<Box<str>, CheckedTopic>,
 }
 
-struct Known {
+struct CheckedTopic {
     name: TopicName,
     may_publish: bool,
 }
 
-impl Topics {
+impl PublishTopics {
     /// The topic, if it is one and the policy lets this connection publish there.
     pub fn for_publish(&mut self, topic: &str, policy: &Policy) -> Result<TopicName, Problem> {
         if !self.known.contains_key(topic) {
@@ -29,10 +29,10 @@ impl Topics {
                 self.known.clear();
             }
             let may_publish = policy.allows(Action::Publish, &name);
-            self.known.insert(topic.into(), Known { name, may_publish });
+            self.known.insert(topic.into(), CheckedTopic { name, may_publish });
         }
         match self.known.get(topic) {
-            Some(Known { name, may_publish: true }) => Ok(name.clone()),
+            Some(CheckedTopic { name, may_publish: true }) => Ok(name.clone()),
             _ => Err(Problem::new(ErrorCode::Forbidden, format!("this token may not publish to {topic}"))),
         }
     }

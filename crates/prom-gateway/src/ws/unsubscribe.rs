@@ -4,14 +4,14 @@ use bytes::Bytes;
 use prom_protocol::Corr;
 use prom_protocol::frame::SubscriptionName;
 
-use super::burst::{Reply, Waiting};
+use super::burst::{AwaitedAnswer, FrameReply};
 use super::connection::Connection;
-use super::seat::Place;
+use super::seat::SeatLocation;
 
 impl Connection {
     pub(super) async fn unsubscribe(&mut self, corr: Option<Corr>, name: &SubscriptionName, text: &Bytes) {
         if let Err(problem) = self.subscribed(name) {
-            return self.burst.answer(corr, Waiting::Ready(Reply::Err(problem)));
+            return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem)));
         }
         let Some(subscribed) = self.subscriptions.remove(name) else {
             return;
@@ -22,19 +22,19 @@ impl Connection {
         {
             // Sent from here: what comes behind this frame must not overtake it.
             elsewhere = Some(link.forward(text.clone()).await);
-            in_group.seat.take(Place::Moving);
+            in_group.seat.take(SeatLocation::Moving);
         }
         subscribed.end();
         let later = async move {
             let answer = match elsewhere {
                 // Lost on the way, the leases go back all the same.
-                Some(answer) => answer.await.unwrap_or(Reply::Ok),
-                None => Reply::Ok,
+                Some(answer) => answer.await.unwrap_or(FrameReply::Ok),
+                None => FrameReply::Ok,
             };
             // Aborted or ended, it is over.
             drop(subscribed.task.await);
             answer
         };
-        self.burst.answer(corr, Waiting::Later(Box::pin(later)));
+        self.burst.answer(corr, AwaitedAnswer::Later(Box::pin(later)));
     }
 }

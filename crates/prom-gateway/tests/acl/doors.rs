@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::{SinkExt, StreamExt};
 use prom_auth::{AuthOptions, Authenticator};
 use prom_engine::{Bus, BusOptions, TopicSettings};
-use prom_gateway::{GatewayOptions, Hub, Server, ServerOptions};
+use prom_gateway::{GatewayOptions, Hub, Listener, Listeners, Server};
 use prom_store::{MemoryStore, SystemClock};
 use prom_types::TopicName;
 use reqwest::Method;
@@ -61,7 +61,7 @@ impl Doors {
         let bus = Bus::start(store, BusOptions::default()).await.unwrap();
         let hub = Hub::new(bus.clone(), Authenticator::new(auth).unwrap(), clock, GatewayOptions::default());
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let server = Server::start(hub, ServerOptions { listen, ops_listen: None, tls: None }).await.unwrap();
+        let server = Server::start(hub, Listeners::new(Listener::bind(listen).await.unwrap())).unwrap();
         Self { bus, server, http: reqwest::Client::builder().no_proxy().build().unwrap() }
     }
 

@@ -33,9 +33,10 @@ async fn a_full_disk_refuses_publishes_and_says_that_nothing_is_stored() {
     let mut stored = 1;
     let refused = loop {
         let answer = client.ask(publish.clone()).await;
-        match answer["op"] == "OK" {
-            true => stored += 1,
-            false => break answer,
+        if answer["op"] == "OK" {
+            stored += 1
+        } else {
+            break answer;
         }
         assert!(stored < 1000, "the disk is not full");
     };

@@ -1,4 +1,4 @@
-//! Who is alive: whoever answers a ping.
+//! Who is alive: a client that answers a ping.
 
 use std::time::{Duration, Instant};
 

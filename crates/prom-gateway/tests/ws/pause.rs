@@ -16,10 +16,7 @@ async fn payloads_and_one_ok(client: &mut Client, events: usize) -> Vec<Value> {
     let (mut payloads, mut answers) = (Vec::new(), 0);
     while payloads.len() < events || answers < 1 {
         let frame = client.frame().await;
-        match frame["op"] == "OK" {
-            true => answers += 1,
-            false => payloads.push(frame["event"]["payload"].clone()),
-        }
+        if frame["op"] == "OK" { answers += 1 } else { payloads.push(frame["event"]["payload"].clone()) }
     }
     payloads
 }

@@ -105,7 +105,7 @@ async fn a_client_of_another_hub_gets_events_and_settles_them() {
 }
 
 #[tokio::test]
-async fn answers_keep_the_order_of_the_frames_whoever_gives_them() {
+async fn answers_keep_the_order_of_the_frames_whichever_hub_gives_them() {
     let hubs = Hubs::open().await;
     let mut client = hubs.blue.client().await;
     client.ok(subscribe(json!({}))).await;

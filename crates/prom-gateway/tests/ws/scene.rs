@@ -7,7 +7,9 @@ use std::time::Duration;
 use futures::{SinkExt, StreamExt};
 use prom_auth::{AuthOptions, Authenticator, TokenRequest, mint};
 use prom_engine::{Bus, BusOptions, HubOptions};
-use prom_gateway::{Company, GatewayOptions, Hub, Peers, Server, ServerOptions, Tls};
+use prom_gateway::{
+    Collaborators, Dialer, GatewayOptions, Hub, Listeners, Peers, ServeError, Server, ServerOptions, Tls,
+};
 use prom_store::{MemoryStore, Store, SystemClock};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -48,7 +50,7 @@ impl Scene {
         let clock = bus.clock.clone();
         let bus = Bus::start(store, bus).await.unwrap();
         let hub = Hub::new(bus.clone(), Authenticator::new(auth).unwrap(), clock, options);
-        let server = Server::start(hub, loopback()).await.unwrap();
+        let server = serve(hub, &loopback()).await.unwrap();
         Self { bus, server }
     }
 
@@ -72,11 +74,12 @@ impl Scene {
         let clock = options.clock.clone();
         let bus = Bus::start(store.clone(), options).await.unwrap();
         let ca = tls.as_ref().map(|tls| tls.cert.clone());
-        let peers = Peers::join(&bus, clock.clone(), &url, ca.as_deref()).await.unwrap();
-        let company = Company { peers: Some(peers), ..Company::default() };
+        let dialer = Dialer::new(ca.as_deref()).unwrap();
+        let peers = Peers::join(&bus, clock.clone(), &url, dialer).await.unwrap();
+        let collaborators = Collaborators { peers: Some(peers), ..Collaborators::default() };
         let auth = Authenticator::new(auth).unwrap();
-        let hub = Hub::in_company(bus.clone(), auth, clock, GatewayOptions::default(), company);
-        let server = Server::start(hub, ServerOptions { listen: address, tls, ..loopback() }).await.unwrap();
+        let hub = Hub::with(bus.clone(), auth, clock, GatewayOptions::default(), collaborators);
+        let server = serve(hub, &ServerOptions { listen: address, tls, ..loopback() }).await.unwrap();
         Self { bus, server }
     }
 
@@ -100,6 +103,11 @@ impl Scene {
         client.ok(json!({"op": "AUTH", "token": token("ada", scopes)})).await;
         client
     }
+}
+
+/// Binds and serves.
+pub async fn serve(hub: Arc<Hub>, options: &ServerOptions) -> Result<Server, ServeError> {
+    Server::start(hub, Listeners::bind(options).await?)
 }
 
 /// A free port of this machine.

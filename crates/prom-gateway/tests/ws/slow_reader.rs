@@ -81,7 +81,7 @@ async fn a_client_that_reads_no_answers_is_not_read_from() {
 }
 
 /// Holds leases, and answers that it does not take.
-async fn clogged(scene: &Scene) -> Raw {
+async fn full(scene: &Scene) -> Raw {
     let payload = "x".repeat(50_000);
     for _ in 0..200 {
         scene.bus.publish("a", json!(payload)).await.unwrap();
@@ -99,7 +99,7 @@ async fn clogged(scene: &Scene) -> Raw {
     raw
 }
 
-/// Another member of the group gets everything that the clogged one held.
+/// Another member of the group gets everything that the full one held.
 async fn everything_comes_to_another(scene: &Scene) {
     let mut other = scene.bus.subscribe("a", "g").from(Position::Earliest).start().await.unwrap();
     let all = async {
@@ -111,11 +111,11 @@ async fn everything_comes_to_another(scene: &Scene) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clogged_client_that_goes_leaves_nothing_behind() {
+async fn a_full_client_that_goes_leaves_nothing_behind() {
     let scene = Scene::open().await;
     for _ in 0..10 {
-        let raw = clogged(&scene).await;
-        // With unread bytes this is a reset, also for whoever writes.
+        let raw = full(&scene).await;
+        // With unread bytes this is a reset, also for the writer.
         drop(raw);
         until("the connection is gone", || async { scene.server.hub().ws_connections() == 0 }).await;
         everything_comes_to_another(&scene).await;
@@ -132,7 +132,7 @@ async fn a_clogged_client_that_stays_is_silent_and_is_let_go_with_its_leases() {
     let scene = Scene::limited(options).await;
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = tasks();
-    let raw = clogged(&scene).await;
+    let raw = full(&scene).await;
     until("the connection is gone", || async { scene.server.hub().ws_connections() == 0 }).await;
     everything_comes_to_another(&scene).await;
     until("no task is left behind", || async { tasks() <= before }).await;

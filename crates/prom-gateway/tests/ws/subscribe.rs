@@ -154,7 +154,7 @@ async fn bad_names_and_options_are_refused_with_what_is_wrong_and_leave_nothing_
 }
 
 #[tokio::test]
-async fn whoever_asks_for_something_else_than_the_group_agreed_on_is_refused() {
+async fn a_subscriber_that_wants_something_else_than_the_group_agreed_on_is_refused() {
     let scene = Scene::open().await;
     let agreed = json!({"maxAttempts": 3, "order": "key", "filter": ".payload > 1"});
     scene.client().await.ok(subscribe("a", "g", agreed.clone())).await;

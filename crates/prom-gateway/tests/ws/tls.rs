@@ -16,7 +16,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::scene::{Scene, loopback};
+use crate::scene::{Scene, loopback, serve};
 
 struct Files {
     dir: tempfile::TempDir,
@@ -45,7 +45,7 @@ async fn start(tls: Tls) -> Result<Server, ServeError> {
     let bus = Bus::start(Arc::new(MemoryStore::new(clock.clone())), BusOptions::default()).await.unwrap();
     let auth = Authenticator::new(AuthOptions::default()).unwrap();
     let hub = Hub::new(bus, auth, clock, GatewayOptions::default());
-    Server::start(hub, ServerOptions { tls: Some(tls), ..loopback() }).await
+    serve(hub, &ServerOptions { tls: Some(tls), ..loopback() }).await
 }
 
 #[tokio::test]

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prom_store::StoreError;
 
-use super::{BackgroundThread, Unsynced, manifest};
+use super::{BackgroundWorker, Unsynced, manifest};
 use crate::documents::keys;
 use crate::fault::io;
 use crate::log::Log;
 use crate::options::Sync;
 
-impl BackgroundThread {
+impl BackgroundWorker {
     pub(super) fn checkpoint(&mut self) -> Result<(), StoreError> {
         if self.shared.health.lock().broken.is_some() {
             return Ok(());

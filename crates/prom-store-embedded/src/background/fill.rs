@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use prom_store::StoreError;
 
-use super::BackgroundThread;
+use super::BackgroundWorker;
 use crate::fault::io;
 use crate::log::{Chunk, Log};
 use crate::segment::Segment;
 
-impl BackgroundThread {
+impl BackgroundWorker {
     pub(super) fn fill(&mut self) -> Result<(), StoreError> {
         if self.shared.health.lock().broken.is_some() {
             return Ok(());

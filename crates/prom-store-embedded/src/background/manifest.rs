@@ -9,7 +9,7 @@ use prom_store::{Bounds, Damage, LogName, LogOptions};
 use crate::codec::{Malformed, Put, Take};
 use crate::documents::keys;
 use crate::journal::entry::{put_log_name, take_log_name};
-use crate::log::{LogState, Tail};
+use crate::log::{LogState, LogTail};
 use crate::segment::Segment;
 use crate::shared::segments_dir;
 
@@ -66,7 +66,7 @@ pub(crate) fn decode(root: &Path, key: &[u8], bytes: &[u8]) -> Result<(LogName, 
         bounds: Bounds { start, next },
         last_stored_ts,
         segments,
-        tail: Tail::starting_at(next),
+        tail: LogTail::starting_at(next),
         latest_known,
         damage,
         ..LogState::default()

@@ -1,5 +1,5 @@
-//! The work behind the journal, on one thread of its own: filling segments, checkpoints, preparing
-//! journal files, removing what nobody needs.
+//! The work behind the journal: filling segments, checkpoints, preparing journal files, removing what is
+//! no longer needed. It has a thread of its own, unless the callers drive the store.
 
 mod checkpoint;
 mod fill;
@@ -16,7 +16,7 @@ use prom_store::StoreError;
 use crate::disk::WholeDisk;
 use crate::log::Log;
 use crate::segment::Segment;
-use crate::shared::Shared;
+use crate::shared::{BackgroundWork, StoreShared};
 
 /// While something behind the journal cannot be written, how long until it is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -24,8 +24,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Segments by path, with their log's number.
 type Unsynced = HashMap<PathBuf, (Arc<Segment>, u32)>;
 
-pub(crate) struct BackgroundThread {
-    shared: Arc<Shared>,
+pub(crate) struct BackgroundWorker {
+    shared: Arc<StoreShared>,
     /// Segments written to since the last checkpoint.
     unsynced: Unsynced,
     /// All files at once, where that can be done.
@@ -37,8 +37,8 @@ pub(crate) struct BackgroundThread {
     reached: u64,
 }
 
-impl BackgroundThread {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+impl BackgroundWorker {
+    pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
         let whole = shared.options.disk.whole(&shared.root);
         Self { shared, unsynced: Unsynced::new(), whole, cached: VecDeque::new(), cached_bytes: 0, reached: 0 }
     }
@@ -49,20 +49,25 @@ impl BackgroundThread {
         loop {
             let timeout = self.shared.health.lock().reason().map(|_| RETRY_AFTER);
             let work = self.shared.background.wait(timeout);
-            let trouble = self.shared.health.lock().full.is_some();
-            if work.prepare_journal {
-                self.attempt("preparing a journal file", Self::prepare_journal);
-            }
-            // A checkpoint fills segments too.
-            if work.checkpoint || work.stop || trouble {
-                self.attempt("making a checkpoint", Self::checkpoint).ends_trouble(&self.shared);
-            } else if work.fill {
-                self.attempt("filling segments", Self::fill).ends_trouble(&self.shared);
-            }
+            self.pass(work);
             self.shared.background.pass_done();
             if work.stop {
                 return;
             }
+        }
+    }
+
+    /// Does what was asked for. Trouble is looked at again in every pass.
+    pub(crate) fn pass(&mut self, work: BackgroundWork) {
+        let trouble = self.shared.health.lock().full.is_some();
+        if work.prepare_journal {
+            self.attempt("preparing a journal file", Self::prepare_journal);
+        }
+        // A checkpoint fills segments too.
+        if work.checkpoint || work.stop || trouble {
+            self.attempt("making a checkpoint", Self::checkpoint).ends_trouble(&self.shared);
+        } else if work.fill {
+            self.attempt("filling segments", Self::fill).ends_trouble(&self.shared);
         }
     }
 
@@ -96,8 +101,8 @@ enum Attempt {
 }
 
 impl Attempt {
-    /// Files could be written again: new events are welcome.
-    fn ends_trouble(self, shared: &Shared) {
+    /// Files could be written again: new events are accepted.
+    fn ends_trouble(self, shared: &StoreShared) {
         if self == Self::Succeeded {
             shared.health.lock().full = None;
         }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use prom_store::StoreError;
 
-use super::BackgroundThread;
+use super::BackgroundWorker;
 use crate::compact::offset_at;
 use crate::documents::keys;
 use crate::segment::Segment;
 
-impl BackgroundThread {
+impl BackgroundWorker {
     /// Exact ids go with the events that had them. Runs before the checkpoint that forgets the segments.
-    /// One that stays by mistake does no harm: whoever finds it looks for the event and finds none.
+    /// One that stays by mistake does no harm: a look-up by it finds no event.
     pub(super) fn forget_exact_ids(&mut self, dropped: &[Arc<Segment>]) {
         for segment in dropped.iter().filter(|segment| !segment.is_replaced()) {
             let Some(log) = log_of(segment) else {
@@ -53,7 +53,7 @@ impl BackgroundThread {
 
     /// Files that a crash left behind: begun after the last checkpoint, or dropped and not yet removed.
     /// They take room and nothing else, so a failure here is not worth more than a line.
-    pub(super) fn remove_orphans(&mut self) {
+    pub(crate) fn remove_orphans(&mut self) {
         let shared = self.shared.clone();
         let _no_rewritten_copy_is_under_way = shared.compacting.lock();
         let logs: Vec<_> = shared.logs.read().values().cloned().collect();

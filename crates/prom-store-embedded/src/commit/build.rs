@@ -11,18 +11,18 @@ use prom_store::{
 };
 use prom_types::{EpochMs, limits};
 
-use super::queue::Request;
-use super::slot::Slot;
+use super::queue::CommitRequest;
+use super::slot::LogSlot;
 use crate::documents::keys;
 use crate::journal::CursorStep;
 use crate::journal::entry;
-use crate::journal::frame::{self, Draft, Section};
+use crate::journal::frame::{self, FrameDraft, FrameSection};
 use crate::log::ids::stored_ts_of;
-use crate::shared::Shared;
+use crate::shared::StoreShared;
 
 /// The writer's own view: ahead of what is durable by exactly the frame under way.
 pub(super) struct Builder {
-    slots: Vec<Slot>,
+    slots: Vec<LogSlot>,
     by_name: hashbrown::HashMap<LogName, usize, RandomState>,
     /// Events of one log tend to come together.
     last_slot: Option<(LogName, usize)>,
@@ -76,7 +76,12 @@ impl Builder {
     ///
     /// Returns how many places of events were added to `stored`. They are read again when the frame is
     /// durable: copying what was just written would make the processor wait for all writes before it.
-    pub(super) fn add(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<usize, Box<CommitError>> {
+    pub(super) fn add(
+        &mut self,
+        shared: &StoreShared,
+        request: &CommitRequest,
+        now: EpochMs,
+    ) -> Result<usize, Box<CommitError>> {
         self.check(shared, request, now)?;
         for (name, options) in &request.commit.logs {
             let slot = self.slot(shared, name);
@@ -113,7 +118,7 @@ impl Builder {
 
     /// Everything that can refuse a request or fail to be looked up, before anything of it is in the
     /// frame. Notes the first receipts of events that are there already.
-    fn check(&mut self, shared: &Shared, request: &Request, now: EpochMs) -> Result<(), CommitError> {
+    fn check(&mut self, shared: &StoreShared, request: &CommitRequest, now: EpochMs) -> Result<(), CommitError> {
         let commit = &request.commit;
         if !commit.appends.is_empty()
             && let Some(reason) = shared.health.lock().reason()
@@ -143,7 +148,7 @@ impl Builder {
     }
 
     /// Walks the writes in order: one may expect what another before it wrote.
-    fn check_documents(&mut self, shared: &Shared, commit: &Commit) -> Result<(), CommitError> {
+    fn check_documents(&mut self, shared: &StoreShared, commit: &Commit) -> Result<(), CommitError> {
         if commit.documents.is_empty() {
             return Ok(());
         }
@@ -162,7 +167,7 @@ impl Builder {
     }
 
     /// Walks the changes in order: one may settle what another before it made.
-    fn check_cursors(&mut self, shared: &Shared, commit: &Commit) -> Result<(), CommitError> {
+    fn check_cursors(&mut self, shared: &StoreShared, commit: &Commit) -> Result<(), CommitError> {
         if commit.cursors.is_empty() {
             return Ok(());
         }
@@ -197,7 +202,7 @@ impl Builder {
         Ok(())
     }
 
-    fn append(&mut self, shared: &Shared, append: &Append, now: EpochMs) {
+    fn append(&mut self, shared: &StoreShared, append: &Append, now: EpochMs) {
         let index = self.slot(shared, &append.log);
         let slot = &mut self.slots[index];
         if append.dedupe != Dedupe::Fresh
@@ -219,7 +224,7 @@ impl Builder {
     /// Where the same id was stored before, within the window or, if exact, at all.
     fn first_receipt(
         &mut self,
-        shared: &Shared,
+        shared: &StoreShared,
         index: usize,
         append: &Append,
         now: EpochMs,
@@ -310,7 +315,7 @@ impl Builder {
         self.effects.defined.push(index);
     }
 
-    fn epoch(&mut self, shared: &Shared, name: &CursorName) -> Result<Option<u64>, CommitError> {
+    fn epoch(&mut self, shared: &StoreShared, name: &CursorName) -> Result<Option<u64>, CommitError> {
         if let Some(epoch) = self.epochs.get(name) {
             return Ok(*epoch);
         }
@@ -319,7 +324,7 @@ impl Builder {
         Ok(epoch)
     }
 
-    fn standing(&mut self, shared: &Shared, write: &DocumentWrite) -> Result<&Standing, CommitError> {
+    fn standing(&mut self, shared: &StoreShared, write: &DocumentWrite) -> Result<&Standing, CommitError> {
         match self.documents.entry((write.collection.clone(), write.key.clone())) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
@@ -329,7 +334,7 @@ impl Builder {
         }
     }
 
-    fn slot(&mut self, shared: &Shared, name: &LogName) -> usize {
+    fn slot(&mut self, shared: &StoreShared, name: &LogName) -> usize {
         if let Some((last, index)) = &self.last_slot
             && last.is_same(name)
         {
@@ -340,11 +345,11 @@ impl Builder {
         index
     }
 
-    fn slot_by_name(&mut self, shared: &Shared, name: &LogName) -> usize {
+    fn slot_by_name(&mut self, shared: &StoreShared, name: &LogName) -> usize {
         if let Some(index) = self.by_name.get(name) {
             return *index;
         }
-        let slot = Slot::new(shared.log(name), self.next_log_id);
+        let slot = LogSlot::new(shared.log(name), self.next_log_id);
         if !slot.defined {
             self.next_log_id += 1;
         }
@@ -354,23 +359,23 @@ impl Builder {
     }
 
     /// The frame, ready to be written; `None` if there is nothing to write.
-    pub(super) fn frame(&mut self) -> Option<Draft<'_>> {
+    pub(super) fn frame(&mut self) -> Option<FrameDraft<'_>> {
         if self.entries.len() == frame::HEADER_BYTES && self.touched.is_empty() {
             return None;
         }
         let section = |&index: &usize| {
-            let slot: &Slot = &self.slots[index];
+            let slot: &LogSlot = &self.slots[index];
             let (records, count) = slot.records();
-            Section { log: slot.id, count, records }
+            FrameSection { log: slot.id, count, records }
         };
-        Some(Draft { sections: self.touched.iter().map(section).collect(), head: &mut self.entries })
+        Some(FrameDraft { sections: self.touched.iter().map(section).collect(), head: &mut self.entries })
     }
 
     pub(super) fn touched(&self) -> &[usize] {
         &self.touched
     }
 
-    pub(super) fn slot_at(&mut self, index: usize) -> &mut Slot {
+    pub(super) fn slot_at(&mut self, index: usize) -> &mut LogSlot {
         &mut self.slots[index]
     }
 
@@ -402,7 +407,7 @@ impl Builder {
         self.slots.iter().map(|slot| slot.ids.len()).sum()
     }
 
-    pub(super) fn slots(&mut self) -> &mut [Slot] {
+    pub(super) fn slots(&mut self) -> &mut [LogSlot] {
         &mut self.slots
     }
 }

@@ -1,4 +1,4 @@
-//! The one that writes frames and changes what readers see. Whoever holds it is alone in doing so.
+//! Writes frames and changes what readers see. There is one committer, behind one lock.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use prom_store::{CommitAnswers, CommitError, CommitReply, Committed, Outcome};
 
 use super::build::Builder;
-use super::queue::Request;
+use super::queue::CommitRequest;
 use crate::documents::keys;
 use crate::journal::Journal;
 use crate::journal::writer::WriteFault;
 use crate::log::Chunk;
-use crate::shared::Shared;
+use crate::options::Drive;
+use crate::shared::StoreShared;
 
 /// A frame takes at most about this many bytes; what waits beyond goes into the next.
 const FRAME_BYTES: usize = 4 << 20;
@@ -26,24 +27,24 @@ const COUNT_IDS_EVERY: u64 = 256;
 type Answer = Result<usize, Box<CommitError>>;
 
 pub(crate) struct Committer {
-    shared: Arc<Shared>,
+    shared: Arc<StoreShared>,
     journal: Journal,
     builder: Builder,
     answers: Vec<(CommitReply, Answer)>,
     /// Empty between rounds; kept for its memory.
     woken: CommitAnswers,
-    /// The journal failed, why, and when to try again.
-    failed: Option<(String, Instant)>,
+    /// Why the journal failed, and when to try again by the store's clock.
+    failed: Option<(String, Duration)>,
     frames: u64,
     /// Empty between rounds; kept for its memory.
-    batch: Vec<Request>,
+    batch: Vec<CommitRequest>,
     /// How many callers came together lately, and half of what the last sync took.
     expected: usize,
     patience: Duration,
 }
 
 impl Committer {
-    pub(crate) fn new(shared: Arc<Shared>, journal: Journal, next_log_id: u32, first_epoch: u64) -> Self {
+    pub(crate) fn new(shared: Arc<StoreShared>, journal: Journal, next_log_id: u32, first_epoch: u64) -> Self {
         Self {
             shared,
             journal,
@@ -63,7 +64,11 @@ impl Committer {
     pub(crate) fn round(&mut self) -> usize {
         let mut batch = std::mem::take(&mut self.batch);
         self.shared.queue.take(&mut batch, self.expected, self.patience);
-        self.expected = batch.len().max(self.expected - self.expected.div_ceil(8));
+        self.expected = match self.shared.options.drive {
+            Drive::Threads => batch.len().max(self.expected - self.expected.div_ceil(8)),
+            // Waiting for callers that come back would go by real time.
+            Drive::Inline => 0,
+        };
         let mut requests = batch.drain(..).peekable();
         while requests.peek().is_some() {
             self.wait_for_room();
@@ -72,7 +77,8 @@ impl Committer {
         }
         drop(requests);
         self.batch = batch;
-        self.shared.queue.set_alone(self.expected <= 1 && self.patience < QUICK_SYNC / 2);
+        let has_thread = self.shared.options.drive == Drive::Threads;
+        self.shared.queue.set_alone(has_thread && self.expected <= 1 && self.patience < QUICK_SYNC / 2);
         self.expected
     }
 
@@ -83,8 +89,12 @@ impl Committer {
             || self.shared.journal.releasable_bytes() > sizes.journal_total / 2
     }
 
-    /// Events in memory and journal files are bounded: beyond, whoever publishes waits here.
+    /// Events in memory and journal files are bounded: beyond, publishers wait here. A caller that drives the
+    /// store does not: it makes room itself after each round.
     fn wait_for_room(&self) {
+        if self.shared.options.drive == Drive::Inline {
+            return;
+        }
         let sizes = &self.shared.options.sizes;
         while self.shared.background.unfilled() > sizes.fill_limit && self.shared.health.lock().reason().is_none() {
             self.shared.background.wait_for_room(sizes.fill_limit);
@@ -97,15 +107,16 @@ impl Committer {
         }
     }
 
-    fn gather(&mut self, requests: &mut impl Iterator<Item = Request>) {
-        let now = self.shared.options.clock.now_ms();
+    fn gather(&mut self, requests: &mut impl Iterator<Item = CommitRequest>) {
+        let clock = &self.shared.options.clock;
+        let now = clock.now_ms();
         let mut bytes = 0;
         while bytes < FRAME_BYTES
             && let Some(request) = requests.next()
         {
             bytes += request.size();
             let answer = match &self.failed {
-                Some((reason, retry_at)) if Instant::now() < *retry_at => {
+                Some((reason, retry_at)) if clock.monotonic() < *retry_at => {
                     Err(Box::new(failure(reason, Outcome::NotStored)))
                 }
                 _ => self.builder.add(&self.shared, &request, now),
@@ -118,6 +129,7 @@ impl Committer {
         let Some(frame) = self.builder.frame() else {
             return self.answer();
         };
+        // A measurement, not a decision by the clock: how long syncs really take says how long gathering pays.
         let began = Instant::now();
         match self.journal.append(frame) {
             Ok(number) => {
@@ -143,7 +155,7 @@ impl Committer {
         self.woken = answers;
     }
 
-    /// Everybody whose commit was in the frame is told; refusals stay what they were.
+    /// Every commit of the frame fails with the reason; refusals stay what they were.
     fn fail(&mut self, fault: WriteFault) {
         self.builder.undo();
         let (error, outcome) = match fault {
@@ -151,7 +163,7 @@ impl Committer {
             WriteFault::Cut(error) => (format!("journal: {error}"), Outcome::NotStored),
             WriteFault::Unknown(error) => {
                 let reason = format!("journal: {error}; no fresh file could be begun");
-                self.failed = Some((reason.clone(), Instant::now() + REOPEN_AFTER));
+                self.failed = Some((reason.clone(), self.shared.options.clock.monotonic() + REOPEN_AFTER));
                 (reason, Outcome::Unknown)
             }
         };
@@ -205,7 +217,7 @@ impl Committer {
         }
     }
 
-    fn apply_events(&mut self, shared: &Shared, index: usize) -> u64 {
+    fn apply_events(&mut self, shared: &StoreShared, index: usize) -> u64 {
         let slot = self.builder.slot_at(index);
         let chunk = slot.finish();
         let (id, options, log) = (slot.id, slot.options, slot.log.clone());
@@ -250,7 +262,7 @@ impl Committer {
 }
 
 /// The latest offset of each key of a compacted log, and where exact ids are.
-pub(crate) fn index_events(shared: &Shared, log: u32, compacted: bool, chunk: &Chunk) {
+pub(crate) fn index_events(shared: &StoreShared, log: u32, compacted: bool, chunk: &Chunk) {
     if !compacted && !chunk.has_exact() {
         return;
     }

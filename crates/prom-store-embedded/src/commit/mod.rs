@@ -1,4 +1,4 @@
-//! Committing: somebody gathers what waits, makes one frame of it, syncs once, answers all.
+//! CommitBy: gather what waits, make one frame of it, sync once, answer all.
 //!
 //! ```text
 //!   callers ──▶ queue ──▶ gather ─▶ build frame ─▶ synced write ─▶ apply to memory ─▶ answer
@@ -6,11 +6,12 @@
 //!                 └──── the next ones gather meanwhile ─┘
 //! ```
 //!
-//! Nothing is visible to readers, and nobody is answered, before the frame is durable. If the frame
-//! fails, everything it would have changed is undone and everybody in it is told.
+//! Nothing is visible to readers, and no caller is answered, before the frame is durable. If the frame
+//! fails, everything it would have changed is undone and every caller in it is told.
 //!
-//! That somebody is the journal's thread. Where callers come one at a time and the disk is quick, it is the caller
-//! itself: handing over to a thread and being woken by it costs nearly as much as the sync.
+//! The journal's thread does this. Where callers come one at a time and the disk is quick, the caller does it
+//! itself: handing over to a thread and being woken by it costs nearly as much as the sync. With
+//! [`crate::Drive::Inline`] there is no thread, and the caller always does.
 
 mod build;
 pub(crate) mod committer;
@@ -19,5 +20,5 @@ mod slot;
 mod thread;
 
 pub(crate) use committer::Committer;
-pub(crate) use queue::{Committing, Queue, Request, TakeOver};
-pub(crate) use thread::{CommitThread, commit_alone};
+pub(crate) use queue::{CommitBy, CommitQueue, CommitRequest, TakeOver};
+pub(crate) use thread::{CommitThread, commit_if_free, commit_inline};

@@ -8,17 +8,19 @@ use parking_lot::{Condvar, Mutex};
 use prom_store::{Commit, CommitError, CommitReply, CursorChange, CursorName, LogName, PendingCommit};
 use prom_types::Offset;
 
-/// Beyond this many waiting bytes a commit is refused: whoever publishes should wait for answers.
+use crate::options::Drive;
+
+/// Beyond this many waiting bytes a commit is refused: publishers should wait for answers.
 const MOST_BYTES: usize = 256 << 20;
 /// What a waiting commit costs besides its events.
 const REQUEST_BYTES: usize = 256;
-/// When nobody has come for this long, the expected callers are not coming now.
+/// After this long without a new request, the expected callers are not coming now.
 const GROWTH_PAUSE: Duration = Duration::from_micros(20);
 /// How long to look for the first of several callers before going to sleep: being woken takes as long.
 const FIRST_PAUSE: Duration = Duration::from_micros(40);
 
-/// One caller's wish.
-pub(crate) struct Request {
+/// One caller's commit.
+pub(crate) struct CommitRequest {
     pub(crate) commit: Commit,
     /// Besides what a commit can hold: taking a cursor over, moving a log's start.
     pub(crate) take: Option<TakeOver>,
@@ -33,33 +35,37 @@ pub(crate) struct TakeOver {
     pub(crate) epoch: Arc<AtomicU64>,
 }
 
-#[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct CommitQueue {
+    drive: Drive,
     waiting: Mutex<Waiting>,
     /// How many requests wait, for looking without the lock.
     length: AtomicUsize,
     filled: Condvar,
-    /// Whether callers came one at a time lately and a sync was quick.
+    /// Whether callers came one at a time lately and a sync was quick. Never without a thread, which a caller that
+    /// cannot commit has to wake.
     alone: AtomicBool,
 }
 
 /// Who commits a request that was just put into the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Committing {
-    /// The thread, which is awake or was woken.
-    Thread,
+#[must_use]
+pub(crate) enum CommitBy {
+    /// The thread, which is awake or was woken, or a caller that has taken it on.
+    Elsewhere,
     /// The caller may try. If it cannot, it wakes the thread.
+    CallerIfFree,
+    /// The caller: there is no thread.
     Caller,
 }
 
 #[derive(Default)]
 struct Waiting {
-    requests: Vec<Request>,
+    requests: Vec<CommitRequest>,
     bytes: usize,
     closed: bool,
 }
 
-impl Request {
+impl CommitRequest {
     /// About how many bytes it takes in memory and in a frame.
     pub(crate) fn size(&self) -> usize {
         let Commit { appends, cursors, documents, logs } = &self.commit;
@@ -81,24 +87,41 @@ fn cursor_size(change: &CursorChange) -> usize {
     }
 }
 
-impl Queue {
-    pub(crate) fn push(&self, commit: Commit) -> (PendingCommit, Committing) {
-        let (reply, pending) = PendingCommit::new();
-        // Settlements can wait for the thread: nobody should stand still for them.
-        let by_caller = !commit.appends.is_empty() && self.alone.load(Ordering::Relaxed);
-        let is_first = self.put(Request { commit, take: None, trim: None, reply });
-        match (is_first, by_caller) {
-            (true, true) => return (pending, Committing::Caller),
-            (true, false) => self.wake(),
-            (false, _) => {}
+impl CommitQueue {
+    pub(crate) fn new(drive: Drive) -> Self {
+        Self {
+            drive,
+            waiting: Mutex::default(),
+            length: AtomicUsize::new(0),
+            filled: Condvar::new(),
+            alone: AtomicBool::new(false),
         }
-        (pending, Committing::Thread)
     }
 
-    pub(crate) fn push_request(&self, request: Request) {
-        if self.put(request) {
-            self.wake();
+    pub(crate) fn push(&self, commit: Commit) -> (PendingCommit, CommitBy) {
+        let (reply, pending) = PendingCommit::new();
+        // Settlements can wait for the thread; no caller should block for them.
+        let may_try = !commit.appends.is_empty() && self.alone.load(Ordering::Relaxed);
+        let is_first = self.put(CommitRequest { commit, take: None, trim: None, reply });
+        if is_first && may_try {
+            return (pending, CommitBy::CallerIfFree);
         }
+        (pending, self.see_to(is_first))
+    }
+
+    pub(crate) fn push_request(&self, request: CommitRequest) -> CommitBy {
+        let is_first = self.put(request);
+        self.see_to(is_first)
+    }
+
+    /// The first request decides who commits; those behind it go along.
+    fn see_to(&self, is_first: bool) -> CommitBy {
+        match self.drive {
+            Drive::Threads if is_first => self.wake(),
+            Drive::Inline if is_first => return CommitBy::Caller,
+            Drive::Threads | Drive::Inline => {}
+        }
+        CommitBy::Elsewhere
     }
 
     /// There is something for the thread to do.
@@ -111,8 +134,8 @@ impl Queue {
         self.alone.store(alone, Ordering::Relaxed);
     }
 
-    /// True if nothing waited before: somebody must be told.
-    fn put(&self, request: Request) -> bool {
+    /// True if nothing waited before.
+    fn put(&self, request: CommitRequest) -> bool {
         let size = request.size();
         let mut waiting = self.waiting.lock();
         let refusal = match (waiting.closed, waiting.bytes + size > MOST_BYTES) {
@@ -148,10 +171,10 @@ impl Queue {
 
     /// Everything that waits, swapped into `batch` (empty).
     ///
-    /// Whoever was just answered is about to ask again, and a sync costs the same for one as for all:
-    /// so with `expected` callers coming back, their requests are let in first, for `patience` at most
+    /// Callers that were just answered are about to ask again, and a sync costs the same for one as for all.
+    /// So with `expected` callers coming back, this waits for their requests, for `patience` at most
     /// and only while they keep coming. A lone caller never waits here.
-    pub(crate) fn take(&self, batch: &mut Vec<Request>, expected: usize, patience: Duration) {
+    pub(crate) fn take(&self, batch: &mut Vec<CommitRequest>, expected: usize, patience: Duration) {
         let mut waiting = self.waiting.lock();
         if waiting.requests.len() < expected && !waiting.closed {
             drop(waiting);
@@ -181,7 +204,7 @@ impl Queue {
         }
     }
 
-    /// Nobody will take what waits: everybody is told.
+    /// Closes the queue and refuses everything that waits.
     pub(crate) fn abandon(&self) {
         self.close();
         let waiting = std::mem::take(&mut self.waiting.lock().requests);

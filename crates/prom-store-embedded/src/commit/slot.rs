@@ -10,7 +10,7 @@ use crate::log::buffers::Buffers;
 use crate::log::ids::IdTable;
 use crate::log::{Chunk, Log};
 
-pub(super) struct Slot {
+pub(super) struct LogSlot {
     pub(super) log: Arc<Log>,
     pub(super) id: u32,
     /// Its number has been written down, or is in the frame under way.
@@ -27,7 +27,7 @@ pub(super) struct Slot {
     last_frame_bytes: usize,
 }
 
-impl Slot {
+impl LogSlot {
     /// `id` is used if the log has none yet.
     pub(super) fn new(log: Arc<Log>, id: u32) -> Self {
         let state = log.state.lock();

@@ -1,20 +1,20 @@
-//! Who commits: the journal's thread, or a caller that is alone.
+//! Who commits: the journal's thread, a caller that is alone, or every caller where there is no thread.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::Committer;
-use crate::shared::Shared;
+use crate::shared::StoreShared;
 
-/// The journal's thread: commits whatever nobody else does.
+/// The journal's thread: commits what no caller does.
 pub(crate) struct CommitThread {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<StoreShared>,
     pub(crate) committer: Arc<Mutex<Committer>>,
 }
 
 impl CommitThread {
-    /// Works until the queue is closed and empty, and nobody commits any more.
+    /// Works until the queue is closed and empty, and the last caller is done.
     pub(crate) fn run(self) {
         let mut expected = 0;
         while self.shared.queue.wait(expected) {
@@ -25,21 +25,28 @@ impl CommitThread {
     }
 }
 
-/// Commits what waits on the caller's own thread, if nobody else is at it and nothing but the sync would take time;
+/// Commits what waits on the caller's own thread, if the committer is free and only the sync would take time;
 /// else wakes the journal's thread.
-pub(crate) fn commit_alone(shared: &Shared, committer: &Mutex<Committer>) {
+pub(crate) fn commit_if_free(shared: &StoreShared, committer: &Mutex<Committer>) {
     let free = committer.try_lock().filter(|committer| !committer.may_stall());
     let Some(mut committer) = free else {
         return shared.queue.wake();
     };
-    let _told = TellIfPanicking(shared);
+    let _guard = AbandonIfPanicking(shared);
     committer.round();
 }
 
-/// A round that panics leaves the committer in doubt: nobody may commit after it.
-struct TellIfPanicking<'a>(&'a Shared);
+/// Commits what waits, then does the work behind the journal that the commit made due.
+pub(crate) fn commit_inline(shared: &StoreShared, committer: &Mutex<Committer>) {
+    let _guard = AbandonIfPanicking(shared);
+    committer.lock().round();
+    shared.background.catch_up();
+}
 
-impl Drop for TellIfPanicking<'_> {
+/// A round that panics leaves the committer in doubt: no commit may follow it.
+struct AbandonIfPanicking<'a>(&'a StoreShared);
+
+impl Drop for AbandonIfPanicking<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.queue.abandon();

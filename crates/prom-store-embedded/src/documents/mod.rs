@@ -30,9 +30,9 @@ pub(crate) use overlay::Writes;
 const CACHE_BYTES: u64 = 8 << 20;
 const MEMTABLE_BYTES: u64 = 8 << 20;
 
-pub(crate) struct State {
+pub(crate) struct DocumentState {
     dir: PathBuf,
-    /// Gone once the store is closed, so that the directory is free although somebody still holds the store.
+    /// Gone once the store is closed, so that the directory is free although the store is still referred to.
     open: RwLock<Option<Open>>,
     overlay: RwLock<Overlay>,
 }
@@ -52,7 +52,7 @@ impl Open {
     }
 }
 
-impl State {
+impl DocumentState {
     pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
         Ok(Self { dir: dir.to_path_buf(), open: RwLock::new(Some(Open::new(dir)?)), overlay: RwLock::default() })
     }

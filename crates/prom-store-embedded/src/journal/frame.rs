@@ -20,16 +20,16 @@ const SECTION_BYTES: usize = 12;
 pub(crate) const ALIGN: usize = 8;
 
 /// The records of one log in a frame, back to back.
-pub(crate) struct Section<'a> {
+pub(crate) struct FrameSection<'a> {
     pub(crate) log: u32,
     pub(crate) count: usize,
     pub(crate) records: &'a [u8],
 }
 
 /// A frame about to be written: `head` is the header and the entries.
-pub(crate) struct Draft<'a> {
+pub(crate) struct FrameDraft<'a> {
     pub(crate) head: &'a mut Vec<u8>,
-    pub(crate) sections: Vec<Section<'a>>,
+    pub(crate) sections: Vec<FrameSection<'a>>,
 }
 
 /// Reserves the header; the entries are appended behind it.
@@ -38,7 +38,7 @@ pub(crate) fn begin(head: &mut Vec<u8>) {
     head.resize(HEADER_BYTES, 0);
 }
 
-impl Draft<'_> {
+impl FrameDraft<'_> {
     /// Bytes it takes in the journal, with the last few up to the alignment.
     pub(crate) fn len(&self) -> usize {
         let sections = self.sections.iter().map(|section| SECTION_BYTES + section.records.len()).sum::<usize>();
@@ -76,7 +76,7 @@ impl Draft<'_> {
     }
 }
 
-fn put_section_header(out: &mut Vec<u8>, section: &Section<'_>) {
+fn put_section_header(out: &mut Vec<u8>, section: &FrameSection<'_>) {
     out.put_u32(section.log);
     out.put_u32(section.count as u32);
     out.put_u32(section.records.len() as u32);
@@ -182,8 +182,8 @@ mod tests {
         head.extend_from_slice(b"some entries");
         event.write_at(3, 8, &mut records);
         event.write_at(4, 8, &mut records);
-        let section = Section { log: 5, count: 2, records: &records };
-        let mut draft = Draft { head: &mut head, sections: vec![section] };
+        let section = FrameSection { log: 5, count: 2, records: &records };
+        let mut draft = FrameDraft { head: &mut head, sections: vec![section] };
         let mut bytes = Vec::new();
         draft.put(number, &mut bytes);
         assert_eq!(bytes.len(), draft.len());

@@ -10,7 +10,7 @@ use prom_store::Histogram;
 
 use super::blocks::Blocks;
 use super::file::{Claim, FRAMES_AT, JournalFile};
-use super::frame::Draft;
+use super::frame::FrameDraft;
 use super::reader::Walked;
 use crate::disk::{BLOCK_BYTES, Disk};
 use crate::options::{Sizes, Sync};
@@ -18,7 +18,7 @@ use crate::options::{Sizes, Sync};
 /// How many free files are kept for recycling; more are removed. As many as fill up under load while a checkpoint runs.
 const KEEP_FREE: usize = 16;
 
-/// Files shared between the writer and whoever prepares and frees them.
+/// Files shared between the writer and the worker that prepares and frees them.
 pub(crate) struct Files {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
@@ -37,7 +37,7 @@ struct FilesState {
     next_slot: u32,
 }
 
-/// The writing end. One thread owns it.
+/// The writing end. The committer owns it.
 pub(crate) struct Journal {
     files: Arc<Files>,
     sync: Sync,
@@ -46,7 +46,7 @@ pub(crate) struct Journal {
     next_frame: u64,
     generation: u64,
     blocks: Blocks,
-    /// A new file was begun since the last time somebody asked.
+    /// A new file was begun since [`Journal::take_rolled`] was last called.
     rolled: bool,
     /// A sync failed and no fresh file could be begun yet.
     failed: bool,
@@ -89,10 +89,7 @@ impl Files {
         for file in &surplus {
             self.disk.remove(&file.path)?;
         }
-        match surplus.is_empty() {
-            true => Ok(()),
-            false => self.disk.sync_dir(&self.dir),
-        }
+        if surplus.is_empty() { Ok(()) } else { self.disk.sync_dir(&self.dir) }
     }
 
     /// Syncs every file with frames that no checkpoint has.
@@ -103,6 +100,7 @@ impl Files {
 
     /// Makes something durable, and notes how long that took, also where it failed.
     fn timed(&self, sync: impl FnOnce() -> std::io::Result<()>) -> std::io::Result<()> {
+        // A measurement of the disk, not a decision by the clock.
         let began = Instant::now();
         let result = sync();
         self.syncs.record(began.elapsed());
@@ -126,7 +124,7 @@ impl Files {
         state.live.iter().take(before_current).map(|(file, _)| file.capacity).sum()
     }
 
-    /// Waits until the live files are within their limit, or somebody calls `release`.
+    /// Waits until the live files are within their limit, or `release` is called.
     pub(crate) fn wait_for_release(&self) {
         let mut state = self.state.lock();
         self.freed.wait_for(&mut state, std::time::Duration::from_millis(200));
@@ -198,7 +196,7 @@ impl Journal {
     }
 
     /// Makes one frame durable. Returns its number.
-    pub(crate) fn append(&mut self, mut frame: Draft<'_>) -> Result<u64, WriteFault> {
+    pub(crate) fn append(&mut self, mut frame: FrameDraft<'_>) -> Result<u64, WriteFault> {
         let number = self.next_frame;
         let needed = frame.len() as u64;
         if self.failed || self.position + needed > self.current.whole_blocks() {
@@ -216,7 +214,7 @@ impl Journal {
         }
     }
 
-    /// Writes a frame of so many bytes behind the last, as durable as was asked for.
+    /// Writes a frame of this length behind the last, as durable as was asked for.
     fn write(&mut self, length: u64, put: impl FnOnce(&mut Vec<u8>)) -> std::io::Result<()> {
         let lead = self.blocks.lead();
         let blocks = self.blocks.fill(length as usize, put);
@@ -244,10 +242,9 @@ impl Journal {
         self.generation += 1;
         let claim = Claim { first_frame: self.next_frame, generation: self.generation };
         // Frames are made durable alone, so the header is as well, before the first of them.
-        let claimed = file.write_header(claim).and_then(|()| match self.failed || self.sync == Sync::Fsync {
-            true => file.handle.sync_data(),
-            false => Ok(()),
-        });
+        let claimed = file
+            .write_header(claim)
+            .and_then(|()| if self.failed || self.sync == Sync::Fsync { file.handle.sync_data() } else { Ok(()) });
         if let Err(error) = claimed {
             // Its header is in doubt, so it must not be used again: a later file claims the number anew.
             let _best_effort = self.files.disk.remove(&file.path);

@@ -26,7 +26,7 @@ impl Buffers {
         Vec::with_capacity(bytes)
     }
 
-    /// Keeps the memory of a chunk that nobody reads any more.
+    /// Keeps the memory of a chunk that has no reader any more.
     pub(crate) fn give(&self, bytes: Bytes) {
         let Ok(unshared) = bytes.try_into_mut() else {
             return;

@@ -7,7 +7,7 @@ use prom_types::{EpochMs, EventId, Offset};
 
 use super::Log;
 use super::read::{from_anywhere, is_current};
-use crate::segment::read::Scan;
+use crate::segment::read::SegmentScan;
 use crate::segment::{OpenFiles, Segment};
 
 /// How often a look is repeated because retention or compaction replaced a segment meanwhile.
@@ -35,7 +35,7 @@ fn by_time(log: &Log, files: &OpenFiles, interval: u64, time: EpochMs) -> Result
     // A segment's last time is an upper bound: what had it may be damaged. So the ones behind are read too.
     for segment in segments.iter().filter(|segment| segment.may_hold_since(time)) {
         let position = segment.index(files, interval)?.position_of_time(time);
-        let mut scan = Scan::new(segment, files, position)?;
+        let mut scan = SegmentScan::new(segment, files, position)?;
         while let Some((_, item)) = scan.next_record()? {
             let hit = |record: &prom_store::Record| record.stored_ts() >= time && record.offset() >= start;
             if let Some(record) = item.ok().filter(hit) {
@@ -101,7 +101,7 @@ fn by_remaining_bytes(log: &Log, files: &OpenFiles, interval: u64, bytes: u64) -
 fn first_within(segment: &Segment, files: &OpenFiles, interval: u64, bytes: u64) -> Result<Offset, StoreError> {
     let length = segment.meta.lock().length;
     let cut = length.saturating_sub(bytes);
-    let mut scan = Scan::new(segment, files, segment.index(files, interval)?.position_before(cut))?;
+    let mut scan = SegmentScan::new(segment, files, segment.index(files, interval)?.position_before(cut))?;
     while let Some((position, item)) = scan.next_record()? {
         if let Some(record) = item.ok().filter(|_| position >= cut) {
             return Ok(record.offset());

@@ -27,14 +27,14 @@ use prom_types::{EpochMs, Offset};
 use tokio::sync::watch;
 
 use crate::segment::Segment;
-pub(crate) use tail::{Chunk, Tail};
+pub(crate) use tail::{Chunk, LogTail};
 use unsealed_ids::UnsealedIds;
 
-/// A log and whoever waits for it.
+/// A log and its watchers.
 pub(crate) struct Log {
     pub(crate) name: LogName,
     pub(crate) state: Mutex<LogState>,
-    /// Held by whoever looks an id up, also while it reads; taken before `state`.
+    /// Held while an id is looked up, also during its reads; taken before `state`.
     unsealed_ids: Mutex<UnsealedIds>,
     watch: watch::Sender<Bounds>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct LogState {
     pub(crate) last_stored_ts: EpochMs,
     /// By base offset. All but the last are sealed; the last may be.
     pub(crate) segments: Vec<Arc<Segment>>,
-    pub(crate) tail: Tail,
+    pub(crate) tail: LogTail,
     /// Every key's latest offset is in the documents.
     pub(crate) latest_known: bool,
     /// Changed since the last checkpoint wrote it down.
@@ -102,7 +102,7 @@ impl LogState {
         self.segments.drain(..gone).collect()
     }
 
-    /// All of the active segment's events lie before the start: a log that nobody writes to any more would
+    /// All of the active segment's events lie before the start: a log that gets no more events would
     /// keep it forever.
     pub(crate) fn is_active_emptied(&self) -> bool {
         let active = self.segments.last().filter(|segment| !segment.is_sealed());

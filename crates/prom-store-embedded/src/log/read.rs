@@ -8,7 +8,7 @@ use prom_types::Offset;
 use super::{Log, LogState};
 use crate::segment::{OpenFiles, Segment};
 
-/// Where an offset is to be read.
+/// Where an offset is read from.
 enum Source {
     /// Nothing there (yet).
     Nothing(Bounds),

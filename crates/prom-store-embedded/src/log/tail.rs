@@ -14,7 +14,7 @@ pub(crate) struct Chunk {
     bytes: Bytes,
     /// Where each record begins.
     positions: Arc<[u32]>,
-    /// Some record's id is to be unique for as long as it is retained.
+    /// Some record's id has to stay unique for as long as it is retained.
     exact: bool,
 }
 
@@ -25,7 +25,7 @@ impl Chunk {
         Self { base, bytes, positions, exact }
     }
 
-    /// As `new`, by somebody who knows whether a record is exact.
+    /// As `new`, where the caller knows whether a record is exact.
     pub(crate) fn with_exact(base: Offset, bytes: Bytes, positions: Arc<[u32]>, exact: bool) -> Self {
         Self { base, bytes, positions, exact }
     }
@@ -69,13 +69,13 @@ impl Chunk {
 
 /// Chunks by offset. The part before `filled_to` is also in segments.
 #[derive(Debug, Default)]
-pub(crate) struct Tail {
+pub(crate) struct LogTail {
     chunks: VecDeque<Chunk>,
     filled_to: Offset,
     unfilled_bytes: u64,
 }
 
-impl Tail {
+impl LogTail {
     pub(crate) fn starting_at(filled_to: Offset) -> Self {
         Self { filled_to, ..Self::default() }
     }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn unfilled_bytes_follow_filling_and_trimming() {
-        let mut tail = Tail::default();
+        let mut tail = LogTail::default();
         for base in (0..50).step_by(5) {
             tail.push(chunk(base, 5));
         }

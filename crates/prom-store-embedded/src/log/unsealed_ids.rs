@@ -6,7 +6,7 @@
 //! there then costs no read, one that is there costs the read of its record.
 //!
 //! Promises: an id that is there is never missed; a fingerprint shared by chance costs one more read.
-//! Logs in which nobody looks for ids have no table. The table is dropped when the segment is sealed,
+//! A log has no table until an id is looked for in it. The table is dropped when the segment is sealed,
 //! so it holds no more events than a segment and what waits for one, nine to eighteen bytes for each.
 
 use std::hash::BuildHasher;
@@ -27,7 +27,7 @@ pub(crate) struct UnsealedIds {
     /// Every event before this is in the table.
     covered_to: Offset,
     places: HashTable<Place>,
-    /// Differs for each log and process, so that nobody can make up ids that share a fingerprint.
+    /// Differs for each log and process, so that a publisher cannot make up ids that share a fingerprint.
     hasher: RandomState,
 }
 

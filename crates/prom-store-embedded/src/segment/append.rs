@@ -31,7 +31,7 @@ impl Segment {
         });
         self.extend_index(entries, sizes.index_interval);
         if position == meta.length {
-            // The index is not loaded, so nobody walked the records: the ends are enough.
+            // The index is not loaded, so the records were not walked: the ends are enough.
             last_ts = chunk.record(chunk.end() - 1).map_or(last_ts, |record| record.stored_ts());
             first_ts = first_ts.or_else(|| chunk.record(chunk.base()).map(|record| record.stored_ts()));
         }

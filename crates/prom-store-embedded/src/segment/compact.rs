@@ -5,7 +5,7 @@ use std::path::Path;
 use prom_store::{Record, StoreError};
 use prom_types::EpochMs;
 
-use super::read::Scan;
+use super::read::SegmentScan;
 use super::{OpenFiles, RECORDS_AT, Segment, SegmentMeta};
 use crate::disk::Create;
 use crate::fault::io;
@@ -20,7 +20,7 @@ impl Segment {
         files: &OpenFiles,
         mut act: impl FnMut(Record) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut scan = Scan::new(self, files, RECORDS_AT)?;
+        let mut scan = SegmentScan::new(self, files, RECORDS_AT)?;
         while let Some((position, item)) = scan.next_record()? {
             let damaged = |fault: prom_store::record::RecordFault| prom_store::Damage {
                 file: self.path.clone(),
@@ -70,10 +70,7 @@ impl Segment {
                 meta.last_ts = record.stored_ts();
                 meta.events += 1;
             }
-            match buffer.len() >= WRITE_AT {
-                true => flush(&mut buffer, &mut meta),
-                false => Ok(()),
-            }
+            if buffer.len() >= WRITE_AT { flush(&mut buffer, &mut meta) } else { Ok(()) }
         })?;
         flush(&mut buffer, &mut meta)?;
         file.set_len(meta.length).and_then(|()| file.sync_data()).map_err(io("syncing", &copy.path))?;

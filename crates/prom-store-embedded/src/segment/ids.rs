@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use prom_store::StoreError;
 use prom_types::{EventId, Offset};
 
-use super::read::Scan;
+use super::read::SegmentScan;
 use super::{OpenFiles, RECORDS_AT, Segment};
 use crate::codec::{Put, Take};
 use crate::disk::Create;
@@ -63,7 +63,7 @@ impl Segment {
     /// Ids that were published as exact, so that they can be forgotten with the segment.
     pub(crate) fn exact_ids(&self, files: &OpenFiles) -> Result<Vec<(EventId, Offset)>, StoreError> {
         let mut ids = Vec::new();
-        let mut scan = Scan::new(self, files, RECORDS_AT)?;
+        let mut scan = SegmentScan::new(self, files, RECORDS_AT)?;
         while let Some((_, item)) = scan.next_record()? {
             let exact = item.ok().filter(|record| record.is_exact());
             ids.extend(exact.map(|record| (record.id(), record.offset())));
@@ -74,7 +74,7 @@ impl Segment {
     /// Reads the segment and writes its ids in order.
     pub(crate) fn save_ids(&self, files: &OpenFiles) -> Result<IdsHeader, StoreError> {
         let mut ids = Vec::new();
-        let mut scan = Scan::new(self, files, RECORDS_AT)?;
+        let mut scan = SegmentScan::new(self, files, RECORDS_AT)?;
         while let Some((_, item)) = scan.next_record()? {
             if let Ok(record) = item {
                 let exact = if record.is_exact() { EXACT } else { 0 };

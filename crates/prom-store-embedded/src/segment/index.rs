@@ -1,4 +1,4 @@
-//! The sparse index of a segment: every so many bytes an entry of offset, time and position.
+//! The sparse index of a segment: at every interval an entry of offset, time and position.
 //! A cache: it lies beside the segment once that is sealed, and is rebuilt by reading it when missing or bad.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prom_store::StoreError;
 use prom_types::{EpochMs, Offset};
 
-use super::read::Scan;
+use super::read::SegmentScan;
 use super::{OpenFiles, RECORDS_AT, Segment};
 use crate::codec::{Malformed, Put, Take};
 use crate::disk::Create;
@@ -144,9 +144,9 @@ impl Segment {
 
     pub(crate) fn rebuild_index(&self, files: &OpenFiles, interval: u64) -> Result<SparseIndex, StoreError> {
         let mut index = SparseIndex::default();
-        let mut scan = Scan::new(self, files, RECORDS_AT)?;
+        let mut scan = SegmentScan::new(self, files, RECORDS_AT)?;
         while let Some((position, item)) = scan.next_record()? {
-            // Damage is reported by whoever reads the events; the index only skips it.
+            // Reading the events reports damage; the index only skips it.
             if let Ok(record) = item {
                 let entry = IndexEntry { offset: record.offset(), stored_ts: record.stored_ts(), position };
                 index.offer(entry, interval);

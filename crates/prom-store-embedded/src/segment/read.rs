@@ -18,10 +18,10 @@ const OVERLAP: usize = 2 << 20;
 const LONGEST_RECORD: usize = 64 << 20;
 
 /// A position, and the record or the fault that lies there.
-pub(crate) type Found = (u64, Result<Record, RecordFault>);
+pub(crate) type ScannedRecord = (u64, Result<Record, RecordFault>);
 
 /// Records of a segment one after the other.
-pub(crate) struct Scan {
+pub(crate) struct SegmentScan {
     file: Arc<dyn DiskFile>,
     path: std::path::PathBuf,
     /// Where the segment ended when the scan began.
@@ -35,7 +35,7 @@ pub(crate) struct Scan {
     block_size: usize,
 }
 
-impl Scan {
+impl SegmentScan {
     pub(crate) fn new(segment: &Segment, files: &OpenFiles, position: u64) -> Result<Self, StoreError> {
         // Length and end belong together: the filler may append while we read.
         let meta = *segment.meta.lock();
@@ -59,7 +59,7 @@ impl Scan {
 
     /// The next record and where it lies, or what is wrong there; `None` at the end.
     /// After a fault the scan goes on at the next sound record.
-    pub(crate) fn next_record(&mut self) -> Result<Option<Found>, StoreError> {
+    pub(crate) fn next_record(&mut self) -> Result<Option<ScannedRecord>, StoreError> {
         if self.block_at >= self.length {
             let cut = self.cut_short.take();
             return Ok(cut.map(|position| (position, Err(RecordFault::Short))));
@@ -158,7 +158,7 @@ impl Segment {
         let index = self.index(files, interval)?;
         let position = index.position_of(from);
         let room = usize::try_from(interval).unwrap_or(BLOCK).saturating_add(limit.bytes);
-        let mut scan = Scan::new(self, files, position)?.with_block_size(room);
+        let mut scan = SegmentScan::new(self, files, position)?.with_block_size(room);
         let mut found = SegmentRead { next: from, ..SegmentRead::default() };
         let mut bytes = 0;
         while found.records.len() < limit.events {

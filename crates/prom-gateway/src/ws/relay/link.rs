@@ -9,17 +9,17 @@ use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::err::Problem;
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::ws::burst::Reply;
+use crate::ws::burst::FrameReply;
 use crate::ws::liveness::Living;
-use crate::ws::seat::Seat;
+use crate::ws::seat::MemberSeat;
 
 /// Frames that wait to be sent, beyond which the client is not read from.
 pub const QUEUE: usize = 64;
 /// How often in its time to live a member is said to be alive.
 const BEATS_PER_TTL: u32 = 4;
 
-pub struct Link {
-    commands: mpsc::Sender<Command>,
+pub struct RelayLink {
+    commands: mpsc::Sender<LinkCommand>,
     pulse: Arc<LinkPulse>,
 }
 
@@ -38,14 +38,14 @@ impl LinkPulse {
     }
 }
 
-pub(super) enum Command {
+pub(super) enum LinkCommand {
     /// As the client wrote it.
-    Frame { text: Bytes, reply: oneshot::Sender<Reply> },
+    Frame { text: Bytes, reply: oneshot::Sender<FrameReply> },
     Subscribe {
         name: SubscriptionName,
         /// SUBSCRIBE, and what belongs right behind it.
         texts: Vec<Bytes>,
-        seat: Arc<Seat>,
+        seat: Arc<MemberSeat>,
         started: oneshot::Sender<Result<Subscribing, Problem>>,
     },
 }
@@ -58,8 +58,8 @@ pub struct Subscribing {
     pub ended: oneshot::Receiver<()>,
 }
 
-impl Link {
-    pub(super) fn new(pulse: Arc<LinkPulse>) -> (Self, mpsc::Receiver<Command>) {
+impl RelayLink {
+    pub(super) fn new(pulse: Arc<LinkPulse>) -> (Self, mpsc::Receiver<LinkCommand>) {
         let (commands, queue) = mpsc::channel(QUEUE);
         (Self { commands, pulse }, queue)
     }
@@ -69,10 +69,10 @@ impl Link {
     }
 
     /// Sends a frame on; the answer comes later, or never where the link is lost.
-    pub async fn forward(&self, text: Bytes) -> oneshot::Receiver<Reply> {
+    pub async fn forward(&self, text: Bytes) -> oneshot::Receiver<FrameReply> {
         let (reply, answer) = oneshot::channel();
         // Lost: then the answer's sender is gone with it.
-        drop(self.commands.send(Command::Frame { text, reply }).await);
+        drop(self.commands.send(LinkCommand::Frame { text, reply }).await);
         answer
     }
 
@@ -81,25 +81,25 @@ impl Link {
         &self,
         name: SubscriptionName,
         texts: Vec<Bytes>,
-        seat: Arc<Seat>,
+        seat: Arc<MemberSeat>,
     ) -> Option<Result<Subscribing, Problem>> {
         let (started, answer) = oneshot::channel();
-        self.commands.send(Command::Subscribe { name, texts, seat, started }).await.ok()?;
+        self.commands.send(LinkCommand::Subscribe { name, texts, seat, started }).await.ok()?;
         answer.await.ok()
     }
 }
 
 /// A member behind a link that is taken for gone when it is silent for too long.
 pub struct Relayed {
-    /// Looking after somebody keeps no link.
-    link: Weak<Link>,
+    /// Watching over a member does not keep the link open.
+    link: Weak<RelayLink>,
     pulse: Arc<LinkPulse>,
-    seat: Arc<Seat>,
+    seat: Arc<MemberSeat>,
     ttl: Duration,
 }
 
 impl Relayed {
-    pub fn new(link: &Arc<Link>, seat: Arc<Seat>, ttl: Duration) -> Self {
+    pub fn new(link: &Arc<RelayLink>, seat: Arc<MemberSeat>, ttl: Duration) -> Self {
         link.pulse.members.fetch_add(1, Ordering::Relaxed);
         Self { link: Arc::downgrade(link), pulse: link.pulse.clone(), seat, ttl }
     }

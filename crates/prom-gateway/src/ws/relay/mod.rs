@@ -15,5 +15,5 @@ mod open;
 mod take;
 mod task;
 
-pub use link::{Link, Relayed, Subscribing};
+pub use link::{RelayLink, Relayed, Subscribing};
 pub use links::Links;

@@ -3,46 +3,42 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use prom_client::wire::{Reading, Wire};
+use prom_client::wire::{Wire, WireReading};
 use prom_protocol::frame::HubFrame;
 use prom_protocol::websocket::Message;
 use tokio::time::timeout;
 
-use super::link::{Link, LinkPulse};
-use super::task::{PINGS_PER_TTL, Task};
+use super::link::{LinkPulse, RelayLink};
+use super::task::{PINGS_PER_TTL, RelayTask};
 use crate::Hub;
-use crate::peers::{Batches, Peers};
+use crate::peers::Batches;
 use crate::ws::outbox::Outbox;
 
 /// Connects to the owner of a group and lets the link run.
-pub async fn open(
-    hub: &Arc<Hub>,
-    peers: &Peers,
-    outbox: Arc<Outbox>,
-    batches: Batches,
-    url: &str,
-) -> Result<Arc<Link>, String> {
-    peers.check_reachable(url)?;
+pub async fn open(hub: Arc<Hub>, outbox: Arc<Outbox>, batches: Batches, url: String) -> Result<Arc<RelayLink>, String> {
+    let Some(peers) = &hub.peers else {
+        return Err("this hub is alone on its store".to_owned());
+    };
+    peers.check_reachable(&url)?;
     let patience = hub.bus.hub_ttl().unwrap_or(prom_engine::limits::HUB_TTL);
     let auth = peers.auth_frame(batches).map_err(|error| error.to_string())?;
     let dialled = timeout(patience / PINGS_PER_TTL, async {
-        let mut wire = peers.dial(url, hub.options.frame_bytes).await.map_err(|error| error.to_string())?;
+        let mut wire = peers.dial(&url, hub.options.frame_bytes).await.map_err(|error| error.to_string())?;
         authenticate(&mut wire, &auth).await?;
         Ok::<_, String>(wire)
     });
     let wire = match dialled.await {
         Ok(Ok(wire)) => wire,
         failed => {
-            peers.note_unreachable(url);
+            peers.note_unreachable(&url);
             return Err(
                 failed.map_or_else(|_| "it does not answer".to_owned(), |failed| failed.err().unwrap_or_default())
             );
         }
     };
     let pulse = Arc::new(LinkPulse::default());
-    let (link, commands) = Link::new(pulse.clone());
-    let task = Task::new(hub.clone(), wire, outbox, batches, commands, pulse);
-    let url = url.to_owned();
+    let (link, commands) = RelayLink::new(pulse.clone());
+    let task = RelayTask::new(hub.clone(), wire, outbox, batches, commands, pulse);
     tokio::spawn(async move {
         let hub = task.hub.clone();
         hub.links.fetch_add(1, Ordering::Relaxed);
@@ -67,7 +63,7 @@ async fn authenticate(wire: &mut Wire, auth: &[u8]) -> Result<(), String> {
                 _ => Err("the other hub answered AUTH oddly".to_owned()),
             };
         }
-        if !wire.step(Reading::On).await.map_err(broken)? {
+        if !wire.step(WireReading::On).await.map_err(broken)? {
             return Err("the other hub hung up during AUTH".to_owned());
         }
     }

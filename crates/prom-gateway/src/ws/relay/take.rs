@@ -1,4 +1,4 @@
-//! What the owner says: answers go to whoever waits for them, the rest to the client.
+//! What the owner says: answers go to the frames that wait for them, the rest to the client.
 
 use bytes::Bytes;
 use prom_protocol::frame::err::Problem;
@@ -8,11 +8,11 @@ use prom_protocol::websocket::Message;
 use tokio::sync::oneshot;
 
 use super::link::Subscribing;
-use super::task::{Followed, Pending, Task};
-use crate::ws::burst::Reply;
+use super::task::{Followed, PendingAnswer, RelayTask};
+use crate::ws::burst::FrameReply;
 use crate::ws::outbox::frame;
 
-impl Task {
+impl RelayTask {
     pub fn take_messages(&mut self) -> Result<(), String> {
         while self.listens() {
             let Some(message) = self.wire.next_message().map_err(|error| error.to_string())? else {
@@ -20,7 +20,7 @@ impl Task {
             };
             match message {
                 Message::Text(text) => self.take(text)?,
-                // Whoever carries members answers by their heartbeats.
+                // A link that carries members answers by their heartbeats.
                 Message::Ping(payload) if !self.pulse.carries_members() => self.wire.pong(&payload),
                 Message::Ping(_) | Message::Pong => {}
                 Message::Close(_) => return Err("the other hub closed the connection".to_owned()),
@@ -50,7 +50,7 @@ impl Task {
                 // The client hears why, as it would from the owner itself.
                 self.outbox.put(|out| frame(out, |out| out.extend_from_slice(&text)));
                 if let Some(followed) = self.subscriptions.remove(&name) {
-                    let _nobody_waits = followed.over.send(());
+                    let _task_may_be_gone = followed.over.send(());
                 }
                 Ok(())
             }
@@ -58,7 +58,7 @@ impl Task {
         }
     }
 
-    /// Whoever has ended gets nothing more, also of what was on its way: it may have lost the right to it. The owner
+    /// A subscription that has ended gets nothing more, also of what was on its way: it may have lost the right to it. The owner
     /// takes the leases back.
     fn is_of_ended(&mut self, text: &Bytes) -> bool {
         self.subscriptions.retain(|_, followed| !followed.over.is_closed());
@@ -87,21 +87,23 @@ impl Task {
 
     fn answer(&mut self, text: Bytes, problem: Option<Problem>) -> Result<(), String> {
         let Some(pending) = self.pending.pop_front() else {
-            return Err("the other hub answered what nobody asked".to_owned());
+            return Err("the other hub answered what it was not asked".to_owned());
         };
         match (pending, problem) {
-            (Pending::Frame(reply), _) => drop(reply.send(Reply::Raw(text))),
-            (Pending::Token, None) | (Pending::Nobody, _) => {}
-            (Pending::Token, Some(problem)) => return Err(format!("the other hub refused AUTH: {}", problem.msg)),
-            (Pending::Subscribe { started, .. }, Some(problem)) => drop(started.send(Err(problem))),
-            (Pending::Subscribe { name, seat, started }, None) => {
+            (PendingAnswer::Frame(reply), _) => drop(reply.send(FrameReply::Raw(text))),
+            (PendingAnswer::Token, None) | (PendingAnswer::Ignored, _) => {}
+            (PendingAnswer::Token, Some(problem)) => {
+                return Err(format!("the other hub refused AUTH: {}", problem.msg));
+            }
+            (PendingAnswer::Subscribe { started, .. }, Some(problem)) => drop(started.send(Err(problem))),
+            (PendingAnswer::Subscribe { name, seat, started }, None) => {
                 let (begin, begun) = oneshot::channel();
                 let (over, ended) = oneshot::channel();
                 if started.send(Ok(Subscribing { begin, ended })).is_err() {
-                    // Nobody wants it any more.
+                    // It is not wanted any more.
                     let mut text = Vec::new();
                     unsubscribe::write(&mut text, None, &name);
-                    self.write(&text, Pending::Nobody);
+                    self.write(&text, PendingAnswer::Ignored);
                     return Ok(());
                 }
                 self.gate = Some(begun);

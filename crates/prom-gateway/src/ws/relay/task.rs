@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
-use prom_client::wire::{Reading, Wire};
+use prom_client::wire::{Wire, WireReading};
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::err::Problem;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-use super::link::{Command, LinkPulse, QUEUE, Subscribing};
+use super::link::{LinkCommand, LinkPulse, QUEUE, Subscribing};
 use crate::Hub;
 use crate::peers::{Batches, TOKEN_LIFETIME};
-use crate::ws::burst::Reply;
+use crate::ws::burst::FrameReply;
 use crate::ws::outbox::Outbox;
-use crate::ws::seat::Seat;
+use crate::ws::seat::MemberSeat;
 
 /// Frames under way, beyond which no more are sent.
 const UNANSWERED: usize = 4096;
@@ -27,15 +27,15 @@ const WAITING_BYTES: usize = 256 * 1024;
 /// is stopped still takes connections.
 pub const PINGS_PER_TTL: u32 = 3;
 
-pub struct Task {
+pub struct RelayTask {
     pub hub: Arc<Hub>,
     pub wire: Wire,
     pub outbox: Arc<Outbox>,
     batches: Batches,
-    commands: mpsc::Receiver<Command>,
+    commands: mpsc::Receiver<LinkCommand>,
     pub pulse: Arc<LinkPulse>,
     /// In the order of the frames.
-    pub pending: VecDeque<Pending>,
+    pub pending: VecDeque<PendingAnswer>,
     pub subscriptions: HashMap<SubscriptionName, Followed>,
     /// The client has not been told yet that its subscription begins.
     pub gate: Option<oneshot::Receiver<()>>,
@@ -43,38 +43,38 @@ pub struct Task {
     pub held: Option<Bytes>,
     /// Since when the owner owes a sign of life.
     waits_since: Option<Instant>,
-    /// Silent for so long, the owner is given up.
+    /// An owner that is silent for this long is given up.
     patience: Duration,
     renew_token_at: Instant,
 }
 
 /// What a frame that was sent waits for.
-pub enum Pending {
-    Frame(oneshot::Sender<Reply>),
+pub enum PendingAnswer {
+    Frame(oneshot::Sender<FrameReply>),
     Subscribe {
         name: SubscriptionName,
-        seat: Arc<Seat>,
+        seat: Arc<MemberSeat>,
         started: oneshot::Sender<Result<Subscribing, Problem>>,
     },
     /// Its answer is of no interest, unless it is a refusal.
     Token,
-    Nobody,
+    Ignored,
 }
 
 /// A subscription that the owner has taken.
 pub struct Followed {
-    pub seat: Weak<Seat>,
+    pub seat: Weak<MemberSeat>,
     /// Used when the owner ended it.
     pub over: oneshot::Sender<()>,
 }
 
-impl Task {
+impl RelayTask {
     pub fn new(
         hub: Arc<Hub>,
         wire: Wire,
         outbox: Arc<Outbox>,
         batches: Batches,
-        commands: mpsc::Receiver<Command>,
+        commands: mpsc::Receiver<LinkCommand>,
         pulse: Arc<LinkPulse>,
     ) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Task {
         }
     }
 
-    /// Runs until the link is lost or nobody needs it; returns why.
+    /// Runs until the link is lost or not needed any more; returns why.
     pub async fn run(mut self) -> String {
         loop {
             if let Err(why) = self.turn().await {
@@ -118,7 +118,7 @@ impl Task {
         // A member whose client is silent must not seem alive: then only its heartbeats ask, and what it has under way.
         let may_ask = self.waits_since.is_none() && !(self.pulse.carries_members() && self.pending.is_empty());
         let moved = tokio::select! {
-            moved = self.wire.step(if listens { Reading::On } else { Reading::Held }) => moved,
+            moved = self.wire.step(if listens { WireReading::On } else { WireReading::Held }) => moved,
             () = sleep_until(lost_at.unwrap_or(heard)), if lost_at.is_some() => return Err("the other hub is silent".to_owned()),
             () = sleep_until(heard + self.patience / PINGS_PER_TTL), if may_ask => return self.ask(),
             () = sleep_until(self.renew_token_at) => return self.renew_token(),
@@ -145,9 +145,9 @@ impl Task {
         self.held.is_none() && self.gate.is_none()
     }
 
-    /// How long it may be silent. Whoever takes a subscription in reads nothing else meanwhile.
+    /// How long it may be silent. An owner that takes a subscription in reads nothing else meanwhile.
     fn patience(&self) -> Duration {
-        let subscribes = self.pending.iter().any(|pending| matches!(pending, Pending::Subscribe { .. }));
+        let subscribes = self.pending.iter().any(|pending| matches!(pending, PendingAnswer::Subscribe { .. }));
         if subscribes { self.patience * 2 } else { self.patience }
     }
 
@@ -158,9 +158,9 @@ impl Task {
     }
 
     /// The first that came, and those behind it.
-    fn take_commands(&mut self, first: Option<Command>) -> Result<(), String> {
+    fn take_commands(&mut self, first: Option<LinkCommand>) -> Result<(), String> {
         let Some(first) = first else {
-            return Err("nobody needs it any more".to_owned());
+            return Err("it is not needed any more".to_owned());
         };
         self.send(first);
         for _ in 1..QUEUE {
@@ -172,20 +172,20 @@ impl Task {
         Ok(())
     }
 
-    fn send(&mut self, command: Command) {
+    fn send(&mut self, command: LinkCommand) {
         match command {
-            Command::Frame { text, reply } => self.write(&text, Pending::Frame(reply)),
-            Command::Subscribe { name, texts, seat, started } => {
+            LinkCommand::Frame { text, reply } => self.write(&text, PendingAnswer::Frame(reply)),
+            LinkCommand::Subscribe { name, texts, seat, started } => {
                 let mut texts = texts.into_iter();
                 if let Some(first) = texts.next() {
-                    self.write(&first, Pending::Subscribe { name, seat, started });
+                    self.write(&first, PendingAnswer::Subscribe { name, seat, started });
                 }
-                texts.for_each(|more| self.write(&more, Pending::Nobody));
+                texts.for_each(|more| self.write(&more, PendingAnswer::Ignored));
             }
         }
     }
 
-    pub fn write(&mut self, text: &[u8], pending: Pending) {
+    pub fn write(&mut self, text: &[u8], pending: PendingAnswer) {
         self.wire.send(text);
         self.pending.push_back(pending);
     }
@@ -196,7 +196,7 @@ impl Task {
             return Ok(());
         };
         let auth = peers.auth_frame(self.batches).map_err(|error| error.to_string())?;
-        self.write(&auth, Pending::Token);
+        self.write(&auth, PendingAnswer::Token);
         Ok(())
     }
 }

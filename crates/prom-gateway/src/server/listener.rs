@@ -1,0 +1,90 @@
+//! Where connections come from: bound TCP addresses, or memory.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::memory::MemoryListener;
+use super::{HubStream, ServeError, ServerOptions, Tls, tls};
+
+/// A source of connections. The caller binds it; the server accepts from it.
+pub enum Listener {
+    /// A bound TCP socket.
+    Tcp(TcpListener),
+    /// Connections within the process.
+    Memory(MemoryListener),
+}
+
+/// Everything a server accepts from, and the certificate it shows.
+pub struct Listeners {
+    pub(super) main: Listener,
+    pub(super) ops: Option<Listener>,
+    pub(super) tls: Option<TlsAcceptor>,
+}
+
+impl Listener {
+    /// Binds a TCP address.
+    pub async fn bind(address: SocketAddr) -> Result<Self, ServeError> {
+        let bound = TcpListener::bind(address).await;
+        bound.map(Self::Tcp).map_err(|source| ServeError::Bind { address, source })
+    }
+
+    /// The address that was bound. Memory counts as loopback, with port 0.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr(),
+            Self::Memory(_) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+        }
+    }
+
+    /// The next connection. Nothing is lost if the future is dropped.
+    pub(super) async fn accept(&mut self) -> io::Result<(HubStream, SocketAddr)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (socket, peer) = listener.accept().await?;
+                // Frames are gathered before they are written; waiting for more would only add delay.
+                if let Err(error) = socket.set_nodelay(true) {
+                    tracing::debug!(%peer, %error, "cannot turn off the delay of small writes");
+                }
+                Ok((HubStream::Tcp(socket), peer))
+            }
+            Self::Memory(listener) => {
+                let (stream, number) = listener.accept().await;
+                Ok((HubStream::Memory(stream), SocketAddr::from((Ipv4Addr::LOCALHOST, number))))
+            }
+        }
+    }
+}
+
+impl Listeners {
+    /// One listener for WebSockets and HTTP.
+    pub fn new(main: Listener) -> Self {
+        Self { main, ops: None, tls: None }
+    }
+
+    /// HTTP gets a listener of its own; the main one then serves WebSockets only.
+    #[must_use]
+    pub fn with_ops(mut self, ops: Listener) -> Self {
+        self.ops = Some(ops);
+        self
+    }
+
+    /// Speaks TLS on every listener.
+    pub fn with_tls(mut self, files: &Tls) -> Result<Self, ServeError> {
+        self.tls = Some(tls::acceptor(files)?);
+        Ok(self)
+    }
+
+    /// Binds the TCP addresses of the options, and reads the TLS files first.
+    pub async fn bind(options: &ServerOptions) -> Result<Self, ServeError> {
+        let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
+        let main = Listener::bind(options.listen).await?;
+        let ops = match options.ops_listen {
+            Some(address) => Some(Listener::bind(address).await?),
+            None => None,
+        };
+        Ok(Self { main, ops, tls })
+    }
+}
