@@ -88,14 +88,14 @@ impl Walk {
         match self.form {
             SettleForm::Frames => {
                 for delivery in deliveries {
-                    let lent = lent(delivery);
-                    connection.frame(|out| self.head.write(out, Some(lent), |out| delivery.write_json(out)));
+                    let terms = terms(delivery);
+                    connection.frame(|out| self.head.write(out, Some(terms), |out| delivery.write_json(out)));
                 }
             }
             SettleForm::Batch => connection.frame(|out| {
                 let mut many = self.head.begin_many(out);
                 for delivery in deliveries {
-                    many.event(Some(lent(delivery)), |out| delivery.write_json(out));
+                    many.event(Some(terms(delivery)), |out| delivery.write_json(out));
                 }
                 many.end();
             }),
@@ -140,7 +140,7 @@ impl Walk {
     }
 }
 
-fn lent(delivery: &Delivery) -> LeaseTerms {
+fn terms(delivery: &Delivery) -> LeaseTerms {
     LeaseTerms {
         attempt: delivery.attempt(),
         max_attempts: delivery.max_attempts(),

@@ -9,9 +9,9 @@ use crate::command::{
     Bench, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish, Serve,
     Subscribe, Token, TopicsCommand, Why,
 };
-use crate::exit::{Failure, Outcome};
-use crate::hub::{Answer, Hub};
-use crate::output::{Format, Output};
+use crate::exit::{CommandResult, Failure};
+use crate::hub::{Answer, HubClient};
+use crate::output::{Output, OutputFormat};
 
 /// A durable event bus: the hub, and everything to talk to it
 #[derive(Debug, Parser)]
@@ -92,12 +92,12 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn hub(&self) -> Result<Hub, Failure> {
-        Hub::new(&self.shared.url, self.shared.token.clone(), self.shared.ca.clone())
+    pub fn hub(&self) -> Result<HubClient, Failure> {
+        HubClient::new(&self.shared.url, self.shared.token.clone(), self.shared.ca.clone())
     }
 
     /// Prints an answer: for machines as the hub wrote it, for people as `show` does.
-    pub fn show<T: DeserializeOwned>(&self, answer: &Answer, show: impl FnOnce(T) -> Outcome) -> Outcome {
+    pub fn show<T: DeserializeOwned>(&self, answer: &Answer, show: impl FnOnce(T) -> CommandResult) -> CommandResult {
         if self.output.is_for_machines() {
             return self.output.line(answer.text.trim_end());
         }
@@ -106,8 +106,8 @@ impl Context {
 }
 
 impl Cli {
-    pub async fn run(self) -> Outcome {
-        let format = if self.shared.json { Format::Machines } else { Format::People };
+    pub async fn run(self) -> CommandResult {
+        let format = if self.shared.json { OutputFormat::Machines } else { OutputFormat::People };
         let context = Context { shared: self.shared, output: Output::new(format) };
         match self.command {
             Command::Serve(serve) => serve.run().await,

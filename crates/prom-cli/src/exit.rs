@@ -29,7 +29,7 @@ pub struct FailureText {
     pub fix: Option<String>,
 }
 
-pub type Outcome = Result<(), Failure>;
+pub type CommandResult = Result<(), Failure>;
 
 impl Failure {
     pub fn no(what: impl Into<String>) -> Self {
@@ -105,7 +105,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-pub fn exit_code(outcome: &Outcome) -> ExitCode {
+pub fn exit_code(outcome: &CommandResult) -> ExitCode {
     ExitCode::from(outcome.as_ref().err().map_or(0, Failure::code))
 }
 

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::Cli;
-use exit::{Failure, Outcome};
+use exit::{CommandResult, Failure};
 
 /// The hub allocates and frees from many threads all the time.
 #[global_allocator]
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     exit::exit_code(&outcome)
 }
 
-fn run(cli: Cli) -> Outcome {
+fn run(cli: Cli) -> CommandResult {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::no(format!("no threads: {error}")))?;
     let outcome = runtime.block_on(cli.run());
     // A thread that waits for standard input must not keep the process.

@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::{Cli, Context};
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 
 /// Print the completions of a shell
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self, context: &Context) -> Outcome {
+    pub fn run(self, context: &Context) -> CommandResult {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "prom", &mut script);
         context.output.text(&String::from_utf8_lossy(&script))

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::cli::Context;
 use crate::config::{Config, USUAL_FILE, default_text, read_file};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 
 /// Print the default configuration, or check a file
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ Examples:
 }
 
 impl ConfigCommand {
-    pub fn run(self, context: &Context) -> Outcome {
+    pub fn run(self, context: &Context) -> CommandResult {
         match self.what {
             What::Default => context.output.text(&default_text()),
             What::Check { file } => check(&file, context),
@@ -49,7 +49,7 @@ impl ConfigCommand {
     }
 }
 
-fn check(file: &std::path::Path, context: &Context) -> Outcome {
+fn check(file: &std::path::Path, context: &Context) -> CommandResult {
     let problems = read_file(&mut Config::default(), file).err();
     if context.output.is_for_machines() {
         let list = problems.iter().flat_map(|problems| &problems.0);

@@ -6,7 +6,7 @@ use prom_types::{EpochMs, GroupName, Position, TopicName};
 
 use super::names;
 use crate::cli::Context;
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::output::{Align, Table};
 use crate::units::show_age;
 use crate::{moment, position};
@@ -62,7 +62,7 @@ Examples:
 }
 
 impl Cursor {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         match self.what {
             What::Get { topic, group } => {
                 let answer = context.hub()?.get(&["cursors"], &CursorQuery { topic, group }).await?;
@@ -77,7 +77,7 @@ impl Cursor {
     }
 }
 
-fn show(context: &Context, cursors: &[CursorView]) -> Outcome {
+fn show(context: &Context, cursors: &[CursorView]) -> CommandResult {
     let mut table = Table::new([
         ("GROUP", Align::Left),
         ("PARTITION", Align::Right),
@@ -104,7 +104,7 @@ fn show(context: &Context, cursors: &[CursorView]) -> Outcome {
     context.output.table(&table)
 }
 
-fn show_moved(context: &Context, cursors: &[MovedCursor]) -> Outcome {
+fn show_moved(context: &Context, cursors: &[MovedCursor]) -> CommandResult {
     let mut table = Table::new([("PARTITION", Align::Right), ("NEXT", Align::Right)]);
     for MovedCursor { partition, offset } in cursors {
         table.row([partition.to_string(), offset.to_string()]);

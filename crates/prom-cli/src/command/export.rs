@@ -16,8 +16,8 @@ use tokio::time::timeout;
 
 use super::names;
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
-use crate::hub::Hub;
+use crate::exit::{CommandResult, Failure};
+use crate::hub::HubClient;
 use crate::moment;
 use crate::output::{Progress, note};
 use crate::units::show_size;
@@ -60,7 +60,7 @@ pub struct Export {
 }
 
 impl Export {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let hub = context.hub()?;
         let query = ExportQuery {
             topic: self.topic,
@@ -83,7 +83,7 @@ impl Export {
 }
 
 /// Under another name first: a part must not be taken for the whole.
-async fn to_file(hub: &Hub, response: Response, path: &Path) -> Result<u64, Failure> {
+async fn to_file(hub: &HubClient, response: Response, path: &Path) -> Result<u64, Failure> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
@@ -103,7 +103,7 @@ async fn to_file(hub: &Hub, response: Response, path: &Path) -> Result<u64, Fail
     finished
 }
 
-async fn copy(hub: &Hub, mut response: Response, out: &mut impl Write) -> Result<u64, Failure> {
+async fn copy(hub: &HubClient, mut response: Response, out: &mut impl Write) -> Result<u64, Failure> {
     let progress = Progress::bytes("exporting", response.content_length());
     let mut bytes = 0;
     loop {

@@ -8,7 +8,7 @@ use prom_store_embedded::{EmbeddedOptions, fsck};
 use serde_json::json;
 
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output::Progress;
 
 /// Check a data directory that no hub has open
@@ -27,7 +27,7 @@ pub struct Fsck {
 }
 
 impl Fsck {
-    pub fn run(self, context: &Context) -> Outcome {
+    pub fn run(self, context: &Context) -> CommandResult {
         // Checking anything else would make a data directory of it.
         if !self.data.join("FORMAT").is_file() {
             return Err(Failure::usage(format!("{} is not a data directory", self.data.display()))

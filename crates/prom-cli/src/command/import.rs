@@ -11,8 +11,8 @@ use reqwest::{Body, Response};
 use super::input::LineInput;
 use super::names;
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
-use crate::hub::Hub;
+use crate::exit::{CommandResult, Failure};
+use crate::hub::HubClient;
 use crate::output::{Progress, note};
 
 /// Store whole events that `prom export` wrote
@@ -34,7 +34,7 @@ pub struct Import {
 }
 
 impl Import {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let hub = context.hub()?;
         let input = LineInput::open(&self.file)?;
         let progress = Arc::new(Progress::bytes("importing", input.bytes));
@@ -61,7 +61,7 @@ impl Import {
     /// The counts of the last line, if it came.
     async fn listen(
         &self,
-        hub: &Hub,
+        hub: &HubClient,
         mut response: Response,
         context: &Context,
     ) -> Result<Option<(u64, u64, u64)>, Failure> {

@@ -8,8 +8,8 @@ use prom_types::{GroupName, TopicName};
 
 use super::names;
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
-use crate::hub::{Answer, Hub};
+use crate::exit::{CommandResult, Failure};
+use crate::hub::{Answer, HubClient};
 use crate::output::{Align, Output, Style, Table};
 use crate::units::{parse_duration, show_age};
 
@@ -40,7 +40,7 @@ pub struct Lag {
 }
 
 impl Lag {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let hub = context.hub()?;
         if !self.watch {
             let (lags, answer) = self.ask(&hub).await?;
@@ -54,7 +54,7 @@ impl Lag {
         }
     }
 
-    async fn watch(&self, hub: &Hub, output: &Output) -> Outcome {
+    async fn watch(&self, hub: &HubClient, output: &Output) -> CommandResult {
         let mut lines_shown = 0;
         loop {
             let (lags, answer) = self.ask(hub).await?;
@@ -67,13 +67,13 @@ impl Lag {
         }
     }
 
-    async fn ask(&self, hub: &Hub) -> Result<(Vec<LagView>, Answer), Failure> {
+    async fn ask(&self, hub: &HubClient) -> Result<(Vec<LagView>, Answer), Failure> {
         let query = LagQuery { topic: self.topic.clone(), group: self.group.clone() };
         let answer = hub.get(&["lag"], &query).await?;
         Ok((answer.parse::<LagAnswer>()?.into_lags(), answer))
     }
 
-    fn judge(&self, lags: &[LagView]) -> Outcome {
+    fn judge(&self, lags: &[LagView]) -> CommandResult {
         let Some(max) = self.max else {
             return Ok(());
         };

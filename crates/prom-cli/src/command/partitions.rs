@@ -7,7 +7,7 @@ use prom_types::{GroupName, TopicName};
 
 use super::names;
 use crate::cli::Context;
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::output::{Align, Table};
 
 /// Show who owns the partitions of a topic
@@ -28,7 +28,7 @@ pub struct Partitions {
 }
 
 impl Partitions {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let query = GroupInTopic { topic: self.topic, group: self.group };
         let answer = context.hub()?.get(&["partitions"], &query).await?;
         context.show(&answer, |list| {

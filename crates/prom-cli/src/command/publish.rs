@@ -14,7 +14,7 @@ use super::input::LineInput;
 use super::line::{self, LineKind};
 use super::names;
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::hub::of_client;
 use crate::output::{Progress, note};
 
@@ -61,7 +61,7 @@ pub struct Publish {
 const UNDER_WAY: usize = 1024;
 
 impl Publish {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let template = self.template()?;
         match self.payload.as_str() {
             "-" if self.id.is_some() => Err(Failure::usage("--id is for one event, and standard input may have many")
@@ -93,7 +93,7 @@ impl Publish {
         Ok(event)
     }
 
-    async fn publish_lines(&self, context: &Context, template: &NewEvent) -> Outcome {
+    async fn publish_lines(&self, context: &Context, template: &NewEvent) -> CommandResult {
         let kind = if self.events { LineKind::Events } else { LineKind::Payloads };
         let client = context.hub()?.connect().await?;
         if std::io::stdin().is_terminal() {
@@ -131,7 +131,7 @@ impl Publish {
     }
 }
 
-async fn publish_one(context: &Context, event: NewEvent) -> Outcome {
+async fn publish_one(context: &Context, event: NewEvent) -> CommandResult {
     event.check().map_err(|error| Failure::usage(error.to_string()))?;
     let client = context.hub()?.connect().await?;
     let topic = event.topic.clone();
@@ -178,7 +178,7 @@ impl Tally {
         self.first.get_or_insert(failure);
     }
 
-    fn outcome(self) -> Outcome {
+    fn outcome(self) -> CommandResult {
         let what = format!("{} lines were not published", self.failed);
         match self.first {
             None => Ok(()),

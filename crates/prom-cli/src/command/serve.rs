@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::config::{self, Overrides, StoreKind, load};
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::serve;
 
 /// Start a hub
@@ -51,7 +51,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    pub async fn run(self) -> Outcome {
+    pub async fn run(self) -> CommandResult {
         let overrides = Overrides {
             listen: self.listen,
             data: self.data,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::units::parse_duration;
 
 /// Make a token for development and print it
@@ -46,7 +46,7 @@ pub struct Token {
 }
 
 impl Token {
-    pub fn run(self, context: &Context) -> Outcome {
+    pub fn run(self, context: &Context) -> CommandResult {
         if self.secret.is_empty() {
             return Err(
                 Failure::usage("the secret is empty").fix("give the one of the hub with --secret or JWT_SECRET")

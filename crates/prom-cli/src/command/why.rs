@@ -7,7 +7,7 @@ use prom_types::{GroupName, TopicName};
 
 use super::names;
 use crate::cli::Context;
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::output::printable;
 
 /// Explain what holds a group back
@@ -26,14 +26,14 @@ pub struct Why {
 }
 
 impl Why {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let query = GroupInTopic { topic: self.topic, group: self.group };
         let answer = context.hub()?.get(&["why"], &query).await?;
         context.show(&answer, |why| show(context, &why))
     }
 }
 
-fn show(context: &Context, WhyView { topic, group, partitions }: &WhyView) -> Outcome {
+fn show(context: &Context, WhyView { topic, group, partitions }: &WhyView) -> CommandResult {
     for PartitionWhyView { partition, lag_events, explanation, .. } in partitions {
         let head = match partitions.len() {
             1 => format!("{group} in {topic}"),

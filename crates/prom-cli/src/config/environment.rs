@@ -1,6 +1,6 @@
 //! Environment variables that replace what the file says. A bad value is an error that names the variable.
 
-use super::problem::{ConfigProblems, Problem};
+use super::problem::{ConfigProblem, ConfigProblems};
 use super::{Config, log, mongo, value};
 
 /// Puts what the environment says over what `config` holds. `variable` looks one up.
@@ -16,7 +16,7 @@ pub fn read(config: &mut Config, variable: impl Fn(&str) -> Option<String>) -> R
             put(text)
         };
         if let Err(reason) = result {
-            problems.push(Problem::new(format!("environment variable {name}"), reason));
+            problems.push(ConfigProblem::new(format!("environment variable {name}"), reason));
         }
     };
     set("WS_PORT", &mut |text| parse_port(&text).map(|port| config.server.listen.set_port(port)));

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::problem::{ConfigProblems, Problem};
+use super::problem::{ConfigProblem, ConfigProblems};
 use super::{Config, StoreKind, environment, file};
 
 /// Read when it is there and no other file is named.
@@ -59,7 +59,7 @@ pub fn read_file(config: &mut Config, path: &Path) -> Result<(), ConfigProblems>
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => file::read(config, &name, &text),
-        Err(error) => Err(Problem::new(name, format!("cannot be read: {error}"))
+        Err(error) => Err(ConfigProblem::new(name, format!("cannot be read: {error}"))
             .hint("`prom config default` prints a file to begin with")
             .into()),
     }

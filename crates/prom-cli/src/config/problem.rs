@@ -5,7 +5,7 @@ use std::fmt;
 
 /// One thing to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// `prom.toml:3:1`, an environment variable or a flag.
     pub place: String,
     pub what: String,
@@ -14,9 +14,9 @@ pub struct Problem {
 
 /// Everything to change, in the order in which it stands in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigProblems(pub Vec<Problem>);
+pub struct ConfigProblems(pub Vec<ConfigProblem>);
 
-impl Problem {
+impl ConfigProblem {
     pub fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: place.into(), what: what.into(), hint: None }
     }
@@ -27,13 +27,13 @@ impl Problem {
     }
 }
 
-impl From<Problem> for ConfigProblems {
-    fn from(problem: Problem) -> Self {
+impl From<ConfigProblem> for ConfigProblems {
+    fn from(problem: ConfigProblem) -> Self {
         Self(vec![problem])
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.what)?;
         match &self.hint {

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::problem::{ConfigProblems, Problem};
+use super::problem::{ConfigProblem, ConfigProblems};
 
 pub struct Source<'a> {
     file: &'a str,
     text: &'a str,
-    problems: RefCell<Vec<(usize, Problem)>>,
+    problems: RefCell<Vec<(usize, ConfigProblem)>>,
 }
 
 impl<'a> Source<'a> {
@@ -21,7 +21,7 @@ impl<'a> Source<'a> {
     }
 
     pub fn complain(&self, at: Range<usize>, what: impl Into<String>, hint: Option<String>) {
-        let problem = Problem { place: self.place(at.start), what: what.into(), hint };
+        let problem = ConfigProblem { place: self.place(at.start), what: what.into(), hint };
         self.problems.borrow_mut().push((at.start, problem));
     }
 

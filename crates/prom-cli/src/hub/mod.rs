@@ -21,7 +21,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where a hub is, and who we are.
 #[derive(Clone)]
-pub struct Hub {
+pub struct HubClient {
     http: reqwest::Client,
     base: Url,
     token: Option<String>,
@@ -33,7 +33,7 @@ pub struct Answer {
     pub text: String,
 }
 
-impl Hub {
+impl HubClient {
     /// `ca` is a file of certificates that are trusted besides those of the machine.
     pub fn new(url: &str, token: Option<String>, ca: Option<PathBuf>) -> Result<Self, Failure> {
         let base = parse_url(url)?;
@@ -62,7 +62,7 @@ impl Hub {
         self.connect_with(ClientOptions::default()).await
     }
 
-    /// As [`Hub::connect`], with options of the caller's.
+    /// As [`HubClient::connect`], with options of the caller's.
     pub async fn connect_with(&self, mut options: ClientOptions) -> Result<Client, Failure> {
         if let Some(token) = &self.token {
             options = options.token(token);
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn names_cannot_leave_their_path() {
-        let hub = Hub::new("http://127.0.0.1:1/below/", None, None).unwrap();
+        let hub = HubClient::new("http://127.0.0.1:1/below/", None, None).unwrap();
         let url = |path: &[&str]| hub.request(Method::GET, path).unwrap().build().unwrap().url().to_string();
         assert_eq!(url(&["topics", "a.b"]), "http://127.0.0.1:1/below/topics/a.b");
         assert_eq!(url(&["groups", "a/../b?c"]), "http://127.0.0.1:1/below/groups/a%2F..%2Fb%3Fc");
@@ -236,6 +236,6 @@ mod tests {
 
     #[test]
     fn an_empty_token_is_none() {
-        assert_eq!(Hub::new("http://127.0.0.1:1", Some(String::new()), None).unwrap().token, None);
+        assert_eq!(HubClient::new("http://127.0.0.1:1", Some(String::new()), None).unwrap().token, None);
     }
 }

@@ -12,11 +12,11 @@ use serde::Serialize;
 pub use progress::Progress;
 pub use table::{Align, Table};
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 
 /// Who reads standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum OutputFormat {
     People,
     Machines,
 }
@@ -30,35 +30,35 @@ pub enum Style {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    pub format: Format,
+    pub format: OutputFormat,
     pub style: Style,
 }
 
 impl Output {
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: OutputFormat) -> Self {
         Self { format, style: Style::of(&io::stdout()) }
     }
 
     pub fn is_for_machines(&self) -> bool {
-        self.format == Format::Machines
+        self.format == OutputFormat::Machines
     }
 
     /// One line of text.
-    pub fn line(&self, text: impl AsRef<str>) -> Outcome {
+    pub fn line(&self, text: impl AsRef<str>) -> CommandResult {
         self.text(&format!("{}\n", text.as_ref()))
     }
 
     /// One value as one line of JSON.
-    pub fn json(&self, value: &impl Serialize) -> Outcome {
+    pub fn json(&self, value: &impl Serialize) -> CommandResult {
         let text = serde_json::to_string(value).map_err(|error| Failure::no(format!("not JSON: {error}")))?;
         self.line(text)
     }
 
-    pub fn table(&self, table: &Table) -> Outcome {
+    pub fn table(&self, table: &Table) -> CommandResult {
         self.text(&table.render(self.style))
     }
 
-    pub fn text(&self, text: &str) -> Outcome {
+    pub fn text(&self, text: &str) -> CommandResult {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
         Ok(stdout.flush()?)

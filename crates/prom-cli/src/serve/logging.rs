@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogConfig, LogFormat};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 
-pub fn start(log: &LogConfig) -> Outcome {
+pub fn start(log: &LogConfig) -> CommandResult {
     let filter = EnvFilter::try_new(&log.level)
         .map_err(|error| Failure::usage(format!("`{}` is not a log level: {error}", log.level)))?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);

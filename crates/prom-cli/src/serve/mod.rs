@@ -7,12 +7,12 @@ mod telemetry;
 mod wire;
 
 use crate::config::Loaded;
-use crate::exit::Outcome;
-use crate::output::{Format, Output, note};
+use crate::exit::CommandResult;
+use crate::output::{Output, OutputFormat, note};
 use crate::signals::Signals;
 
 /// Serves until a signal comes, then lets handlers finish.
-pub async fn run(Loaded { config, file }: Loaded) -> Outcome {
+pub async fn run(Loaded { config, file }: Loaded) -> CommandResult {
     logging::start(&config.log)?;
     // Heard from the beginning: a signal during a long recovery is not lost.
     let mut signals = Signals::listen()?;
@@ -20,7 +20,7 @@ pub async fn run(Loaded { config, file }: Loaded) -> Outcome {
         running = wire::start(&config) => running?,
         () = signals.next() => return Ok(()),
     };
-    let output = Output::new(Format::People);
+    let output = Output::new(OutputFormat::People);
     let greeting =
         greeting::greeting(&config, file.as_deref(), &running.at, &greeting::how_to_call_this(), output.style);
     // A hub whose output is closed serves all the same.

@@ -19,7 +19,7 @@ use super::greeting::Addresses;
 use super::settings;
 use super::telemetry::Telemetry;
 use crate::config::{Config, StoreDurability, StoreKind, TelemetryConfig};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 
 /// A hub that serves.
 pub struct Running {
@@ -57,7 +57,7 @@ pub async fn start(config: &Config) -> Result<Running, Failure> {
 
 impl Running {
     /// Lets handlers finish, makes their acks durable, closes the store.
-    pub async fn shut_down(self) -> Outcome {
+    pub async fn shut_down(self) -> CommandResult {
         let ended = self.server.shut_down().await;
         if let Some(telemetry) = self.telemetry
             && tokio::task::spawn_blocking(move || telemetry.shut_down()).await.is_err()
@@ -83,7 +83,7 @@ async fn start_telemetry(config: &TelemetryConfig) -> Result<Option<Arc<Telemetr
     Err(Failure::usage(format!("traces cannot be sent: {reason}")).fix("look at otlp_endpoint in [telemetry]"))
 }
 
-fn check(config: &Config) -> Outcome {
+fn check(config: &Config) -> CommandResult {
     let listen = config.server.listen;
     if config.store.kind == StoreKind::Mongo && config.mongo.url.is_none() {
         return Err(Failure::usage("--store mongo needs to know where MongoDB is")

@@ -80,7 +80,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 }
 
 fn routes() -> OpenApiRouter<Arc<Api>> {
-    OpenApiRouter::with_openapi(openapi::Document::openapi())
+    OpenApiRouter::with_openapi(openapi::OpenApiDocument::openapi())
         .routes(routes!(publish::publish))
         .routes(routes!(latest_by_key::get))
         .routes(routes!(replay::replay))

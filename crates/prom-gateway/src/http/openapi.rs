@@ -29,7 +29,7 @@ use super::problem::{Code, Problem};
     ),
     modifiers(&Bearer),
 )]
-pub(super) struct Document;
+pub(super) struct OpenApiDocument;
 
 struct Bearer;
 

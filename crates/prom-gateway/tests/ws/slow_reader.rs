@@ -123,7 +123,7 @@ async fn a_full_client_that_goes_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clogged_client_that_stays_is_silent_and_is_let_go_with_its_leases() {
+async fn a_full_client_that_stays_is_silent_and_is_let_go_with_its_leases() {
     let options = GatewayOptions {
         ping_interval: Duration::from_millis(100),
         silence_limit: Duration::from_secs(1),

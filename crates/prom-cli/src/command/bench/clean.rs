@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::plan::Remains;
 use super::stage::Stage;
 use crate::exit::Failure;
-use crate::hub::Hub;
+use crate::hub::HubClient;
 use crate::units::millis;
 
 /// Topics that are made or emptied at the same time.
@@ -43,7 +43,7 @@ pub enum Events {
 }
 
 /// Makes the topics. Where the token may not, publishing makes them, if the hub allows that.
-pub async fn prepare(hub: &Hub, stage: &Stage, remains: Remains) -> Result<(), Failure> {
+pub async fn prepare(hub: &HubClient, stage: &Stage, remains: Remains) -> Result<(), Failure> {
     let age = match remains {
         Remains::All => None,
         Remains::Nothing => Some(AGE_LIMIT),
@@ -54,7 +54,7 @@ pub async fn prepare(hub: &Hub, stage: &Stage, remains: Remains) -> Result<(), F
     }
 }
 
-pub async fn clean(hub: &Hub, stage: &Stage, remains: Remains) -> Left {
+pub async fn clean(hub: &HubClient, stage: &Stage, remains: Remains) -> Left {
     let topics = stage.names.all();
     if remains == Remains::All {
         return Left { topics, events: Events::Kept, problem: None };
@@ -76,7 +76,7 @@ pub async fn clean(hub: &Hub, stage: &Stage, remains: Remains) -> Left {
 }
 
 /// All topics of the run keep their events this long, or for ever.
-async fn set_all(hub: &Hub, stage: &Stage, age: Option<Duration>) -> Result<(), Failure> {
+async fn set_all(hub: &HubClient, stage: &Stage, age: Option<Duration>) -> Result<(), Failure> {
     let retention = Retention { age_ms: age.map(millis), size_bytes: None };
     let body = PutTopic { retention, ..PutTopic::default() };
     let set = async |topic: &TopicName| hub.put(&["topics", topic], &body).await.map(drop);

@@ -3,7 +3,7 @@
 use prom_protocol::http::stats::HubStats;
 use serde::Serialize;
 
-use crate::hub::Hub;
+use crate::hub::HubClient;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Facts {
@@ -28,7 +28,7 @@ pub struct ClientFacts {
 
 impl Facts {
     /// What the hub does not tell is left out; whether it is there is found out by connecting.
-    pub async fn ask(hub: &Hub) -> Self {
+    pub async fn ask(hub: &HubClient) -> Self {
         let stats = match hub.get(&["stats"], &()).await {
             Ok(answer) => answer.parse::<HubStats>().ok(),
             Err(_) => None,

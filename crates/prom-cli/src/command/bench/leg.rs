@@ -8,7 +8,7 @@ use prom_load::pace::Schedule;
 use prom_load::{ConsumeJob, Consumed, LoadFailure, LoadFailures, PublishJob, Published, Sharing};
 use tokio::task::JoinSet;
 
-use super::live::{Live, Progress};
+use super::live::{Live, RateSample};
 use super::names::LegTopics;
 use super::plan::{Amount, Plan, Reading};
 use super::readers::Readers;
@@ -40,7 +40,7 @@ pub struct Measured {
     pub publishing: Duration,
     /// What readers got, if there were any.
     pub consumed: Option<Consumption>,
-    pub samples: Vec<Progress>,
+    pub samples: Vec<RateSample>,
     pub failures: Vec<LoadFailure>,
     pub ending: Ending,
 }
@@ -197,7 +197,7 @@ impl<'a> Leg<'a> {
         &self,
         published: PublishTotal,
         readers: Readers,
-        samples: Vec<Progress>,
+        samples: Vec<RateSample>,
         ending: Ending,
     ) -> Measured {
         // A backlog is there when readers begin; otherwise there is nothing before the first publish.
@@ -214,7 +214,7 @@ impl<'a> Leg<'a> {
         &self,
         published: PublishTotal,
         consumed: Option<Consumption>,
-        samples: Vec<Progress>,
+        samples: Vec<RateSample>,
         ending: Ending,
     ) -> Measured {
         let PublishTotal { total, begun } = published;

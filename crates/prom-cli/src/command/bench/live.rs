@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use prom_load::figures::{grouped, rate};
 
-use crate::output::Format;
+use crate::output::OutputFormat;
 
 /// Fine enough for a plot of a run of a second.
 const LOOK: Duration = Duration::from_millis(20);
@@ -20,7 +20,7 @@ pub struct Live {
 
 /// How far a leg was at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct RateSample {
     pub at: Duration,
     pub published: u64,
     pub consumed: u64,
@@ -28,9 +28,9 @@ pub struct Progress {
 
 impl Live {
     /// Nothing is drawn for machines, nor where standard error is no terminal.
-    pub fn for_whom(format: Format) -> Self {
+    pub fn for_whom(format: OutputFormat) -> Self {
         let bar = ProgressBar::no_length();
-        if format == Format::Machines {
+        if format == OutputFormat::Machines {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {msg}") {
@@ -55,13 +55,13 @@ impl Live {
     pub async fn watch<T>(
         &self,
         counts: impl Fn() -> (u64, u64),
-        samples: &mut Vec<Progress>,
+        samples: &mut Vec<RateSample>,
         work: impl Future<Output = T>,
     ) -> T {
         let begun = Instant::now();
         let progress = || {
             let (published, consumed) = counts();
-            Progress { at: begun.elapsed(), published, consumed }
+            RateSample { at: begun.elapsed(), published, consumed }
         };
         let mut work = pin!(work);
         let mut pace = tokio::time::interval(LOOK);
@@ -92,7 +92,7 @@ impl Drop for Live {
     }
 }
 
-fn line(before: &Progress, now: &Progress) -> String {
+fn line(before: &RateSample, now: &RateSample) -> String {
     let span = now.at.saturating_sub(before.at);
     let mut parts = Vec::new();
     for (what, total, since) in [

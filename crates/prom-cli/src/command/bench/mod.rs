@@ -34,11 +34,11 @@ use self::report::BenchReport;
 use self::stage::Stage;
 use self::stop::Stop;
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::signals::Signals;
 
 impl Bench {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let plan = self.plan();
         let hub = context.hub()?;
         let stop = Stop::on(Signals::listen()?);

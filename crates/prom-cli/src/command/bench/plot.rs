@@ -5,7 +5,7 @@ use std::time::Duration;
 use prom_load::figures::{grouped, rate, span};
 use prom_load::{Latencies, LatencyStep};
 
-use super::live::Progress;
+use super::live::RateSample;
 
 const COLUMNS: usize = 60;
 /// Less than this shows nothing.
@@ -17,7 +17,7 @@ const UPWARDS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 const SIDEWAYS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// Events per second over the time of the samples. Nothing where there is nothing to see.
-pub fn rates(samples: &[Progress], count: impl Fn(&Progress) -> u64) -> Option<String> {
+pub fn rates(samples: &[RateSample], count: impl Fn(&RateSample) -> u64) -> Option<String> {
     let (first, last) = (samples.first()?, samples.last()?);
     let whole = last.at.saturating_sub(first.at);
     let columns = COLUMNS.min(samples.len().checked_sub(1)?);
@@ -46,7 +46,7 @@ pub fn rates(samples: &[Progress], count: impl Fn(&Progress) -> u64) -> Option<S
 }
 
 /// Between two samples the count grew evenly.
-fn counted_at(samples: &[Progress], count: &impl Fn(&Progress) -> u64, at: Duration) -> f64 {
+fn counted_at(samples: &[RateSample], count: &impl Fn(&RateSample) -> u64, at: Duration) -> f64 {
     let after = samples.partition_point(|sample| sample.at < at);
     let (Some(next), Some(before)) = (samples.get(after), after.checked_sub(1).and_then(|one| samples.get(one))) else {
         return samples.get(after.min(samples.len() - 1)).map_or(0.0, |sample| count(sample) as f64);
@@ -86,10 +86,10 @@ mod tests {
     #[test]
     fn rates_are_drawn_over_time_up_to_the_highest() {
         let mut published = 0;
-        let samples: Vec<Progress> = (0..=20)
+        let samples: Vec<RateSample> = (0..=20)
             .map(|tenth| {
                 published += if tenth < 10 { 1000 } else { 250 };
-                Progress { at: Duration::from_millis(tenth * 100), published, consumed: 0 }
+                RateSample { at: Duration::from_millis(tenth * 100), published, consumed: 0 }
             })
             .collect();
         insta::assert_snapshot!(rates(&samples, |sample| sample.published).unwrap(), @r"

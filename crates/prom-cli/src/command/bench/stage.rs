@@ -10,7 +10,7 @@ use super::live::Live;
 use super::names::{LegTopics, Names};
 use super::plan::{Frames, Plan, Remains, WARM_TOPICS};
 use crate::exit::Failure;
-use crate::hub::Hub;
+use crate::hub::HubClient;
 
 /// Connecting this many at a time is fast and overwhelms no hub.
 const AT_ONCE: usize = 32;
@@ -23,7 +23,7 @@ pub struct Stage {
     pub publishers: Vec<Client>,
     pub subscribers: Vec<Client>,
     pub facts: Facts,
-    hub: Hub,
+    hub: HubClient,
     pub(super) names: Names,
     pub(super) topics: LegTopics,
     pub(super) warm_topics: LegTopics,
@@ -31,7 +31,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    pub async fn open(hub: &Hub, plan: &Plan, live: &Live) -> Result<Self, Failure> {
+    pub async fn open(hub: &HubClient, plan: &Plan, live: &Live) -> Result<Self, Failure> {
         live.stage("connecting");
         if let Some(group) = &plan.group {
             refuse_existing(hub, group).await?;
@@ -70,7 +70,7 @@ impl Stage {
 }
 
 /// It is removed at the end, so it must not be in use.
-async fn refuse_existing(hub: &Hub, group: &GroupName) -> Result<(), Failure> {
+async fn refuse_existing(hub: &HubClient, group: &GroupName) -> Result<(), Failure> {
     match hub.get(&["groups", group.as_str()], &()).await {
         Ok(_) => Err(Failure::usage(format!("the group {group} exists already"))
             .fix("choose another name with --group, or leave it out")),
@@ -80,7 +80,7 @@ async fn refuse_existing(hub: &Hub, group: &GroupName) -> Result<(), Failure> {
     }
 }
 
-async fn connect(hub: &Hub, plan: &Plan, count: usize) -> Result<Vec<Client>, Failure> {
+async fn connect(hub: &HubClient, plan: &Plan, count: usize) -> Result<Vec<Client>, Failure> {
     let events = plan.in_flight.saturating_mul(plan.publish_batch());
     let bytes = events.saturating_mul(plan.size_bytes + ENVELOPE_BYTES).min(PENDING_BYTES);
     let options = || {

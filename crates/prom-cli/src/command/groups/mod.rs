@@ -9,7 +9,7 @@ use prom_types::{EpochMs, GroupName, TopicPattern};
 use self::set::SetGroup;
 use super::names;
 use crate::cli::Context;
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::moment;
 use crate::output::{Align, Style, Table};
 use crate::units::show_age;
@@ -58,7 +58,7 @@ Examples:
 }
 
 impl GroupsCommand {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let hub = context.hub()?;
         match self.what.unwrap_or(What::Ls) {
             What::Ls => {
@@ -81,7 +81,7 @@ impl GroupsCommand {
     }
 }
 
-fn show_list(context: &Context, groups: &[GroupView]) -> Outcome {
+fn show_list(context: &Context, groups: &[GroupView]) -> CommandResult {
     let mut table = Table::new([
         ("GROUP", Align::Left),
         ("SUBSCRIBERS", Align::Right),
@@ -105,7 +105,7 @@ fn show_list(context: &Context, groups: &[GroupView]) -> Outcome {
     context.output.table(&table.without_if_empty("SERVED BY"))
 }
 
-fn show(context: &Context, group: &GroupView) -> Outcome {
+fn show(context: &Context, group: &GroupView) -> CommandResult {
     context.output.line(describe(context.output.style, group))?;
     let mut table = Table::new([
         ("READS", Align::Left),

@@ -9,7 +9,7 @@ use prom_types::{Backoff, GroupName, TopicPattern};
 use super::show;
 use crate::cli::Context;
 use crate::command::names;
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::units::{millis, parse_duration};
 
 /// Change attempts, backoff or expiry of a group; options that are not given stay
@@ -48,7 +48,7 @@ enum Expiry {
 }
 
 impl SetGroup {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let change = PatchGroup {
             topic: self.topic,
             max_attempts: self.max_attempts,

@@ -3,11 +3,11 @@
 use prom_client::Client;
 
 use super::{Printer, Subscribe};
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::hub::of_client;
 use crate::signals::Signals;
 
-pub async fn run(client: &Client, asked: &Subscribe, mut printer: Printer, signals: &mut Signals) -> Outcome {
+pub async fn run(client: &Client, asked: &Subscribe, mut printer: Printer, signals: &mut Signals) -> CommandResult {
     let mut tail = client.tail(asked.topic.as_str());
     if let Some(from) = asked.from {
         tail = tail.from(from);

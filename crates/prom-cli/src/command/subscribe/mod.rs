@@ -15,7 +15,7 @@ use prom_types::{GroupName, Position, TopicPattern};
 use self::printer::Printer;
 use super::names;
 use crate::cli::Context;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output::note;
 use crate::position;
 use crate::signals::Signals;
@@ -52,7 +52,7 @@ pub struct Subscribe {
 }
 
 impl Subscribe {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let program = self.jq.as_deref().map(|text| Program::compile(text, ProgramLimits::default())).transpose();
         let program = program.map_err(|error| Failure::usage(error.to_string()))?;
         let printer = Printer::new(program, self.count);

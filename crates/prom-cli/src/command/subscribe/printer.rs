@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use prom_client::StoredEvent;
 use prom_transform::Program;
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 
 pub struct Printer {
     program: Option<Program>,
@@ -27,7 +27,7 @@ impl Printer {
     }
 
     /// Written and flushed when this returns.
-    pub fn print(&mut self, event: &StoredEvent) -> Outcome {
+    pub fn print(&mut self, event: &StoredEvent) -> CommandResult {
         let lines = match &self.program {
             None => vec![event.text().to_vec()],
             Some(program) => program.run(event.text()).map_err(|error| {

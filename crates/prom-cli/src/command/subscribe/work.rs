@@ -6,7 +6,7 @@ use prom_client::{Client, Error};
 use prom_types::GroupName;
 
 use super::{Printer, Subscribe};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::hub::of_client;
 use crate::output::note;
 use crate::signals::Signals;
@@ -20,7 +20,7 @@ pub async fn run(
     asked: &Subscribe,
     mut printer: Printer,
     signals: &mut Signals,
-) -> Outcome {
+) -> CommandResult {
     // No more is leased than wanted: an event that is returned too often counts as poison.
     let wanted = printer.left().and_then(|left| usize::try_from(left).ok()).unwrap_or(WINDOW);
     let mut subscription = client.subscribe(asked.topic.as_str(), group.as_str()).max_in_flight(wanted.min(WINDOW));

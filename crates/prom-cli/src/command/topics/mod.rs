@@ -9,7 +9,7 @@ use prom_types::{Retention, TopicName};
 use self::set::SetTopic;
 use super::names;
 use crate::cli::Context;
-use crate::exit::Outcome;
+use crate::exit::CommandResult;
 use crate::output::{Align, Table};
 use crate::units::{show_duration, show_size};
 
@@ -47,7 +47,7 @@ Examples:
 }
 
 impl TopicsCommand {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         match self.what.unwrap_or(What::Ls) {
             What::Ls => list(context).await,
             What::Show { topic } => show(context, &topic).await,
@@ -56,17 +56,17 @@ impl TopicsCommand {
     }
 }
 
-async fn list(context: &Context) -> Outcome {
+async fn list(context: &Context) -> CommandResult {
     let answer = context.hub()?.get(&["topics"], &()).await?;
     context.show(&answer, |list: TopicList| show_list(context, list.topics))
 }
 
-async fn show(context: &Context, topic: &TopicName) -> Outcome {
+async fn show(context: &Context, topic: &TopicName) -> CommandResult {
     let answer = context.hub()?.get(&["topics", topic], &()).await?;
     context.show(&answer, |topic| show_one(context, &topic))
 }
 
-fn show_list(context: &Context, topics: Vec<TopicView>) -> Outcome {
+fn show_list(context: &Context, topics: Vec<TopicView>) -> CommandResult {
     let mut table = Table::new([
         ("TOPIC", Align::Left),
         ("PARTITIONS", Align::Right),
@@ -91,7 +91,7 @@ fn show_list(context: &Context, topics: Vec<TopicView>) -> Outcome {
     context.output.table(&table)
 }
 
-fn show_one(context: &Context, topic: &TopicView) -> Outcome {
+fn show_one(context: &Context, topic: &TopicView) -> CommandResult {
     let name = context.output.style.bold(&topic.topic);
     context.output.line(format!("{name}: {}", describe(&topic.settings)))?;
     let mut table = Table::new([

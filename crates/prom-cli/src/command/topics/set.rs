@@ -10,7 +10,7 @@ use prom_types::TopicName;
 use super::describe;
 use crate::cli::Context;
 use crate::command::names;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::units::{millis, parse_duration, parse_size};
 
 /// Make a topic, or change one; settings that are not given stay
@@ -59,7 +59,7 @@ enum Switch {
 }
 
 impl SetTopic {
-    pub async fn run(self, context: &Context) -> Outcome {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let hub = context.hub()?;
         let path = ["topics", self.topic.as_str()];
         let before = match hub.get(&path, &()).await {

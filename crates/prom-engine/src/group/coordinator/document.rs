@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct Coordination {
     /// Raised by every change of members or partitions.
     pub generation: u64,
-    pub members: BTreeMap<String, GroupMember>,
+    pub members: BTreeMap<String, CoordinatedMember>,
     pub partitions: Vec<Partition>,
 }
 
 /// A member, by its own name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupMember {
+pub struct CoordinatedMember {
     /// Its share in relation to the others.
     pub weight: u32,
     /// Partitions that go to it first.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Coordination, GroupMember, Holding, Partition};
+use super::{CoordinatedMember, Coordination, Holding, Partition};
 use crate::group::assignment::{Candidate, assign};
 
 /// Decides who owns what. See the [module](super) for the picture.
@@ -73,7 +73,7 @@ impl Coordinator {
     }
 
     /// Takes part from now on. Partitions move with the next [`Self::rebalance`].
-    pub fn join(&mut self, now: Duration, name: &str, member: GroupMember) {
+    pub fn join(&mut self, now: Duration, name: &str, member: CoordinatedMember) {
         if member.ttl_ms.is_some() {
             self.heard.insert(name.to_owned(), now);
         }
@@ -173,8 +173,8 @@ impl Coordinator {
     }
 
     fn targets(&self) -> Vec<Option<String>> {
-        let candidate = |(id, member): (&'_ String, &'_ GroupMember)| (id.clone(), member.clone());
-        let members: Vec<(String, GroupMember)> = self.state.members.iter().map(candidate).collect();
+        let candidate = |(id, member): (&'_ String, &'_ CoordinatedMember)| (id.clone(), member.clone());
+        let members: Vec<(String, CoordinatedMember)> = self.state.members.iter().map(candidate).collect();
         let candidates: Vec<Candidate<'_>> =
             members.iter().map(|(id, member)| Candidate { id, weight: member.weight, pins: &member.pins }).collect();
         let before: Vec<Option<&str>> =

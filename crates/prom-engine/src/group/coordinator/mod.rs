@@ -26,6 +26,6 @@ pub(crate) mod task;
 mod model;
 
 pub(crate) use desk::Desk;
-pub use document::{Coordination, GroupMember, Holding, Partition};
+pub use document::{CoordinatedMember, Coordination, Holding, Partition};
 pub use machine::{Coordinator, CoordinatorOutput};
 pub use status::{MemberStatus, PartitionOwner, PartitionOwners};

@@ -88,7 +88,7 @@ impl World {
         self.named += 1;
         let ttl_ms = (self.rng.below(2) == 0).then_some(TTL_MS);
         self.members.insert(name.clone(), ttl_ms.map(|_| self.now));
-        self.machine.join(self.now, &name, GroupMember { weight: 1, pins: Vec::new(), ttl_ms });
+        self.machine.join(self.now, &name, CoordinatedMember { weight: 1, pins: Vec::new(), ttl_ms });
         self.machine.rebalance(self.now);
     }
 
@@ -194,14 +194,14 @@ fn a_partition_has_one_owner_at_a_time_and_only_those_that_move_pause() {
 #[test]
 fn what_was_decided_survives_as_a_document_and_epochs_go_on_from_it() {
     let mut first = Coordinator::new(Coordination::default(), 4, 100, HANDOVER);
-    let member = GroupMember { weight: 2, pins: vec![3], ttl_ms: Some(TTL_MS) };
+    let member = CoordinatedMember { weight: 2, pins: vec![3], ttl_ms: Some(TTL_MS) };
     first.join(Duration::ZERO, "a", member);
     first.rebalance(Duration::ZERO);
     let text = serde_json::to_string(first.state()).unwrap();
     let read: Coordination = serde_json::from_str(&text).unwrap();
     assert_eq!(&read, first.state(), "{text}");
     let mut next = Coordinator::new(read, 4, 0, HANDOVER);
-    next.join(Duration::ZERO, "b", GroupMember { weight: 1, pins: Vec::new(), ttl_ms: None });
+    next.join(Duration::ZERO, "b", CoordinatedMember { weight: 1, pins: Vec::new(), ttl_ms: None });
     next.rebalance(Duration::ZERO);
     let started: Vec<u64> = next
         .take_outputs()

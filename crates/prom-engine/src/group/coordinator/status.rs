@@ -61,7 +61,7 @@ impl PartitionOwners {
             let of_member = partitions.iter().filter(|one| one.owner.as_deref() == Some(name));
             of_member.map(|one| one.partition).collect()
         };
-        let member = |(name, member): (&String, &super::GroupMember)| MemberStatus {
+        let member = |(name, member): (&String, &super::CoordinatedMember)| MemberStatus {
             member: name.clone(),
             weight: member.weight,
             pins: member.pins.clone(),

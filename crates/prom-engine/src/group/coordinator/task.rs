@@ -11,7 +11,7 @@ use prom_types::TopicName;
 use tokio::sync::oneshot;
 
 use super::desk::Desk;
-use super::{Coordinator, CoordinatorOutput, GroupMember};
+use super::{CoordinatedMember, Coordinator, CoordinatorOutput};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::dispatch::task::{DispatchRequest, LaneOrder};
@@ -113,8 +113,11 @@ impl Task {
         for outlet in arrivals.joining.into_iter().filter(|outlet| !outlet.is_ended()) {
             let name = self.name_for(&outlet);
             let options = &outlet.options;
-            let member =
-                GroupMember { weight: options.weight, pins: options.pins.clone(), ttl_ms: options.ttl.map(millis) };
+            let member = CoordinatedMember {
+                weight: options.weight,
+                pins: options.pins.clone(),
+                ttl_ms: options.ttl.map(millis),
+            };
             self.machine.join(now, &name, member);
             self.members.insert(name, outlet);
             changed = true;

@@ -6,14 +6,14 @@ use crate::http::cloud_events;
 use crate::http::problem::Problem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum ExportFormat {
     Lines,
     Array,
     CloudLines,
     CloudBatch,
 }
 
-impl Format {
+impl ExportFormat {
     pub fn choose(accepted: &str, asked: Option<&str>, ndjson: bool) -> Result<Self, Problem> {
         let wants_batch = accepted.to_ascii_lowercase().contains("application/cloudevents-batch+json");
         match (asked, ndjson) {

@@ -21,7 +21,7 @@ use prom_protocol::http::export::ExportQuery;
 use prom_store::Bounds;
 use prom_types::{Event, Offset, Position};
 
-use self::format::Format;
+use self::format::ExportFormat;
 use super::api::Api;
 use super::caller::Caller;
 use super::cloud_events::CloudEvent;
@@ -61,7 +61,7 @@ pub(super) async fn export(
 ) -> Result<Response, Problem> {
     caller.may(Action::Subscribe, &query.topic)?;
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let format = Format::choose(accepted, query.format.as_deref(), query.ndjson)?;
+    let format = ExportFormat::choose(accepted, query.format.as_deref(), query.ndjson)?;
     let bus = &api.hub.bus;
     let parts = parts(bus, &query).await?;
     let damage = if query.skip_damaged { stream::OnDamage::Skip } else { stream::OnDamage::BreakOff };

@@ -18,7 +18,7 @@ use prom_types::TopicName;
 use tokio::sync::mpsc;
 
 use super::Part;
-use super::format::{Before, Format};
+use super::format::{Before, ExportFormat};
 use crate::Hub;
 use crate::http::caller::Caller;
 use crate::http::limits::{EXPORT_CHUNK_BYTES, EXPORT_CHUNKS_WAITING, EXPORT_READ_BYTES, EXPORT_READ_EVENTS};
@@ -42,7 +42,7 @@ pub(super) fn start(
     caller: Caller,
     topic: TopicName,
     parts: Vec<Part>,
-    format: Format,
+    format: ExportFormat,
     damage: OnDamage,
 ) -> impl Stream<Item = Chunk> + use<> {
     let (chunks, waiting) = mpsc::channel(EXPORT_CHUNKS_WAITING);
@@ -75,7 +75,7 @@ struct Export {
     hub: Arc<Hub>,
     caller: Caller,
     topic: TopicName,
-    format: Format,
+    format: ExportFormat,
     damage: OnDamage,
     chunks: mpsc::Sender<Chunk>,
     chunk: Vec<u8>,

@@ -13,7 +13,7 @@ use crate::http::limits::{IMPORT_BATCH_BYTES, IMPORT_BATCH_EVENTS};
 use crate::http::problem::Problem;
 
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct ImportBatch {
     lines: Vec<(u64, NewEvent)>,
     bytes: usize,
     ends: HashMap<TopicName, Ends>,
@@ -28,7 +28,7 @@ struct Ends {
     next: Vec<Offset>,
 }
 
-impl Batch {
+impl ImportBatch {
     pub fn add(&mut self, number: u64, event: NewEvent, bytes: usize) {
         self.lines.push((number, event));
         self.bytes += bytes;

@@ -19,7 +19,7 @@ use http::header::CONTENT_TYPE;
 use prom_protocol::http::import::{ImportQuery, ImportReport};
 use prom_types::TopicName;
 
-use self::batch::Batch;
+use self::batch::ImportBatch;
 use self::lines::{Line, Lines};
 use self::report::Report;
 use super::api::Api;
@@ -81,7 +81,7 @@ async fn store_all(
     lines: &mut Lines,
     report: &mut Report,
 ) -> Result<(), BrokenOff> {
-    let mut batch = Batch::default();
+    let mut batch = ImportBatch::default();
     loop {
         match lines.next().await {
             Ok(Some(Line::Whole { number, text })) => match line::read(&text, topic) {

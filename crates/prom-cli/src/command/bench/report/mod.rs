@@ -13,9 +13,9 @@ use serde::Serialize;
 use super::clean::Left;
 use super::facts::Facts;
 use super::leg::{Consumption, Ending, Measured};
-use super::live::Progress;
+use super::live::RateSample;
 use super::plan::{Plan, Shape};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 
 /// Points of the rates over time, at most.
 const POINTS: usize = 120;
@@ -90,7 +90,7 @@ struct Point {
 struct Drawn {
     receipts: Latencies,
     handlers: Latencies,
-    samples: Vec<Progress>,
+    samples: Vec<RateSample>,
     ending: Ending,
 }
 
@@ -127,7 +127,7 @@ impl BenchReport {
     }
 
     /// Lost and harmed events are the answer no; refused ones are refused.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> CommandResult {
         let (lost, harmed) =
             self.consumed.as_ref().map_or((0, 0), |consumed| (consumed.lost.unwrap_or_default(), consumed.harmed));
         if lost + harmed > 0 {
@@ -187,7 +187,7 @@ fn round(value: f64) -> f64 {
 }
 
 /// Evenly chosen, the last one always.
-fn points(samples: &[Progress]) -> Vec<Point> {
+fn points(samples: &[RateSample]) -> Vec<Point> {
     let every = samples.len().div_ceil(POINTS).max(1);
     let chosen = samples.iter().rev().step_by(every);
     let mut points: Vec<Point> = chosen
@@ -284,8 +284,8 @@ mod tests {
 
     #[test]
     fn points_are_few_in_order_and_end_with_the_end() {
-        let samples: Vec<Progress> =
-            (0..1001).map(|at| Progress { at: Duration::from_millis(at), published: at, consumed: 0 }).collect();
+        let samples: Vec<RateSample> =
+            (0..1001).map(|at| RateSample { at: Duration::from_millis(at), published: at, consumed: 0 }).collect();
         let points = points(&samples);
         assert!(points.len() <= POINTS && points.is_sorted_by(|a, b| a.at_ms < b.at_ms));
         assert_eq!(points.last().unwrap().published, 1000);
