@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use prom_load::figures::{grouped, rate};
+use tokio::time::MissedTickBehavior;
 
 use crate::output::OutputFormat;
 
@@ -65,6 +66,8 @@ impl Live {
         };
         let mut work = pin!(work);
         let mut pace = tokio::time::interval(LOOK);
+        // A look that was missed tells nothing new.
+        pace.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (mut shown, mut shown_at) = (progress(), Instant::now());
         loop {
             tokio::select! {
