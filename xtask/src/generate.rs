@@ -69,7 +69,10 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-fn here() -> impl Iterator<Item = (fn(&Path) -> Result<()>, &'static [&'static str])> {
+/// A program of this crate, and the files that it writes.
+type Here = (fn(&Path) -> Result<()>, &'static [&'static str]);
+
+fn here() -> impl Iterator<Item = Here> {
     GENERATORS.iter().filter_map(|generator| match generator.program {
         Program::Here(write) => Some((write, generator.writes)),
         Program::Example { .. } => None,

@@ -34,6 +34,7 @@ impl Scene {
             // A sync is a call of the system, not instructions of ours, and a disk takes its time for it.
             sync: Sync::Os,
             sizes: Sizes { first_journal_file: JOURNAL_BYTES, ..Sizes::default() },
+            ..EmbeddedOptions::default()
         };
         let store = EmbeddedStore::open_with(directory.path(), options).await?;
         let options = BusOptions { clock, maintenance_interval: None, ..BusOptions::default() };

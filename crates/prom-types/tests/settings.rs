@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: T, json: &str) {
-    assert_eq!(serde_json::to_string(&value).unwrap(), json);
-    assert_eq!(serde_json::from_str::<T>(json).unwrap(), value);
+    assert_eq!(serde_json::to_string(&value).expect(json), json);
+    assert_eq!(serde_json::from_str::<T>(json).expect(json), value);
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Scene {
     pub async fn client(&self, seed: u64) -> (Client, Cable) {
         let clock = self.clock.clone();
         let provide = move || {
-            let token = token(&*clock, HOUR);
+            let token = token(&clock, HOUR);
             async move { Ok::<_, String>(token) }
         };
         self.connect(seed, |options| options.token_provider(provide)).await
@@ -82,7 +82,7 @@ impl Scene {
 
     /// A client that has one token, and none after it.
     pub async fn client_for(&self, lifetime: Duration, seed: u64) -> (Client, Cable) {
-        let token = token(&*self.clock, lifetime);
+        let token = token(&self.clock, lifetime);
         self.connect(seed, |options| options.token(token)).await
     }
 

@@ -37,7 +37,7 @@ struct Kept {
 
 enum KeptEvent {
     /// Its topic is certain.
-    Admitted(Box<Admitted>),
+    Admitted(Admitted),
     Draft(EventDraft),
 }
 
@@ -65,7 +65,7 @@ impl UnitOfWork {
         let kept = |(at, append)| {
             let event = match drafts.next_if(|(index, _)| *index == at) {
                 Some((_, draft)) => KeptEvent::Draft(draft),
-                None => KeptEvent::Admitted(Box::new(self.appended.admitted(at, append)?)),
+                None => KeptEvent::Admitted(self.appended.admitted(at, append)?),
             };
             Some(Kept { event, is_copy: self.appended.is_copy(at) })
         };
@@ -113,7 +113,7 @@ impl Again {
         work.commit.documents.clone_from(&self.documents);
         for kept in &self.events {
             match &kept.event {
-                KeptEvent::Admitted(admitted) => work.add_admitted((**admitted).clone()),
+                KeptEvent::Admitted(admitted) => work.add_admitted(admitted.clone()),
                 KeptEvent::Draft(draft) => match draft.publisher {
                     PublishedBy::Caller => work.publish(&draft.event)?,
                     PublishedBy::Hub => work.publish_own(draft.event.topic.clone(), &draft.event)?,

@@ -20,7 +20,7 @@ fn cursor(topic: &str, group: &str) -> CursorName {
 
 /// Settles the first `count` events of a group under an epoch of its cursor.
 fn settle(epoch: u64, count: u64) -> CursorChange {
-    CursorChange::Settle { epoch, settled: vec![0..count], failures: Vec::new() }
+    CursorChange::Settle { epoch, settled: std::iter::once(0..count).collect(), failures: Vec::new() }
 }
 
 async fn stored(bus: &Bus, topic: &str) -> u64 {
