@@ -84,7 +84,7 @@ async fn a_lost_server_is_named_as_trouble_and_commits_fail_truthfully() {
     set.members[0].kill();
     let failed = store.commit(Commit::document(DocumentWrite::put("groups", "a", "1"))).await;
     assert!(matches!(&failed, Err(CommitError::Failed { .. })), "{failed:?}");
-    assert!(store.trouble().is_some_and(|trouble| trouble.contains("no primary")), "{:?}", store.trouble());
+    assert!(store.trouble().is_some_and(|trouble| trouble.contains("no reachable primary")), "{:?}", store.trouble());
 
     set.members[0].restart().unwrap();
     set.primary().await.unwrap();
