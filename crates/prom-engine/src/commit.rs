@@ -11,7 +11,8 @@
 //! go this way; no other part of the engine makes a commit.
 //!
 //! Promises: a unit is refused whole when one of its conditions fails (a cursor of another epoch, a
-//! document that is not as expected), and leaves no trace then. A topic that is only proposed becomes
+//! document that is not as expected), and stores nothing then. A topic that it proposed stays known to this
+//! process, without a document, until an event of it is stored. A topic that is only proposed becomes
 //! durable with its first events. Topics count what is stored, also if the caller does not wait for the
 //! answer.
 
@@ -26,7 +27,7 @@ use prom_types::{NewEvent, TopicName};
 
 use self::again::EventDraft;
 use self::appended::Appended;
-use crate::admit::{Admitted, PublishedBy, TopicSlot};
+use crate::admit::{Admitted, PublishedBy, TopicSlot, check_batch};
 use crate::bus::Core;
 use crate::topic::Topic;
 use crate::{Bus, Error};
@@ -134,7 +135,12 @@ impl UnitOfWork {
     }
 
     /// Stores all of it or nothing. Under way before the future is polled; dropping it withdraws nothing.
+    /// A unit has at most as many events, and at most as many bytes of them, as a batch.
     pub fn commit(self) -> CommittingUnit {
+        let bytes = self.commit.appends.iter().map(|append| append.event.len()).sum();
+        if let Err(too_large) = check_batch(self.commit.appends.len(), bytes) {
+            return PendingUnit::refused(too_large.into(), self.core.store.durability()).into();
+        }
         self.send().into()
     }
 

@@ -187,6 +187,14 @@ impl Error {
         }
     }
 
+    /// As [`Error::again`], for another publisher whose event shared the commit.
+    pub(crate) fn again_published(&self) -> Self {
+        match self.again() {
+            Self::AckFailed { reason } => Self::PublishFailed { reason, stored: Outcome::Unknown },
+            other => other,
+        }
+    }
+
     /// A failed unit of work as the publisher of its events sees it.
     pub(crate) fn publish(error: NotCommitted) -> Self {
         let refusal = match error {

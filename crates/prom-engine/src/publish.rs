@@ -112,7 +112,9 @@ impl Bus {
         async move {
             let mut receipts = match committing.await {
                 Ok(receipts) => receipts.into_iter(),
-                Err(error) => return admitted.into_iter().map(|one| one.and_then(|()| Err(error.again()))).collect(),
+                Err(error) => {
+                    return admitted.into_iter().map(|one| one.and_then(|()| Err(error.again_published()))).collect();
+                }
             };
             admitted.into_iter().map(|one| one.and_then(|()| receipts.next().ok_or(Error::Closed))).collect()
         }
@@ -156,7 +158,7 @@ impl Bus {
         for (slot, event) in checked.into_iter().zip(events) {
             work.publish_to(slot, event)?;
         }
-        Ok(work.commit())
+        Ok(work.send().into())
     }
 }
 

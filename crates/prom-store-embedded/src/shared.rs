@@ -183,6 +183,8 @@ impl Background {
     pub(crate) fn stop_inline(&self) {
         if let Some(mut worker) = self.inline.lock().take() {
             worker.pass(BackgroundWork { stop: true, ..BackgroundWork::default() });
+            // A caller on another thread may have asked in the meantime: no pass comes for it.
+            self.abandon();
         }
     }
 

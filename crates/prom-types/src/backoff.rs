@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The wait after the first failure doubles with every further one, up to the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Backoff {
     /// The wait after the first failure.
     pub first_ms: u64,

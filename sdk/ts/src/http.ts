@@ -240,7 +240,7 @@ export type MaybeStored = "no" | "unknown";
 export interface MemberView {
   readonly member: string;
   /** What it says about itself. */
-  readonly meta?: Readonly<Record<string, unknown>> | null;
+  readonly meta?: unknown;
   readonly partitions: readonly number[];
   /** Partitions that go to it first. */
   readonly pins: readonly number[];
@@ -323,16 +323,20 @@ export interface PartitionWhyView {
 
 /** The body of `PATCH /groups/{group}`. What is left out stays as it is. */
 export interface PatchGroup {
-  readonly backoff?: Backoff | null;
+  readonly backoff?: Backoff;
   /** The group is deleted after this long without a subscriber; `null`: never. */
   readonly expire_after_ms?: number | null;
   /** Cannot change. */
   readonly filter?: string | null;
   /** Cannot change: the refusal says what to do instead. */
   readonly from?: string | null;
-  readonly max_attempts?: number | null;
+  readonly max_attempts?: number;
+  /** Cannot change. */
+  readonly mode?: string | null;
   /** Cannot change. */
   readonly order?: string | null;
+  /** Cannot change. */
+  readonly partitions?: number | null;
   /** The topic or pattern whose options change. All that the group subscribes to unless given. */
   readonly topic?: TopicPattern | null;
 }

@@ -1,6 +1,6 @@
 //! A WebSocket: bytes in, messages out, and the reverse.
 //!
-//! One read brings many messages, one write carries many. WireReading and writing go on side by side in
+//! One read brings many messages, one write carries many. Reading and writing go on side by side in
 //! one future, so the socket has one owner and needs no lock.
 
 use std::future::{Future, poll_fn};

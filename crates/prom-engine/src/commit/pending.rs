@@ -51,6 +51,7 @@ pub(crate) enum NotCommitted {
 }
 
 enum Stage {
+    Refused(Error),
     UnderWay(UnderWay),
     Again(JoinHandle<Result<Durable, NotCommitted>>),
     Over,
@@ -71,6 +72,11 @@ impl PendingUnit {
         durability: Durability,
     ) -> Self {
         Self { stage: Stage::UnderWay(UnderWay { commit, appended, again }), durability }
+    }
+
+    /// Nothing was handed to the store.
+    pub(super) fn refused(error: Error, durability: Durability) -> Self {
+        Self { stage: Stage::Refused(error), durability }
     }
 
     pub(super) fn again(task: JoinHandle<Result<Durable, NotCommitted>>, durability: Durability) -> Self {
@@ -137,12 +143,15 @@ impl Stage {
         if let Some(answer) = ready!(self.poll_commit(context, durability)) {
             return Poll::Ready(answer);
         }
-        let Self::Again(again) = self else {
-            return Poll::Ready(Err(CommitError::Closed.into()));
+        let answer = match self {
+            Self::Again(again) => ready!(Pin::new(again).poll(context)).unwrap_or(Err(CommitError::Closed.into())),
+            _ => match std::mem::replace(self, Self::Over) {
+                Self::Refused(error) => Err(error.into()),
+                _ => Err(CommitError::Closed.into()),
+            },
         };
-        let answer = ready!(Pin::new(again).poll(context));
         *self = Self::Over;
-        Poll::Ready(answer.unwrap_or(Err(CommitError::Closed.into())))
+        Poll::Ready(answer)
     }
 
     /// Ready with the answer to the commit itself; with `None` if there is none to wait for any more.

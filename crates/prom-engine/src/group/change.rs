@@ -15,7 +15,7 @@ use super::{GroupDocument, GroupOptions, RequestedOptions, read_group};
 use crate::dispatch::task::DispatchRequest;
 use crate::limits::CONTENTION_TRIES;
 use crate::topic::millis;
-use crate::{Backoff, Bus, Error, Order, Position};
+use crate::{Backoff, Bus, Error, Mode, Order, Position};
 
 /// What changes; everything left out stays as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +32,10 @@ pub struct GroupChange {
     pub order: Option<Order>,
     /// Refused while the group lives: what the old one let pass by counts as settled.
     pub filter: Option<String>,
+    /// Refused while the group lives: its partitions have owners, or not.
+    pub mode: Option<Mode>,
+    /// Refused while the group lives: its keys are divided by the old number.
+    pub partitions: Option<u32>,
 }
 
 /// When an unused group is deleted.
@@ -49,6 +53,8 @@ impl GroupChange {
             (self.from.is_some(), "from", "it is used once, when the group is made; move the cursor instead"),
             (self.order.is_some(), "order", "events in flight were handed out in the old order; use another group"),
             (self.filter.is_some(), "filter", "what the old one held back is settled already; use another group"),
+            (self.mode.is_some(), "mode", "the events in flight were divided by the old one; use another group"),
+            (self.partitions.is_some(), "partitions", "keys were divided by the old number; use another group"),
         ];
         if let Some((_, option, reason)) = refused.into_iter().find(|(asked, ..)| *asked) {
             return Err(Error::GroupChange { group: group.clone(), option, reason });

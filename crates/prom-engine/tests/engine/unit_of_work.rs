@@ -149,3 +149,15 @@ async fn independent_events_do_not_hold_each_other_up() {
     let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
     assert_eq!(take_acked(&mut numbers, 2).await, [0, 2]);
 }
+
+#[tokio::test]
+async fn a_unit_larger_than_a_batch_is_refused_whole() {
+    let world = World::new();
+    let bus = world.bus().await;
+    let mut work = bus.unit_of_work();
+    let large = NewEvent::new(TopicName::parse("orders").unwrap(), json!("x".repeat(1_000_000)));
+    (0..18).for_each(|_| work.publish(&large).unwrap());
+    let refused = work.commit().await;
+    assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+    assert_eq!(stored(&bus, "orders").await, 0);
+}

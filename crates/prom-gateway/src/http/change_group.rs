@@ -12,7 +12,7 @@ use http::StatusCode;
 use prom_auth::Action;
 use prom_engine::{Expiry, GroupChange, GroupInfo};
 use prom_protocol::http::groups::{GroupView, PatchGroup};
-use prom_types::{Order, Position, TopicPattern};
+use prom_types::{Mode, Order, Position, TopicPattern};
 
 use super::api::Api;
 use super::caller::Caller;
@@ -97,5 +97,7 @@ fn change(body: PatchGroup) -> GroupChange {
         from: body.from.map(|_| Position::default()),
         order: body.order.map(|_| Order::default()),
         filter: body.filter,
+        mode: body.mode.map(|_| Mode::default()),
+        partitions: body.partitions.map(|_| 0),
     }
 }

@@ -37,6 +37,13 @@ pub(super) async fn put(
             format!("topic {topic} belongs to the hub and has its own settings"),
         ));
     }
+    // Left out, a setting takes its default. Compaction cannot come back once a topic has events, so it must be said.
+    let is_compacted = |settings: TopicSettings| settings.compaction.is_some();
+    if body.compaction.is_none() && api.hub.bus.topic_settings(&topic).await.is_ok_and(is_compacted) {
+        let reason =
+            "is missing: the topic is compacted; repeat the setting to keep it, or say false to end it for good";
+        return Err(Problem::field("compaction", reason));
+    }
     let plain = TopicSettings::new(&topic)?;
     let usual = plain.clone().compacted().compaction;
     let compaction = body.compaction.and_then(|choice| choice.settings(usual));

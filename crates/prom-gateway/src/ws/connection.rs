@@ -96,16 +96,15 @@ async fn serve(hub: &Arc<Hub>, stream: HubStream, read_already: Bytes) {
     let writing = write::run(&outbox, write_half);
     tokio::pin!(answering, writing);
     let mut connection = Connection::new(hub.clone(), outbox.clone(), pulse.clone(), bursts);
-    // The order is fixed, so that a run repeats. What is ready leaves first, and only then more is read: reading never
-    // starves the others, and they have nothing to do unless something was read. Where writing fails, no client is
-    // left to read a last frame.
+    // The order is fixed, so that a run repeats. Reading comes last: a client that never stops sending must not keep its
+    // deadlines, or the end of the hub, from being noticed. Where writing fails, no client is left to read a last frame.
     let end = tokio::select! {
         biased;
         () = &mut answering => None,
         _ = &mut writing => None,
-        end = connection.read(&mut input) => Some(end),
         end = liveness::watch(&pulse, &outbox, hub) => Some(end),
         () = hub.stopped() => Some(End::quiet(CloseCode::GoingAway)),
+        end = connection.read(&mut input) => Some(end),
     };
     let close = end.as_ref().map_or("broken", |end| end.close.name());
     tracing::debug!(connection = connection.name, close, "connection ends");
@@ -271,7 +270,7 @@ impl Connection {
             return;
         };
         if let Err(mpsc::error::TrySendError::Full(sent)) = self.bursts.try_send(Box::new(sent)) {
-            self.pulse.works(ReadPause::AwaitedAnswer);
+            self.pulse.works(ReadPause::Backpressure);
             // It fails only when the connection ends, and then no answer is awaited.
             drop(self.bursts.send(sent).await);
             self.pulse.reads_again();

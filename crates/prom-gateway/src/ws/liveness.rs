@@ -80,7 +80,7 @@ pub enum ReadPause {
     /// A token is being judged: its deadline was kept.
     Judging,
     /// Too much is under way.
-    AwaitedAnswer,
+    Backpressure,
 }
 
 impl Pulse {
@@ -157,7 +157,7 @@ impl PulseState {
         let was_away = now.saturating_sub(self.looked) > ttl / 2;
         self.looked = now;
         for member in &self.members {
-            if was_away || self.at_work == Some(ReadPause::AwaitedAnswer) && self.heard == now {
+            if was_away || self.at_work == Some(ReadPause::Backpressure) && self.heard == now {
                 member.heartbeat(now);
             }
             member.watched(now);
@@ -208,7 +208,7 @@ fn look(pulse: &Pulse, outbox: &Outbox, hub: &Hub) -> Result<Duration, End> {
         }
         wait = wait.min(Duration::from_millis(left_ms.unsigned_abs()));
     }
-    if state.at_work == Some(ReadPause::AwaitedAnswer) && outbox.has_room() {
+    if state.at_work == Some(ReadPause::Backpressure) && outbox.has_room() {
         // The hub is slow, not the client.
         state.heard = now;
         state.pinged = None;

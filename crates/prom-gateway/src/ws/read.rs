@@ -1,4 +1,4 @@
-//! WireReading from the socket: as much as is there, into one buffer.
+//! Reading from the socket: as much as is there, into one buffer.
 
 use std::io;
 

@@ -43,7 +43,7 @@ impl Connection {
             // Settled or not, the next hub knows.
             _ => FrameReply::Err(unknown_id()),
         };
-        self.pulse.works(ReadPause::AwaitedAnswer);
+        self.pulse.works(ReadPause::Backpressure);
         let answer = link.forward(text.clone()).await;
         self.pulse.reads_again();
         let later = async move { answer.await.unwrap_or(lost) };

@@ -53,7 +53,7 @@ impl Connection {
         let (kind, task) = match group {
             Some(group) => {
                 let member = GroupMember::new(self, name.clone(), group.clone(), opts);
-                self.pulse.works(ReadPause::AwaitedAnswer);
+                self.pulse.works(ReadPause::Backpressure);
                 let placed = member.settle_in().await;
                 self.pulse.reads_again();
                 let kind = SubscriptionKind::Group(InGroup { group, seat: member.seat.clone() });

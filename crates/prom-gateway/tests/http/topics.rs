@@ -50,6 +50,17 @@ async fn a_compacted_topic_is_made_and_its_promises_are_kept() {
 }
 
 #[tokio::test]
+async fn compaction_ends_only_where_that_is_said() {
+    let home = Home::open().await;
+    home.put("/topics/process.state", json!({"compaction": true})).await.json();
+    home.put("/topics/process.state", json!({"max_attempts": 3})).await.problem(400, "bad_request");
+    let kept = home.get("/topics/process.state").await.json();
+    assert!(kept["settings"]["compaction"].is_object(), "{kept}");
+    let ended = home.put("/topics/process.state", json!({"compaction": false, "max_attempts": 3})).await.json();
+    assert_eq!(ended["compaction"], Value::Null);
+}
+
+#[tokio::test]
 async fn wrong_settings_are_named_and_make_nothing() {
     let home = Home::open().await;
     for (settings, named) in [

@@ -64,10 +64,11 @@ pub struct PatchGroup {
     /// The topic or pattern whose options change. All that the group subscribes to unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<TopicPattern>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    #[serde(deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, nullable = false))]
     pub max_attempts: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub backoff: Option<Backoff>,
     /// The group is deleted after this long without a subscriber; `null`: never.
     #[serde(deserialize_with = "null_is_a_value", skip_serializing_if = "Option::is_none")]
@@ -84,6 +85,19 @@ pub struct PatchGroup {
     /// Cannot change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
+    /// Cannot change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub mode: Option<Value>,
+    /// Cannot change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>))]
+    pub partitions: Option<Value>,
+}
+
+/// Leaving it out keeps the value, so `null` would have no meaning.
+fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 fn null_is_a_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
@@ -100,6 +114,8 @@ mod tests {
             let change: PatchGroup = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&change).unwrap(), text);
         }
-        assert!(serde_json::from_str::<PatchGroup>(r#"{"maxAttempts":7}"#).is_err());
+        for refused in [r#"{"maxAttempts":7}"#, r#"{"max_attempts":null}"#, r#"{"backoff":null}"#] {
+            assert!(serde_json::from_str::<PatchGroup>(refused).is_err(), "{refused}");
+        }
     }
 }

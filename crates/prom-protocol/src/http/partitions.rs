@@ -33,7 +33,6 @@ pub struct MemberView {
     /// How long it may be silent.
     pub ttl_ms: Option<u64>,
     /// What it says about itself.
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub meta: Option<Value>,
     pub partitions: Vec<u32>,
 }

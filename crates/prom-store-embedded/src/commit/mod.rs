@@ -1,4 +1,4 @@
-//! CommitBy: gather what waits, make one frame of it, sync once, answer all.
+//! Committing: gather what waits, make one frame of it, sync once, answer all.
 //!
 //! ```text
 //!   callers ──▶ queue ──▶ gather ─▶ build frame ─▶ synced write ─▶ apply to memory ─▶ answer
