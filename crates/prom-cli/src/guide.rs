@@ -1,5 +1,5 @@
 //! The parts of the guide that would drift: the help of every command and the default file. They stand in `docs/guide`
-//! between two marks; a test compares. `PROM_WRITE_GUIDE=1 cargo test -p prom-cli guide` writes them anew.
+//! between two marks; a test compares. `PROM_WRITE_GUIDE=1 cargo test -p prom-cli guide` rewrites them.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Settling an event: done, not to come again.
+//! Settling an event: it will not be delivered again.
 
 use crate::deliver::{Delivery, Ticket};
 use crate::settle::{SettleVerdict, Settling};

@@ -1,4 +1,4 @@
-//! Partitions that come and go: what a member is told, and by whom it wants to be told.
+//! Partitions that come and go: what a member is told, and through which callback.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -53,7 +53,7 @@ impl Batch {
     }
 
     /// All of them are done. The answer means: as durable as a publish. If some were no longer leased to this
-    /// client, the others are settled all the same, and the error names the first of those.
+    /// client, the others are still settled, and the error names the first of those.
     pub fn ack(&self) -> Settling {
         let mut runs: Vec<(DeliveryLease, Vec<(Offset, EventId)>)> = Vec::new();
         for (at, received) in self.received.iter().enumerate() {

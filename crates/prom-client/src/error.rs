@@ -43,7 +43,7 @@ pub enum Error {
         message: String,
         /// When the same may succeed, where the hub said so.
         retry_after: Option<Duration>,
-        /// For publishes that failed: whether the event may be stored all the same.
+        /// For publishes that failed: whether the event may have been stored anyway.
         stored: Option<MaybeStored>,
     },
     /// The time given for publishing is over. Publishing again with the same id is safe.
@@ -51,7 +51,7 @@ pub enum Error {
     GaveUp {
         /// The time that was given.
         after: Duration,
-        /// Whether the event may be stored all the same.
+        /// Whether the event may have been stored anyway.
         stored: MaybeStored,
         /// What kept it from being answered.
         reason: String,
@@ -97,7 +97,7 @@ pub enum Error {
         /// What does not fit.
         reason: String,
     },
-    /// Connect anew.
+    /// Reconnect.
     #[error("the client is closed: {reason}")]
     Closed {
         /// Why.
@@ -125,7 +125,7 @@ impl Error {
         }
     }
 
-    /// Of a failed publish: whether the event may be stored all the same.
+    /// Of a failed publish: whether the event may have been stored anyway.
     pub fn may_be_stored(&self) -> bool {
         match self {
             Self::Refused { stored, .. } => *stored == Some(MaybeStored::Unknown),

@@ -63,7 +63,7 @@ struct FeedState {
     next_held: u64,
     gaps: VecDeque<Gap>,
     assignments: Assignments,
-    /// The connection was lost and the subscription made anew; not told yet.
+    /// The connection was lost and the subscription re-created; not told yet.
     resubscribed: bool,
     /// The hub was asked to pause because the queue is full.
     is_throttled: bool,
@@ -323,7 +323,7 @@ impl Feed {
         self.state.lock().assignments.take()
     }
 
-    /// True once after each time the subscription was made anew.
+    /// True once after each time the subscription was re-created.
     pub fn take_resubscribed(&self) -> bool {
         std::mem::take(&mut self.state.lock().resubscribed)
     }

@@ -281,7 +281,7 @@ impl RoomShare {
     }
 }
 
-/// No caller waits for ever.
+/// No caller waits forever.
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.is_over() {
@@ -345,7 +345,7 @@ pub(crate) mod tests {
         assert!(answer(&claims[0]).is_none());
         assert_eq!(answer(&claims[4]).unwrap().unwrap().offset, 4);
         drop(first);
-        assert!(matches!(answer(&claims[0]), Some(Err(Error::Closed { .. }))), "no caller waits for ever");
+        assert!(matches!(answer(&claims[0]), Some(Err(Error::Closed { .. }))), "no caller waits forever");
         assert!(room.try_take(10_000), "all of the room is free");
     }
 

@@ -36,7 +36,7 @@ pub enum Item {
     Gap(Gap),
     /// Partitions came or went; only where the subscriber wanted to be told.
     Assignment(AssignmentChange),
-    /// The connection was lost and the subscription made anew: what was delivered before is no longer
+    /// The connection was lost and the subscription re-created: what was delivered before is no longer
     /// leased, and comes again unless it was settled.
     Resubscribed,
 }

@@ -141,7 +141,7 @@ pub(crate) fn settle(
     }
 }
 
-/// The dispatcher has retired, and with it every lease. What is settled all the same is fine.
+/// The dispatcher has retired, and with it every lease. What is settled nevertheless is fine.
 async fn dispatcher_ended(origin: &EventOrigin, offsets: &[Offset]) -> Result<(), Error> {
     let mut open = offsets.to_vec();
     if let Some(port) = &origin.port {

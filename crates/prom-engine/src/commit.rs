@@ -4,7 +4,7 @@
 //!   events ──▶ admitted ─┐
 //!   cursor changes ──────┼─▶ UnitOfWork ──▶ one commit ──▶ the topics hear ──▶ receipts
 //!   documents ───────────┘        ▲             │
-//!                                 └─ anew ◀─────┘ a topic is not as it was proposed
+//!                                 └─ again ◀────┘ a topic is not as it was proposed
 //! ```
 //!
 //! Publishing, settling, dead letters, moved cursors, and the documents of topics, groups and owners all

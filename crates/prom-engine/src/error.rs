@@ -37,7 +37,7 @@ pub enum Error {
     #[error("{option} cannot be {asked}: {reason}")]
     BadOption { option: &'static str, asked: String, reason: &'static str },
     /// A change of a topic that would break what readers rely on. Make a new topic instead.
-    #[error("topic {topic} cannot be changed so: {reason}")]
+    #[error("topic {topic} cannot be changed like this: {reason}")]
     TopicChange { topic: TopicName, reason: &'static str },
     /// An option that a group keeps for life. Do what the reason says.
     #[error("{option} of group {group} cannot be changed: {reason}")]
@@ -71,7 +71,7 @@ pub enum Error {
     /// This process was silent for too long, and another may serve the group now. Subscribe again.
     #[error("group {group} was given up to other hubs; subscribe again")]
     LostGroup { group: GroupName },
-    /// `stored` says whether the events may be there all the same; publishing again with the same
+    /// `stored` says whether the events may have been stored anyway; publishing again with the same
     /// ids is safe.
     #[error("publishing failed: {reason} ({stored})")]
     PublishFailed { reason: String, stored: Outcome },
@@ -82,7 +82,7 @@ pub enum Error {
     /// Others changed the same thing at the same time, again and again. Try once more.
     #[error("{what} kept being changed by others; try again")]
     Contended { what: String },
-    /// Nothing of the unit of work was stored. Read the document again and decide anew.
+    /// Nothing of the unit of work was stored. Read the document again and decide again.
     #[error("document {collection}/{key} is not as expected; read it again")]
     Conflict { collection: String, key: String },
     /// The payload is not of the type that was asked for.

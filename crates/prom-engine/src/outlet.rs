@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_of_unknown_size_are_taken_for_large_and_asking_in_vain_wakes_nobody() {
+    async fn events_of_unknown_size_are_taken_for_large_and_asking_without_success_wakes_no_task() {
         let outlet = outlet(1000);
         outlet.state.lock().queue = DeliveryQueue::default();
         let (idle, other) = (Arc::new(Notify::new()), Arc::new(Notify::new()));

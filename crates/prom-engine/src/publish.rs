@@ -1,7 +1,7 @@
 //! Publishing one event, independent events or an atomic batch.
 //!
 //! Admission happens when the future is made; the commit is under way before it is first polled.
-//! Dropping the future does not withdraw it, and what it stores counts all the same.
+//! Dropping the future does not withdraw it, and what it stores still counts.
 
 use std::cell::RefCell;
 use std::future::{Future, IntoFuture};

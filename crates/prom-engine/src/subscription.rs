@@ -168,8 +168,7 @@ impl SubscriptionControl {
         self.0.heartbeat(heard);
     }
 
-    /// Somebody looks after it from now on, and has looked at this time: it is not taken for silent
-    /// before somebody looked after its time was over.
+    /// Liveness is checked from `now` on; it does not count as silent before the first check after its ttl.
     pub fn watched(&self, now: Duration) {
         self.0.set_watched(now);
     }

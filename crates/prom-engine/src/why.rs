@@ -86,7 +86,7 @@ impl Bus {
         let event = self.stored_at(log, floor).await?;
         let explanation = match &report {
             _ if floor >= bounds.next => "everything is settled".to_owned(),
-            None => "nobody subscribes; start a subscriber of this group".to_owned(),
+            None => "no subscriber; start one for this group".to_owned(),
             Some(report) => explain(report),
         };
         Ok(PartitionWhy {
@@ -119,7 +119,7 @@ fn explain_owner(owners: &PartitionOwners, why: &PartitionWhy) -> String {
             format!("; {kind} {number} moves from {owner}, who finishes what it holds, to {next}")
         }
         (Some(owner), None) => format!("; {kind} {number} belongs to {owner} (epoch {})", partition.epoch),
-        (None, _) => format!("; nobody owns {kind} {number}; start a member of this group"),
+        (None, _) => format!("; {kind} {number} has no owner; start a member"),
     }
 }
 
@@ -129,8 +129,10 @@ fn explain(report: &DispatchReport) -> String {
         Some(oldest) => {
             let holdup = explain_holdup(report, oldest.holdup);
             let mut text = format!("offset {} {holdup}", oldest.offset);
-            if oldest.failures.attempts > 0 {
-                text.push_str(&format!("; {} failed attempts", oldest.failures.attempts));
+            match oldest.failures.attempts {
+                0 => {}
+                1 => text.push_str("; 1 failed attempt"),
+                many => text.push_str(&format!("; {many} failed attempts")),
             }
             if let Some(reason) = &oldest.failures.reason {
                 text.push_str(&format!("; the last time: {reason}"));

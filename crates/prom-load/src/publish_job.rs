@@ -94,7 +94,7 @@ impl PublishJob {
 
     /// The next numbers, at most `most` of them, for clients that send several at once.
     pub fn take_many(&self, most: u64) -> Option<Range<u64>> {
-        // Looked at first, so that the counter does not grow beyond the quota for ever.
+        // Looked at first, so that the counter does not grow beyond the quota forever.
         if self.is_stopped() || self.next.load(Ordering::Relaxed) >= self.quota {
             return None;
         }

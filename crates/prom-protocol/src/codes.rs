@@ -49,7 +49,7 @@ pub enum ErrorCode {
     NotSubscribed,
     /// The event is not leased to this connection (any more).
     UnknownId,
-    /// The topic, group or event does not exist, and this hub does not make topics on first publish.
+    /// The topic, group or event does not exist.
     UnknownTopic,
     /// The cursor or the partition has another owner now.
     Fenced,
@@ -57,7 +57,7 @@ pub enum ErrorCode {
     SchemaInvalid,
     /// A frame, payload or batch is above its limit.
     TooLarge,
-    /// The store could not take it; `stored` says whether it may be there all the same.
+    /// The store could not take it; `stored` says whether it may have been stored anyway.
     PublishFailed,
     /// The settlement is not durable yet; the hub keeps trying.
     AckFailed,
@@ -181,11 +181,11 @@ impl ErrorCode {
             Self::AlreadySubscribed => "This connection has this subscription already.",
             Self::NotSubscribed => "This connection has no such subscription.",
             Self::UnknownId => "The event is not leased to this connection (any more).",
-            Self::UnknownTopic => "The topic, group or event does not exist, and this hub does not make topics on first publish.",
+            Self::UnknownTopic => "The topic, group or event does not exist.",
             Self::Fenced => "The cursor or the partition has another owner now.",
             Self::SchemaInvalid => "The payload does not fit the topic's schema.",
             Self::TooLarge => "A frame, payload or batch is above its limit.",
-            Self::PublishFailed => "The store could not take it; `stored` says whether it may be there all the same.",
+            Self::PublishFailed => "The store could not take it; `stored` says whether it may have been stored anyway.",
             Self::AckFailed => "The settlement is not durable yet; the hub keeps trying.",
             Self::Overloaded => "The hub or what it depends on cannot take this now.",
             Self::Internal => "Something that should not happen; the hub's log says more.",

@@ -56,7 +56,7 @@ pub struct Sizes {
     pub fill_from: u64,
     /// Events not yet in segments, beyond which commits wait.
     pub fill_limit: u64,
-    /// Events that are in segments and kept in memory all the same, for readers near the end.
+    /// Events that are in segments and still kept in memory, for readers near the end.
     pub cache: u64,
     /// Ids remembered for deduplication beyond sealed segments, over all logs.
     pub ids_in_memory: usize,

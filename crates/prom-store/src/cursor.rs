@@ -41,7 +41,7 @@ impl fmt::Debug for CursorName {
     }
 }
 
-/// How often an unsettled event was delivered in vain.
+/// How many deliveries of an unsettled event failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failures {
     /// Nacks and expired leases.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Limits on the age and the size of a partition. Without either, events stay for ever.
+/// Limits on the age and the size of a partition. Without either, events stay forever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Retention {

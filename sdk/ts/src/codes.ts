@@ -102,11 +102,11 @@ export const ERROR_CODES = {
     meaning: "The event is not leased to this connection (any more).",
     fix: "Nothing: the group hands it out again if it is not settled.",
   },
-  /** The topic, group or event does not exist, and this hub does not make topics on first publish. */
+  /** The topic, group or event does not exist. */
   unknown_topic: {
     httpStatus: 404,
     retry: "no",
-    meaning: "The topic, group or event does not exist, and this hub does not make topics on first publish.",
+    meaning: "The topic, group or event does not exist.",
     fix: "Create it first.",
   },
   /** The cursor or the partition has another owner now. */
@@ -130,11 +130,11 @@ export const ERROR_CODES = {
     meaning: "A frame, payload or batch is above its limit.",
     fix: "Send less at once.",
   },
-  /** The store could not take it; `stored` says whether it may be there all the same. */
+  /** The store could not take it; `stored` says whether it may have been stored anyway. */
   publish_failed: {
     httpStatus: 503,
     retry: "same_id",
-    meaning: "The store could not take it; `stored` says whether it may be there all the same.",
+    meaning: "The store could not take it; `stored` says whether it may have been stored anyway.",
     fix: "Send it again with the same id: it is stored once.",
   },
   /** The settlement is not durable yet; the hub keeps trying. */

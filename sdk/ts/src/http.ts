@@ -365,7 +365,7 @@ export interface ProblemDocument {
   /** Try again after this many milliseconds. */
   readonly retry_after_ms?: number;
   readonly status: number;
-  /** Whether a failed publish may be stored all the same. */
+  /** Whether a failed publish may have been stored anyway. */
   readonly stored?: MaybeStored;
   /** What the code means in general. */
   readonly title: string;
@@ -451,7 +451,7 @@ export interface ReplayPage {
   readonly topic: TopicName;
 }
 
-/** Limits on the age and the size of a partition. Without either, events stay for ever. */
+/** Limits on the age and the size of a partition. Without either, events stay forever. */
 export interface Retention {
   /** Events older than this go. */
   readonly age_ms?: number | null;

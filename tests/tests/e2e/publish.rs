@@ -93,7 +93,7 @@ async fn invalid_events_are_refused_and_nothing_is_stored() {
         assert_eq!(error.kind(), ErrorKind::BadRequest, "{error}");
     }
     assert_eq!(bus.topics().await.unwrap(), [], "nothing was stored");
-    let unknown = bus.lag("orders", "nobody").await.unwrap_err();
+    let unknown = bus.lag("orders", "unknown").await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::NotFound);
     home.close_sound(bus).await;
 }

@@ -73,14 +73,14 @@ async fn day(backend: Backend, seed: u64) -> Vec<String> {
     let scene = Scene::open(backend).await;
     let diary = Diary { clock: scene.clock.clone(), lines: Arc::default(), acked: watch::Sender::default() };
     let mut random = Random::seeded(seed);
-    let (ada, _cable) = scene.client(random.next_u64()).await;
-    let (bob, cable) = scene.client_for(9 * HOUR, random.next_u64()).await;
-    for (who, client) in [("ada", &ada), ("bob", &bob)] {
+    let (first, _cable) = scene.client(random.next_u64()).await;
+    let (second, cable) = scene.client_for(9 * HOUR, random.next_u64()).await;
+    for (who, client) in [("first", &first), ("second", &second)] {
         tokio::spawn(work(who, subscribe(client).await, Random::seeded(random.next_u64()), diary.clone()));
     }
     for number in 0..EVENTS {
-        let receipt = ada.publish("orders.placed", json!({ "number": number })).await.unwrap();
-        diary.note("ada", format_args!("published {} as {}", receipt.id, receipt.offset));
+        let receipt = first.publish("orders.placed", json!({ "number": number })).await.unwrap();
+        diary.note("first", format_args!("published {} as {}", receipt.id, receipt.offset));
         tokio::time::sleep(Duration::from_millis(random.within(0..1_200_000))).await;
         match number {
             20 => cable.cut(),
@@ -88,9 +88,9 @@ async fn day(backend: Backend, seed: u64) -> Vec<String> {
             _ => {}
         }
     }
-    let mut states = bob.state_changes();
+    let mut states = second.state_changes();
     while let Some(state) = states.next().await {
-        diary.note("bob", format_args!("is {state:?}"));
+        diary.note("second", format_args!("is {state:?}"));
         if matches!(state, ConnectionState::Closed { .. }) {
             break;
         }
@@ -98,9 +98,9 @@ async fn day(backend: Backend, seed: u64) -> Vec<String> {
     let all: BTreeSet<_> = (0..EVENTS).collect();
     diary.acked.subscribe().wait_for(|acked| *acked == all).await.unwrap();
     scene.shut_down().await;
-    ada.close().await;
+    first.close().await;
     let lines = diary.lines.lock().unwrap().clone();
-    assert!(diary.clock.monotonic() > 9 * HOUR, "bob's token ends after nine hours");
+    assert!(diary.clock.monotonic() > 9 * HOUR, "the second client's token ends after nine hours");
     lines
 }
 

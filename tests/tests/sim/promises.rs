@@ -65,22 +65,22 @@ async fn a_nacked_event_comes_again_after_the_backoff_which_doubles() {
 async fn an_event_that_is_not_acked_in_time_goes_to_the_other_client() {
     for backend in BACKENDS {
         let scene = Scene::open(backend).await;
-        let ((ada, _ada), (bob, _bob)) = (scene.client(1).await, scene.client(2).await);
-        let mut of_ada = subscribe(&ada).await;
-        ada.publish("orders.placed", json!(1)).await.unwrap();
-        // Taken and not settled: its lease is not renewed, and holds her only place.
-        let stuck = of_ada.next().await.unwrap();
-        let mut of_bob = subscribe(&bob).await;
-        of_ada.pause().await.unwrap();
-        let (again, took) = timed(&scene.clock, &mut of_bob).await;
+        let ((first, _first_cable), (second, _second_cable)) = (scene.client(1).await, scene.client(2).await);
+        let mut of_first = subscribe(&first).await;
+        first.publish("orders.placed", json!(1)).await.unwrap();
+        // Taken and not settled: its lease is not renewed, and it holds the only place in its window.
+        let stuck = of_first.next().await.unwrap();
+        let mut of_second = subscribe(&second).await;
+        of_first.pause().await.unwrap();
+        let (again, took) = timed(&scene.clock, &mut of_second).await;
         // The deadline, and then the backoff of a failed attempt.
         assert_backed_off(took - MINUTE, BACKOFF);
         assert_eq!((again.offset(), again.attempt()), (stuck.offset(), 2));
         again.ack().await.unwrap();
         let late = stuck.ack().await;
         assert!(late.is_ok() || matches!(late, Err(Error::LeaseLost { .. } | Error::Refused { .. })), "{late:?}");
-        ada.close().await;
-        bob.close().await;
+        first.close().await;
+        second.close().await;
         scene.shut_down().await;
     }
 }
@@ -89,23 +89,23 @@ async fn an_event_that_is_not_acked_in_time_goes_to_the_other_client() {
 async fn a_client_that_was_cut_off_for_hours_comes_back_and_goes_on() {
     for backend in BACKENDS {
         let scene = Scene::open(backend).await;
-        let ((ada, _ada), (bob, cable)) = (scene.client(1).await, scene.client(2).await);
-        let mut of_bob = subscribe(&bob).await;
+        let ((first, _first_cable), (second, cable)) = (scene.client(1).await, scene.client(2).await);
+        let mut of_second = subscribe(&second).await;
         cable.cut();
-        ada.publish("orders.placed", json!(1)).await.unwrap();
+        first.publish("orders.placed", json!(1)).await.unwrap();
         tokio::time::sleep(3 * HOUR).await;
-        assert_eq!(bob.state(), ConnectionState::Connecting);
+        assert_eq!(second.state(), ConnectionState::Connecting);
         cable.mend();
         let begin = scene.clock.monotonic();
-        assert!(matches!(of_bob.next_item().await, Some(Item::Resubscribed)));
-        let Some(Item::Delivery(delivery)) = of_bob.next_item().await else {
+        assert!(matches!(of_second.next_item().await, Some(Item::Resubscribed)));
+        let Some(Item::Delivery(delivery)) = of_second.next_item().await else {
             panic!("no delivery after the connection came back");
         };
         let took = scene.clock.monotonic() - begin;
         assert!(took <= Duration::from_secs(10), "the longest wait between attempts is 10 s, and it took {took:?}");
         delivery.ack().await.unwrap();
-        ada.close().await;
-        bob.close().await;
+        first.close().await;
+        second.close().await;
         scene.shut_down().await;
     }
 }
@@ -113,47 +113,47 @@ async fn a_client_that_was_cut_off_for_hours_comes_back_and_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn a_connection_ends_with_its_token_and_lives_on_with_a_fresh_one() {
     let scene = Scene::open(Backend::Memory).await;
-    let ((ada, _ada), (bob, _bob)) = (scene.client(1).await, scene.client_for(5 * HOUR, 2).await);
-    let (mut of_ada, mut notices) = (ada.state_changes(), ada.notices());
+    let ((first, _first_cable), (second, _second_cable)) = (scene.client(1).await, scene.client_for(5 * HOUR, 2).await);
+    let (mut of_first, mut notices) = (first.state_changes(), first.notices());
     tokio::time::sleep(4 * HOUR).await;
-    assert_eq!((ada.state(), bob.state()), (ConnectionState::Connected, ConnectionState::Connected));
+    assert_eq!((first.state(), second.state()), (ConnectionState::Connected, ConnectionState::Connected));
     tokio::time::sleep(2 * HOUR).await;
-    match bob.state() {
+    match second.state() {
         ConnectionState::Closed { reason } => assert!(reason.contains("expired"), "{reason}"),
         other => panic!("{other:?}"),
     }
-    let refused = bob.publish("orders.placed", json!(1)).await.unwrap_err();
+    let refused = second.publish("orders.placed", json!(1)).await.unwrap_err();
     assert!(matches!(refused, Error::Closed { .. }) || refused.code() == Some(ErrorCode::JwtExpired), "{refused}");
-    assert_eq!(of_ada.next().await, Some(ConnectionState::Connected));
+    assert_eq!(of_first.next().await, Some(ConnectionState::Connected));
     let told = tokio::time::timeout(HOUR, notices.next()).await;
-    assert!(told.is_err(), "ada was interrupted: {told:?}");
-    ada.close().await;
+    assert!(told.is_err(), "the first client was interrupted: {told:?}");
+    first.close().await;
     scene.shut_down().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_answered_is_there_after_a_shutdown_and_after_a_power_loss() {
     let scene = Scene::open(Backend::Embedded).await;
-    let (ada, _cable) = scene.client(1).await;
+    let (first, _cable) = scene.client(1).await;
     for number in 0..500 {
-        let receipt = ada.publish("orders.placed", json!({ "number": number })).await.unwrap();
+        let receipt = first.publish("orders.placed", json!({ "number": number })).await.unwrap();
         assert_eq!(receipt.offset, number);
     }
-    let mut notices = ada.notices();
+    let mut notices = first.notices();
     let disk = scene.shut_down().await.unwrap();
     let told = notices.next().await;
     assert!(matches!(told, Some(prom_client::Notice::Disconnected { .. })), "{told:?}");
 
     let scene = Scene::on(Some(disk)).await;
-    let (bob, _cable) = scene.client(2).await;
-    let receipt = bob.publish("orders.placed", json!({ "number": 500 })).await.unwrap();
+    let (second, _cable) = scene.client(2).await;
+    let receipt = second.publish("orders.placed", json!({ "number": 500 })).await.unwrap();
     assert_eq!(receipt.offset, 500);
     let lost = scene.lose_power();
     drop(scene);
 
     let scene = Scene::on(Some(lost)).await;
-    let (eve, _cable) = scene.client(3).await;
-    let mut all = eve.subscribe("orders.*", "audit").from(Position::Earliest).start().await.unwrap();
+    let (third, _cable) = scene.client(3).await;
+    let mut all = third.subscribe("orders.*", "audit").from(Position::Earliest).start().await.unwrap();
     for offset in 0..=500 {
         let delivery = all.next().await.unwrap();
         assert_eq!(delivery.offset(), offset);

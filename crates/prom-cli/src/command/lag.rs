@@ -116,7 +116,7 @@ fn show(output: &Output, lags: &[LagView], answer: &Answer) -> Result<usize, Fai
         ]);
     }
     if table.is_empty() {
-        output.line("no group reads this yet")?;
+        output.line("no groups yet")?;
     } else {
         output.table(&table)?;
     }

@@ -11,7 +11,7 @@ pub enum LineKind {
     Events,
 }
 
-/// An event as people and `prom export` write it. Where and when it was stored is decided anew.
+/// An event as people and `prom export` write it. Where and when it was stored is decided again.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'a> {

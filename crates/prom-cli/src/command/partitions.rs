@@ -42,15 +42,22 @@ fn describe(list: &PartitionList) -> String {
     let Some(generation) = list.generation else {
         return format!("mode {}: every subscriber takes from every partition", list.mode);
     };
-    let kind = if list.is_virtual { "virtual partitions" } else { "partitions" };
+    let kind = if list.is_virtual { "virtual partition" } else { "partition" };
     let idle = list.members.iter().filter(|member| member.partitions.is_empty()).map(|member| member.member.as_str());
     let idle: Vec<&str> = idle.collect();
-    let (count, members) = (list.partitions.len(), list.members.len());
-    let mut text = format!("mode {}, {count} {kind}, {members} members, generation {generation}", list.mode);
+    let (partitions, members) = (counted(list.partitions.len(), kind), counted(list.members.len(), "member"));
+    let mut text = format!("mode {}, {partitions}, {members}, generation {generation}", list.mode);
     if !idle.is_empty() {
         text.push_str(&format!("; without a partition: {}", idle.join(", ")));
     }
     text
+}
+
+fn counted(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        many => format!("{many} {what}s"),
+    }
 }
 
 fn table(list: &PartitionList) -> Table {
@@ -97,7 +104,7 @@ mod tests {
         );
         let list: PartitionList = serde_json::from_str(&text).unwrap();
         let told = describe(&list);
-        assert_eq!(told, "mode partitioned, 1 partitions, 2 members, generation 3; without a partition: b");
+        assert_eq!(told, "mode partitioned, 1 partition, 2 members, generation 3; without a partition: b");
         assert!(!table(&list).is_empty());
     }
 }

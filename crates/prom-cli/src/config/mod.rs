@@ -1,7 +1,7 @@
 //! The configuration of a hub: `prom.toml`, the environment, flags. One file per section.
 //!
 //! Promises: what is written is used or refused, never ignored; an error names file, line, column, key and a remedy;
-//! all errors are told at once.
+//! all errors are reported together.
 
 mod default;
 mod environment;

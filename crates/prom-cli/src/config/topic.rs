@@ -16,7 +16,7 @@ pub const TEXT: &str = r#"# A topic that exists from the start; once for each. W
 #partitions = 4
 # A jq program over the event that makes its key where the publisher gives none. Default: no key.
 #key = ".payload.processId"
-# How long events stay, by age, by size per partition, or both. Default: for ever.
+# How long events stay, by age, by size per partition, or both. Default: forever.
 #retention = { age = "3d", size = "10GB" }
 # Whether only the latest event of each key has to stay: true, false, or { tombstone_grace = "24h" }, which says how
 # long a deletion stays visible. Every event then needs a key. Default: false.

@@ -13,7 +13,7 @@ pub const TEXT: &str = r#"[topics]
 #auto_create = true
 # Partitions of a topic that is made so.
 #partitions = 1
-# How long events of such a topic stay, by age, by size per partition, or both. Unset: for ever.
+# How long events of such a topic stay, by age, by size per partition, or both. Unset: forever.
 #retention = { age = "30d", size = "100GB" }
 "#;
 

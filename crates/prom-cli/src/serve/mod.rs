@@ -23,7 +23,7 @@ pub async fn run(Loaded { config, file }: Loaded) -> CommandResult {
     let output = Output::new(OutputFormat::People);
     let greeting =
         greeting::greeting(&config, file.as_deref(), &running.at, &greeting::how_to_call_this(), output.style);
-    // A hub whose output is closed serves all the same.
+    // A hub whose output is closed still serves.
     drop(output.line(greeting));
     signals.next().await;
     signals.end_at_the_next();

@@ -214,8 +214,8 @@ fn ctrl_c_cleans_up_and_tells_what_was_measured_so_far() {
 
 #[test]
 fn a_hub_that_is_not_there_is_a_clear_error() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let ran = prom(&["bench", "publish", "--url", &format!("http://{nobody}")]).exits(3);
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let ran = prom(&["bench", "publish", "--url", &format!("http://{unused}")]).exits(3);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("cannot reach the hub") && ran.stderr.contains("prom serve"), "{}", ran.stderr);
 }
@@ -232,7 +232,7 @@ fn refused_events_are_counted_and_end_the_run_with_4() {
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(report["published"]["events"], 0);
     let (failed, error) = (report["published"]["failed"].as_u64().unwrap(), &report["errors"][0]);
-    assert!((1..5000).contains(&failed), "it does not go on for ever: {failed}");
+    assert!((1..5000).contains(&failed), "it does not go on forever: {failed}");
     assert_eq!((&error["code"], error["count"].as_u64()), (&json!("forbidden"), Some(failed)));
     assert!(ran.stderr.contains("events failed (forbidden)"), "{}", ran.stderr);
 
@@ -251,7 +251,7 @@ fn people_get_figures_and_plots() {
     {
         assert!(ran.stdout.contains(part), "{part:?} is missing in\n{}", ran.stdout);
     }
-    assert_eq!(ran.stderr, "", "no progress where nobody watches");
+    assert_eq!(ran.stderr, "", "no progress without a terminal");
 }
 
 #[test]

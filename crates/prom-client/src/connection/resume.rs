@@ -43,7 +43,7 @@ impl TailProgress {
         self.arrivals += 1;
         let mark = Mark { offset, stored_ts, arrival: self.arrivals };
         match self.logs.get_mut(&(event.topic().clone(), event.partition())) {
-            // A smaller offset with a later time is a log that was made anew.
+            // A smaller offset with a later time is a log that was re-created.
             Some(last) if offset <= last.offset && stored_ts <= last.stored_ts => false,
             Some(last) => {
                 *last = mark;
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_was_made_anew_is_read_from_its_beginning() {
+    fn a_log_that_was_recreated_is_read_from_its_beginning() {
         let mut progress = TailProgress::default();
         progress.note(&event("a", 7, 1_000));
         assert!(progress.note(&event("a", 0, 2_000)));

@@ -1,4 +1,4 @@
-//! SUBSCRIBE, UNSUBSCRIBE, PAUSE, RESUME: the frames that make the hub agree with what is wanted.
+//! SUBSCRIBE, UNSUBSCRIBE, PAUSE, RESUME: the frames that bring the hub to the desired state.
 
 use prom_protocol::ErrorCode;
 use prom_protocol::frame::err::Problem;

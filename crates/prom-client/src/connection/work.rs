@@ -112,7 +112,7 @@ impl ClientWork {
 }
 
 impl Drop for ClientWork {
-    /// The runtime went away, or the task failed: no caller may wait for ever.
+    /// The runtime went away, or the task failed: no caller may wait forever.
     fn drop(&mut self) {
         if !self.finished {
             self.finish(Some(&Error::closed("the connection's task has ended")));

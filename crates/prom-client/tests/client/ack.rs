@@ -9,7 +9,7 @@ use crate::support::{Hub, Peer, connected, event, is_lease_lost, meet, options, 
 async fn deliveries(peer: &mut Peer, subscription: &mut Subscription, topic: &str, offsets: &[u64]) -> Vec<Delivery> {
     let mut deliveries = Vec::new();
     for offset in offsets {
-        peer.lend("orders.*", "billing", event(topic, *offset), 30_000).await;
+        peer.lease("orders.*", "billing", event(topic, *offset), 30_000).await;
         deliveries.push(within(subscription.next()).await.unwrap());
     }
     deliveries

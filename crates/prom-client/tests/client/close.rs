@@ -25,8 +25,8 @@ async fn closing_waits_for_answers_and_handlers_and_takes_nothing_new() {
     };
     let serve = async {
         peer.subscribe().await;
-        peer.lend("a", "g", event("a", 0), 30_000).await;
-        peer.lend("a", "g", event("a", 1), 30_000).await;
+        peer.lease("a", "g", event("a", 0), 30_000).await;
+        peer.lease("a", "g", event("a", 1), 30_000).await;
         let pause = peer.frame("PAUSE").await;
         peer.ok(&pause).await;
         let refused = client.publish("a", json!(2)).await.unwrap_err();
@@ -84,7 +84,7 @@ async fn dropping_the_last_handle_finishes_and_hangs_up() {
 }
 
 #[test]
-fn a_runtime_that_goes_away_leaves_nobody_waiting() {
+fn a_runtime_that_goes_away_leaves_no_caller_waiting() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (client, publishing) = runtime.block_on(async {
         let hub = Hub::start().await;

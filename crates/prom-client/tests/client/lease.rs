@@ -23,7 +23,7 @@ async fn results_settle_errors_and_panics_are_nacked() {
     let serve = async {
         peer.subscribe().await;
         for offset in 0..3 {
-            peer.lend("a", "g", event("a", offset), 30_000).await;
+            peer.lease("a", "g", event("a", offset), 30_000).await;
         }
         let mut settled = Vec::new();
         for _ in 0..3 {
@@ -60,7 +60,7 @@ async fn leases_are_renewed_at_half_time_while_a_handler_runs_and_while_they_wai
     let serve = async {
         peer.subscribe().await;
         for offset in 0..3 {
-            peer.lend("a", "g", event("a", offset), LEASE.as_millis() as u64).await;
+            peer.lease("a", "g", event("a", offset), LEASE.as_millis() as u64).await;
         }
         let leased = std::time::Instant::now();
         // Two rounds: longer than the lease lasts.
@@ -84,14 +84,14 @@ async fn leases_are_renewed_at_half_time_while_a_handler_runs_and_while_they_wai
 }
 
 #[tokio::test]
-async fn what_the_hub_no_longer_lends_is_not_handed_out() {
+async fn what_the_hub_no_longer_leases_is_not_handed_out() {
     let hub = Hub::start().await;
     let (client, mut peer) = connected(&hub).await;
     let start = client.subscribe("a", "g").ack_timeout(LEASE).start();
     let (_, subscription) = within(async { tokio::join!(peer.subscribe(), start) }).await;
     let mut subscription = subscription.unwrap();
     for offset in 0..2 {
-        peer.lend("a", "g", event("a", offset), LEASE.as_millis() as u64).await;
+        peer.lease("a", "g", event("a", offset), LEASE.as_millis() as u64).await;
     }
     let both = peer.frame("MODACK").await;
     peer.err(&both, "unknown_id").await;
@@ -114,7 +114,7 @@ async fn a_slow_application_does_not_hold_up_answers() {
     let (_, subscription) = within(async { tokio::join!(peer.subscribe(), start) }).await;
     let mut subscription = subscription.unwrap();
     for offset in 0..500 {
-        peer.lend("a", "g", event("a", offset), 30_000).await;
+        peer.lease("a", "g", event("a", offset), 30_000).await;
     }
     let publishing = client.publish("a", json!(1)).send();
     let publish = peer.frame("PUBLISH").await;

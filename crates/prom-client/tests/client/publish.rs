@@ -189,16 +189,16 @@ async fn giving_up_says_whether_the_event_may_be_stored() {
     let frame = peer.frame("PUBLISH").await;
     let given_up = within(publishing).await.unwrap_err();
     assert!(matches!(given_up, Error::GaveUp { stored: MaybeStored::Unknown, .. }), "{given_up}");
-    // The late answer disturbs nobody.
+    // The late answer does no harm.
     peer.receipt(&frame, 1).await;
     let publishing = client.publish("a", json!(2)).send();
     let frame = peer.frame("PUBLISH").await;
     peer.receipt(&frame, 2).await;
     within(publishing).await.unwrap();
 
-    let nobody = Hub::start().await;
-    let url = nobody.url();
-    drop(nobody);
+    let stopped = Hub::start().await;
+    let url = stopped.url();
+    drop(stopped);
     let client = Client::connect_in_background(&url, quick).unwrap();
     let (one, other) = (client.publish("a", json!(1)).send(), client.publish("a", json!(1)).send());
     for publishing in [one, other] {

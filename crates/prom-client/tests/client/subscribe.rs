@@ -38,7 +38,7 @@ async fn a_subscription_asks_for_what_was_said_and_delivers() {
     });
     assert_eq!(frame["opts"], opts);
 
-    peer.lend("orders.*", "billing", event("orders.placed", 4), 5000).await;
+    peer.lease("orders.*", "billing", event("orders.placed", 4), 5000).await;
     let delivery = within(subscription.next()).await.unwrap();
     assert_eq!((delivery.topic().as_str(), delivery.offset(), delivery.attempt()), ("orders.placed", 4, 1));
     assert_eq!((delivery.payload::<u64>().unwrap(), delivery.max_attempts()), (4, 5));
@@ -69,7 +69,7 @@ async fn many_events_in_a_frame_come_one_by_one_with_their_attempts() {
 }
 
 #[tokio::test]
-async fn after_a_lost_connection_it_is_made_anew_and_old_leases_are_lost() {
+async fn after_a_lost_connection_it_is_recreated_and_old_leases_are_lost() {
     let hub = Hub::start().await;
     let (client, mut peer) = connected(&hub).await;
     let start = client.subscribe("orders.*", "billing").from(Position::Earliest).start();
@@ -81,7 +81,7 @@ async fn after_a_lost_connection_it_is_made_anew_and_old_leases_are_lost() {
     peer.ok(&pause).await;
     within(pausing).await.unwrap().unwrap();
     for offset in 0..3 {
-        peer.lend("orders.*", "billing", event("orders.placed", offset), 30_000).await;
+        peer.lease("orders.*", "billing", event("orders.placed", offset), 30_000).await;
     }
     let taken = within(subscription.next()).await.unwrap();
     let in_flight = within(subscription.next()).await.unwrap();
@@ -89,7 +89,7 @@ async fn after_a_lost_connection_it_is_made_anew_and_old_leases_are_lost() {
     peer.frame("ACK").await;
     let mut notices = client.notices();
     drop(peer);
-    assert!(is_lease_lost(within(acking).await), "whether it arrived nobody knows");
+    assert!(is_lease_lost(within(acking).await), "whether it arrived is unknown");
     notice(&mut notices, |notice| matches!(notice, Notice::Disconnected { .. })).await;
     assert!(is_lease_lost(within(taken.ack()).await), "without a connection");
 
@@ -98,7 +98,7 @@ async fn after_a_lost_connection_it_is_made_anew_and_old_leases_are_lost() {
     assert_eq!((&again["topic"], &again["opts"]), (&first["topic"], &first["opts"]));
     let pause = peer.frame("PAUSE").await;
     peer.ok(&pause).await;
-    peer.lend("orders.*", "billing", event("orders.placed", 0), 30_000).await;
+    peer.lease("orders.*", "billing", event("orders.placed", 0), 30_000).await;
     assert!(matches!(within(subscription.next_item()).await, Some(Item::Resubscribed)));
     let Some(Item::Delivery(delivery)) = within(subscription.next_item()).await else {
         panic!("a delivery was expected");
@@ -178,11 +178,11 @@ async fn ending_one_frees_its_name_also_without_waiting() {
     let start = client.subscribe("orders.*", "billing").start();
     let serve = async {
         let left = peer.frame("UNSUBSCRIBE").await;
-        // On its way when the client left: it belongs to nobody.
-        peer.lend("orders.*", "billing", event("orders.placed", 0), 30_000).await;
+        // On its way when the client left: it belongs to no subscription.
+        peer.lease("orders.*", "billing", event("orders.placed", 0), 30_000).await;
         peer.ok(&left).await;
         peer.subscribe().await;
-        peer.lend("orders.*", "billing", event("orders.placed", 1), 30_000).await;
+        peer.lease("orders.*", "billing", event("orders.placed", 1), 30_000).await;
     };
     let ((), subscription) = within(async { tokio::join!(serve, start) }).await;
     let mut subscription = subscription.unwrap();
@@ -204,7 +204,7 @@ async fn settling_and_then_leaving_settles_first() {
     let hub = Hub::start().await;
     let (client, mut peer) = connected(&hub).await;
     let mut subscription = subscribed(&client, &mut peer).await;
-    peer.lend("orders.*", "billing", event("orders.placed", 0), 30_000).await;
+    peer.lease("orders.*", "billing", event("orders.placed", 0), 30_000).await;
     let delivery = within(subscription.next()).await.unwrap();
     let acking = delivery.ack();
     drop(subscription);

@@ -47,7 +47,7 @@ async fn a_fresh_token_is_sent_before_the_last_expires_and_subscriptions_stay() 
     let auth = peer.frame("AUTH").await;
     assert_eq!(auth["token"], "token 2");
     peer.ok_with(&auth, json!({"expires_at_ms": expires_in(Duration::from_secs(3600))})).await;
-    peer.lend("orders.*", "billing", event("orders.placed", 0), 30_000).await;
+    peer.lease("orders.*", "billing", event("orders.placed", 0), 30_000).await;
     assert!(within(subscription.next()).await.is_some());
     assert!(peer.is_quiet().await, "nothing is subscribed to again");
 }

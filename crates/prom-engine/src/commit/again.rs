@@ -21,7 +21,7 @@ pub(super) struct EventDraft {
     pub publisher: PublishedBy,
 }
 
-/// A unit that may have to be made anew.
+/// A unit that may have to be made again.
 pub(super) struct Again {
     core: Arc<Core>,
     events: Vec<Kept>,
@@ -86,8 +86,8 @@ impl Again {
         runtime.spawn(async move { self.run(refusal).await })
     }
 
-    /// Learns what the topic is really like, admits the events anew and commits them; again while others
-    /// keep changing it.
+    /// Learns what the topic is really like, admits the events again and commits them; repeats this while
+    /// others keep changing it.
     async fn run(&self, mut refusal: CommitError) -> Result<Durable, NotCommitted> {
         let core = &self.core;
         for _ in 0..CONTENTION_TRIES {

@@ -3,7 +3,7 @@
 //! ```text
 //!   commit ──▶ Pending ──answer──▶ the topics hear ──▶ the caller
 //!                 │ └──dropped──▶ a task waits instead ──▶ the topics hear
-//!                 └──a topic is not as proposed──▶ a task admits the events anew and commits again
+//!                 └──a topic is not as proposed──▶ a task admits the events again and commits them
 //! ```
 //!
 //! Such tasks are never more than the commits the store has under way, which it bounds.
@@ -97,7 +97,7 @@ impl Durable {
 }
 
 impl NotCommitted {
-    /// A document was not as expected: read it again and decide anew.
+    /// A document was not as expected: read it again and decide again.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused(CommitError::Conflict { .. }))
     }

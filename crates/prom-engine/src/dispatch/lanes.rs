@@ -251,7 +251,7 @@ impl Dispatcher {
                     return false;
                 };
                 left -= 1;
-                let leased = self.lend(offset, key, number, subscriber, deadline);
+                let leased = self.lease_one(offset, key, number, subscriber, deadline);
                 out.push(leased);
                 true
             });

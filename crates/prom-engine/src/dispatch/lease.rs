@@ -27,7 +27,7 @@ pub struct Leased {
 
 impl Dispatcher {
     /// Appends up to `room` events for this subscriber: first what is due (again, or because its
-    /// key is free now), then fresh ones, each by offset. Nobody gets anything while paused.
+    /// key is free now), then fresh ones, each by offset. Nothing is leased while paused.
     pub fn lease(&mut self, now: Duration, subscriber: SubscriberId, room: usize, out: &mut Vec<Leased>) {
         let Some(ack_timeout) = self.subscribers.running_one(subscriber).map(|running| running.ack_timeout) else {
             return;
@@ -40,12 +40,12 @@ impl Dispatcher {
             let Some((offset, key)) = self.next_event() else {
                 return;
             };
-            let leased = self.lend(offset, key, 0, subscriber, deadline);
+            let leased = self.lease_one(offset, key, 0, subscriber, deadline);
             out.push(leased);
         }
     }
 
-    pub(super) fn lend(
+    pub(super) fn lease_one(
         &mut self,
         offset: Offset,
         key: Option<u64>,

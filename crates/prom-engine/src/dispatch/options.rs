@@ -61,7 +61,7 @@ impl Default for DispatchLimits {
 }
 
 impl DispatchLimits {
-    /// A limit of nothing would stop the group for ever.
+    /// A limit of nothing would stop the group forever.
     pub(super) fn at_least_one(self) -> Self {
         Self {
             ranges_above: self.ranges_above.max(1),

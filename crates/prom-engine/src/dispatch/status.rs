@@ -78,7 +78,7 @@ pub struct Oldest {
 pub enum Holdup {
     /// In the log, not looked at yet.
     NotScanned,
-    /// Nobody has taken it yet.
+    /// Not taken yet.
     Ready,
     /// A subscriber has it.
     Leased {

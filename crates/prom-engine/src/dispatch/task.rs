@@ -111,7 +111,7 @@ struct Retry {
 
 /// Why a dispatcher ends.
 enum End {
-    /// Nobody needs it; it is off the list already.
+    /// No longer needed; already removed.
     Retired,
     /// The bus stops.
     Stopped,
@@ -216,7 +216,7 @@ impl DispatchTask {
         self.core.clock.monotonic()
     }
 
-    /// Nobody subscribes, and everything known is durable or will be found again in the log.
+    /// No subscribers, and all state is durable or can be read again.
     fn is_idle(&self) -> bool {
         self.seats.is_empty() && self.settlement.is_idle() && self.letters.is_idle()
     }

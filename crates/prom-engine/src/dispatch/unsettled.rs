@@ -1,8 +1,7 @@
 //! Events that are neither fresh nor settled: leased, due again, waiting, or bound for the dead letters.
 //!
-//! One map by offset tells the state; beside it stand the orders in which things happen next (due
-//! first by offset, waiting by time, leases by deadline). Everything enters by `put` and leaves by
-//! `take`, so the orders cannot drift from the map. Fresh events and those held back behind a key
+//! One map by offset tells the state, with indexes of what happens next (due first by offset, waiting
+//! by time, leases by deadline). Everything enters by `put` and leaves by `take`, so the indexes cannot drift from the map. Fresh events and those held back behind a key
 //! live elsewhere: the map stays as small as the windows of the subscribers.
 
 use std::collections::BTreeSet;

@@ -158,7 +158,7 @@ fn give_the_rest(everyone: &mut [Share<'_>], owners: &mut [Option<usize>]) {
     }
 }
 
-/// FNV-1a: the same everywhere and for ever.
+/// FNV-1a: the same everywhere and forever.
 fn hash(id: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
     id.bytes().fold(0xCBF2_9CE4_8422_2325, step)

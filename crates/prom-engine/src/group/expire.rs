@@ -14,7 +14,7 @@ use crate::{Bus, Error};
 
 impl Bus {
     /// Deletes expired groups now; returns their names. [`Error::Incomplete`] names the groups for
-    /// which it failed; the others were looked after.
+    /// which it failed; the others were processed.
     pub async fn expire_groups_now(&self) -> Result<Vec<GroupName>, Error> {
         expire(self.core()).await
     }

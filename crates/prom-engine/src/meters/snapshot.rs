@@ -66,8 +66,8 @@ pub struct GroupMeters {
     /// One read of the store by a dispatcher.
     pub poll_ms: HistogramSnapshot,
     /// From handing an event over to its ack. It begins when the event is put where the subscriber
-    /// takes it from, so what waits there is counted in; extending the lease does not begin it
-    /// anew. The beginning of a long one is known to an eighth of it.
+    /// takes it from, so what waits there is counted in; extending the lease does not
+    /// restart it. The beginning of a long one is known to an eighth of it.
     pub handler_ms: HistogramSnapshot,
     /// From when an event was stored to when a subscriber took it, by the wall clock and thus in
     /// whole milliseconds; redeliveries included.

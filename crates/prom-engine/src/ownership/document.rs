@@ -11,7 +11,7 @@ use crate::limits::DOCUMENTS_AT_ONCE;
 /// Where owners are kept, one document per group.
 const COLLECTION: &str = "owners";
 
-/// It stays when the group is given up, without an owner: so revisions never begin anew, and a late write
+/// It stays when the group is given up, without an owner: so revisions never start over, and a late write
 /// cannot match what another hub wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OwnerDocument {
@@ -55,7 +55,7 @@ pub(super) async fn all(store: &dyn Store) -> Result<HashMap<String, String>, Er
 }
 
 impl OwnerDocument {
-    pub fn nobody(generation: u64) -> Self {
+    pub fn unowned(generation: u64) -> Self {
         Self { hub: String::new(), url: String::new(), generation }
     }
 

@@ -66,18 +66,18 @@ impl Ownership {
         let sent = core.clock.monotonic();
         let left = (renewed + self.options.ttl).saturating_sub(sent);
         if left.is_zero() {
-            return self.begin_anew(core, every).await;
+            return self.start_over(core, every).await;
         }
         match timeout(left, take_lease(&*core.store, &lease.holder, self.options.ttl)).await {
             Ok(Ok(extended)) if extended.fence == lease.fence => self.state.lock().renewed = sent,
             // It had ended already, by the store's clock.
-            Ok(Ok(_)) | Err(_) => self.begin_anew(core, every).await,
+            Ok(Ok(_)) | Err(_) => self.start_over(core, every).await,
             Ok(Err(error)) => tracing::warn!(%error, "this hub could not say that it lives; it tries again"),
         }
     }
 
     /// Everything is given up; then this hub joins again, as a new one.
-    async fn begin_anew(&self, core: &Core, every: Duration) {
+    async fn start_over(&self, core: &Core, every: Duration) {
         let (before, lost) = {
             let mut state = self.state.lock();
             let lost: HashSet<GroupName> = state.owned.drain().map(|(group, _)| group).collect();
@@ -120,7 +120,7 @@ impl Ownership {
             .map(|live| live.group.name.clone())
             .collect();
         for (group, tenure) in self.mark_unused(&used, core.clock.monotonic()) {
-            let given_up = OwnerDocument::nobody(tenure.generation).write(&group, Expect::Revision(tenure.revision));
+            let given_up = OwnerDocument::unowned(tenure.generation).write(&group, Expect::Revision(tenure.revision));
             let committed = match given_up {
                 Ok(write) => core.write(write).await.map_err(Error::from),
                 Err(error) => Err(error),

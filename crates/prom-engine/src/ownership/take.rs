@@ -30,7 +30,7 @@ pub enum Owner {
         url: String,
     },
     /// None: the next hub that is asked takes it.
-    Nobody,
+    Unowned,
 }
 
 impl Bus {
@@ -77,7 +77,7 @@ impl Core {
         };
         match ownership.look_up(&*self.store, group, self.clock.monotonic()).await? {
             Owner::There { url } => Err(Error::ServedElsewhere { group: group.clone(), url }),
-            Owner::Here | Owner::Nobody => Ok(()),
+            Owner::Here | Owner::Unowned => Ok(()),
         }
     }
 }
@@ -88,12 +88,12 @@ impl Ownership {
             return Ok(Owner::Here);
         }
         let Some((owner, _)) = document::read(store, group).await? else {
-            return Ok(Owner::Nobody);
+            return Ok(Owner::Unowned);
         };
         Ok(match store.held_lease(&lease_of(&owner.hub)).await? {
             Some(_) if owner.hub == self.state.lock().lease.holder => Owner::Here,
             Some(_) => Owner::There { url: owner.url },
-            None => Owner::Nobody,
+            None => Owner::Unowned,
         })
     }
 

@@ -109,7 +109,7 @@ pub(crate) fn conflict(topic: &TopicName, current: u64) -> CommitError {
 /// Why a commit was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefusedFor {
-    /// Admit its events anew.
+    /// Admit its events again.
     ForATopic,
     Otherwise,
 }

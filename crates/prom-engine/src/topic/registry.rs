@@ -11,7 +11,7 @@
 //! Where others write too, that is only a guess. A proposal is stored only where there is no such topic, or
 //! the very same one, and a change of settings only at the revision it was checked against. If a guess was
 //! wrong, the commit is refused whole, the registry takes over what is stored, and the publish is admitted
-//! anew ([`crate::commit`]). What is taken over never goes back to a lower revision.
+//! again ([`crate::commit`]). What is taken over never goes back to a lower revision.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,7 +57,7 @@ pub(crate) struct TopicRegistry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writers {
     OnlyUs,
-    /// What is not known here may be stored all the same.
+    /// What is not known here may still be stored.
     Others,
 }
 

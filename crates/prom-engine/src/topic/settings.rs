@@ -45,7 +45,7 @@ pub struct TopicSettings {
 }
 
 impl TopicSettings {
-    /// One partition, kept for ever, not compacted.
+    /// One partition, kept forever, not compacted.
     pub fn new(name: &str) -> Result<Self, Error> {
         Ok(Self::named(TopicName::parse(name)?))
     }

@@ -238,7 +238,7 @@ impl Reference {
         }
     }
 
-    /// A subscriber is gone: what it held is given back, and counted if that is somebody's fault.
+    /// A subscriber is gone: what it held is given back, and counted if that is a failure.
     pub fn leave(&mut self, who: SubscriberId, counted: u32) {
         for (offset, hold) in self.holds() {
             if hold.subscriber == who && self.end_lease(who, offset, hold.lease) == Ok(Settled::Now) {

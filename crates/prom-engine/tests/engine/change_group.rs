@@ -104,7 +104,7 @@ async fn what_a_group_keeps_for_life_is_refused_with_the_reason() {
     let options = bus.groups().await.unwrap().remove(0).subscriptions.remove(0).options;
     assert_eq!(options.max_attempts, None, "nothing was changed");
 
-    let unknown = bus.change_group("numbers", "nobody", attempts(3)).await.unwrap_err();
+    let unknown = bus.change_group("numbers", "unknown", attempts(3)).await.unwrap_err();
     assert!(matches!(unknown, Error::UnknownGroup { .. }), "{unknown}");
     let elsewhere = bus.change_group("letters", "g", attempts(3)).await.unwrap_err();
     assert!(matches!(elsewhere, Error::NotOfTheGroup { .. }), "{elsewhere}");

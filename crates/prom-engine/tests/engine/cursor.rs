@@ -35,7 +35,7 @@ async fn skipping_to_the_end_leaves_nothing_to_deliver() {
 }
 
 #[tokio::test]
-async fn a_cursor_is_moved_also_while_nobody_subscribes() {
+async fn a_cursor_is_moved_also_without_subscribers() {
     let bus = bus().await;
     publish_numbers(&bus, "numbers", 0..4).await;
     let group = bus.subscribe("numbers", "g").from(Position::Earliest);

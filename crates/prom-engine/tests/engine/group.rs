@@ -60,11 +60,11 @@ async fn an_unknown_group_is_an_error_everywhere() {
     publish_numbers(&bus, "numbers", 0..1).await;
     let _other = bus.subscribe("other", "elsewhere").start().await.unwrap();
     let unknown = |error: Option<Error>| assert!(matches!(error, Some(Error::UnknownGroup { .. })), "{error:?}");
-    unknown(bus.cursor("numbers", "nobody").await.err());
-    unknown(bus.lag("numbers", "nobody").await.err());
-    unknown(bus.why("numbers", "nobody").await.err());
-    unknown(bus.set_cursor("numbers", 0, "nobody", Position::Earliest).await.err());
-    unknown(bus.delete_group("nobody").await.err());
+    unknown(bus.cursor("numbers", "unknown").await.err());
+    unknown(bus.lag("numbers", "unknown").await.err());
+    unknown(bus.why("numbers", "unknown").await.err());
+    unknown(bus.set_cursor("numbers", 0, "unknown", Position::Earliest).await.err());
+    unknown(bus.delete_group("unknown").await.err());
     let elsewhere = bus.lag("numbers", "elsewhere").await;
     assert!(matches!(elsewhere, Err(Error::NotOfTheGroup { .. })));
 }
@@ -81,8 +81,8 @@ async fn deleting_a_group_ends_its_subscriptions_and_forgets_its_cursors() {
     assert!(matches!(numbers.failure(), Some(Error::UnknownGroup { .. })));
     assert!(bus.groups().await.unwrap().is_empty());
     assert!(world.store.cursors(None).await.unwrap().is_empty());
-    let mut anew = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
-    assert_eq!(take_acked(&mut anew, 3).await, [0, 1, 2]);
+    let mut recreated = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
+    assert_eq!(take_acked(&mut recreated, 3).await, [0, 1, 2]);
 }
 
 #[tokio::test(start_paused = true)]

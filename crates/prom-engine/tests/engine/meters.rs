@@ -114,7 +114,7 @@ async fn an_ack_counts_once_and_tells_how_long_the_event_was_held() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn extending_a_lease_does_not_begin_its_time_anew() {
+async fn extending_a_lease_does_not_restart_its_time() {
     let bus = bus().await;
     publish_numbers(&bus, "a", 0..1).await;
     let group_of = bus.subscribe("a", "g").from(Position::Earliest).ack_timeout(Duration::from_secs(1));
@@ -175,7 +175,7 @@ async fn a_dead_letter_counts_for_the_group_and_for_the_topic_of_letters() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_given_back_is_redelivered_only_if_somebody_had_it() {
+async fn what_is_given_back_is_redelivered_only_if_a_subscriber_had_it() {
     let bus = bus().await;
     publish_numbers(&bus, "a", 0..3).await;
     let group_of = bus.subscribe("a", "g").from(Position::Earliest);

@@ -35,7 +35,7 @@ fn elsewhere(result: Result<prom_engine::Subscription, Error>) -> String {
 /// The id under which the owner of the group is known.
 async fn id_of_owner(store: &Stubborn) -> String {
     use prom_store::Documents as _;
-    let document = store.document("owners", "billing").await.unwrap().expect("somebody owns it");
+    let document = store.document("owners", "billing").await.unwrap().expect("it has an owner");
     let owner: serde_json::Value = serde_json::from_slice(&document.value).unwrap();
     owner["hub"].as_str().unwrap().to_owned()
 }
@@ -44,7 +44,7 @@ async fn id_of_owner(store: &Stubborn) -> String {
 async fn a_group_is_dispatched_by_the_hub_that_was_asked_first_and_others_say_where_it_is() {
     let (_, world) = Stubborn::new();
     let (red, blue) = two_hubs(&world, 0..3).await;
-    assert_eq!(blue.owner_of(&billing()).await.unwrap(), Owner::Nobody);
+    assert_eq!(blue.owner_of(&billing()).await.unwrap(), Owner::Unowned);
     let mut orders = red.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     assert_eq!(elsewhere(blue.subscribe("orders", "billing").start().await), "http://red");
     assert_eq!(red.owner_of(&billing()).await.unwrap(), Owner::Here);
@@ -89,10 +89,10 @@ async fn a_silent_hub_gives_its_groups_up_before_another_takes_them() {
     });
     assert!(matches!(lost.await, Some(Error::LostGroup { .. })));
     let mut at_blue = None;
-    until(async || blue.owner_of(&billing()).await.unwrap() == Owner::Nobody).await;
+    until(async || blue.owner_of(&billing()).await.unwrap() == Owner::Unowned).await;
     at_blue.replace(blue.subscribe("orders", "billing").start().await.unwrap());
     let again = next(at_blue.as_mut().unwrap()).await;
-    assert_eq!((again.offset(), again.attempt()), (0, 1), "a takeover is nobody's failure");
+    assert_eq!((again.offset(), again.attempt()), (0, 1), "a takeover costs no attempt");
     assert!(held.ack().await.is_err(), "what the silent one leased does not count");
     again.ack().await.unwrap();
     // It is a hub again, under another name, and knows who has the group now.
@@ -101,14 +101,14 @@ async fn a_silent_hub_gives_its_groups_up_before_another_takes_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_that_nobody_uses_at_its_hub_is_free_for_another() {
+async fn a_group_that_is_not_used_at_its_hub_is_free_for_another() {
     let (_, world) = Stubborn::new();
     let (red, blue) = two_hubs(&world, 0..1).await;
     let orders = red.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
     tokio::time::sleep(3 * TTL).await;
     assert_eq!(elsewhere(blue.subscribe("orders", "billing").start().await), "http://red");
     orders.unsubscribe().await;
-    until(async || blue.owner_of(&billing()).await.unwrap() == Owner::Nobody).await;
+    until(async || blue.owner_of(&billing()).await.unwrap() == Owner::Unowned).await;
     let mut orders = blue.subscribe("orders", "billing").start().await.unwrap();
     assert_eq!(take_acked(&mut orders, 1).await, [0]);
     assert_eq!(elsewhere(red.subscribe("orders", "billing").start().await), "http://blue");

@@ -103,7 +103,7 @@ async fn first_publishes_that_race_make_one_topic_and_keep_their_order() {
 }
 
 #[tokio::test]
-async fn a_topic_made_by_publishing_is_there_even_if_nobody_waited_for_the_receipt() {
+async fn a_topic_made_by_publishing_is_there_even_if_the_receipt_was_not_awaited() {
     let world = World::new();
     let bus = world.bus().await;
     drop(bus.publish("quiet", json!(1)).send());
@@ -192,7 +192,7 @@ async fn a_caller_that_does_not_wait_for_the_answer_has_published_all_the_same()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_nobody_looks_at_counts_too() {
+async fn an_answer_that_is_not_awaited_counts_too() {
     let bus = bus().await;
     drop(bus.publish("a", json!(1)).send());
     until(async || published(&bus) == 1).await;

@@ -1,4 +1,4 @@
-//! What waits in a subscription to be taken: it costs no attempt, and nobody is kept from it for ever.
+//! What waits in a subscription to be taken: it costs no attempt, and no subscriber is kept from it forever.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Shutting down: drained, durable, and nobody to blame.
+//! Shutting down: drained, durable, and no failed attempts.
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ async fn a_shutdown_goes_on_when_its_caller_stops_waiting_and_later_callers_wait
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_that_nobody_waits_for_closes_the_store_all_the_same() {
+async fn a_shutdown_that_is_not_awaited_still_closes_the_store() {
     let (store, world) = Stubborn::new();
     let bus = world.bus().await;
     publish_numbers(&bus, "numbers", 0..1).await;

@@ -134,7 +134,7 @@ async fn a_pattern_picks_up_later_topics_from_their_beginning() {
     assert_eq!(take_acked(&mut orders, 3).await, [10, 11, 12]);
     orders.unsubscribe().await;
 
-    // Also topics that came while nobody was there.
+    // Also topics that came while there was no subscriber.
     publish_numbers(&bus, "orders.newer", 30..32).await;
     let mut orders = bus.subscribe("orders.*", "g").start().await.unwrap();
     assert_eq!(take_acked(&mut orders, 2).await, [30, 31]);

@@ -118,7 +118,7 @@ async fn a_topic_that_is_only_proposed_comes_with_the_unit_that_is_stored() {
 }
 
 #[tokio::test]
-async fn a_unit_that_took_its_topic_for_a_new_one_is_admitted_anew_as_a_whole() {
+async fn a_unit_that_took_its_topic_for_a_new_one_is_admitted_again_as_a_whole() {
     let (store, world) = Stubborn::new();
     store.set(|faults| faults.is_shared = true);
     let (one, other) = (world.bus().await, world.bus().await);

@@ -65,7 +65,7 @@ pub(super) async fn to_owner(State(api): State<Arc<Api>>, request: Request, next
 pub(super) async fn check_here(bus: &Bus, group: &GroupName) -> Result<(), Problem> {
     match bus.owner_of(group).await? {
         Owner::There { url } => Err(Error::ServedElsewhere { group: group.clone(), url }.into()),
-        Owner::Here | Owner::Nobody => Ok(()),
+        Owner::Here | Owner::Unowned => Ok(()),
     }
 }
 

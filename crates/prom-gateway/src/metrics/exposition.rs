@@ -133,7 +133,7 @@ fn owners(meters: &MetersSnapshot) -> impl Iterator<Item = MetricFamily> + use<>
         ),
         histograms(
             "rebalance_duration_ms",
-            "How long a partition was without an owner who takes, in milliseconds.",
+            "How long a partition was without an owner that takes events, in milliseconds.",
             divided.iter().map(|group| (labels(group), &group.handover_ms)),
         ),
     ]

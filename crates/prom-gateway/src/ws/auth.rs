@@ -33,11 +33,11 @@ impl Connection {
         if let Some(before) = &self.identity
             && before.subject != identity.subject
         {
-            let msg = "this connection speaks for another subject; connect anew for a new one";
+            let msg = "this connection speaks for another subject; open a new connection for a new one";
             return Err(Problem::new(ErrorCode::Forbidden, msg));
         }
         if self.identity.is_some() && speaker != self.speaker {
-            let msg = "hubs and clients do not share a connection; connect anew";
+            let msg = "hubs and clients do not share a connection; open a new connection";
             return Err(Problem::new(ErrorCode::Forbidden, msg));
         }
         self.speaker = speaker;

@@ -196,7 +196,7 @@ impl GroupMember {
         // Where the client asked for it, its connection has told the owner already.
         if self.seat.there().is_some() {
             let unsubscribed = link.forward(text(|out| unsubscribe::write(out, None, &self.name))).await;
-            // Lost on the way, the leases go back all the same.
+            // Even if it is lost on the way, the leases go back.
             drop(unsubscribed.await);
         }
         Left::Over

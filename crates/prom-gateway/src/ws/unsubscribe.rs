@@ -27,7 +27,7 @@ impl Connection {
         subscribed.end();
         let later = async move {
             let answer = match elsewhere {
-                // Lost on the way, the leases go back all the same.
+                // Even if it is lost on the way, the leases go back.
                 Some(answer) => answer.await.unwrap_or(FrameReply::Ok),
                 None => FrameReply::Ok,
             };

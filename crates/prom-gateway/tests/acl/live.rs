@@ -105,14 +105,14 @@ async fn a_key_that_was_taken_out_does_not_end_sockets_that_are_open() {
 }
 
 #[tokio::test]
-async fn while_the_endpoint_is_down_known_keys_count_and_nobody_else_is_let_in() {
+async fn while_the_endpoint_is_down_known_keys_count_and_no_others_are_let_in() {
     let (known, later) = (Key::edwards(), Key::edwards());
     let endpoint = Endpoint::publishing(Vec::new()).await;
     endpoint.publish(None);
     let doors = trusting(&endpoint).await;
     let (by_known, by_later) = (known.token("known", &claims(600)), later.token("later", &claims(600)));
     doors.check("never fetched", Some(&by_known), Deed::Read("a"), "overloaded").await;
-    doors.check("forged all the same", Some("x.y.z"), Deed::Read("a"), "jwt_invalid").await;
+    doors.check("still forged", Some("x.y.z"), Deed::Read("a"), "jwt_invalid").await;
     endpoint.publish(Some(vec![known.published("known")]));
     eventually(&doors, &by_known, "ok").await;
     endpoint.publish(None);

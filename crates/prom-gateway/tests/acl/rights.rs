@@ -226,7 +226,7 @@ fn of_groups() -> Vec<Case> {
             &[("read b", YES), ("group b any", YES), ("group a billing", YES), ("group a any", NO), ("read a", NO)],
         ),
         (
-            "nobody reads without a group what only a group may",
+            "what only a group may read is not read without one",
             policy(json!([allow("subscribe", &["**"]), {"effect": "deny", "action": "subscribe", "topics": ["a"]}])),
             &[("read a", NO), ("read b", YES), ("read **", NO)],
         ),

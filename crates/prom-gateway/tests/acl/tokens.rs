@@ -49,11 +49,11 @@ fn in_order(issuer: &Issuer) -> Tokens {
         ("ES256", Some(issuer.p256.token("p256", &good())), "ok"),
         ("EdDSA", Some(issuer.edwards.token("edwards", &good())), "ok"),
         ("the static token", Some("for development".to_owned()), "ok"),
-        ("nobody in particular", with(json!({"sub": null})), "ok"),
+        ("no subject", with(json!({"sub": null})), "ok"),
         ("no end", with(json!({"exp": null})), "ok"),
         ("ended within the tolerance", with(json!({"exp": now_s() - 2})), "ok"),
         ("one of several audiences", with(json!({"aud": ["other", "hub"]})), "ok"),
-        ("a claim of somebody else", with(json!({"https://example.com/role": {"a": 1}})), "ok"),
+        ("a foreign claim", with(json!({"https://example.com/role": {"a": 1}})), "ok"),
     ]
 }
 

@@ -40,7 +40,7 @@ async fn groups_are_shown_with_what_they_agreed_on() {
     });
     assert_eq!(group["subscriptions"], json!([subscription]));
     home.get("/groups/audit%3Aall").await.json();
-    home.get("/groups/nobody").await.problem(404, "unknown_topic");
+    home.get("/groups/unknown").await.problem(404, "unknown_topic");
     home.get("/groups/a%20b").await.problem(400, "bad_request");
 }
 
@@ -70,7 +70,7 @@ async fn a_group_is_changed_where_it_can_be_and_told_why_not_elsewhere() {
         patch(&home, "/groups/billing", refused).await.problem(400, "bad_request");
     }
     patch(&home, "/groups/billing", json!({"topic": "other", "max_attempts": 1})).await.problem(404, "unknown_topic");
-    patch(&home, "/groups/nobody", json!({"max_attempts": 1})).await.problem(404, "unknown_topic");
+    patch(&home, "/groups/unknown", json!({"max_attempts": 1})).await.problem(404, "unknown_topic");
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ async fn what_was_exported_is_imported_with_everything_it_had_and_only_once() {
 }
 
 #[tokio::test]
-async fn a_topic_that_is_not_there_is_made_and_partitions_it_does_not_have_are_chosen_anew() {
+async fn a_topic_that_is_not_there_is_made_and_partitions_it_does_not_have_are_chosen_again() {
     let home = Home::open().await;
     let line = |id: u8, partition: u32| {
         json!({"id": format!("0190b6ef-8f5c-7cc3-98c4-dc0c0c0739{id:02x}"), "topic": "old", "partition": partition, "payload": id})

@@ -15,7 +15,7 @@ async fn an_event_is_stored_as_it_was_sent_and_the_receipt_says_where() {
         "payload": {"n": 1},
         "opts": {
             "id": id, "ts": 5, "key": "k", "headers": {"x-a": "b"}, "tags": ["t"], "caused_by": [cause], "sid": "s",
-            "partition": 0, "nobody": "knows this",
+            "partition": 0, "unknown": "field",
         },
         "nor": "this",
     });

@@ -1,4 +1,4 @@
-//! What strangers send: a clear error or a close with its reason; nothing is stored and nobody else notices.
+//! What strangers send: a clear error or a close with its reason; nothing is stored and no other client notices.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn farewell(error: &str, close: u16) -> Farewell {
     Farewell { errors: vec![error.to_owned()], close: Some(close) }
 }
 
-/// Somebody else goes on as if nothing had happened, and the topic of the bad ones does not exist.
+/// Another client goes on as if nothing had happened, and the topic of the bad ones does not exist.
 async fn undisturbed(scene: &Scene) {
     let mut other = scene.client().await;
     other.ok(json!({"op": "PUBLISH", "topic": "good", "payload": 1})).await;

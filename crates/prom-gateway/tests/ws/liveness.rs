@@ -71,7 +71,7 @@ async fn pings_of_a_client_that_never_reads_cost_no_memory() {
     let mut sent = 0;
     while let Ok(written) = tokio::time::timeout(Duration::from_millis(500), raw.send_bytes(&many)).await {
         sent += many.len();
-        assert!(sent < 200 << 20, "it goes on taking pings whose answers nobody takes: {written:?}");
+        assert!(sent < 200 << 20, "it goes on taking pings whose answers are not read: {written:?}");
     }
     // Taking the answers sets it going again.
     let drain = async {

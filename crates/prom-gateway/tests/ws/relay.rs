@@ -14,7 +14,7 @@ use crate::scene::{Client, Scene, auth, token, until};
 
 const TTL: Duration = Duration::from_secs(10);
 
-/// Red owns the group `g`, because somebody subscribes there; blue does not.
+/// Red owns the group `g`, because it has a subscriber there; blue does not.
 struct Hubs {
     red: Scene,
     blue: Scene,
@@ -178,7 +178,7 @@ async fn links(scene: &Scene) -> String {
 }
 
 #[tokio::test]
-async fn a_link_lasts_as_long_as_somebody_subscribes_through_it() {
+async fn a_link_lasts_as_long_as_a_subscription_goes_through_it() {
     let hubs = Hubs::open().await;
     let mut client = hubs.blue.client().await;
     assert_eq!(links(&hubs.blue).await, "hub_links 0");
@@ -203,7 +203,7 @@ async fn a_link_lasts_as_long_as_somebody_subscribes_through_it() {
 }
 
 #[tokio::test]
-async fn rights_are_those_of_the_client_and_nobody_passes_for_a_hub() {
+async fn rights_are_those_of_the_client_and_no_client_passes_for_a_hub() {
     let hubs = Hubs::with(auth()).await;
     let mut client = hubs.blue.client_with(&["subscribe:orders", "publish:orders"]).await;
     client.ok(subscribe(json!({}))).await;
@@ -265,7 +265,7 @@ async fn a_member_behind_another_hub_lives_as_long_as_its_client_is_heard() {
 }
 
 #[tokio::test]
-async fn a_slow_client_of_another_hub_holds_back_nobody_else() {
+async fn a_slow_client_of_another_hub_holds_back_no_other() {
     let mut hubs = Hubs::open().await;
     hubs.at_red.ok(frame("UNSUBSCRIBE")).await;
     let mut slow = Raw::client(&hubs.blue).await;
@@ -346,9 +346,9 @@ async fn when_the_serving_hub_dies_a_subscription_goes_on_and_its_client_hears_o
         }
     };
     all.sort_unstable();
-    assert_eq!(all, [0, 1, 2, 3], "nobody else is left");
+    assert_eq!(all, [0, 1, 2, 3], "no other is left");
     assert_eq!(again["event"]["id"], before["event"]["id"]);
-    assert_eq!(again["ctx"]["attempt"], 1, "it is nobody's failure");
+    assert_eq!(again["ctx"]["attempt"], 1, "it costs no attempt");
     away.ack(&again).await;
     blue.bus.publish("orders", json!("after")).partition(3).await.unwrap();
     assert_eq!(away.take_acked(1).await, [json!("after")]);

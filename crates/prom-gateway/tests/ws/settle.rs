@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{Client, Scene};
 
-const NOBODYS: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
+const UNLEASED: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
 
 fn settle(op: &str, topic: &str, id: &Value) -> Value {
     json!({"op": op, "topic": topic, "group": "g", "id": id, "extend_ms": 60_000})
@@ -34,7 +34,7 @@ async fn what_is_settled_may_be_settled_again_by_anybody_but_not_extended() {
 }
 
 #[tokio::test]
-async fn what_is_leased_to_somebody_else_or_to_nobody_is_unknown() {
+async fn what_is_leased_to_another_or_to_none_is_unknown() {
     let scene = Scene::open().await;
     scene.bus.publish("a", json!(1)).await.unwrap();
     let (mut holder, mut other) = (scene.client().await, scene.client().await);
@@ -44,7 +44,7 @@ async fn what_is_leased_to_somebody_else_or_to_nobody_is_unknown() {
     for op in ["ACK", "NACK", "MODACK"] {
         let told = other.err("unknown_id", settle(op, "a", &id)).await;
         assert!(told.get("corr").is_none(), "{told}");
-        other.err("unknown_id", settle(op, "a", &json!(NOBODYS))).await;
+        other.err("unknown_id", settle(op, "a", &json!(UNLEASED))).await;
         other.err("bad_request", settle(op, "a", &json!("no id"))).await;
         other.err("not_subscribed", settle(op, "b", &id)).await;
     }
@@ -168,8 +168,8 @@ async fn many_are_settled_by_id_and_the_answer_names_those_that_are_not_ours() {
         let events = frame["events"].as_array().cloned().unwrap_or_else(|| vec![frame["event"].clone()]);
         ids.extend(events.into_iter().map(|event| event["id"].clone()));
     }
-    let ack = json!({"op": "ACK", "topic": "a", "group": "g", "ids": [ids[0], NOBODYS, ids[1]]});
-    assert_eq!(client.ok(ack).await["unknown"], json!([NOBODYS]));
+    let ack = json!({"op": "ACK", "topic": "a", "group": "g", "ids": [ids[0], UNLEASED, ids[1]]});
+    assert_eq!(client.ok(ack).await["unknown"], json!([UNLEASED]));
     let settled = client.ok(json!({"op": "ACK", "topic": "a", "group": "g", "ids": ids})).await;
     assert!(settled.get("unknown").is_none(), "{settled}");
     assert_eq!(scene.bus.cursor("a", "g").await.unwrap()[0].offset, 3);
@@ -187,10 +187,10 @@ async fn of_many_acks_those_that_expired_are_named_and_the_rest_is_settled() {
     slow.ok(json!({"op": "PAUSE", "topic": "a", "group": "g"})).await;
     subscribe(&mut quick, "a", json!({})).await;
     quick.event().await;
-    let nobodys_either = "0192f0c1-2345-7abc-8def-00000000ffff";
-    for unknown in [json!([expired]), json!([expired, nobodys_either])] {
+    let unleased_too = "0192f0c1-2345-7abc-8def-00000000ffff";
+    for unknown in [json!([expired]), json!([expired, unleased_too])] {
         let mut ids = unknown.as_array().unwrap().clone();
-        ids.push(json!(NOBODYS));
+        ids.push(json!(UNLEASED));
         let ok = slow.ok(json!({"op": "ACK", "topic": "a", "group": "g", "ids": ids})).await;
         assert!(ok["unknown"].as_array().unwrap().contains(&expired), "{ok}");
     }
@@ -208,7 +208,7 @@ async fn one_id_in_two_topics_is_two_events() {
     }
     client.ok(json!({"op": "ACK", "topic": "o.a", "group": "g", "id": id})).await;
     assert_eq!(scene.bus.cursor("o.a", "g").await.unwrap()[0].offset, 1);
-    assert_eq!(scene.bus.cursor("o.b", "g").await.unwrap()[0].offset, 0, "nobody acked it");
+    assert_eq!(scene.bus.cursor("o.b", "g").await.unwrap()[0].offset, 0, "it was not acked");
     client.ok(json!({"op": "ACK", "topic": "o.*", "group": "g", "id": id})).await;
     assert_eq!(scene.bus.cursor("o.b", "g").await.unwrap()[0].offset, 1);
 }

@@ -1,4 +1,4 @@
-//! Clients that do not read: they cost their window and no more, and nobody waits for them.
+//! Clients that do not read: they cost their window and no more, and no one waits for them.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ async fn a_client_that_reads_no_answers_is_not_read_from() {
     let mut sent = 0;
     while tokio::time::timeout(Duration::from_secs(1), raw.send_bytes(&many)).await.is_ok() {
         sent += 1000;
-        assert!(sent < 500_000, "it takes frames for ever although nobody takes its answers");
+        assert!(sent < 500_000, "it takes frames forever although its answers are not read");
     }
     scene.client().await.ok(json!({"op": "PUBLISH", "topic": "b", "payload": 1})).await;
 }

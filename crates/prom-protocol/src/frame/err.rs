@@ -15,7 +15,7 @@ pub struct Problem {
     pub msg: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// With `publish_failed`: whether the event may be stored all the same.
+    /// With `publish_failed`: whether the event may have been stored anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<MaybeStored>,
 }

@@ -34,7 +34,7 @@ pub struct ProblemDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub retry_after_ms: Option<u64>,
-    /// Whether a failed publish may be stored all the same.
+    /// Whether a failed publish may have been stored anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub stored: Option<MaybeStored>,

@@ -106,7 +106,7 @@ impl From<TopicSettingsView> for PutTopic {
     }
 }
 
-/// Every limit is optional, so a misspelt one would silently keep events for ever.
+/// Every limit is optional, so a misspelt one would silently keep events forever.
 fn only_known_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Retention, D::Error> {
     #[derive(Deserialize)]
     #[serde(remote = "Retention", deny_unknown_fields)]

@@ -113,7 +113,7 @@ fn bad_header(path: &Path, first_frame: u64) -> Damage {
     Damage {
         file: PathBuf::from(path),
         position: 0,
-        reason: format!("the header is bad; its frames from {first_frame} on were read all the same"),
+        reason: format!("the header is bad; its frames from {first_frame} on were still read"),
         lost: None,
     }
 }

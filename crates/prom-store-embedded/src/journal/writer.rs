@@ -246,7 +246,7 @@ impl Journal {
             .write_header(claim)
             .and_then(|()| if self.failed || self.sync == Sync::Fsync { file.handle.sync_data() } else { Ok(()) });
         if let Err(error) = claimed {
-            // Its header is in doubt, so it must not be used again: a later file claims the number anew.
+            // Its header is in doubt, so it must not be used again: a later file claims the number again.
             let _best_effort = self.files.disk.remove(&file.path);
             return Err(error);
         }

@@ -52,7 +52,7 @@ fn by_id(log: &Log, files: &OpenFiles, interval: u64, id: EventId) -> Result<Opt
     let (segments, start) = snapshot(log);
     let (sealed, active): (Vec<_>, Vec<_>) = segments.iter().partition(|segment| segment.is_sealed());
     let unsealed_from = match (active.first(), sealed.last()) {
-        // Not the log's start: that moves within the segment, and the table would be made anew each time.
+        // Not the log's start: that moves within the segment, and the table would be rebuilt each time.
         (Some(active), _) => active.base,
         (None, Some(last)) => last.end().max(start),
         (None, None) => start,

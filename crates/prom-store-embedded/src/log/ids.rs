@@ -87,7 +87,7 @@ impl IdTable {
         }
         match self.find_sealed(files, id) {
             Ok(found) => Ok(found),
-            // Retention or compaction has replaced a segment since they were noted: note them anew.
+            // Retention or compaction has replaced a segment since they were noted: note them again.
             Err(_) if self.sealed.iter().any(|sealed| !is_current(log, &sealed.segment)) => {
                 self.cover(log, files, now)?;
                 self.find_sealed(files, id)

@@ -61,7 +61,7 @@ impl UnsealedIds {
         Ok(None)
     }
 
-    /// A sealed segment has the ids on disk now; the few behind it are noted anew.
+    /// A sealed segment has the ids on disk now; the few behind it are noted again.
     fn begin_at(&mut self, base: Offset) {
         *self = Self { base, covered_to: base, ..Self::default() };
     }

@@ -121,7 +121,7 @@ impl Segment {
         *self.index.lock() = None;
     }
 
-    /// Compares the index file with the segment and writes it anew if it is missing or wrong.
+    /// Compares the index file with the segment and rewrites it if it is missing or wrong.
     pub(crate) fn mend_index(&self, files: &OpenFiles, interval: u64) -> Result<bool, StoreError> {
         let right = self.rebuild_index(files, interval)?;
         if self.load_index(files).is_some_and(|found| found == right) {

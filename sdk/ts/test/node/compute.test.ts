@@ -123,7 +123,7 @@ test("a loop without a group that computes lets the connection live", async () =
   );
 });
 
-/** Values that somebody may throw, and that break careless code. */
+/** Values that a handler may throw, and that break careless code. */
 const ODD: readonly [string, () => unknown][] = [
   ["undefined", () => undefined],
   ["null", () => null],

@@ -1,4 +1,4 @@
-/** Options that nobody knows are refused at run time too, and ids come out of business keys. */
+/** Unknown options are refused at run time too, and ids come out of business keys. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -188,7 +188,7 @@ test("a tail continues at the log that is furthest behind and drops what was see
   assert.equal(progress.resumeAt("at the end"), 50_000 - TAIL_OVERLAP_MS);
   assert.ok(!progress.note(event("a", 1, 90_000)), "seen before");
   assert.ok(progress.note(event("b", 1, 60_000)));
-  assert.ok(progress.note(event("a", 0, 99_000)), "a log that was made anew");
+  assert.ok(progress.note(event("a", 0, 99_000)), "a log that was re-created");
 });
 
 test("a quiet log does not drag a tail back, and logs that had no turn yet keep it at its beginning", () => {

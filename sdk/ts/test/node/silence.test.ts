@@ -1,4 +1,4 @@
-/** A client that nobody listens to is not silent: trouble is written to the console, each kind once. */
+/** A client without listeners is not silent: trouble is written to the console, each kind once. */
 
 import assert from "node:assert/strict";
 import { after, before, mock, test } from "node:test";

@@ -75,7 +75,7 @@ pub async fn clean(hub: &HubClient, stage: &Stage, remains: Remains) -> Left {
     }
 }
 
-/// All topics of the run keep their events this long, or for ever.
+/// All topics of the run keep their events this long, or forever.
 async fn set_all(hub: &HubClient, stage: &Stage, age: Option<Duration>) -> Result<(), Failure> {
     let retention = Retention { age_ms: age.map(millis), size_bytes: None };
     let body = PutTopic { retention, ..PutTopic::default() };

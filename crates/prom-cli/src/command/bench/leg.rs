@@ -62,7 +62,7 @@ pub struct Consumption {
 pub enum Ending {
     Complete,
     Interrupted,
-    /// Readers waited in vain for what was stored.
+    /// Readers waited for what was stored and did not get it.
     Stalled,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Leg<'a> {
             .timed();
         let sharing = match plan.shape.reading() {
             Reading::Everyone => Sharing::Each,
-            Reading::Nobody | Reading::Backlog | Reading::Group => Sharing::Group,
+            Reading::NoReaders | Reading::Backlog | Reading::Group => Sharing::Group,
         };
         // How many will come is not known before they are published: the leg ends it.
         let consumed = ConsumeJob::new(plan.size_bytes, sharing, u64::MAX).with_failures(failures);
@@ -87,7 +87,7 @@ impl<'a> Leg<'a> {
         let (published, consumed) = (|| self.published.acked_so_far(), || self.consumed.fresh_so_far());
         let mut samples = Vec::new();
         match self.plan.shape.reading() {
-            Reading::Nobody => {
+            Reading::NoReaders => {
                 let total = live.watch(|| (published(), 0), &mut samples, self.publish()).await?;
                 Ok(self.sum_up(total, None, samples, Ending::Complete))
             }

@@ -71,7 +71,7 @@ pub enum Remains {
 /// Who gets the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    Nobody,
+    NoReaders,
     /// One group shares them, after all were published.
     Backlog,
     /// One group shares them as they come.
@@ -83,7 +83,7 @@ pub enum Reading {
 impl Shape {
     pub fn reading(self) -> Reading {
         match self {
-            Self::Publish => Reading::Nobody,
+            Self::Publish => Reading::NoReaders,
             Self::Consume => Reading::Backlog,
             Self::Both | Self::Latency => Reading::Group,
             Self::FanOut => Reading::Everyone,

@@ -15,7 +15,7 @@ use crate::units::{millis, parse_duration};
 /// Change attempts, backoff or expiry of a group; options that are not given stay
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Order, filter, mode and the starting position cannot change; delete the group to choose anew.
+Order, filter, mode and the starting position cannot change; delete the group and create it again.
 
 Examples:
   prom groups set billing --max-attempts 10

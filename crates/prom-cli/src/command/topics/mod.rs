@@ -116,19 +116,20 @@ fn describe(settings: &TopicSettingsView) -> String {
         many => format!("{many} partitions"),
     };
     let key = settings.key.as_ref().map_or_else(String::new, |program| format!(", key {program}"));
-    format!("{partitions}{key}, kept {}, {attempts}", kept(settings))
+    format!("{partitions}{key}, {}, {attempts}", kept(settings))
 }
 
 fn kept(settings: &TopicSettingsView) -> String {
     let Retention { age_ms, size_bytes } = settings.retention;
     let age = age_ms.map(|ms| format!("for {}", show_duration(std::time::Duration::from_millis(ms))));
     let size = size_bytes.map(|bytes| format!("up to {} per partition", show_size(bytes)));
-    let latest = settings.compaction.map(|_| "latest of each key".to_owned());
+    let latest = settings.compaction.map(|_| "keeps the latest event of each key".to_owned());
     let limits: Vec<String> = [latest, age, size].into_iter().flatten().collect();
-    if limits.is_empty() {
-        return "for ever".to_owned();
+    match settings.compaction {
+        Some(_) => limits.join(", "),
+        None if limits.is_empty() => "kept forever".to_owned(),
+        None => format!("kept {}", limits.join(", ")),
     }
-    limits.join(", ")
 }
 
 #[cfg(test)]
@@ -140,8 +141,8 @@ mod tests {
         let text = r#"{"partitions":4,"retention":{"age_ms":259200000,"size_bytes":10000000000},
             "compaction":{"tombstone_grace_ms":1},"max_attempts":3}"#;
         let settings: TopicSettingsView = serde_json::from_str(text).unwrap();
-        insta::assert_snapshot!(describe(&settings), @"4 partitions, kept latest of each key, for 3d, up to 10.0 GB per partition, 3 attempts unless the group says otherwise");
+        insta::assert_snapshot!(describe(&settings), @"4 partitions, keeps the latest event of each key, for 3d, up to 10.0 GB per partition, 3 attempts unless the group says otherwise");
         let plain = r#"{"partitions":1,"retention":{},"compaction":null,"max_attempts":null}"#;
-        insta::assert_snapshot!(describe(&serde_json::from_str(plain).unwrap()), @"1 partition, kept for ever, attempts as the group says");
+        insta::assert_snapshot!(describe(&serde_json::from_str(plain).unwrap()), @"1 partition, kept forever, attempts as the group says");
     }
 }

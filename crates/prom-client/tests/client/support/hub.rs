@@ -60,7 +60,7 @@ impl Hub {
         peer
     }
 
-    /// True if nobody is knocking.
+    /// True if no connection is waiting.
     pub async fn is_left_alone(&self) -> bool {
         let wait = std::time::Duration::from_millis(300);
         tokio::time::timeout(wait, self.listener.accept()).await.is_err()
@@ -178,7 +178,7 @@ impl Peer {
     }
 
     /// One event of a group, leased for so long.
-    pub async fn lend(&mut self, topic: &str, group: &str, event: Value, ack_deadline_ms: u64) {
+    pub async fn lease(&mut self, topic: &str, group: &str, event: Value, ack_deadline_ms: u64) {
         let ctx = json!({"attempt": 1, "max_attempts": 5, "ack_deadline_ms": ack_deadline_ms});
         self.send(json!({"op": "EVENT", "topic": topic, "group": group, "event": event, "ctx": ctx})).await;
     }

@@ -18,7 +18,7 @@ fn an_ack_under_an_expired_lease_is_refused_before_and_after_the_redelivery() {
 }
 
 #[test]
-fn a_late_ack_counts_as_long_as_nobody_ended_the_lease() {
+fn a_late_ack_counts_as_long_as_the_lease_was_not_ended() {
     let mut bench = Bench::of(1);
     let leased = bench.lease(ANNA, 1)[0];
     bench.now += ACK_TIMEOUT * 2;

@@ -89,7 +89,7 @@ fn a_dispatcher_that_goes_on_skips_what_was_settled_above_the_floor() {
 }
 
 #[test]
-fn a_log_that_was_trimmed_while_nobody_looked_starts_at_its_start() {
+fn a_log_that_was_trimmed_without_a_dispatcher_starts_at_its_start() {
     let mut bench = Bench::with(DispatchOptions::default(), CursorState::at(1), &[None; 10]);
     bench.bounds.start = 6;
     bench.dispatcher = Dispatcher::new(DispatchOptions::default(), CursorState::at(1), bench.bounds, 1);

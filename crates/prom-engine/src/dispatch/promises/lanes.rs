@@ -53,7 +53,7 @@ fn leases(leased: &[Leased]) -> Vec<(Offset, LeaseId)> {
 }
 
 #[test]
-fn each_owner_gets_the_events_of_its_lanes_in_order_and_nobody_those_of_a_free_one() {
+fn each_owner_gets_the_events_of_its_lanes_in_order_and_those_of_a_free_one_wait() {
     let mut dispatcher = laned(3, 12, DispatchLimits::default());
     dispatcher.assign(0, ANNA);
     dispatcher.assign(1, BEN);
@@ -139,7 +139,7 @@ fn a_lane_whose_owner_does_not_take_holds_back_no_other_up_to_the_look_ahead() {
     let status = dispatcher.status();
     assert_eq!(status.limit, Some(Limit::LookAhead));
     let oldest = status.oldest.expect("something is unsettled");
-    assert_eq!((oldest.offset, oldest.lane), (0, Some(0)), "and it can be told whom everybody waits for");
+    assert_eq!((oldest.offset, oldest.lane), (0, Some(0)), "and it shows which member blocks the group");
     assert_eq!(offsets(&lease(&mut dispatcher, ANNA, 3)), [0, 2, 4]);
 }
 

@@ -64,7 +64,7 @@ fn more_ranges_than_the_limit_in_a_stored_cursor_do_not_stop_the_group() {
 }
 
 #[test]
-fn little_is_scanned_ahead_of_what_is_handed_out_and_nothing_for_nobody() {
+fn little_is_scanned_ahead_of_what_is_handed_out_and_nothing_without_subscribers() {
     let mut bench = limited(DispatchLimits { ready: 10, ..DispatchLimits::default() }, 1000);
     bench.scan();
     assert_eq!(bench.dispatcher.status().ready, 10);

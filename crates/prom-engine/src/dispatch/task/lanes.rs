@@ -57,7 +57,7 @@ impl DispatchTask {
         let Some((partition, owner)) = self.lane_owner(lane) else {
             return;
         };
-        // One that has ended is not seated; its coordinator hears of it and decides anew.
+        // One that has ended is not seated; its coordinator hears of it and decides again.
         let subscriber = (!outlet.is_ended()).then_some(outlet.id);
         *owner = LaneOwner { epoch, subscriber };
         if subscriber.is_none() {

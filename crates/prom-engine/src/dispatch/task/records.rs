@@ -25,7 +25,7 @@ struct Slot {
 }
 
 impl Records {
-    /// Offsets must grow; one that does not begins anew.
+    /// Offsets must grow; one that does not starts the cache over.
     pub fn push(&mut self, record: Record) {
         let offset = record.offset();
         if self.slots.back().is_some_and(|last| last.offset >= offset) {

@@ -56,7 +56,7 @@ fn sizes_differ_by_at_most_one_and_one_join_or_leave_moves_no_more_than_it_must(
             let sizes = sizes(&ids, &after);
             if let (Some(least), Some(most)) = (sizes.iter().min(), sizes.iter().max()) {
                 assert!(most - least <= 1, "seed {seed}, step {step}: {sizes:?}");
-                assert_eq!(sizes.iter().sum::<usize>(), partitions, "seed {seed}: somebody owns each");
+                assert_eq!(sizes.iter().sum::<usize>(), partitions, "seed {seed}: each has an owner");
             } else {
                 assert!(after.iter().all(Option::is_none), "seed {seed}");
             }
@@ -138,7 +138,7 @@ fn pinned_partitions_go_to_those_who_pin_them_and_the_rest_is_balanced_around_th
 }
 
 #[test]
-fn a_weight_of_nothing_takes_only_what_is_pinned_unless_nobody_takes_the_rest() {
+fn a_weight_of_nothing_takes_only_what_is_pinned_unless_no_other_takes_the_rest() {
     let only_pins = Candidate { id: "static", weight: 0, pins: &[2, 99] };
     let other = Candidate { id: "other", weight: 1, pins: &[] };
     let owners = assign(&[only_pins, other], &[None; 4]);

@@ -42,7 +42,8 @@ pub struct Partition {
 #[serde(rename_all = "lowercase")]
 pub enum Holding {
     #[default]
-    Nobody,
+    #[serde(rename = "nobody")]
+    Unowned,
     Owner(String),
     /// It gets nothing more, and finishes what it holds.
     Stopping(String),
@@ -52,7 +53,7 @@ impl Partition {
     /// Who has it, also while finishing.
     pub fn holder(&self) -> Option<&str> {
         match &self.holding {
-            Holding::Nobody => None,
+            Holding::Unowned => None,
             Holding::Owner(member) | Holding::Stopping(member) => Some(member),
         }
     }

@@ -47,7 +47,7 @@ impl Coordinator {
     pub fn new(mut state: Coordination, partitions: usize, first_epoch: u64, handover: Duration) -> Self {
         state.members.clear();
         for partition in &mut state.partitions {
-            partition.holding = Holding::Nobody;
+            partition.holding = Holding::Unowned;
             partition.epoch = partition.epoch.max(first_epoch);
         }
         let mut coordinator = Self {
@@ -102,7 +102,7 @@ impl Coordinator {
 
     /// The topic has this many partitions now; never fewer than before.
     pub fn grow(&mut self, partitions: usize) {
-        let new = Partition { epoch: self.first_epoch, holding: Holding::Nobody, target: None };
+        let new = Partition { epoch: self.first_epoch, holding: Holding::Unowned, target: None };
         if partitions > self.state.partitions.len() {
             self.state.partitions.resize(partitions, new);
         }
@@ -113,7 +113,7 @@ impl Coordinator {
         let at = partition as usize;
         let known = self.state.partitions.get(at);
         if known.is_some_and(|known| known.epoch == epoch && matches!(known.holding, Holding::Stopping(_))) {
-            self.state.partitions[at].holding = Holding::Nobody;
+            self.state.partitions[at].holding = Holding::Unowned;
             self.start(now, at);
         }
     }
@@ -151,7 +151,7 @@ impl Coordinator {
         expiry.into_iter().chain(handover).min()
     }
 
-    /// Decides anew who is to own what, after members or partitions changed.
+    /// Decides again who is to own what, after members or partitions changed.
     pub fn rebalance(&mut self, now: Duration) {
         let targets = self.targets();
         self.state.generation += 1;
@@ -166,7 +166,7 @@ impl Coordinator {
                     self.stopping.insert(at, Stopping { since: now, until });
                     self.outputs.push(CoordinatorOutput::Stop { partition: number(at), member, epoch });
                 }
-                Holding::Nobody => self.start(now, at),
+                Holding::Unowned => self.start(now, at),
                 unchanged => partition.holding = unchanged,
             }
         }

@@ -180,7 +180,7 @@ impl Task {
                     None => false,
                 };
                 if !told {
-                    // Nobody dispatches it, so nothing of it is out.
+                    // It has no dispatcher, so nothing is leased.
                     let now = self.now();
                     self.machine.drained(now, partition, epoch);
                 }

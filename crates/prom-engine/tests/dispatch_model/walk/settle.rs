@@ -39,7 +39,7 @@ impl Walk {
         }
     }
 
-    /// Somebody settles with a lease of any age, its own or another's.
+    /// A subscriber settles with a lease of any age, its own or another's.
     pub(super) fn settle_stale(&mut self) {
         let Some((mut who, offset, lease)) = self.rng.pick(&self.leases) else {
             return;

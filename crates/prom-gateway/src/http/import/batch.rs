@@ -91,7 +91,7 @@ impl ImportBatch {
         }
     }
 
-    /// A partition that the topic does not have here is chosen anew, by key or id.
+    /// A partition that the topic does not have here is chosen again, by key or id.
     fn fit_partitions(&self, events: &mut [NewEvent]) {
         for event in events {
             let partitions = self.ends.get(&event.topic).map_or(0, |ends| ends.next.len());

@@ -9,7 +9,7 @@ use crate::http::body::check_object;
 use crate::http::extract::topic_name;
 use crate::http::problem::{Code, Problem};
 
-/// Where and when it was stored is decided anew; everything else is kept.
+/// Where and when it was stored is decided again; everything else is kept.
 #[derive(Deserialize)]
 struct Exported<'a> {
     id: Option<EventId>,

@@ -91,7 +91,7 @@ async fn store_all(
             Ok(Some(Line::TooLong { number, problem })) => report.bad(number, &problem),
             Ok(None) => return batch.publish(hub, caller, report).await,
             Err(problem) => {
-                // What came before the body broke off is imported all the same.
+                // What came before the body broke off is still imported.
                 batch.publish(hub, caller, report).await?;
                 return Err(BrokenOff { line: lines.number(), problem });
             }

@@ -1,7 +1,7 @@
 //! What became of an import, told line by line.
 //!
 //! The queue has room for everything that can be told, so telling never waits: a client that reads
-//! nothing before it has sent everything is served all the same.
+//! nothing before it has sent everything is still served.
 
 use bytes::Bytes;
 use futures::Stream;
