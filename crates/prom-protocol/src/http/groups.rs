@@ -59,38 +59,38 @@ pub struct GroupOptionsView {
 /// The body of `PATCH /groups/{group}`. What is left out stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PatchGroup {
     /// The topic or pattern whose options change. All that the group subscribes to unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<TopicPattern>,
-    #[serde(deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, nullable = false))]
     pub max_attempts: Option<u32>,
-    #[serde(deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub backoff: Option<Backoff>,
     /// The group is deleted after this long without a subscriber; `null`: never.
-    #[serde(deserialize_with = "null_is_a_value", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "null_is_a_value", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]
     pub expire_after_ms: Option<Option<u64>>,
     /// Cannot change: the refusal says what to do instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub from: Option<Value>,
     /// Cannot change.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub order: Option<Value>,
     /// Cannot change.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
     /// Cannot change.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub mode: Option<Value>,
     /// Cannot change.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>))]
     pub partitions: Option<Value>,
 }

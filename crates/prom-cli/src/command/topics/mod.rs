@@ -116,20 +116,17 @@ fn describe(settings: &TopicSettingsView) -> String {
         many => format!("{many} partitions"),
     };
     let key = settings.key.as_ref().map_or_else(String::new, |program| format!(", key {program}"));
-    format!("{partitions}{key}, {}, {attempts}", kept(settings))
+    let keeps = if settings.compaction.is_some() { "keeps the" } else { "kept" };
+    format!("{partitions}{key}, {keeps} {}, {attempts}", kept(settings))
 }
 
 fn kept(settings: &TopicSettingsView) -> String {
     let Retention { age_ms, size_bytes } = settings.retention;
     let age = age_ms.map(|ms| format!("for {}", show_duration(std::time::Duration::from_millis(ms))));
     let size = size_bytes.map(|bytes| format!("up to {} per partition", show_size(bytes)));
-    let latest = settings.compaction.map(|_| "keeps the latest event of each key".to_owned());
+    let latest = settings.compaction.map(|_| "latest event of each key".to_owned());
     let limits: Vec<String> = [latest, age, size].into_iter().flatten().collect();
-    match settings.compaction {
-        Some(_) => limits.join(", "),
-        None if limits.is_empty() => "kept forever".to_owned(),
-        None => format!("kept {}", limits.join(", ")),
-    }
+    if limits.is_empty() { "forever".to_owned() } else { limits.join(", ") }
 }
 
 #[cfg(test)]
