@@ -45,11 +45,11 @@ const STEPS: [Step; 10] = [
     Step::new("generated files", Extent::Quick, (1, 1), || generate::check().map(|()| Outcome::Done)),
     Step::new("clippy", Extent::Quick, (180, 1), clippy),
     Step::new("documentation", Extent::Full, (40, 2), documentation),
-    Step::new("tests", Extent::Quick, (420, 180), tests),
-    Step::new("documentation tests", Extent::Full, (20, 10), documentation_tests),
+    Step::new("tests", Extent::Quick, (480, 250), tests),
+    Step::new("documentation tests", Extent::Full, (30, 7), documentation_tests),
     Step::new("SDKs", Extent::Full, (120, 60), sdks),
     Step::new("dependencies", Extent::Full, (2, 2), dependencies),
-    Step::new("instructions per event", Extent::Full, (120, 40), instructions_per_event),
+    Step::new("instructions per event", Extent::Full, (95, 15), instructions_per_event),
 ];
 
 /// The servers we compare ourselves with need their clients. These are compiled here, by clippy, and nowhere else.
