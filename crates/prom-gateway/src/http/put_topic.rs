@@ -38,8 +38,12 @@ pub(super) async fn put(
         ));
     }
     // Left out, a setting takes its default. Compaction cannot come back once a topic has events, so it must be said.
-    let is_compacted = |settings: TopicSettings| settings.compaction.is_some();
-    if body.compaction.is_none() && api.hub.bus.topic_settings(&topic).await.is_ok_and(is_compacted) {
+    let is_compacted = match api.hub.bus.topic_settings(&topic).await {
+        Ok(settings) => settings.compaction.is_some(),
+        Err(prom_engine::Error::UnknownTopic { .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if is_compacted && body.compaction.is_none() {
         let reason =
             "is missing: the topic is compacted; repeat the setting to keep it, or say false to end it for good";
         return Err(Problem::field("compaction", reason));
