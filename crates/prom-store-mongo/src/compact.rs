@@ -1,7 +1,8 @@
 //! Compaction: old batches are rewritten without the events that later ones replaced.
 //!
 //! A batch keeps its base and its end even when it is empty: the chain stays whole, and merging reduces the number
-//! of batches.
+//! of batches. An event is removed only if `latest` has a later one of its key; an event that is later than that entry
+//! is put there again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,8 @@ struct Pass<'a> {
     shared: &'a Arc<MongoShared>,
     name: &'a LogName,
     start: Offset,
-    /// Only batches that begin before this may be rewritten.
+    /// Only batches that begin before this may be rewritten: a tombstone must not go while earlier events of its key
+    /// are left.
     before: Offset,
     ages: Ages,
     grace_ms: EpochMs,
@@ -94,23 +96,33 @@ impl Pass<'_> {
         let bytes = |records: &[Record]| records.iter().filter(retained).map(|record| record.len() as u64).sum::<u64>();
         self.report.events_before += count(&batch.records);
         self.report.bytes_before += bytes(&batch.records);
-        let kept = if batch.head.base < self.before && self.ages.is_old(&batch.head) {
+        let cleaned = if batch.head.base < self.before && self.ages.is_old(&batch.head) {
             self.clean(&batch).await?
         } else {
-            None
+            Cleaned::NotNow
         };
-        let records = kept.as_deref().unwrap_or(&batch.records);
+        let records = match &cleaned {
+            Cleaned::Rewritten(kept) => kept,
+            Cleaned::AsItWas => &batch.records,
+            Cleaned::NotNow => {
+                self.before = self.before.min(batch.head.base);
+                &batch.records
+            }
+        };
         self.report.events_after += count(records);
         self.report.bytes_after += bytes(records);
         Ok(())
     }
 
-    /// The records that stay, if any are dropped.
-    async fn clean(&self, batch: &StoredBatch) -> Result<Option<Vec<Record>>, StoreError> {
+    async fn clean(&self, batch: &StoredBatch) -> Result<Cleaned, StoreError> {
         let mut keys: Vec<&str> = batch.records.iter().filter_map(Record::key).collect();
         keys.sort_unstable();
         keys.dedup();
         let latest = latest::filled(self.shared, self.name, &keys).await?;
+        let is_missing = |record: &&Record| {
+            record.key().is_some_and(|key| latest.get(key).is_none_or(|latest| latest.offset < record.offset()))
+        };
+        latest::put(self.shared, self.name, batch.records.iter().filter(is_missing)).await?;
         let mut cleaned: HashMap<Offset, EpochMs> = batch.cleaned.iter().copied().collect();
         let known = cleaned.len();
         let mut kept = Vec::with_capacity(batch.records.len());
@@ -130,13 +142,15 @@ impl Pass<'_> {
             kept.push(record.clone());
         }
         if kept.len() == batch.records.len() && cleaned.len() == known {
-            return Ok(None);
+            return Ok(Cleaned::AsItWas);
         }
-        self.rewrite(batch, &kept, cleaned).await?;
+        if !self.rewrite(batch, &kept, cleaned).await? {
+            return Ok(Cleaned::NotNow);
+        }
         for (key, offset) in gone_keys {
             latest::forget(self.shared, self.name, key, offset).await?;
         }
-        Ok(Some(kept))
+        Ok(Cleaned::Rewritten(kept))
     }
 
     fn judge(&self, record: &Record, latest: &HashMap<String, Latest>, cleaned: &HashMap<Offset, EpochMs>) -> Verdict {
@@ -144,10 +158,13 @@ impl Pass<'_> {
             // From before compaction was turned on: nothing can replace it.
             return Verdict::Keep;
         };
-        if latest.get(key).is_none_or(|latest| latest.offset != record.offset()) {
+        let Some(latest) = latest.get(key) else {
+            return Verdict::Keep;
+        };
+        if latest.offset > record.offset() {
             return Verdict::Replaced;
         }
-        if !record.is_tombstone() {
+        if latest.offset < record.offset() || !record.is_tombstone() {
             return Verdict::Keep;
         }
         match cleaned.get(&record.offset()) {
@@ -156,13 +173,13 @@ impl Pass<'_> {
         }
     }
 
-    /// Writes the batch back without the dropped events, if it has not changed since it was read.
+    /// Writes the batch back without the dropped events. `false`: it has changed since it was read.
     async fn rewrite(
         &self,
         batch: &StoredBatch,
         kept: &[Record],
         cleaned: HashMap<Offset, EpochMs>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let head = &batch.head;
         let mut cleaned: Vec<_> = cleaned.into_iter().collect();
         cleaned.sort_unstable();
@@ -187,9 +204,18 @@ impl Pass<'_> {
             filter
         };
         let batches = &self.shared.collections.batches;
-        self.shared.read(|| async { batches.replace_one(filter(), &document).await }).await?;
-        Ok(())
+        let replaced = self.shared.read(|| async { batches.replace_one(filter(), &document).await }).await?;
+        Ok(replaced.matched_count == 1)
     }
+}
+
+/// What became of a batch.
+enum Cleaned {
+    AsItWas,
+    /// With these records.
+    Rewritten(Vec<Record>),
+    /// It is too young, or was changed meanwhile: it waits for another pass.
+    NotNow,
 }
 
 enum Verdict {

@@ -15,12 +15,12 @@ use prom_store::{LogName, Record, StoreError};
 use prom_types::Offset;
 
 use crate::codec::{StoredBatch, event_document};
-use crate::fault::unreadable;
+use crate::fault::{self, FailedWrite, unreadable};
 use crate::limits::{LATEST_FILL, LATEST_STATEMENTS};
 use crate::log::{LogHandle, ensure_loaded};
-use crate::queries;
 use crate::read::read;
 use crate::shared::{MongoShared, all};
+use crate::{command, queries};
 
 /// The latest event of a key, as it is stored.
 pub struct Latest {
@@ -138,7 +138,7 @@ pub async fn fill(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) -> Result<(),
             return Ok(());
         }
         let batch = read(shared, &log.name, from, LATEST_FILL).await?;
-        put(shared, &log.name, &batch.records).await?;
+        put(shared, &log.name, batch.records.iter()).await?;
         let upto = doc! { "$max": { "latest_upto": batch.next as i64 } };
         shared
             .read(|| async { shared.collections.logs.update_one(queries::log(&log.name).filter, upto.clone()).await })
@@ -149,7 +149,11 @@ pub async fn fill(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) -> Result<(),
 }
 
 /// Only newer events win, so filling twice, even from two hubs, changes nothing.
-async fn put(shared: &MongoShared, name: &LogName, records: &[Record]) -> Result<(), StoreError> {
+pub async fn put<'a>(
+    shared: &MongoShared,
+    name: &LogName,
+    records: impl Iterator<Item = &'a Record>,
+) -> Result<(), StoreError> {
     let mut newest: HashMap<&str, &Record> = HashMap::new();
     for record in records {
         if let Some(key) = record.key() {
@@ -160,13 +164,17 @@ async fn put(shared: &MongoShared, name: &LogName, records: &[Record]) -> Result
     for statements in statements.chunks(LATEST_STATEMENTS) {
         shared
             .read(|| async {
-                let command = doc! {
+                let update = doc! {
                     "update": shared.collections.latest.name(),
                     "updates": statements,
                     "ordered": false,
                     "writeConcern": { "w": "majority", "j": true },
                 };
-                shared.collections.database.run_command(command).await
+                match command::run(shared.collections.database.run_command(update)).await {
+                    // Two hubs created an entry at once: the second finds that of the first.
+                    Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => Err(fault::timed_out()),
+                    done => done,
+                }
             })
             .await?;
     }

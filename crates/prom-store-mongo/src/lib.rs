@@ -15,6 +15,7 @@
 
 mod boot_clock;
 mod codec;
+mod command;
 mod commit;
 mod compact;
 mod cursor;

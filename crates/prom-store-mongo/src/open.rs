@@ -13,6 +13,7 @@ use mongodb::{Client, IndexModel, ServerType};
 use prom_store::StoreError;
 use tokio::time::Instant;
 
+use crate::command;
 use crate::fault::{self, explain};
 use crate::limits::{FENCED_AFTER_DELETION, SELECTION_TIMEOUT};
 use crate::names::{BATCHES, CURSORS, Collections, EVENTS, LATEST, LEASES, LOGS};
@@ -73,7 +74,7 @@ async fn reach(collections: &Collections, timeout: Duration) -> Result<Document,
         // A standalone server is not a primary, so any server may answer the question what it is.
         let nearest = SelectionCriteria::ReadPreference(ReadPreference::Nearest { options: None });
         let hello = collections.database.run_command(doc! { "hello": 1 }).selection_criteria(nearest);
-        let asked = tokio::time::timeout_at(deadline.max(Instant::now() + SELECTION_TIMEOUT), async { hello.await });
+        let asked = tokio::time::timeout_at(deadline.max(Instant::now() + SELECTION_TIMEOUT), command::run(hello));
         let error = match asked.await {
             Ok(Ok(hello)) => return Ok(hello),
             Ok(Err(error)) => error,
@@ -90,7 +91,7 @@ async fn reach(collections: &Collections, timeout: Duration) -> Result<Document,
 async fn check_server(collections: &Collections, hello: &Document) -> Result<(), StoreError> {
     let wire_version = hello.get_i32("maxWireVersion").unwrap_or(0);
     if wire_version < OLDEST_WIRE_VERSION {
-        let info = collections.database.run_command(doc! { "buildInfo": 1 }).await.unwrap_or_default();
+        let info = command::run(collections.database.run_command(doc! { "buildInfo": 1 })).await.unwrap_or_default();
         return Err(StoreError::Server {
             what: "this MongoDB is too old",
             reason: format!("it is version {}", info.get_str("version").unwrap_or("unknown")),

@@ -8,9 +8,9 @@ use prom_types::Offset;
 
 use crate::codec::BatchHead;
 use crate::limits::REMOVED_AT_ONCE;
-use crate::queries;
 use crate::shared::MongoShared;
 use crate::trim::LogDocument;
+use crate::{command, queries};
 
 /// Tells how old batches are.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ impl Ages {
     /// By the server's clock, which also stamped the batches.
     pub async fn now(shared: &MongoShared) -> Result<Self, StoreError> {
         let database = &shared.collections.database;
-        let hello = shared.read(|| async { database.run_command(doc! { "hello": 1 }).await }).await?;
+        let hello = shared.read(|| command::run(database.run_command(doc! { "hello": 1 }))).await?;
         let now_ms = hello.get_datetime("localTime").map_or(0, |now| now.timestamp_millis());
         Ok(Self { now_s: now_ms / 1000, keep: shared.options.times.keep_physically })
     }

@@ -23,7 +23,7 @@ use crate::latest::fill_soon;
 use crate::limits::COMMIT_STATEMENTS;
 use crate::log::{LogHandle, reload};
 use crate::shared::{MongoShared, RetryPause, commit_error};
-use crate::{cursor, document, queries};
+use crate::{command, cursor, document, queries};
 
 /// The records for one log.
 struct Part {
@@ -188,8 +188,8 @@ async fn write(
     cursor::change_within(shared, session, &commit.cursors).await?;
     let made = log_statements(commit, parts);
     for statements in made.chunks(COMMIT_STATEMENTS) {
-        let command = doc! { "update": shared.collections.logs.name(), "updates": statements };
-        shared.collections.database.run_command(command).session(&mut *session).await?;
+        let update = doc! { "update": shared.collections.logs.name(), "updates": statements };
+        command::run(shared.collections.database.run_command(update).session(&mut *session)).await?;
     }
     if !documents.is_empty() {
         shared.collections.batches.insert_many(documents).session(&mut *session).await?;
