@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   { _id: "topic::partition::group", topic, partition, group, epoch, version, floor,
-//!     above: [[from, to]…], failures: [{ offset, attempts, returns, reason }…], deleted_at? }
+//!     above: [[from, to]…], failures: [{ attempts, returns, reason, offsets: [[from, to]…] }…], deleted_at? }
 //! ```
 //!
 //! `version` grows with every write; a writer compares it with the one it read. A deleted cursor keeps its epoch for
@@ -12,15 +12,14 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use mongodb::ClientSession;
-use mongodb::bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
+use mongodb::bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use mongodb::options::ReturnDocument;
 use parking_lot::Mutex;
-use prom_store::{
-    CommitError, Committed, CursorChange, CursorName, CursorState, Failures, LogName, Outcome, StoreError,
-};
+use prom_store::{CommitError, Committed, CursorChange, CursorName, CursorState, LogName, Outcome, StoreError};
 use prom_types::{GroupName, Offset, TopicName};
 use tokio::time::Instant;
 
+use crate::codec::{read_failures, read_ranges, whole, write_failures};
 use crate::commit::{TransactionError, WaitingCommit};
 use crate::fault::{self, FailedWrite, unreadable};
 use crate::limits::CACHED_CURSORS;
@@ -42,8 +41,9 @@ pub struct StoredCursor {
 pub struct CursorCache(Mutex<HashMap<CursorName, StoredCursor>>);
 
 impl CursorCache {
-    fn get(&self, name: &CursorName) -> Option<StoredCursor> {
-        self.0.lock().get(name).cloned()
+    /// Out of the cache: a cursor may be large, and what a failed write left of it must not be found.
+    fn take(&self, name: &CursorName) -> Option<StoredCursor> {
+        self.0.lock().remove(name)
     }
 
     fn put(&self, name: &CursorName, stored: StoredCursor) {
@@ -53,10 +53,6 @@ impl CursorCache {
         }
         cached.insert(name.clone(), stored);
     }
-
-    fn forget(&self, name: &CursorName) {
-        self.0.lock().remove(name);
-    }
 }
 
 impl StoredCursor {
@@ -64,10 +60,10 @@ impl StoredCursor {
         self.version > 0 && !self.is_deleted
     }
 
-    /// Applies a change, or says why not.
-    fn apply(&mut self, name: &CursorName, change: &CursorChange) -> Result<(), CommitError> {
+    /// Applies a change, or says why not and changes nothing. Returns whether there is something to write.
+    fn apply(&mut self, name: &CursorName, change: &CursorChange) -> Result<bool, CommitError> {
         match change {
-            CursorChange::Create { .. } if self.exists() => {}
+            CursorChange::Create { .. } if self.exists() => return Ok(false),
             CursorChange::Create { floor } => self.begin(self.state.epoch, *floor),
             CursorChange::Reset { floor } if self.exists() => self.begin(self.state.epoch + 1, *floor),
             CursorChange::Reset { floor } => self.begin(self.state.epoch, *floor),
@@ -75,13 +71,13 @@ impl StoredCursor {
                 self.begin(self.state.epoch + 1, 0);
                 self.is_deleted = true;
             }
-            CursorChange::Delete => {}
+            CursorChange::Delete => return Ok(false),
             CursorChange::Settle { epoch, .. } if !self.exists() || *epoch != self.state.epoch => {
                 return Err(CommitError::Fenced { cursor: name.clone(), given: *epoch, current: self.state.epoch });
             }
             CursorChange::Settle { settled, failures, .. } => self.state.apply(settled, failures),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn begin(&mut self, epoch: u64, floor: Offset) {
@@ -94,11 +90,6 @@ impl StoredCursor {
     fn document(&self, name: &CursorName) -> Document {
         let above: Vec<Bson> =
             self.state.above.iter().map(|range| vec![range.start as i64, range.end as i64].into()).collect();
-        let failure = |(&offset, failures): (&Offset, &Failures)| {
-            let (attempts, returns) = (i64::from(failures.attempts), i64::from(failures.returns));
-            doc! { "offset": offset as i64, "attempts": attempts, "returns": returns, "reason": &failures.reason }
-        };
-        let failures: Vec<Document> = self.state.failures.iter().map(failure).collect();
         let mut document = doc! {
             "_id": name.to_string(),
             "topic": name.log.topic.as_str(),
@@ -108,7 +99,7 @@ impl StoredCursor {
             "version": self.version,
             "floor": self.state.floor as i64,
             "above": above,
-            "failures": failures,
+            "failures": write_failures(name, &self.state.failures),
         };
         if self.is_deleted {
             document.insert("deleted_at", DateTime::now());
@@ -119,28 +110,12 @@ impl StoredCursor {
     fn read(document: &RawDocument) -> Option<Self> {
         let mut state = CursorState::at(document.get_i64("floor").ok()? as Offset);
         state.epoch = whole(document.get("epoch").ok()??)? as u64;
-        for range in document.get_array("above").ok()?.into_iter() {
-            let mut ends = range.ok()?.as_array()?.into_iter();
-            let mut end = || whole(ends.next()?.ok()?);
-            state.above.insert(end()? as Offset..end()? as Offset);
+        for range in read_ranges(document.get_array("above").ok()?) {
+            state.above.insert(range?);
         }
-        for failure in document.get_array("failures").ok()?.into_iter() {
-            let failure = failure.ok()?.as_document()?;
-            let count = |name| whole(failure.get(name).ok()??).and_then(|count| u32::try_from(count).ok());
-            let reason = failure.get("reason").ok()?.and_then(|reason| reason.as_str()).map(str::to_owned);
-            let failures = Failures { attempts: count("attempts")?, returns: count("returns")?, reason };
-            state.failures.insert(whole(failure.get("offset").ok()??)? as Offset, failures);
-        }
+        state.failures = read_failures(document.get_array("failures").ok()?)?;
         let version = whole(document.get("version").ok()??)?;
         Some(Self { state, version, is_deleted: document.get("deleted_at").ok()?.is_some() })
-    }
-}
-
-fn whole(value: RawBsonRef<'_>) -> Option<i64> {
-    match value {
-        RawBsonRef::Int64(value) => Some(value),
-        RawBsonRef::Int32(value) => Some(value.into()),
-        _ => None,
     }
 }
 
@@ -157,15 +132,16 @@ pub async fn change(shared: &MongoShared, name: &CursorName, waiting: Vec<Waitin
     let mut pause = RetryPause::default();
     let mut outcome = Outcome::NotStored;
     let failure = loop {
-        let before = match current(shared, name).await {
-            Ok(before) => before,
+        let mut cursor = match current(shared, name).await {
+            Ok(cursor) => cursor,
             Err(error) => break commit_error(error),
         };
-        let (after, answers) = apply_each(&before, name, &waiting);
-        if after == before {
+        let version = cursor.version;
+        let (is_changed, answers) = apply_each(&mut cursor, name, &waiting);
+        if !is_changed {
             return answer(shared, waiting, answers);
         }
-        match replace(shared, name, &before, after).await {
+        match replace(shared, name, version, cursor).await {
             Ok(Replaced::Done) => return answer(shared, waiting, answers),
             Ok(Replaced::ByAnother) => {}
             Err(error) => {
@@ -179,26 +155,33 @@ pub async fn change(shared: &MongoShared, name: &CursorName, waiting: Vec<Waitin
                 pause.wait().await;
             }
         }
-        shared.cursors.forget(name);
     };
     waiting.into_iter().for_each(|waiting| shared.lanes.answer(waiting, Err(failure.clone())));
 }
 
 type Answers = Vec<Result<Committed, CommitError>>;
 
-/// Each commit as a whole or not at all.
-fn apply_each(before: &StoredCursor, name: &CursorName, waiting: &[WaitingCommit]) -> (StoredCursor, Answers) {
-    let mut after = before.clone();
+/// Each commit as a whole or not at all. Says whether there is something to write.
+fn apply_each(cursor: &mut StoredCursor, name: &CursorName, waiting: &[WaitingCommit]) -> (bool, Answers) {
+    let mut is_changed = false;
     let mut answers = Answers::new();
     for waiting in waiting {
-        let mut tried = after.clone();
-        let applied = waiting.commit.cursors.iter().try_for_each(|(_, change)| tried.apply(name, change));
-        if applied.is_ok() {
-            after = tried;
-        }
-        answers.push(applied.map(|()| Committed::default()));
+        let applied = match waiting.commit.cursors.as_slice() {
+            [(_, change)] => cursor.apply(name, change),
+            changes => {
+                let mut tried = cursor.clone();
+                let applied =
+                    changes.iter().try_fold(false, |before, (_, change)| Ok(tried.apply(name, change)? | before));
+                if applied.is_ok() {
+                    *cursor = tried;
+                }
+                applied
+            }
+        };
+        is_changed |= applied == Ok(true);
+        answers.push(applied.map(|_| Committed::default()));
     }
-    (after, answers)
+    (is_changed, answers)
 }
 
 fn answer(shared: &MongoShared, waiting: Vec<WaitingCommit>, answers: Answers) {
@@ -208,7 +191,7 @@ fn answer(shared: &MongoShared, waiting: Vec<WaitingCommit>, answers: Answers) {
 }
 
 async fn current(shared: &MongoShared, name: &CursorName) -> Result<StoredCursor, StoreError> {
-    match shared.cursors.get(name) {
+    match shared.cursors.take(name) {
         Some(cached) => Ok(cached),
         None => stored(shared, name).await,
     }
@@ -230,14 +213,14 @@ enum Replaced {
 async fn replace(
     shared: &MongoShared,
     name: &CursorName,
-    before: &StoredCursor,
+    version: i64,
     mut after: StoredCursor,
 ) -> Result<Replaced, mongodb::error::Error> {
-    after.version = before.version + 1;
+    after.version = version + 1;
     let document = RawDocumentBuf::try_from(&after.document(name))?;
     let cursors = &shared.collections.cursors;
     let begun = Instant::now();
-    let is_done = match before.version {
+    let is_done = match version {
         0 => match shared.call(async { cursors.insert_one(&document).await }).await {
             Ok(_) => true,
             Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => false,
@@ -266,7 +249,7 @@ pub async fn change_within(
     let mut states: HashMap<&CursorName, StoredCursor> = HashMap::new();
     for (name, change) in changes {
         if !states.contains_key(name) {
-            shared.cursors.forget(name);
+            drop(shared.cursors.take(name));
             let query = queries::cursor(&name.to_string());
             let found = shared.collections.cursors.find_one(query.filter).session(&mut *session).await?;
             let stored = read_or_none(name, found).map_err(|error| TransactionError::Refused(commit_error(error)))?;

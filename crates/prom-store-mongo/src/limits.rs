@@ -43,5 +43,9 @@ pub const COMMIT_BYTES: usize = 256;
 pub const CACHED_BATCH_BYTES: usize = 256;
 /// Cursors in memory, so that a settlement needs no read.
 pub const CACHED_CURSORS: usize = 100_000;
+/// Room for the failed events of one cursor. Each settlement writes it, and a document has at most 16 MB.
+pub const FAILURES_BYTES: usize = 4 << 20;
+/// Room for the reasons among them, which only explain.
+pub const REASONS_BYTES: usize = 1 << 20;
 /// An error message fits on one line of a log.
 pub const REASON_CHARS: usize = 400;

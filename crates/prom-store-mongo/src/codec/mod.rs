@@ -8,6 +8,7 @@
 mod batch;
 mod element;
 mod event;
+mod failures;
 mod from_json;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -18,4 +19,5 @@ mod value;
 pub use batch::{BatchHead, BatchPlan, StoredBatch};
 pub use element::binary_id;
 pub use event::event_document;
+pub use failures::{read_failures, read_ranges, whole, write_failures};
 pub use value::{DocumentValue, document_value};

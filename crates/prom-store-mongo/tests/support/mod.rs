@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
-use prom_store::{Commit, Dedupe, EncodedEvent, LogName, Logs, ReadLimit, Record};
+use prom_store::{Commit, CursorName, Dedupe, EncodedEvent, LogName, Logs, ReadLimit, Record};
 use prom_store_mongo::{MongoOptions, MongoStore};
-use prom_types::{EventId, Json, NewEvent, TopicName};
+use prom_types::{EventId, GroupName, Json, NewEvent, TopicName};
 
 /// Nothing here takes this long unless it hangs.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -46,6 +46,10 @@ pub fn named(name: &str, dedupe: Dedupe) -> NewEvent {
 pub fn append(log: &LogName, event: NewEvent, dedupe: Dedupe) -> Commit {
     let id = EventId::derived(event.payload.as_str());
     Commit::append(log.clone(), EncodedEvent::encode(&event, id, 0).unwrap(), dedupe)
+}
+
+pub fn cursor_name(group: &str) -> CursorName {
+    CursorName::new(log("orders"), GroupName::parse(group).unwrap())
 }
 
 pub async fn read_all(store: &MongoStore, log: &LogName) -> Vec<Record> {
