@@ -11,6 +11,8 @@ pub struct GatewayOptions {
     pub frame_bytes: usize,
     /// The largest body of a batch over HTTP; each item may have `frame_bytes`. Imports are streamed and may be larger.
     pub body_bytes: usize,
+    /// Everything that HTTP requests and answers hold in memory at once. Beyond it more are refused, and may be tried again.
+    pub bodies_bytes: usize,
     /// Open sockets, beyond which new ones are refused.
     pub connections: usize,
     /// Each costs a task and a window.
@@ -19,6 +21,8 @@ pub struct GatewayOptions {
     pub auth_deadline: Duration,
     /// How long an HTTP client may take to send the head of a request.
     pub header_deadline: Duration,
+    /// A client of HTTP that takes nothing of its answer for this long is cut off.
+    pub write_deadline: Duration,
     /// Between two pings to a client that is silent.
     pub ping_interval: Duration,
     /// A client that was silent for this long is gone.
@@ -45,10 +49,12 @@ impl Default for GatewayOptions {
         Self {
             frame_bytes: 1024 * 1024,
             body_bytes: 16 * 1024 * 1024,
+            bodies_bytes: 256 * 1024 * 1024,
             connections: 20_000,
             subscriptions_per_connection: 1000,
             auth_deadline: Duration::from_secs(10),
             header_deadline: Duration::from_secs(10),
+            write_deadline: Duration::from_secs(30),
             ping_interval: Duration::from_secs(20),
             silence_limit: Duration::from_secs(60),
             write_buffer_bytes: 256 * 1024,

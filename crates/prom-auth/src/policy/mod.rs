@@ -75,6 +75,17 @@ impl Policy {
         TopicPattern::parse("**").is_ok_and(|everything| self.allows_pattern(action, &everything, None))
     }
 
+    /// Whether some rule allows the action anywhere. Denies are not weighed: this only tells callers apart that need not
+    /// be listened to at all.
+    pub fn allows_somewhere(&self, action: Action) -> bool {
+        match &self.0 {
+            Rights::Open => true,
+            Rights::ByRule(rules) => {
+                rules.iter().any(|rule| rule.effect == Effect::Allow && rule.action.contains(action))
+            }
+        }
+    }
+
     fn allows_topic(&self, action: Action, topic: &TopicName, group: Option<&GroupName>) -> bool {
         let matches = |rule: &Rule| rule.topics.iter().any(|pattern| pattern.matches(topic));
         self.decide(action, group, matches, matches)

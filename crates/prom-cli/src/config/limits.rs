@@ -10,12 +10,16 @@ pub const TEXT: &str = r#"[limits]
 #frame_bytes = "1MiB"
 # The largest body of a batch over HTTP.
 #body_bytes = "16MiB"
+# What HTTP requests and answers hold in memory, all together. Beyond it more are refused, and may be tried again.
+#bodies_bytes = "256MiB"
 # Open sockets; beyond it new ones are refused.
 #connections = 20000
 # Subscriptions of one WebSocket.
 #subscriptions_per_connection = 1000
 # How long a WebSocket may stay without a valid AUTH.
 #auth_deadline = "10s"
+# An HTTP client that takes nothing of its answer for this long is cut off.
+#write_deadline = "30s"
 # Between two pings to a client that is silent.
 #ping_interval = "20s"
 # A client that is silent for this long is gone.
@@ -33,9 +37,11 @@ pub const TEXT: &str = r#"[limits]
 pub struct LimitsConfig {
     pub frame_bytes: u64,
     pub body_bytes: u64,
+    pub bodies_bytes: u64,
     pub connections: usize,
     pub subscriptions_per_connection: usize,
     pub auth_deadline: Duration,
+    pub write_deadline: Duration,
     pub ping_interval: Duration,
     pub silence_limit: Duration,
     pub per_connection: RateLimit,
@@ -59,9 +65,11 @@ impl Default for LimitsConfig {
         Self {
             frame_bytes: 1 << 20,
             body_bytes: 16 << 20,
+            bodies_bytes: 256 << 20,
             connections: 20_000,
             subscriptions_per_connection: 1000,
             auth_deadline: Duration::from_secs(10),
+            write_deadline: Duration::from_secs(30),
             ping_interval: Duration::from_secs(20),
             silence_limit: Duration::from_secs(60),
             per_connection: RateLimit::Auto,
@@ -74,15 +82,25 @@ impl Default for LimitsConfig {
 /// Smaller frames do not hold an event with its envelope; larger ones than this are held in memory whole.
 const FRAME_BYTES: std::ops::RangeInclusive<u64> = 1024..=64 << 20;
 const BODY_BYTES: std::ops::RangeInclusive<u64> = 1024..=1 << 30;
+/// An export needs a few megabytes; more than this is no bound.
+const BODIES_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 40;
 
 impl LimitsConfig {
     pub fn read(&mut self, section: &mut ConfigSection<'_>) {
         section.set("frame_bytes", &mut self.frame_bytes, |value| within(value::size(value)?, FRAME_BYTES));
         section.set("body_bytes", &mut self.body_bytes, |value| within(value::size(value)?, BODY_BYTES));
+        section.set("bodies_bytes", &mut self.bodies_bytes, |value| within(value::size(value)?, BODIES_BYTES));
+        if self.bodies_bytes < self.body_bytes {
+            section.complain_at(
+                "bodies_bytes",
+                "`bodies_bytes` is less than `body_bytes`: the largest body would never fit",
+            );
+        }
         section.set("connections", &mut self.connections, value::number(1..=1_000_000));
         let subscriptions = &mut self.subscriptions_per_connection;
         section.set("subscriptions_per_connection", subscriptions, value::number(1..=100_000));
         section.set("auth_deadline", &mut self.auth_deadline, not_zero);
+        section.set("write_deadline", &mut self.write_deadline, not_zero);
         section.set("ping_interval", &mut self.ping_interval, not_zero);
         section.set("silence_limit", &mut self.silence_limit, not_zero);
         if self.silence_limit <= self.ping_interval {

@@ -43,9 +43,11 @@ pub fn gateway(config: &Config) -> GatewayOptions {
     GatewayOptions {
         frame_bytes: size(limits.frame_bytes),
         body_bytes: size(limits.body_bytes),
+        bodies_bytes: size(limits.bodies_bytes),
         connections: limits.connections,
         subscriptions_per_connection: limits.subscriptions_per_connection,
         auth_deadline: limits.auth_deadline,
+        write_deadline: limits.write_deadline,
         ping_interval: limits.ping_interval,
         silence_limit: limits.silence_limit,
         rates: rates(config),

@@ -1,35 +1,72 @@
-//! Reading what a client sends, within bounds.
+//! Reading what a client sends: within bounds, within a time, and within the budget of all bodies.
 
-use axum::body::Body;
-use bytes::{Bytes, BytesMut};
+use axum::body::{Body, HttpBody as _};
+use bytes::Bytes;
+use http::StatusCode;
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
-use super::limits::BODY_SILENCE;
+use super::budget::{BodyBudget, BodyShare};
+use super::limits::{BODY_DEADLINE, BODY_SILENCE};
 use super::problem::{Code, Problem};
 
-/// The whole body, if it has at most `limit` bytes. One that announces more is refused unread.
-pub(super) async fn whole(body: Body, limit: usize) -> Result<Bytes, Problem> {
-    use axum::body::HttpBody as _;
+/// A body that is in memory whole.
+pub(super) struct WholeBody {
+    pub text: Bytes,
+    /// To be kept as long as the text.
+    pub share: BodyShare,
+}
+
+/// The whole body, if it has at most `most` bytes. One that announces more is refused unread. `limit` looks at the
+/// first bytes and may allow less.
+pub(super) async fn whole(
+    body: Body,
+    budget: &BodyBudget,
+    most: usize,
+    limit: impl FnOnce(&[u8]) -> usize,
+) -> Result<WholeBody, Problem> {
     let announced = body.size_hint().lower();
-    if announced > limit as u64 {
+    if announced > most as u64 {
+        return Err(too_large(most));
+    }
+    match timeout(BODY_DEADLINE, collect(Pieces(body), announced, budget, limit)).await {
+        Ok(collected) => collected,
+        Err(_) => Err(too_slow(format!("the body took longer than {} s", BODY_DEADLINE.as_secs()))),
+    }
+}
+
+async fn collect(
+    mut pieces: Pieces,
+    announced: u64,
+    budget: &BodyBudget,
+    limit: impl FnOnce(&[u8]) -> usize,
+) -> Result<WholeBody, Problem> {
+    let first = pieces.next().await?.unwrap_or_default();
+    let mut share = budget.take(first.len())?;
+    let limit = limit(&first);
+    if announced > limit as u64 || first.len() > limit {
         return Err(too_large(limit));
     }
-    let mut pieces = Pieces(body);
-    let Some(first) = pieces.next().await? else {
-        return Ok(Bytes::new());
-    };
     if first.len() as u64 == announced {
-        return Ok(first);
+        return Ok(WholeBody { text: first, share });
     }
-    let mut collected = BytesMut::from(&first[..]);
+    let end = usize::try_from(announced).ok().filter(|announced| *announced > 0).unwrap_or(limit);
+    let mut collected = first.to_vec();
+    drop(first);
     while let Some(piece) = pieces.next().await? {
-        if collected.len() + piece.len() > limit {
+        let length = collected.len() + piece.len();
+        if length > limit {
             return Err(too_large(limit));
+        }
+        if length > collected.capacity() {
+            // Doubled, but never beyond what can still come.
+            let capacity = (2 * length).min(end).max(length);
+            share.grow_to(capacity)?;
+            collected.reserve_exact(capacity - collected.len());
         }
         collected.extend_from_slice(&piece);
     }
-    if collected.len() > limit { Err(too_large(limit)) } else { Ok(collected.freeze()) }
+    Ok(WholeBody { text: collected.into(), share })
 }
 
 /// A body piece by piece.
@@ -45,10 +82,7 @@ impl Pieces {
                     return Err(Problem::new(Code::BadRequest, format!("the body broke off: {error}")));
                 }
                 Ok(None) => return Ok(None),
-                Err(_) => {
-                    let detail = format!("nothing of the body came for {} s", BODY_SILENCE.as_secs());
-                    return Err(Problem::new(Code::BadRequest, detail).with_status(http::StatusCode::REQUEST_TIMEOUT));
-                }
+                Err(_) => return Err(too_slow(format!("nothing of the body came for {} s", BODY_SILENCE.as_secs()))),
             };
             // Trailers carry nothing for us.
             if let Ok(data) = frame.into_data()
@@ -71,4 +105,8 @@ pub(super) fn check_object(text: &[u8]) -> Result<(), Problem> {
 
 fn too_large(limit: usize) -> Problem {
     Problem::new(Code::TooLarge, format!("the body is above {limit} bytes; send less at once"))
+}
+
+fn too_slow(detail: String) -> Problem {
+    Problem::new(Code::BadRequest, detail).with_status(StatusCode::REQUEST_TIMEOUT)
 }

@@ -84,6 +84,11 @@ impl Caller {
         }
     }
 
+    /// Some topic, in a group or outside: what a request names is known only after its body is read.
+    pub fn may_somewhere(&self, action: Action) -> Result<(), Problem> {
+        if self.identity.policy.allows_somewhere(action) { Ok(()) } else { Err(self.forbidden(action, "anything")) }
+    }
+
     fn forbidden(&self, action: Action, what: &str) -> Problem {
         let who = self.identity.subject.as_deref().unwrap_or("this caller");
         let detail = format!("{who} may not {action} {what}; use a token whose scopes or policy allow {action} there");

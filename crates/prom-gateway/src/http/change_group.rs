@@ -35,14 +35,15 @@ pub(super) async fn patch(
     State(api): State<Arc<Api>>,
     caller: Caller,
     GroupInPath(group): GroupInPath,
-    JsonBody(body): JsonBody<PatchGroup>,
+    body: JsonBody<PatchGroup>,
 ) -> Result<Json<GroupView>, Problem> {
     let bus = &api.hub.bus;
+    let patterns = administered(&caller, &groups::find(bus, &group).await?)?;
+    let body = body.read(&api).await?;
     let asked = body.topic.clone();
     if let Some(pattern) = &asked {
         caller.may_all(Action::Admin, pattern, &group)?;
     }
-    let patterns = administered(&caller, &groups::find(bus, &group).await?)?;
     let change = change(body);
     for pattern in asked.map_or(patterns, |pattern| vec![pattern]) {
         bus.change_group(pattern.as_str(), &group, change.clone()).await?;

@@ -1,6 +1,8 @@
 //! Parameters and bodies, taken out of a request and checked. What is wrong becomes a problem that names it.
 //! Unknown parameters are ignored, and an empty value counts as none.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -11,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::api::Api;
 use super::body;
+use super::forward::BodyForOwner;
 use super::problem::{Code, Problem};
 
 /// The query string.
@@ -53,14 +56,29 @@ impl FromRequestParts<Arc<Api>> for GroupInPath {
     }
 }
 
-/// A JSON body, whatever content type it claims.
-pub(crate) struct JsonBody<T>(pub T);
+/// A JSON body, whatever content type it claims. The route reads it, after it has looked at the caller's rights.
+pub(crate) struct JsonBody<T> {
+    body: Body,
+    keep: Option<BodyForOwner>,
+    shape: PhantomData<fn() -> T>,
+}
 
-impl<T: DeserializeOwned> FromRequest<Arc<Api>> for JsonBody<T> {
-    type Rejection = Problem;
+impl<T> FromRequest<Arc<Api>> for JsonBody<T> {
+    type Rejection = Infallible;
 
-    async fn from_request(request: Request<Body>, api: &Arc<Api>) -> Result<Self, Problem> {
-        let text = body::whole(request.into_body(), api.hub.options.frame_bytes).await?;
+    async fn from_request(mut request: Request<Body>, _: &Arc<Api>) -> Result<Self, Infallible> {
+        let keep = request.extensions_mut().remove::<BodyForOwner>();
+        Ok(Self { body: request.into_body(), keep, shape: PhantomData })
+    }
+}
+
+impl<T: DeserializeOwned> JsonBody<T> {
+    pub async fn read(self, api: &Api) -> Result<T, Problem> {
+        let limit = api.hub.options.frame_bytes;
+        let body::WholeBody { text, .. } = body::whole(self.body, &api.budget, limit, |_| limit).await?;
+        if let Some(keep) = self.keep {
+            keep.set(text.clone());
+        }
         body::check_object(&text)?;
         let mut json = serde_json::Deserializer::from_slice(&text);
         let read = serde_path_to_error::deserialize(&mut json);
@@ -72,7 +90,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Api>> for JsonBody<T> {
             }
         })?;
         json.end().map_err(|error| Problem::new(Code::BadJson, error.to_string()))?;
-        Ok(Self(body))
+        Ok(body)
     }
 }
 

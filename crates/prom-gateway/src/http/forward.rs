@@ -1,11 +1,10 @@
 //! Requests about a group that another hub serves: answered by that one.
 //!
 //! A route finds out by asking the bus, after it has looked at the caller's rights; its refusal carries
-//! the address. The request is then sent there as it is, with this hub's own token.
+//! the address. The request is then sent there as it is, with this hub's own token; of its body, what the route has read.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -19,32 +18,37 @@ use super::api::Api;
 use super::problem::{Code, Problem};
 use crate::peers::RELAY_HEADER;
 
-/// Requests about groups are small.
-const BODY_BYTES: usize = 256 * 1024;
-
 /// Where a refused request would be answered.
 #[derive(Clone)]
 pub(super) struct ServedAt(pub String);
 
+/// Where a route leaves the body that it has read, for the hub that may have to answer instead.
+#[derive(Clone, Default)]
+pub(super) struct BodyForOwner(Arc<OnceLock<Bytes>>);
+
+impl BodyForOwner {
+    pub fn set(&self, text: Bytes) {
+        self.0.get_or_init(|| text);
+    }
+}
+
 /// Passes a request on to the hub that serves its group, if that is another one.
-pub(super) async fn to_owner(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
+pub(super) async fn to_owner(State(api): State<Arc<Api>>, mut request: Request, next: Next) -> Response {
     let is_ours = request.headers().contains_key(RELAY_HEADER) || !is_about_group(request.uri().path());
     let Some(peers) = api.hub.peers.as_ref().filter(|_| !is_ours) else {
         return next.run(request).await;
     };
-    let (head, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, BODY_BYTES).await else {
-        let detail = format!("the body is above {BODY_BYTES} bytes, or broke off");
-        return Problem::new(Code::TooLarge, detail).into_response();
-    };
-    let again = match copy(&head, body.clone()) {
+    let again = match head_of(&request) {
         Ok(again) => again,
         Err(problem) => return problem.into_response(),
     };
-    let response = next.run(Request::from_parts(head, Body::from(body))).await;
+    let body = BodyForOwner::default();
+    request.extensions_mut().insert(body.clone());
+    let response = next.run(request).await;
     let Some(ServedAt(url)) = response.extensions().get::<ServedAt>().cloned() else {
         return response;
     };
+    let again = again.map(|()| Full::new(body.0.get().cloned().unwrap_or_default()));
     match peers.ask(&url, again).await {
         Ok(answer) => {
             // The other headers are about the way between the hubs.
@@ -75,13 +79,13 @@ pub(crate) fn is_about_group(path: &str) -> bool {
     matches!(first, "groups" | "cursors" | "lag" | "why" | "partitions")
 }
 
-fn copy(head: &http::request::Parts, body: Bytes) -> Result<http::Request<Full<Bytes>>, Problem> {
-    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    let mut request = http::Request::builder().method(head.method.clone()).uri(path);
+fn head_of(request: &Request) -> Result<http::Request<()>, Problem> {
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let mut again = http::Request::builder().method(request.method().clone()).uri(path);
     for name in [ACCEPT, CONTENT_TYPE] {
-        if let Some(value) = head.headers.get(&name) {
-            request = request.header(name, value);
+        if let Some(value) = request.headers().get(&name) {
+            again = again.header(name, value);
         }
     }
-    request.body(Full::new(body)).map_err(|error| Problem::new(Code::BadRequest, error.to_string()))
+    again.body(()).map_err(|error| Problem::new(Code::BadRequest, error.to_string()))
 }

@@ -6,12 +6,16 @@ use std::time::Duration;
 pub const BATCH_ITEMS: usize = prom_types::limits::BATCH_EVENTS;
 /// A body that makes no progress for this long is given up.
 pub const BODY_SILENCE: Duration = Duration::from_secs(30);
+/// A body that is held whole has to be there by then, however often a byte of it comes.
+pub const BODY_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Events of one replay, unless asked otherwise, and at most.
 pub const REPLAY_EVENTS: usize = 1000;
 pub const REPLAY_MOST_EVENTS: usize = 10_000;
-/// A replay is held in memory whole; beyond this it ends early and says where to go on.
+/// Clients hold a page whole; beyond this it ends early and says where to go on.
 pub const REPLAY_BYTES: usize = 8 * 1024 * 1024;
+/// A replay leaves in pieces of about this size, each read when the one before has left.
+pub const REPLAY_PIECE_BYTES: usize = 64 * 1024;
 
 /// An export leaves in pieces of about this size: large enough that handing one over costs nothing.
 pub const EXPORT_CHUNK_BYTES: usize = 256 * 1024;
@@ -20,6 +24,9 @@ pub const EXPORT_CHUNKS_WAITING: usize = 2;
 /// What one read of the store brings.
 pub const EXPORT_READ_BYTES: usize = 1024 * 1024;
 pub const EXPORT_READ_EVENTS: usize = 16 * 1024;
+
+/// What an export holds: a read, the pieces that wait, the one that is written and the one on its way.
+pub const EXPORT_HELD_BYTES: usize = EXPORT_READ_BYTES + (EXPORT_CHUNKS_WAITING + 2) * EXPORT_CHUNK_BYTES;
 
 /// The longest line of an import. A whole event with every part at its limit and each character of
 /// its headers escaped fits.

@@ -14,6 +14,7 @@ mod limits;
 mod problem;
 
 mod body;
+mod budget;
 mod cloud_events;
 mod extract;
 mod forward;

@@ -28,7 +28,7 @@ pub(super) async fn put(
     State(api): State<Arc<Api>>,
     caller: Caller,
     TopicInPath(topic): TopicInPath,
-    JsonBody(body): JsonBody<PutTopic>,
+    body: JsonBody<PutTopic>,
 ) -> Result<Json<TopicSettingsView>, Problem> {
     caller.may(Action::Admin, &topic)?;
     if topic.is_reserved() {
@@ -37,6 +37,7 @@ pub(super) async fn put(
             format!("topic {topic} belongs to the hub and has its own settings"),
         ));
     }
+    let body = body.read(&api).await?;
     // Left out, a setting takes its default. Compaction cannot come back once a topic has events, so it must be said.
     let is_compacted = match api.hub.bus.topic_settings(&topic).await {
         Ok(settings) => settings.compaction.is_some(),

@@ -28,8 +28,10 @@ use super::problem::{Problem, Problems};
 pub(super) async fn post(
     State(api): State<Arc<Api>>,
     caller: Caller,
-    JsonBody(SetCursor { topic, group, partition, position }): JsonBody<SetCursor>,
+    body: JsonBody<SetCursor>,
 ) -> Result<Json<MovedCursors>, Problem> {
+    caller.may_somewhere(Action::Admin)?;
+    let SetCursor { topic, group, partition, position } = body.read(&api).await?;
     caller.may_in_group(Action::Admin, &topic, &group)?;
     let missing = || Problem::field("from", "is missing; one of earliest, latest, ts, afterId, offset");
     let position = position.position()?.ok_or_else(missing)?;

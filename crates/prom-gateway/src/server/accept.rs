@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use super::write_deadline::WriteDeadline;
 use super::{HubStream, Listener, Serves, guard, upgrade};
 use crate::http::is_about_group;
 use crate::http::{ConnectionRate, Problem};
@@ -84,9 +85,9 @@ impl Acceptor {
         let upgraded = Box::pin(self.serve_http(stream, peer)).await;
         if let Some(on_upgrade) = upgraded
             && let Ok(upgraded) = on_upgrade.await
-            && let Ok(parts) = upgraded.downcast::<TokioIo<HubStream>>()
+            && let Ok(parts) = upgraded.downcast::<TokioIo<WriteDeadline>>()
         {
-            ws::run(self.hub.clone(), parts.io.into_inner(), parts.read_buf).await;
+            ws::run(self.hub.clone(), parts.io.into_inner().into_inner(), parts.read_buf).await;
         }
     }
 
@@ -103,6 +104,7 @@ impl Acceptor {
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.hub.options.header_deadline).max_buf_size(HEAD_BYTES);
+        let stream = WriteDeadline::new(stream, self.hub.options.write_deadline);
         let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         tokio::pin!(connection);
         tokio::select! {

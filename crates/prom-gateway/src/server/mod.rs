@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Promises: a hub without auth serves loopback only, and then only requests that name a loopback
-//! host and come from no foreign page; there are never more connections than the limit; a shutdown lets
+//! host and come from no foreign page; a client that takes nothing of an answer is cut off; there are never more connections than the limit; a shutdown lets
 //! the bus drain first, then tells every connection.
 
 mod accept;
@@ -17,6 +17,7 @@ mod memory;
 mod stream;
 mod tls;
 mod upgrade;
+mod write_deadline;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

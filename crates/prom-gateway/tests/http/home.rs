@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use prom_auth::{AuthOptions, Authenticator, TokenRequest, mint};
-use prom_engine::{Bus, BusOptions};
-use prom_gateway::{GatewayOptions, Hub};
+use prom_engine::{Bus, BusOptions, HubOptions};
+use prom_gateway::{Collaborators, Dialer, GatewayOptions, Hub, Peers};
 use prom_store::{Clock, MemoryStore, Store, SystemClock};
 use serde_json::Value;
 use tower::ServiceExt;
@@ -73,6 +73,20 @@ impl Home {
         let bus = Bus::start(store, BusOptions::default()).await.unwrap();
         let auth = Authenticator::new(auth).unwrap();
         let hub = Hub::new(bus.clone(), auth, clock, options);
+        Self { bus, router: prom_gateway::http::router(hub) }
+    }
+
+    /// Tokens are needed, and other hubs may serve the groups.
+    pub async fn protected_among_others() -> Self {
+        let url = "http://127.0.0.1:1".to_owned();
+        let hub = Some(HubOptions { url: url.clone(), ttl: Duration::from_secs(60) });
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+        let bus = Bus::start(store, BusOptions { hub, ..BusOptions::default() }).await.unwrap();
+        let clock = Arc::new(SystemClock::new());
+        let peers = Peers::join(&bus, clock.clone(), &url, Dialer::new(None).unwrap()).await.unwrap();
+        let collaborators = Collaborators { peers: Some(peers), ..Collaborators::default() };
+        let auth = Authenticator::new(auth()).unwrap();
+        let hub = Hub::with(bus.clone(), auth, clock, GatewayOptions::default(), collaborators);
         Self { bus, router: prom_gateway::http::router(hub) }
     }
 

@@ -15,6 +15,7 @@ mod hub;
 mod import;
 mod lag;
 mod latest_by_key;
+mod memory;
 mod metrics;
 mod openapi;
 mod partitions;

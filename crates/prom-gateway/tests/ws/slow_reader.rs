@@ -7,6 +7,7 @@ use prom_engine::{BusOptions, Position};
 use prom_gateway::GatewayOptions;
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 use crate::bad_input::rss_bytes;
 use crate::raw::Raw;
@@ -78,6 +79,27 @@ async fn a_client_that_reads_no_answers_is_not_read_from() {
         assert!(sent < 500_000, "it takes frames forever although its answers are not read");
     }
     scene.client().await.ok(json!({"op": "PUBLISH", "topic": "b", "payload": 1})).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_of_http_that_takes_nothing_of_its_answer_is_cut_off() {
+    let write_deadline = Duration::from_millis(200);
+    let options = GatewayOptions { connections: 1, write_deadline, ..GatewayOptions::default() };
+    let scene = Scene::limited(options).await;
+    for _ in 0..8 {
+        scene.bus.publish("a", json!("x".repeat(1_000_000))).await.unwrap();
+    }
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut unread = socket.connect(scene.server.address()).await.unwrap();
+    unread.write_all(b"GET /replay?topic=a HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let healthy = || async {
+        let answer = reqwest::get(format!("http://{}/healthz", scene.server.address())).await;
+        answer.is_ok_and(|answer| answer.status() == 200)
+    };
+    assert!(!healthy().await, "there is one connection, and it is in use");
+    until("the only connection is free again", healthy).await;
+    drop(unread);
 }
 
 /// Holds leases, and answers that it does not take.

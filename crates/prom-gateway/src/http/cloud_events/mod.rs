@@ -19,10 +19,19 @@ mod structured;
 mod time;
 mod write;
 
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+
 pub(super) use binary::{is_binary, read_binary};
 pub(super) use schema::CloudEvent;
 pub(super) use structured::read_structured;
 pub(super) use write::write;
+
+/// Whether the headers of a request announce CloudEvents.
+pub(super) fn are_sent(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    is_binary(headers) || kind.to_ascii_lowercase().starts_with("application/cloudevents")
+}
 
 /// Says that the payload is base64 of bytes.
 const DATA_HEADER: &str = "x-ce-data";

@@ -1,19 +1,24 @@
 //! Structured mode: attributes and data in one JSON object.
 
-use std::collections::BTreeMap;
+use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use prom_types::{Json, NewEvent, TopicName};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, bad};
 use super::{DATA_BASE64, DATA_HEADER};
 use crate::http::problem::{Code, Problem};
 
+/// As many attributes as an event has headers, and those that become none.
+const MOST_MEMBERS: usize = prom_types::limits::HEADERS + 8;
+
 pub(crate) fn read_structured(text: &Bytes, topic: Option<&TopicName>) -> Result<NewEvent, Problem> {
-    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(text)
+    let Members(members) = serde_json::from_slice(text)
         .map_err(|error| Problem::new(Code::BadJson, format!("the CloudEvent is not a JSON object: {error}")))?;
     let mut attributes = Attributes::default();
     let mut payload = Json::NULL;
@@ -40,6 +45,34 @@ pub(crate) fn read_structured(text: &Bytes, topic: Option<&TopicName>) -> Result
         event.headers.insert(DATA_HEADER, DATA_BASE64)?;
     }
     Ok(event)
+}
+
+/// The object's members as text. Reading ends with the first one too many.
+struct Members<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'t> Deserialize<'t> for Members<'t> {
+    fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Counting;
+        impl<'t> Visitor<'t> for Counting {
+            type Value = Members<'t>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<Members<'t>, A::Error> {
+                let mut found = Vec::new();
+                while let Some(member) = members.next_entry()? {
+                    found.push(member);
+                    if found.len() > MOST_MEMBERS {
+                        return Err(A::Error::custom(format_args!("more than {MOST_MEMBERS} members")));
+                    }
+                }
+                Ok(Members(found))
+            }
+        }
+        deserializer.deserialize_map(Counting)
+    }
 }
 
 /// Attributes are strings, booleans and numbers; `null` is as good as not there.

@@ -26,6 +26,7 @@ use super::api::Api;
 use super::caller::Caller;
 use super::cloud_events::CloudEvent;
 use super::extract::Params;
+use super::limits::EXPORT_HELD_BYTES;
 use super::problem::{Problem, Problems};
 
 /// Offsets of one partition that are exported.
@@ -62,10 +63,11 @@ pub(super) async fn export(
     caller.may(Action::Subscribe, &query.topic)?;
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let format = ExportFormat::choose(accepted, query.format.as_deref(), query.ndjson)?;
+    let share = api.budget.take(EXPORT_HELD_BYTES)?;
     let bus = &api.hub.bus;
     let parts = parts(bus, &query).await?;
     let damage = if query.skip_damaged { stream::OnDamage::Skip } else { stream::OnDamage::BreakOff };
-    let body = Body::from_stream(stream::start(api.hub.clone(), caller, query.topic, parts, format, damage));
+    let body = Body::from_stream(stream::start(api.hub.clone(), caller, query.topic, parts, format, damage, share));
     Ok(([(CONTENT_TYPE, format.content_type())], body).into_response())
 }
 

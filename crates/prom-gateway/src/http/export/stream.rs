@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use super::Part;
 use super::format::{Before, ExportFormat};
 use crate::Hub;
+use crate::http::budget::BodyShare;
 use crate::http::caller::Caller;
 use crate::http::limits::{EXPORT_CHUNK_BYTES, EXPORT_CHUNKS_WAITING, EXPORT_READ_BYTES, EXPORT_READ_EVENTS};
 
@@ -44,9 +45,11 @@ pub(super) fn start(
     parts: Vec<Part>,
     format: ExportFormat,
     damage: OnDamage,
+    share: BodyShare,
 ) -> impl Stream<Item = Chunk> + use<> {
     let (chunks, waiting) = mpsc::channel(EXPORT_CHUNKS_WAITING);
     tokio::spawn(async move {
+        let _held_to_the_end = share;
         let mut export =
             Export { hub, caller, topic, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
         let reason = match export.run(parts).await {

@@ -4,7 +4,8 @@ use axum::body::Body;
 use bytes::{Buf, Bytes, BytesMut};
 
 use crate::http::body::Pieces;
-use crate::http::limits::{IMPORT_LINE_BYTES, IMPORT_LINGER};
+use crate::http::budget::BodyShare;
+use crate::http::limits::{IMPORT_BATCH_BYTES, IMPORT_LINE_BYTES, IMPORT_LINGER};
 use crate::http::problem::{Code, Problem};
 
 /// Counted from 1; empty lines count and are left out.
@@ -22,15 +23,17 @@ pub(super) struct Lines {
     number: u64,
     /// The line is too long already: the rest of it is let pass.
     too_long: bool,
+    /// For a batch of lines and the line that has begun.
+    share: BodyShare,
 }
 
 impl Lines {
     /// Waits for the first piece. A client that asks whether to go on (`Expect: 100-continue`) is told
     /// to when its body is asked for, and only if no answer has begun before.
-    pub async fn begin(body: Body) -> Result<Self, Problem> {
+    pub async fn begin(body: Body, share: BodyShare) -> Result<Self, Problem> {
         let mut pieces = Pieces(body);
         let piece = pieces.next().await?.unwrap_or_default();
-        Ok(Self { pieces, piece, begun: BytesMut::new(), number: 0, too_long: false })
+        Ok(Self { pieces, piece, begun: BytesMut::new(), number: 0, too_long: false, share })
     }
 
     /// How many lines were seen.
@@ -56,7 +59,7 @@ impl Lines {
                 }
                 continue;
             }
-            self.keep();
+            self.keep()?;
             match self.pieces.next().await? {
                 Some(piece) => self.piece = piece,
                 None if self.begun.is_empty() && !self.too_long => return Ok(None),
@@ -71,14 +74,16 @@ impl Lines {
     }
 
     /// The rest of the piece begins a line.
-    fn keep(&mut self) {
+    fn keep(&mut self) -> Result<(), Problem> {
         let rest = std::mem::take(&mut self.piece);
         if self.too_long || self.begun.len() + rest.len() > IMPORT_LINE_BYTES {
             self.too_long = true;
             self.begun.clear();
         } else {
             self.begun.extend_from_slice(&rest);
+            self.share.grow_to(IMPORT_BATCH_BYTES + self.begun.capacity())?;
         }
+        Ok(())
     }
 
     fn finish(&mut self, tail: Bytes) -> Option<Line> {
@@ -103,10 +108,12 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::budget::BodyBudget;
 
     async fn lines(pieces: Vec<Vec<u8>>) -> Vec<(u64, Option<String>)> {
         let pieces = pieces.into_iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece)));
-        let mut lines = Lines::begin(Body::from_stream(futures::stream::iter(pieces))).await.unwrap();
+        let share = BodyBudget::new(64 << 20).take(IMPORT_BATCH_BYTES).unwrap();
+        let mut lines = Lines::begin(Body::from_stream(futures::stream::iter(pieces)), share).await.unwrap();
         let mut found = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             found.push(match line {

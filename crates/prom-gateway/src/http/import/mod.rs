@@ -16,6 +16,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
+use prom_auth::Action;
 use prom_protocol::http::import::{ImportQuery, ImportReport};
 use prom_types::TopicName;
 
@@ -25,6 +26,7 @@ use self::report::Report;
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::Params;
+use super::limits::IMPORT_BATCH_BYTES;
 use super::problem::{Problem, Problems, PublishProblems};
 use crate::Hub;
 
@@ -51,7 +53,11 @@ pub(super) async fn import(
     Params(ImportQuery { topic }): Params<ImportQuery>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let lines = Lines::begin(body).await?;
+    match &topic {
+        Some(topic) => caller.may(Action::Publish, topic)?,
+        None => caller.may_somewhere(Action::Publish)?,
+    }
+    let lines = Lines::begin(body, api.budget.take(IMPORT_BATCH_BYTES)?).await?;
     let (report, answer) = report::start();
     tokio::spawn(run(api, caller, topic, lines, report));
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answer)).into_response())

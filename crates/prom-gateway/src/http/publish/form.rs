@@ -1,10 +1,14 @@
 //! In which form events come, and taking them out of it.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use prom_protocol::frame::publish::Publish;
 use prom_types::{NewEvent, TopicName};
+use serde::Deserializer as _;
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::http::body::check_object;
@@ -35,6 +39,11 @@ impl Form {
             _ if text.trim_ascii_start().starts_with(b"[") => Self::Array,
             _ => Self::One,
         }
+    }
+
+    /// Whether the beginning of a body shows that it holds one event.
+    pub fn is_surely_single(headers: &HeaderMap, beginning: &[u8]) -> bool {
+        !beginning.trim_ascii_start().is_empty() && Self::of(headers, beginning).is_single()
     }
 
     /// Answered by one receipt.
@@ -82,10 +91,33 @@ fn read_one(text: &Bytes) -> Result<NewEvent, Problem> {
 }
 
 fn array(text: &Bytes) -> Result<Vec<Bytes>, Problem> {
-    let items: Vec<&RawValue> = serde_json::from_slice(text)
-        .map_err(|error| Problem::new(Code::BadJson, format!("the body is not a JSON array: {error}")))?;
-    few_enough(items.len())?;
-    Ok(items.into_iter().map(|item| text.slice_ref(item.get().as_bytes())).collect())
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let mut items = BatchItems(Vec::new());
+    let read = json.deserialize_seq(&mut items).and_then(|()| json.end());
+    few_enough(items.0.len())?;
+    read.map_err(|error| Problem::new(Code::BadJson, format!("the body is not a JSON array: {error}")))?;
+    Ok(items.0.into_iter().map(|item| text.slice_ref(item.get().as_bytes())).collect())
+}
+
+/// Items as text. Reading ends with the first one too many.
+struct BatchItems<'t>(Vec<&'t RawValue>);
+
+impl<'t> Visitor<'t> for &mut BatchItems<'t> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of events")
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element()? {
+            self.0.push(item);
+            if self.0.len() > BATCH_ITEMS {
+                return Err(A::Error::custom("too many events"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Lines that are not empty. A record separator before an item (RFC 7464) is taken off.

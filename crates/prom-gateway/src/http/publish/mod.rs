@@ -2,6 +2,9 @@
 //!
 //! The answer has the form of the question: one receipt for one event, an array for an array, lines
 //! for lines. Items of a batch are independent unless `?atomic=1` makes it all or nothing.
+//!
+//! A caller that may publish nothing is refused before its body is read; the rights to each topic are checked when the
+//! event that names it has been read.
 
 mod answer;
 mod body;
@@ -14,6 +17,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
+use prom_auth::Action;
 use prom_protocol::http::publish::{PublishAnswer, PublishQuery};
 use prom_types::{Invalid, NewEvent};
 
@@ -21,8 +25,9 @@ use self::body::PublishBody;
 use self::form::Form;
 pub(super) use self::send::send_each;
 use super::api::Api;
+use super::body::WholeBody;
 use super::caller::Caller;
-use super::cloud_events::CloudEvent;
+use super::cloud_events::{self, CloudEvent};
 use super::extract::Params;
 use super::problem::{Problem, Problems, PublishProblems};
 
@@ -62,18 +67,24 @@ pub(super) async fn publish(
     body: Body,
 ) -> Result<Response, Problem> {
     let hub = &*api.hub;
-    let text = super::body::whole(body, hub.options.body_bytes).await?;
+    match topic.as_ref().filter(|_| cloud_events::are_sent(&headers)) {
+        Some(topic) => caller.may(Action::Publish, topic)?,
+        None => caller.may_somewhere(Action::Publish)?,
+    }
+    let (one, many) = (hub.options.frame_bytes, hub.options.body_bytes);
+    let limit = |beginning: &[u8]| if Form::is_surely_single(&headers, beginning) { one } else { many };
+    let WholeBody { text, share } = super::body::whole(body, &api.budget, many.max(one), limit).await?;
     let form = Form::of(&headers, &text);
-    let mut items = form.read(&headers, &text, topic.as_ref(), hub.options.frame_bytes)?;
+    let mut items = form.read(&headers, &text, topic.as_ref(), one)?;
     carry_trace(&headers, &mut items)?;
     if form.is_single() {
         let event = items.pop().unwrap_or_else(|| Err(Problem::field("body", "is empty; send an event")))?;
         return answer::one(&send::send_one(hub, &caller, event).await?);
     }
     if atomic {
-        return answer::all(form, send::send_all_or_none(hub, &caller, items).await?.into_iter().map(Ok));
+        return answer::all(form, send::send_all_or_none(hub, &caller, items).await?.into_iter().map(Ok), share);
     }
-    answer::all(form, send_each(hub, &caller, items).await.into_iter())
+    answer::all(form, send_each(hub, &caller, items).await.into_iter(), share)
 }
 
 /// The trace that the request belongs to goes on with its events, unless they name their own.
