@@ -83,6 +83,18 @@ pub fn reason(error: &Error) -> String {
     }
 }
 
+/// The error of a connection string.
+pub fn explain_address(error: &Error) -> StoreError {
+    match error.kind.as_ref() {
+        ErrorKind::InvalidArgument { .. } | ErrorKind::InvalidTlsConfig { .. } => StoreError::Server {
+            what: "the MongoDB connection string cannot be used",
+            reason: reason(error),
+            fix: "correct it; it begins with mongodb:// or mongodb+srv://",
+        },
+        _ => explain(error),
+    }
+}
+
 /// The error for people, with what to do.
 pub fn explain(error: &Error) -> StoreError {
     let (what, fix) = match error.kind.as_ref() {
@@ -98,13 +110,13 @@ pub fn explain(error: &Error) -> StoreError {
             "the MongoDB user lacks rights",
             "give it the role readWrite on the database that the connection string names",
         ),
-        ErrorKind::InvalidArgument { .. } | ErrorKind::InvalidTlsConfig { .. } => {
-            ("the MongoDB connection string cannot be used", "correct it; it begins with mongodb:// or mongodb+srv://")
-        }
         _ if is_passing(error) => (
             "MongoDB cannot be reached",
             "check that the servers run, that the addresses are right and that the set has a primary",
         ),
+        ErrorKind::InvalidArgument { .. } => {
+            ("the MongoDB driver refused a command", "report this as a fault of the hub")
+        }
         _ => ("MongoDB refused a command", "the server gave this reason; its log says more"),
     };
     StoreError::Server { what, reason: reason(error), fix }

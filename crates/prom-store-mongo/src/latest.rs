@@ -10,13 +10,14 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+use mongodb::bson::error::Error as NotBson;
+use mongodb::bson::{RawArrayBuf, RawBson, RawDocument, RawDocumentBuf, doc, rawdoc};
 use prom_store::{LogName, Record, StoreError};
 use prom_types::Offset;
 
 use crate::codec::{StoredBatch, event_document};
 use crate::fault::{self, FailedWrite, unreadable};
-use crate::limits::{LATEST_FILL, LATEST_STATEMENTS};
+use crate::limits::{LATEST_BYTES, LATEST_FILL, LATEST_STATEMENTS};
 use crate::log::{LogHandle, ensure_loaded};
 use crate::read::read;
 use crate::shared::{MongoShared, all};
@@ -160,41 +161,54 @@ pub async fn put<'a>(
             newest.insert(key, record);
         }
     }
-    let statements: Vec<Bson> = newest.into_iter().map(|(key, record)| statement(name, key, record)).collect();
-    for statements in statements.chunks(LATEST_STATEMENTS) {
-        shared
-            .read(|| async {
-                let update = doc! {
-                    "update": shared.collections.latest.name(),
-                    "updates": statements,
-                    "ordered": false,
-                    "writeConcern": { "w": "majority", "j": true },
-                };
-                match command::run(shared.collections.database.run_command(update)).await {
-                    // Two hubs created an entry at once: the second finds that of the first.
-                    Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => Err(fault::timed_out()),
-                    done => done,
-                }
-            })
-            .await?;
+    let (mut statements, mut count, mut bytes) = (RawArrayBuf::new(), 0, 0);
+    for (key, record) in newest {
+        let event = event_document(record);
+        if count == LATEST_STATEMENTS || bytes + event.len() > LATEST_BYTES {
+            update(shared, std::mem::take(&mut statements)).await?;
+            (count, bytes) = (0, 0);
+        }
+        count += 1;
+        bytes += event.len();
+        let statement = statement(name, key, record, event);
+        statements.push(statement.map_err(|_| unreadable(format!("an event of {name}")))?);
     }
-    Ok(())
+    update(shared, statements).await
+}
+
+async fn update(shared: &MongoShared, statements: RawArrayBuf) -> Result<(), StoreError> {
+    if statements.is_empty() {
+        return Ok(());
+    }
+    let done = shared.read(|| async {
+        let update = rawdoc! {
+            "update": shared.collections.latest.name(),
+            "updates": statements.clone(),
+            "ordered": false,
+            "writeConcern": { "w": "majority", "j": true },
+        };
+        match command::run(shared.collections.database.run_raw_command(update)).await {
+            // Two hubs created an entry at once: the second finds that of the first.
+            Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => Err(fault::timed_out()),
+            done => done,
+        }
+    });
+    done.await.map(drop)
 }
 
 /// Replaces an older entry, creates a missing one, leaves a newer one alone.
-fn statement(name: &LogName, key: &str, record: &Record) -> Bson {
-    let event = RawDocumentBuf::from_bytes(event_document(record)).ok();
-    let event = event.and_then(|event| Document::try_from(&event).ok()).unwrap_or_default();
+fn statement(name: &LogName, key: &str, record: &Record, event: Vec<u8>) -> Result<RawDocumentBuf, NotBson> {
+    let event = RawDocumentBuf::from_bytes(event)?;
+    let key = RawDocumentBuf::try_from(&queries::latest_key(name, key))?;
     let offset = record.offset() as i64;
-    let is_newer = doc! { "$lt": [{ "$ifNull": ["$offset", -1i64] }, offset] };
-    let or_as_it_is = |value: Bson, now: &str| doc! { "$cond": [is_newer.clone(), { "$literal": value }, now] };
-    let set = doc! {
+    let is_newer = rawdoc! { "$lt": [{ "$ifNull": ["$offset", -1i64] }, offset] };
+    let or_as_it_is = |value: RawBson, now: &str| rawdoc! { "$cond": [is_newer.clone(), { "$literal": value }, now] };
+    let set = rawdoc! {
         "event": or_as_it_is(event.into(), "$event"),
         "tombstone": or_as_it_is(record.is_tombstone().into(), "$tombstone"),
     };
-    let offset = doc! { "offset": or_as_it_is(offset.into(), "$offset") };
-    let update = vec![doc! { "$set": set }, doc! { "$set": offset }];
-    doc! { "q": { "_id": queries::latest_key(name, key) }, "u": update, "upsert": true }.into()
+    let offset = rawdoc! { "offset": or_as_it_is(offset.into(), "$offset") };
+    Ok(rawdoc! { "q": { "_id": key }, "u": [{ "$set": set }, { "$set": offset }], "upsert": true })
 }
 
 /// Forgets a key that has no event left.

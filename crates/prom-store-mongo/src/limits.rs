@@ -18,10 +18,15 @@ pub const FENCED_AFTER_DELETION: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// BSON allows a hundred levels; some are taken by the batch around the event.
 pub const EVENT_DEPTH: usize = 90;
+/// A batch that would be larger is written with the text of events that BSON makes more than twice as large. The server
+/// takes documents up to 16 MB, and its change stream puts some fields around them.
+pub const BATCH_DOCUMENT_BYTES: usize = 12 << 20;
 /// Statements in one update command of a transaction; the server takes up to 100 000.
 pub const COMMIT_STATEMENTS: usize = 1000;
 /// Statements in one update command that fills `latest`; each carries an event.
 pub const LATEST_STATEMENTS: usize = 500;
+/// Bytes of events in one such command, which is one document for the server.
+pub const LATEST_BYTES: usize = 8 << 20;
 /// One pass of filling `latest` reads this much, so a lookup never combines it with more than that.
 pub const LATEST_FILL: ReadLimit = ReadLimit { events: 2000, bytes: 4 << 20 };
 /// Batches whose ids are read at once.

@@ -14,7 +14,7 @@ use prom_store::StoreError;
 use tokio::time::Instant;
 
 use crate::command;
-use crate::fault::{self, explain};
+use crate::fault::{self, explain, explain_address};
 use crate::limits::{FENCED_AFTER_DELETION, SELECTION_TIMEOUT};
 use crate::names::{BATCHES, CURSORS, Collections, EVENTS, LATEST, LEASES, LOGS};
 use crate::options::MongoOptions;
@@ -31,10 +31,10 @@ pub const TIME_INDEX: &str = "by_time";
 /// Connects and sets up.
 pub async fn open(url: &str, options: MongoOptions) -> Result<MongoShared, StoreError> {
     let topology = Arc::new(Topology::default());
-    let mut client = ClientOptions::parse(url).await.map_err(|error| explain(&error))?;
+    let mut client = ClientOptions::parse(url).await.map_err(|error| explain_address(&error))?;
     configure(&mut client, topology.clone());
     let database = client.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
-    let client = Client::with_options(client).map_err(|error| explain(&error))?;
+    let client = Client::with_options(client).map_err(|error| explain_address(&error))?;
     let collections = Collections::new(client.database(&database), &options.prefix);
     let hello = reach(&collections, options.open_timeout).await?;
     check_server(&collections, &hello).await?;

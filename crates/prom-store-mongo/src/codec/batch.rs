@@ -19,8 +19,9 @@ use prom_store::{LogName, Record, StoredAt};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::element::{self, ARRAY, DOCUMENT, OBJECT_ID, TIMESTAMP, number};
-use super::event::{Scratch, append_event, read_event, read_id};
+use super::event::{EventForm, Scratch, append_event, read_event, read_id};
 use super::to_json::NotJson;
+use crate::limits::BATCH_DOCUMENT_BYTES;
 
 /// Everything about a batch except its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +88,16 @@ impl BatchPlan<'_> {
         self.records.iter().map(|record| record.len() as u64).sum()
     }
 
+    /// Fits into the server's largest document if the records fit into a batch.
     pub fn document(&self) -> Result<RawDocumentBuf, NotJson> {
+        let document = self.document_of(EventForm::Queryable)?;
+        if document.as_bytes().len() <= BATCH_DOCUMENT_BYTES {
+            return Ok(document);
+        }
+        self.document_of(EventForm::Small)
+    }
+
+    fn document_of(&self, form: EventForm) -> Result<RawDocumentBuf, NotJson> {
         let head = self.head();
         let mut out = Vec::with_capacity(head.bytes as usize * 5 / 4 + 512);
         let document = element::open(&mut out);
@@ -106,7 +116,7 @@ impl BatchPlan<'_> {
         out.extend_from_slice(&self.by.bytes());
         element::int64(&mut out, "attempt", self.attempt);
         self.append_exact(&mut out);
-        self.append_events(&mut out, head.stored_ts);
+        self.append_events(&mut out, head.stored_ts, form);
         element::close(&mut out, document);
         RawDocumentBuf::from_bytes(out).map_err(|_| NotJson)
     }
@@ -134,7 +144,7 @@ impl BatchPlan<'_> {
         element::close(out, array);
     }
 
-    fn append_events(&self, out: &mut Vec<u8>, stored_ts: EpochMs) {
+    fn append_events(&self, out: &mut Vec<u8>, stored_ts: EpochMs, form: EventForm) {
         element::begin(out, ARRAY, "events");
         let array = element::open(out);
         let mut cleaned = self.cleaned.iter().peekable();
@@ -146,7 +156,7 @@ impl BatchPlan<'_> {
             element::begin(out, DOCUMENT, itoa::Buffer::new().format(index));
             let event = element::open(out);
             let usual = StoredAt { offset: self.base + index as u64, stored_ts };
-            append_event(out, record, Some(usual), cleaned_at);
+            append_event(out, record, Some(usual), cleaned_at, form);
             element::close(out, event);
         }
         element::close(out, array);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   { id, ts, key?, sid?, headers?, caused_by?, tags?, payload?,
-//!     raw?       the payload's text, if `payload` would not reproduce it
+//!     raw?       the payload's text, if `payload` would not reproduce it, or in place of a payload that takes too much room
 //!     raw_meta?  the same for sid, headers, caused_by and tags
 //!     exact?     true
 //!     offset?    if it is not base + index
@@ -26,29 +26,51 @@ pub struct Scratch {
     payload: Vec<u8>,
 }
 
+/// How an event is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventForm {
+    /// So that people can query it.
+    Queryable,
+    /// As text, if it would be more than twice as large otherwise.
+    Small,
+}
+
 /// The record as its own document.
 pub fn event_document(record: &Record) -> Vec<u8> {
     let mut out = Vec::with_capacity(record.len() + 128);
     let open = element::open(&mut out);
-    append_event(&mut out, record, None, None);
+    append_event(&mut out, record, None, None, EventForm::Queryable);
     element::close(&mut out, open);
     out
 }
 
 /// Appends the fields of an event. Values equal to `usual` are left out.
-pub fn append_event(out: &mut Vec<u8>, record: &Record, usual: Option<StoredAt>, cleaned_at: Option<EpochMs>) {
+pub fn append_event(
+    out: &mut Vec<u8>,
+    record: &Record,
+    usual: Option<StoredAt>,
+    cleaned_at: Option<EpochMs>,
+    form: EventForm,
+) {
     element::uuid(out, "id", record.id());
     element::int64(out, "ts", record.ts());
     if let Some(key) = record.key() {
         element::string(out, "key", key);
     }
     let before_meta = out.len();
-    if append_members(out, record.meta()) != Ok(Fit::Same) {
+    let append_raw_meta = |out: &mut Vec<u8>| {
         out.truncate(before_meta);
         element::string(out, "raw_meta", &String::from_utf8_lossy(record.meta()));
+    };
+    if append_members(out, record.meta()) != Ok(Fit::Same) {
+        append_raw_meta(out);
     }
     let payload = record.payload();
     if append_value(out, "payload", payload.as_bytes()) != Ok(Fit::Same) {
+        element::string(out, "raw", payload.as_str());
+    }
+    if form == EventForm::Small && out.len() - before_meta > 2 * record.len() {
+        append_raw_meta(out);
         element::string(out, "raw", payload.as_str());
     }
     if record.is_exact() {

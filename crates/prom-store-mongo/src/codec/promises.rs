@@ -117,6 +117,28 @@ fn what_bson_cannot_hold_is_stored_as_text_only() {
 }
 
 #[test]
+fn a_batch_fits_into_a_document_whatever_its_events_become_as_bson() {
+    let short = with_payload("7");
+    let ones = format!("[1{}]", ",1".repeat((1 << 19) - 2));
+    let spaced = format!("[1{}]", " ,1".repeat((1 << 20) / 3 - 2));
+    let empty = format!("[[]{}]", ",[]".repeat((1 << 20) / 3 - 2));
+    for text in [ones, spaced, empty] {
+        let records: Vec<_> = std::iter::repeat_n(with_payload(&text), 4).chain([short.clone()]).collect();
+        let (alone, together) = (document(&records[..1]), document(&records));
+        assert!(together.as_bytes().len() <= crate::limits::BATCH_DOCUMENT_BYTES);
+        assert!(field(&alone, 0, "payload"), "alone it can be queried");
+        assert!(field(&together, 0, "raw") && !field(&together, 0, "payload"));
+        assert!(field(&together, 4, "payload"), "only what grows is stored as text");
+        assert_eq!(StoredBatch::read(&together).unwrap().records[0].payload(), records[0].payload());
+    }
+}
+
+fn field(batch: &mongodb::bson::RawDocument, event: usize, name: &str) -> bool {
+    let event = batch.get_array("events").unwrap().get(event).unwrap().unwrap();
+    event.as_document().unwrap().get(name).unwrap().is_some()
+}
+
+#[test]
 fn a_repeated_name_is_found_among_many() {
     let mut members: Vec<String> = (0..40).map(|n| format!("\"n{n}\":{n}")).collect();
     comes_back(&[with_payload(&format!("{{{}}}", members.join(",")))]);

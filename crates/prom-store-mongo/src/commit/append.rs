@@ -28,13 +28,20 @@ struct Decided {
 
 pub async fn append(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, waiting: Vec<WaitingCommit>) {
     let mut rest: VecDeque<WaitingCommit> = waiting.into();
+    let mut most_commits = rest.len();
     while !rest.is_empty() {
-        round(shared, log, &mut rest).await;
+        round(shared, log, &mut rest, &mut most_commits).await;
     }
 }
 
-/// Answers at least the first of `rest`.
-async fn round(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, rest: &mut VecDeque<WaitingCommit>) {
+/// Answers at least the first of `rest`. A refused batch is tried again commit by commit, so that only the commit that
+/// is to blame fails.
+async fn round(
+    shared: &Arc<MongoShared>,
+    log: &Arc<LogHandle>,
+    rest: &mut VecDeque<WaitingCommit>,
+    most_commits: &mut usize,
+) {
     let deadline = Instant::now() + shared.options.times.commit;
     loop {
         let exact = match ready(shared, log, rest.iter().flat_map(|waiting| &waiting.commit.appends)).await {
@@ -48,7 +55,7 @@ async fn round(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, rest: &mut VecDe
             let result = in_transaction(shared, &alone.commit).await;
             return shared.lanes.answer(alone, result);
         }
-        let decided = match decide(shared, log, rest, &exact) {
+        let decided = match decide(shared, log, rest.iter().take(*most_commits), &exact) {
             Ok(Some(decided)) => decided,
             Ok(None) => continue,
             Err(error) => return refuse(shared, rest, &error),
@@ -62,7 +69,8 @@ async fn round(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, rest: &mut VecDe
                 return fill_soon(shared, log);
             }
             Inserted::OthersWereFirst => {}
-            Inserted::Failed(error) => {
+            Inserted::Refused(_) if decided.answers.len() > 1 => *most_commits = 1,
+            Inserted::Failed(error) | Inserted::Refused(error) => {
                 let failed = decided.answers.len();
                 let mut gone: VecDeque<WaitingCommit> = rest.drain(..failed).collect();
                 return refuse(shared, &mut gone, &error);
@@ -90,15 +98,15 @@ pub async fn ready(
 }
 
 /// As many waiting commits as fit into one batch. `None` if the window was lost since it was filled.
-fn decide(
+fn decide<'a>(
     shared: &MongoShared,
     log: &LogHandle,
-    rest: &VecDeque<WaitingCommit>,
+    rest: impl Iterator<Item = &'a WaitingCommit> + Clone,
     exact: &ExactPlaces,
 ) -> Result<Option<Decided>, CommitError> {
     let known = log.lock();
     let sizes = &shared.options.sizes;
-    if !known.can_tell_duplicates(rest.iter().flat_map(|waiting| &waiting.commit.appends)) {
+    if !known.can_tell_duplicates(rest.clone().flat_map(|waiting| &waiting.commit.appends)) {
         return Ok(None);
     }
     let mut placer = Placer::new(&known, shared.options.clock.now_ms());

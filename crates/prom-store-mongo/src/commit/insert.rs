@@ -30,6 +30,8 @@ pub enum Inserted {
     /// Their batches have been taken in; what was decided no longer holds.
     OthersWereFirst,
     Failed(CommitError),
+    /// The database does not take these records.
+    Refused(CommitError),
 }
 
 pub async fn insert(
@@ -113,7 +115,7 @@ async fn insert_until_answered(
         };
         match fault::of_write(&error) {
             FailedWrite::Duplicate => return whose(shared, log, plan, &error, deadline).await,
-            FailedWrite::Refused => return Inserted::Failed(fault::commit_failed(&error, outcome)),
+            FailedWrite::Refused => return Inserted::Refused(fault::commit_failed(&error, outcome)),
             FailedWrite::Unknown => outcome = Outcome::Unknown,
             FailedWrite::NotNow => {}
         }
