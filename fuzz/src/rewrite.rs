@@ -27,7 +27,7 @@ pub fn request(request: &Request<'_>) {
         ClientFrame::Subscribe(frame) => frame.write(&mut out, corr),
         ClientFrame::Unsubscribe(name) => unsubscribe::write(&mut out, corr, name),
         ClientFrame::Pause(name) => pause::write_pause(&mut out, corr, name),
-        ClientFrame::Resume(name) => pause::write_resume(&mut out, corr, name),
+        ClientFrame::Resume(frame) => pause::write_resume(&mut out, corr, &frame.name, frame.max_in_flight),
         ClientFrame::Ack(frame) => frame.write(&mut out, corr),
         ClientFrame::Nack(frame) => frame.write(&mut out, corr),
         ClientFrame::Modack(frame) => frame.write(&mut out, corr),

@@ -9,6 +9,8 @@
 //! queue holds no more than the hub's window allows, and for tails, which have none, the connection
 //! asks the hub to pause before it is too much.
 
+mod leases;
+
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
@@ -19,8 +21,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::assignment::{AssignmentChange, AssignmentListener, Assignments};
-use crate::limits::{GAPS, LONGEST_WAIT, OVERFULL, TAIL_BYTES, TAIL_EVENTS};
+use crate::core::ClientCore;
+use crate::limits::{GAPS, OVERFULL, TAIL_BYTES, TAIL_EVENTS};
+use crate::mailbox::ClientCommand;
 use crate::settle::DeliveryLease;
+use crate::window::Window;
 use crate::{Error, Gap, StoredEvent};
 
 pub(crate) struct Feed {
@@ -34,7 +39,13 @@ pub(crate) struct Feed {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FeedKind {
-    Group { max_in_flight: usize, ack_timeout: Duration },
+    Group {
+        /// At the beginning.
+        window: Window,
+        ack_timeout: Duration,
+        /// How many run at the same time, where the client settles what they are done with.
+        handlers: Option<usize>,
+    },
     Tail,
 }
 
@@ -55,17 +66,23 @@ struct Held {
     renew_at: Instant,
 }
 
-#[derive(Default)]
 struct FeedState {
+    window: Window,
     queue: VecDeque<Received>,
     queue_bytes: usize,
     held: HashMap<u64, Held>,
+    /// Taken by a loop and not settled, as far as it is known.
+    in_hand: usize,
+    /// What the loop works on: since when, and how many events.
+    handed_out: Option<(Instant, usize)>,
+    /// When the application last asked for something.
+    asked_at: Option<Instant>,
     next_held: u64,
     gaps: VecDeque<Gap>,
     assignments: Assignments,
     /// The connection was lost and the subscription re-created; not told yet.
     resubscribed: bool,
-    /// The hub was asked to pause because the queue is full.
+    /// The hub was asked to pause: the queue is full, or was given back because nothing was taken from it.
     is_throttled: bool,
     ended: Option<Ended>,
 }
@@ -86,12 +103,21 @@ pub(crate) enum Fill {
     Overfull,
 }
 
-/// What a taken event is followed by.
+/// What asking for an event is followed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
     Nothing,
-    /// There is room again, and the hub waits to be told.
-    Refill,
+    /// There is room again, or another window.
+    TellHub,
+}
+
+impl After {
+    pub fn follow(self, core: &ClientCore, feed: &Feed) {
+        if self == Self::TellHub {
+            let command = ClientCommand::TellHub { name: feed.name.clone(), number: feed.number };
+            let _closed_before = core.mailbox.command(command);
+        }
+    }
 }
 
 impl Received {
@@ -117,11 +143,40 @@ impl Received {
 
 impl Feed {
     pub fn new(number: u64, name: SubscriptionName, kind: FeedKind, listener: AssignmentListener) -> Self {
-        Self { number, name, kind, listener, state: Mutex::default(), arrived: Notify::new() }
+        let window = match kind {
+            FeedKind::Group { window, .. } => window,
+            FeedKind::Tail => Window::told(TAIL_EVENTS),
+        };
+        let state = FeedState {
+            window,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+            held: HashMap::new(),
+            in_hand: 0,
+            handed_out: None,
+            asked_at: None,
+            next_held: 0,
+            gaps: VecDeque::new(),
+            assignments: Assignments::default(),
+            resubscribed: false,
+            is_throttled: false,
+            ended: None,
+        };
+        Self { number, name, kind, listener, state: Mutex::new(state), arrived: Notify::new() }
     }
 
     pub fn is_tail(&self) -> bool {
         matches!(self.kind, FeedKind::Tail)
+    }
+
+    /// How many events the hub may lease to it at once; none for a tail.
+    pub fn max_in_flight(&self) -> Option<usize> {
+        (!self.is_tail()).then(|| self.state.lock().window.size())
+    }
+
+    /// The hub should send nothing more for now.
+    pub fn is_throttled(&self) -> bool {
+        self.state.lock().is_throttled
     }
 
     // What the connection does.
@@ -143,13 +198,13 @@ impl Feed {
 
     fn fill(&self, state: &mut FeedState) -> Fill {
         match self.kind {
-            FeedKind::Group { max_in_flight, .. } => {
-                if state.queue.len() > max_in_flight {
+            FeedKind::Group { .. } => {
+                if state.queue.len() > state.window.size() {
                     // The hub is free to lease these again.
                     let now = Instant::now();
                     state.drop_where(|received| received.deadline <= now);
                 }
-                if state.queue.len() > max_in_flight.saturating_mul(2) { Fill::Overfull } else { Fill::Room }
+                if state.queue.len() > state.window.most().saturating_mul(2) { Fill::Overfull } else { Fill::Room }
             }
             FeedKind::Tail
                 if state.queue.len() > TAIL_EVENTS * OVERFULL || state.queue_bytes > TAIL_BYTES * OVERFULL =>
@@ -185,6 +240,7 @@ impl Feed {
     pub fn interrupt(&self) {
         let mut state = self.state.lock();
         state.held.clear();
+        state.in_hand = 0;
         if !self.is_tail() {
             state.queue.clear();
             state.queue_bytes = 0;
@@ -221,90 +277,32 @@ impl Feed {
         lost.iter().for_each(|change| self.listener.call(change));
     }
 
-    /// Leases to be renewed now, and when to look again at the latest. Renewing is taken for done.
-    pub fn take_due_renewals(
-        &self,
-        now: Instant,
-        mut lease_of: impl FnMut(&Received) -> DeliveryLease,
-    ) -> (Vec<DeliveryLease>, Option<Instant>) {
-        let FeedKind::Group { ack_timeout, .. } = self.kind else {
-            return (Vec::new(), None);
-        };
-        // Those that are nearly due come along, so that they share a frame.
-        let soon = now + ack_timeout / 8;
-        let (renewed_at, deadline) = (now + ack_timeout / 2, now + ack_timeout);
-        let mut state = self.state.lock();
-        state.drop_where(|received| received.deadline <= now);
-        let mut due = Vec::new();
-        let mut next: Option<Instant> = None;
-        for received in &mut state.queue {
-            let waits_too_long = now.saturating_duration_since(received.came_at) > LONGEST_WAIT;
-            if received.renew_at <= soon && !waits_too_long {
-                due.push(lease_of(received));
-                (received.renew_at, received.deadline) = (renewed_at, deadline);
-            }
-            let look = if waits_too_long { received.deadline } else { received.renew_at };
-            next = Some(next.map_or(look, |next| next.min(look)));
-        }
-        for held in state.held.values_mut() {
-            if held.renew_at <= soon {
-                due.push(held.lease.clone());
-                held.renew_at = renewed_at;
-            }
-            next = Some(next.map_or(held.renew_at, |next| next.min(held.renew_at)));
-        }
-        (due, next)
-    }
-
-    /// The hub says that this lease has ended. A later one on the same event stays.
-    pub fn forget(&self, lease: &DeliveryLease) {
-        let mut state = self.state.lock();
-        state.drop_where(|received| {
-            received.came_at == lease.came_at
-                && received.event.offset() == lease.offset
-                && received.event.partition() == lease.partition
-                && received.event.topic() == &lease.topic
-        });
-        let is_it =
-            |held: &DeliveryLease| (held.came_at, held.offset, held.id) == (lease.came_at, lease.offset, lease.id);
-        state.held.retain(|_, held| !is_it(&held.lease));
-    }
-
-    /// Handlers that have not finished.
-    pub fn held(&self) -> usize {
-        self.state.lock().held.len()
-    }
-
     // What the application does.
 
     /// The next event that is still leased.
-    pub fn take(&self) -> Option<(Received, After)> {
+    pub fn take(&self) -> (Option<Received>, After) {
+        let now = Instant::now();
         let mut state = self.state.lock();
-        loop {
-            let received = state.queue.pop_front()?;
-            state.queue_bytes = state.queue_bytes.saturating_sub(received.event.text().len());
-            if !self.is_tail() && received.deadline <= Instant::now() {
-                continue;
-            }
-            let has_room = state.queue.len() < TAIL_EVENTS / 4 && state.queue_bytes < TAIL_BYTES / 4;
-            let after = if state.is_throttled && has_room {
-                state.is_throttled = false;
-                After::Refill
-            } else {
-                After::Nothing
+        state.note_asked(now);
+        let taken = loop {
+            let Some(received) = state.queue.pop_front() else {
+                break None;
             };
-            return Some((received, after));
-        }
+            state.queue_bytes = state.queue_bytes.saturating_sub(received.event.text().len());
+            if self.is_tail() || received.deadline > now {
+                break Some(received);
+            }
+        };
+        let after = state.note_taken(usize::from(taken.is_some()), now);
+        (taken, after)
     }
 
     /// What is there and still leased, in order, up to `most`.
-    pub fn take_many(&self, most: usize) -> Vec<Received> {
-        let mut state = self.state.lock();
-        let count = state.queue.len().min(most);
-        if count == 0 {
-            return Vec::new();
-        }
+    pub fn take_many(&self, most: usize) -> (Vec<Received>, After) {
         let now = Instant::now();
+        let mut state = self.state.lock();
+        state.note_asked(now);
+        let count = state.queue.len().min(most);
         let mut bytes = 0;
         let mut taken: Vec<Received> = state.queue.drain(..count).collect();
         taken.retain(|received| {
@@ -312,7 +310,21 @@ impl Feed {
             received.deadline > now
         });
         state.queue_bytes = state.queue_bytes.saturating_sub(bytes);
-        taken
+        let after = state.note_taken(taken.len(), now);
+        (taken, after)
+    }
+
+    /// A handler has finished after this time.
+    pub fn worked(&self, took: Duration) -> After {
+        let mut state = self.state.lock();
+        state.window.note(1, took);
+        state.resize(Instant::now())
+    }
+
+    /// A loop has settled so many of what it took.
+    pub fn settled(&self, events: usize) {
+        let mut state = self.state.lock();
+        state.in_hand = state.in_hand.saturating_sub(events);
     }
 
     pub fn take_gap(&self) -> Option<Gap> {
@@ -347,27 +359,34 @@ impl Feed {
     pub async fn arrived(&self) {
         self.arrived.notified().await;
     }
-
-    /// Its lease is renewed until [`Feed::release`].
-    pub fn hold(&self, lease: DeliveryLease, renew_at: Instant) -> u64 {
-        let mut state = self.state.lock();
-        state.next_held += 1;
-        let number = state.next_held;
-        state.held.insert(number, Held { lease, renew_at });
-        number
-    }
-
-    /// Unless the connection was lost meanwhile.
-    pub fn held_lease(&self, number: u64) -> Option<DeliveryLease> {
-        self.state.lock().held.get(&number).map(|held| held.lease.clone())
-    }
-
-    pub fn release(&self, number: u64) {
-        self.state.lock().held.remove(&number);
-    }
 }
 
 impl FeedState {
+    /// The application asks for the next: it is done with what it got before.
+    fn note_asked(&mut self, now: Instant) {
+        self.asked_at = Some(now);
+        if let Some((since, events)) = self.handed_out.take() {
+            self.window.note(events, now.saturating_duration_since(since));
+        }
+    }
+
+    fn note_taken(&mut self, events: usize, now: Instant) -> After {
+        let has_room = self.queue.len() < TAIL_EVENTS / 4 && self.queue_bytes < TAIL_BYTES / 4;
+        let refill = self.is_throttled && has_room;
+        self.is_throttled &= !refill;
+        let resized = self.resize(now);
+        if self.window.follows_a_loop() && events > 0 {
+            self.in_hand += events;
+            self.handed_out = Some((now, events));
+        }
+        if refill { After::TellHub } else { resized }
+    }
+
+    fn resize(&mut self, now: Instant) -> After {
+        let is_resized = self.window.resize(self.queue.len(), self.in_hand, now);
+        if is_resized { After::TellHub } else { After::Nothing }
+    }
+
     fn drop_where(&mut self, gone: impl Fn(&Received) -> bool) {
         let bytes = &mut self.queue_bytes;
         self.queue.retain(|received| {
@@ -398,13 +417,13 @@ mod tests {
     #[tokio::test]
     async fn a_lease_that_ended_takes_no_later_one_of_the_same_event_with_it() {
         let name = SubscriptionName { topic: "orders".to_owned(), group: Some("stock".to_owned()) };
-        let kind = FeedKind::Group { max_in_flight: 10, ack_timeout: Duration::from_secs(30) };
+        let kind = FeedKind::Group { window: Window::told(10), ack_timeout: Duration::from_secs(30), handlers: None };
         let feed = Arc::new(Feed::new(1, name, kind, AssignmentListener::default()));
         let (first, again) = (Instant::now(), Instant::now() + Duration::from_millis(1));
         let ended = lease_of(&feed, &received(first));
         feed.push([received(first), received(again)]);
         feed.forget(&ended);
-        let left = feed.take_many(10);
+        let left = feed.take_many(10).0;
         assert_eq!(left.iter().map(|one| one.came_at).collect::<Vec<_>>(), [again]);
     }
 }

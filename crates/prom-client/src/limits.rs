@@ -47,15 +47,23 @@ pub const FRAME_BYTES: usize = 1024 * 1024;
 /// The largest frame taken from a hub: many events, each up to a frame of the publisher.
 pub const HUB_FRAME_BYTES: usize = 32 * 1024 * 1024;
 
-/// As the hub has it where a subscriber does not say.
+/// The largest window that a client chooses by itself; the hub's default.
 pub const MAX_IN_FLIGHT: usize = 1000;
-/// As the hub has it where a subscriber does not say.
-pub const ACK_TIMEOUT: Duration = Duration::from_secs(30);
+/// The look-ahead is what the application works off in this time.
+pub const LOOK_AHEAD: Duration = Duration::from_millis(100);
+/// Events after which the window follows their speed.
+pub const RESIZE_AFTER_EVENTS: usize = 8;
+/// Time between two changes of the window.
+pub const RESIZE_EVERY: Duration = Duration::from_millis(100);
+/// How long an event is leased by default, and in any case while it waits for a handler. Longer than the minute after
+/// which a hub gives up a silent client and returns its events: a program that blocks its runtime for long is not charged
+/// attempts for events that it never began.
+pub const WAITING_LEASE: Duration = Duration::from_secs(90);
 /// Acks that a runner sends together at most.
 pub const ACK_BATCH: usize = 256;
-/// How long the lease of a delivery is renewed that the application does not take: an application that is stuck
-/// for longer should not keep it from others.
-pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
+/// Deliveries that the application does not take go back to the group after this time: an application that is stuck
+/// should not keep them from others.
+pub const GIVE_BACK_AFTER: Duration = Duration::from_secs(600);
 /// Events of a tail that wait for the application; beyond it the hub is asked to pause.
 pub const TAIL_EVENTS: usize = 4096;
 /// Bytes of a tail that wait for the application.

@@ -36,8 +36,8 @@ pub(crate) enum ClientCommand {
         pausing: Pausing,
         reply: Option<CommandReply>,
     },
-    /// The application has taken from a tail: there is room again.
-    Taken {
+    /// The application has asked for more: there is room again, or another window.
+    TellHub {
         name: SubscriptionName,
         number: u64,
     },

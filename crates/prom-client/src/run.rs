@@ -6,9 +6,11 @@
 use std::fmt::Display;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
+use tokio::time::Instant;
 
 use crate::Error;
 use crate::core::ClientCore;
@@ -17,7 +19,7 @@ use crate::feed::Feed;
 use crate::limits::ACK_BATCH;
 use crate::nack;
 use crate::settle::{PendingSettlement, SettleVerdict};
-use crate::subscribe::{Handling, SettledBy, Subscribe};
+use crate::subscribe::{Handling, SettledBy, Subscribe, Taking};
 use crate::subscription::{Subscription, lease_of};
 
 impl Subscribe<'_> {
@@ -61,7 +63,7 @@ impl Subscribe<'_> {
         E: Display,
     {
         let handling = self.handling;
-        let mut subscription = self.start().await?;
+        let mut subscription = self.start_for(Taking::Handlers(handling)).await?;
         drive(&mut subscription, &handler, handling).await;
         match subscription.failure() {
             Some(failure) => Err(failure),
@@ -102,7 +104,8 @@ where
         match step {
             Step::Arrived(Some((delivery, number))) => running.push(handle(handler, delivery, number)),
             Step::Arrived(None) => open = false,
-            Step::Finished((number, result)) => {
+            Step::Finished((number, result, took)) => {
+                feed.worked(took).follow(&core, &feed);
                 let verdict = match result {
                     Ok(()) => SettleVerdict::Ack,
                     Err(reason) => nack::verdict(&reason, None),
@@ -166,16 +169,17 @@ async fn next_held(subscription: &mut Subscription) -> Option<(Delivery, u64)> {
 }
 
 /// Runs the handler; a panic is a failed attempt like any other.
-async fn handle<H, F, E>(handler: &H, delivery: Delivery, number: u64) -> (u64, Result<(), String>)
+async fn handle<H, F, E>(handler: &H, delivery: Delivery, number: u64) -> (u64, Result<(), String>, Duration)
 where
     H: Fn(Delivery) -> F,
     F: Future<Output = Result<(), E>>,
     E: Display,
 {
+    let began = Instant::now();
     let work = AssertUnwindSafe(async { handler(delivery).await });
     let result = match work.catch_unwind().await {
         Ok(result) => result.map_err(|error| error.to_string()),
         Err(_) => Err("the handler panicked".to_owned()),
     };
-    (number, result)
+    (number, result, began.elapsed())
 }

@@ -62,8 +62,15 @@ struct SharedAnswerState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SettleVerdict {
     Ack,
-    Nack { reason: String, delay: Option<Duration> },
-    Modack { extend: Duration },
+    Nack {
+        reason: String,
+        delay: Option<Duration>,
+    },
+    Modack {
+        extend: Duration,
+    },
+    /// Not begun: no attempt is counted.
+    GiveBack,
 }
 
 /// Whether it may share a frame.
@@ -93,6 +100,9 @@ impl DeliveryLease {
         if self.epoch != core.epoch() {
             return Settling(SettlingState::Lost(Some(self.lost("the connection that brought it has ended"))));
         }
+        if !matches!(verdict, SettleVerdict::Modack { .. }) {
+            self.feed.settled(1);
+        }
         let (reply, answer) = oneshot::channel();
         core.mailbox.settle(PendingSettlement {
             watcher: Watcher::One(reply),
@@ -110,6 +120,9 @@ impl Settling {
         runs: Vec<(DeliveryLease, Vec<(Offset, EventId)>)>,
     ) -> Self {
         let events_left = runs.iter().map(|(_, more)| 1 + more.len()).sum();
+        if let Some((first, _)) = runs.first() {
+            first.feed.settled(events_left);
+        }
         let (reply, answer) = oneshot::channel();
         let shared =
             Arc::new(SharedAnswer(Mutex::new(SharedAnswerState { events_left, failure: None, reply: Some(reply) })));

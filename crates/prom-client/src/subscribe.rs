@@ -15,6 +15,7 @@ use crate::feed::{Feed, FeedKind};
 use crate::limits;
 use crate::mailbox::{ClientCommand, NewSubscription};
 use crate::subscription::Subscription;
+use crate::window::Window;
 use crate::{Client, Error, Position};
 
 /// A subscription being put together: [`Subscribe::start`] gives a handle to read from,
@@ -35,6 +36,13 @@ pub struct Subscribe<'a> {
 pub(crate) struct Handling {
     pub concurrency: usize,
     pub settling: SettledBy,
+}
+
+/// How deliveries are taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Taking {
+    Handlers(Handling),
+    Loop,
 }
 
 /// Who settles what a handler is done with.
@@ -144,14 +152,16 @@ impl Subscribe<'_> {
         self
     }
 
-    /// Events leased to this subscriber at any time, over all its topics; 1000 unless said. That many
-    /// may wait here for the application; their leases are renewed meanwhile.
+    /// Events leased to this subscriber at any time, over all its topics. That many may wait here for the application;
+    /// their leases are renewed meanwhile, and other subscribers cannot get them. Unless said it is as many as the
+    /// handlers of [`Subscribe::run`] run and work off in a tenth of a second, or a loop over [`Subscription::next`]
+    /// does; 1000 for handlers that settle events themselves and for owners of partitions.
     pub fn max_in_flight(mut self, events: usize) -> Self {
         self.opts.max_in_flight = Some(events);
         self
     }
 
-    /// How long a lease lasts without being renewed; 30 s unless said. At least half of it is left when
+    /// How long a lease lasts without being renewed; 90 s unless said. At least half of it is left when
     /// the application takes a delivery.
     pub fn ack_timeout(mut self, timeout: Duration) -> Self {
         self.opts.ack_timeout_ms = Some(millis(timeout));
@@ -210,7 +220,11 @@ impl Subscribe<'_> {
     }
 
     /// Joins the group; ready when the hub has agreed. While there is no connection it waits for one.
-    pub async fn start(mut self) -> Result<Subscription, Error> {
+    pub async fn start(self) -> Result<Subscription, Error> {
+        self.start_for(Taking::Loop).await
+    }
+
+    pub(crate) async fn start_for(mut self, taking: Taking) -> Result<Subscription, Error> {
         if self.listener.wants_any() {
             self.opts.assignments = Some(true);
         }
@@ -219,15 +233,35 @@ impl Subscribe<'_> {
             TopicPattern::parse(topic)?;
         }
         let core = self.client.core();
-        let kind = FeedKind::Group {
-            max_in_flight: self.opts.max_in_flight.unwrap_or(limits::MAX_IN_FLIGHT),
-            ack_timeout: self.opts.ack_timeout_ms.map_or(limits::ACK_TIMEOUT, Duration::from_millis),
+        let ack_timeout = self.opts.ack_timeout_ms.map_or(limits::WAITING_LEASE, Duration::from_millis);
+        self.opts.ack_timeout_ms = Some(millis(ack_timeout));
+        let handlers = match taking {
+            Taking::Handlers(Handling { concurrency, settling: SettledBy::Result }) => Some(concurrency),
+            Taking::Handlers(_) | Taking::Loop => None,
         };
+        let kind = FeedKind::Group { window: self.window(taking), ack_timeout, handlers };
         let name = SubscriptionName::new(self.topic, Some(&group));
         let feed = Arc::new(Feed::new(core.next_number(), name, kind, self.listener));
         let subscription = Subscription::new(self.client.clone(), feed.clone());
         begin(self.client, feed, self.opts).await?;
         Ok(subscription)
+    }
+}
+
+impl Subscribe<'_> {
+    /// What the application settles in its own time, and partitions that no other member can work on, come with the window
+    /// that the hub has where nothing is said.
+    fn window(&self, taking: Taking) -> Window {
+        let owns_partitions = self.opts.mode == Some(Mode::Partitioned) || self.opts.partitions.is_some();
+        match (self.opts.max_in_flight, taking) {
+            (Some(events), _) => Window::told(events),
+            _ if owns_partitions || self.listener.wants_any() => Window::told(limits::MAX_IN_FLIGHT),
+            (None, Taking::Handlers(Handling { concurrency, settling: SettledBy::Result })) => {
+                Window::of_handlers(concurrency)
+            }
+            (None, Taking::Handlers(_)) => Window::told(limits::MAX_IN_FLIGHT),
+            (None, Taking::Loop) => Window::of_a_loop(),
+        }
     }
 }
 

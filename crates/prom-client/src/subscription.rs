@@ -72,7 +72,8 @@ impl Subscription {
     /// is dropped.
     pub async fn next_batch(&mut self, most: usize) -> Option<Batch> {
         loop {
-            let received = self.feed.take_many(most.max(1));
+            let (received, after) = self.feed.take_many(most.max(1));
+            after.follow(self.client.core(), &self.feed);
             if !received.is_empty() {
                 return Some(Batch::new(self.client.core().clone(), self.feed.clone(), received));
             }
@@ -139,7 +140,9 @@ impl Subscription {
     }
 
     pub(crate) fn take(&mut self) -> Option<Received> {
-        self.feed.take().map(|(received, _)| received)
+        let (received, after) = self.feed.take();
+        after.follow(self.client.core(), &self.feed);
+        received
     }
 
     pub(crate) fn feed(&self) -> &Arc<Feed> {

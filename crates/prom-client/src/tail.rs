@@ -7,7 +7,7 @@ use prom_protocol::frame::subscribe::SubscribeOpts;
 use prom_types::TopicPattern;
 
 use crate::assignment::AssignmentListener;
-use crate::feed::{After, Feed, FeedKind};
+use crate::feed::{Feed, FeedKind};
 use crate::mailbox::ClientCommand;
 use crate::subscribe::begin;
 use crate::subscription::SubscriptionControl;
@@ -106,12 +106,9 @@ impl Tail {
 
     /// An event that is there already.
     pub fn try_next(&mut self) -> Option<StoredEvent> {
-        let (received, after) = self.feed.take()?;
-        if after == After::Refill {
-            let command = ClientCommand::Taken { name: self.feed.name.clone(), number: self.feed.number };
-            let _closed_before = self.client.core().mailbox.command(command);
-        }
-        Some(received.event)
+        let (received, after) = self.feed.take();
+        after.follow(self.client.core(), &self.feed);
+        received.map(|received| received.event)
     }
 
     /// As [`Tail::next`], with notices of gaps and lost connections among the events.

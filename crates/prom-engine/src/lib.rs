@@ -68,6 +68,7 @@ pub use group::{
 pub use lag::{Lag, PartitionLag};
 pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
+pub use nack::give_back_tickets;
 pub use outlet::{Arrivals, AssignmentChange};
 pub use ownership::{HubOptions, Owner};
 pub use position::BeyondEnd;

@@ -24,6 +24,7 @@ mod assignments;
 mod member;
 mod options;
 mod queue;
+mod window;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -85,6 +86,8 @@ impl Arrivals {
 
 #[derive(Default)]
 struct State {
+    /// How many it may have leased at once.
+    max_in_flight: usize,
     /// Leased and not ended.
     in_flight: usize,
     queue: DeliveryQueue,
@@ -112,6 +115,7 @@ struct State {
 
 impl Outlet {
     pub fn new(id: SubscriberId, options: SubscriberOptions) -> Self {
+        let state = State { max_in_flight: options.max_in_flight, ..State::default() };
         Self {
             id,
             options,
@@ -119,7 +123,7 @@ impl Outlet {
             ended: AtomicBool::new(false),
             heard_micros: AtomicU64::new(0),
             watched_micros: AtomicU64::new(0),
-            state: Mutex::default(),
+            state: Mutex::new(state),
             arrived: Notify::new(),
             eased: Notify::new(),
         }
@@ -395,27 +399,6 @@ impl Outlet {
     fn note_demand(&self, state: &mut State) {
         state.full = false;
         self.feed(state);
-    }
-
-    fn room(&self, state: &State) -> usize {
-        if !self.has_room(state) {
-            return 0;
-        }
-        self.options.max_in_flight.saturating_sub(state.in_flight).min(state.queue.fitting())
-    }
-
-    /// Whether [`Outlet::room`] is more than none; cheaper than counting it.
-    fn has_room(&self, state: &State) -> bool {
-        !state.full && state.in_flight < self.options.max_in_flight && state.queue.fits_one()
-    }
-
-    /// Wakes the first dispatcher that waits for room, if there is some.
-    fn feed(&self, state: &mut State) {
-        if self.has_room(state)
-            && let Some(first) = state.waiting_for_room.first()
-        {
-            first.notify_one();
-        }
     }
 
     #[cfg(test)]

@@ -314,15 +314,20 @@ fn check_options(options: &SubscriberOptions) -> Result<(), Error> {
     if options.batch_size == 0 {
         return refuse("batch_size", "0".to_owned(), "a batch has at least one event");
     }
-    if options.max_in_flight == 0 || options.max_in_flight > limits::LARGEST_IN_FLIGHT {
-        let asked = options.max_in_flight.to_string();
-        return refuse("max_in_flight", asked, "it is between 1 and 1 000 000");
-    }
+    check_max_in_flight(options.max_in_flight)?;
     if options.ack_timeout < limits::SHORTEST_ACK_TIMEOUT || options.ack_timeout > limits::LONGEST_ACK_TIMEOUT {
         let asked = format!("{:?}", options.ack_timeout);
         return refuse("ack_timeout", asked, "it is between 10 ms and 24 h");
     }
     Ok(())
+}
+
+pub(crate) fn check_max_in_flight(events: usize) -> Result<(), Error> {
+    if (1..=limits::LARGEST_IN_FLIGHT).contains(&events) {
+        return Ok(());
+    }
+    let reason = "it is between 1 and 1 000 000";
+    Err(Error::BadOption { option: "max_in_flight", asked: events.to_string(), reason })
 }
 
 /// A running subscription, as far as attaching it to topics goes.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::ack::ack_all;
 use crate::deliver::Delivery;
 use crate::outlet::{Arrivals, AssignmentChange, Outlet};
-use crate::subscribe::LiveSubscription;
+use crate::subscribe::{LiveSubscription, check_max_in_flight};
 use crate::{Bus, Error, Gap};
 
 /// Deliveries of a group, for one subscriber. Dropping it gives its leases back.
@@ -161,6 +161,13 @@ impl SubscriptionControl {
     /// Goes on after a pause.
     pub fn resume(&self) {
         self.0.resume();
+    }
+
+    /// How many events may be leased to it at once from now on. Where that is fewer than before, what is leased stays.
+    pub fn set_max_in_flight(&self, events: usize) -> Result<(), Error> {
+        check_max_in_flight(events)?;
+        self.0.set_max_in_flight(events);
+        Ok(())
     }
 
     /// The subscriber was alive at this time of the bus's monotonic clock; see [`crate::Subscribe::ttl`].

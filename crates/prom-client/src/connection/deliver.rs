@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::session::Session;
 use crate::assignment::AssignmentChange;
-use crate::feed::{FeedKind, Fill, Received};
+use crate::feed::{Fill, Received};
 use crate::settle::{PendingSettlement, SettleVerdict};
 use crate::subscription::lease_of;
 use crate::{Gap, StoredEvent};
@@ -34,16 +34,13 @@ impl Session<'_> {
                 received.push(Received::new(event, lease, self.epoch, now));
             }
         }
-        let renew_at = received.iter().map(Received::renew_at).min().filter(|_| !entry.feed.is_tail());
+        let look_at = received.iter().filter_map(|one| entry.feed.look_at(one, now)).min();
         match entry.feed.push(received) {
             Fill::Room => {}
-            Fill::Full => {
-                entry.throttled = true;
-                self.work.subscriptions.mark_due(&name);
-            }
+            Fill::Full => self.work.subscriptions.mark_due(&name),
             Fill::Overfull => return Err(format!("more events for {} than its window holds", name.topic)),
         }
-        if let Some(at) = renew_at {
+        if let Some(at) = look_at {
             self.work.subscriptions.renew_by(at);
         }
         Ok(())
@@ -62,22 +59,24 @@ impl Session<'_> {
         }
     }
 
-    /// Of what waits here and of what handlers work on, at half time.
+    /// Renews at half time what waits here and what handlers work on. What the application does not take goes back, and
+    /// the hub is asked to pause until it takes again.
     pub fn renew_leases(&mut self, now: Instant) {
         let mut next: Option<Instant> = None;
+        let mut given_back = Vec::new();
         for entry in self.work.subscriptions.all() {
-            let FeedKind::Group { ack_timeout, .. } = entry.feed.kind else {
-                continue;
-            };
             let feed = entry.feed.clone();
-            let (due, look_again) = feed.take_due_renewals(now, |received| lease_of(&feed, received));
-            let renewals = due.into_iter().map(|lease| {
-                let verdict = SettleVerdict::Modack { extend: ack_timeout };
-                PendingSettlement::unwatched(lease, verdict)
-            });
-            self.work.settlements.extend(renewals);
-            next = [next, look_again].into_iter().flatten().min();
+            let due = feed.take_due(now, |received| lease_of(&feed, received));
+            if !due.given_back.is_empty() {
+                given_back.push(feed.name.clone());
+            }
+            let renewals = due.renewals.into_iter().map(|(lease, extend)| (lease, SettleVerdict::Modack { extend }));
+            let returns = due.given_back.into_iter().map(|lease| (lease, SettleVerdict::GiveBack));
+            let all = renewals.chain(returns).map(|(lease, verdict)| PendingSettlement::unwatched(lease, verdict));
+            self.work.settlements.extend(all);
+            next = [next, due.next].into_iter().flatten().min();
         }
         self.work.subscriptions.renew_at = next;
+        given_back.iter().for_each(|name| self.work.subscriptions.mark_due(name));
     }
 }

@@ -87,7 +87,12 @@ impl Session<'_> {
             SettleVerdict::Ack => Ack { topic, group, which }.write(out, Some(&corr)),
             SettleVerdict::Nack { reason, delay } => {
                 let delay_ms = delay.map(millis);
-                Nack { topic, group, which, reason: Cow::Borrowed(reason), delay_ms }.write(out, Some(&corr));
+                let reason = Cow::Borrowed(reason.as_str());
+                Nack { topic, group, which, reason, delay_ms, unhandled: false }.write(out, Some(&corr));
+            }
+            SettleVerdict::GiveBack => {
+                let (reason, delay_ms) = (Cow::Borrowed(""), None);
+                Nack { topic, group, which, reason, delay_ms, unhandled: true }.write(out, Some(&corr));
             }
             SettleVerdict::Modack { extend } => {
                 Modack { topic, group, which, extend_ms: millis(*extend) }.write(out, Some(&corr));
@@ -161,7 +166,8 @@ fn kind(verdict: &SettleVerdict) -> (u8, Duration) {
     match verdict {
         SettleVerdict::Ack => (0, Duration::ZERO),
         SettleVerdict::Modack { extend } => (1, *extend),
-        SettleVerdict::Nack { .. } => (2, Duration::ZERO),
+        SettleVerdict::GiveBack => (2, Duration::ZERO),
+        SettleVerdict::Nack { .. } => (3, Duration::ZERO),
     }
 }
 

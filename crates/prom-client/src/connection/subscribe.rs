@@ -41,10 +41,11 @@ impl Session<'_> {
         };
         let corr = Corr::number(self.answers.next_corr());
         let frame = Subscribe { name: name.clone(), opts: entry.opts() };
+        let window = frame.opts.max_in_flight;
         match self.socket.text(self.frame_bytes, |out| frame.write(out, Some(&corr))) {
             Ok(()) => {
                 entry.phase = SubscriptionPhase::Asked;
-                entry.told_paused = false;
+                (entry.told_paused, entry.told_window) = (false, window);
                 let number = entry.feed.number;
                 self.answers.wait_for(Awaited::Subscribed { name: name.clone(), number });
             }
@@ -59,19 +60,24 @@ impl Session<'_> {
         let Some(entry) = self.work.subscriptions.get(name).filter(|entry| entry.is_fed()) else {
             return;
         };
-        let wanted = entry.wants_pause();
+        let (wanted, window) = (entry.wants_pause(), entry.feed.max_in_flight());
         let replies = std::mem::take(&mut entry.switching);
-        if wanted == entry.told_paused {
+        // A paused subscription has the time to be told of its window.
+        let is_resized = !wanted && window != entry.told_window;
+        if wanted == entry.told_paused && !is_resized {
             replies.into_iter().for_each(|reply| answer(Some(reply), Ok(())));
             return;
         }
         entry.told_paused = wanted;
+        if is_resized {
+            entry.told_window = window;
+        }
         let corr = Corr::number(self.answers.next_corr());
         let written = self.socket.text(self.frame_bytes, |out| {
             if wanted {
                 pause::write_pause(out, Some(&corr), name)
             } else {
-                pause::write_resume(out, Some(&corr), name)
+                pause::write_resume(out, Some(&corr), name, window.filter(|_| is_resized))
             }
         });
         if written.is_ok() {

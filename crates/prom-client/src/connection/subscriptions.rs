@@ -34,9 +34,9 @@ pub(super) struct SubscriptionEntry {
     opts: SubscribeOpts,
     pub phase: SubscriptionPhase,
     user_paused: bool,
-    /// The queue of a tail is full.
-    pub throttled: bool,
     pub told_paused: bool,
+    /// The window that the hub knows.
+    pub told_window: Option<usize>,
     /// Waits for the first agreement of the hub.
     pub starting: Option<CommandReply>,
     pub switching: Vec<CommandReply>,
@@ -72,8 +72,8 @@ impl SubscriptionEntry {
             opts: wanted.opts,
             phase: SubscriptionPhase::Waiting,
             user_paused: false,
-            throttled: false,
             told_paused: false,
+            told_window: None,
             starting: Some(wanted.reply),
             switching: Vec::new(),
             ending: Vec::new(),
@@ -91,12 +91,13 @@ impl SubscriptionEntry {
     }
 
     pub fn wants_pause(&self) -> bool {
-        self.user_paused || self.throttled
+        self.user_paused || self.feed.is_throttled()
     }
 
-    /// The options it is asked for with now: a tail goes on where it was.
+    /// The options it is asked for with now: a tail goes on where it was, a group's window may have changed.
     pub fn opts(&self) -> SubscribeOpts {
         let mut opts = self.opts.clone();
+        opts.max_in_flight = self.feed.max_in_flight();
         let began = match opts.position.from {
             None | Some(StartFrom::Latest) => Began::AtTheEnd,
             Some(_) => Began::WithHistory,
@@ -233,9 +234,8 @@ impl Subscriptions {
         }
     }
 
-    pub fn unthrottle(&mut self, name: &SubscriptionName, number: u64) {
-        if let Some(entry) = self.get_numbered(name, number) {
-            entry.throttled = false;
+    pub fn tell_hub(&mut self, name: &SubscriptionName, number: u64) {
+        if self.get_numbered(name, number).is_some() {
             self.mark_due(name);
         }
     }

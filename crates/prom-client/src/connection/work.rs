@@ -62,7 +62,7 @@ impl ClientWork {
             ClientCommand::Pause { name, number, pausing, reply } => {
                 self.subscriptions.pause(&name, number, pausing, reply);
             }
-            ClientCommand::Taken { name, number } => self.subscriptions.unthrottle(&name, number),
+            ClientCommand::TellHub { name, number } => self.subscriptions.tell_hub(&name, number),
             ClientCommand::Close { reply } => {
                 if self.closing.is_none() {
                     self.subscriptions.end_all();

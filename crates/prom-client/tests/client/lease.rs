@@ -52,21 +52,28 @@ async fn results_settle_errors_and_panics_are_nacked() {
 async fn leases_are_renewed_at_half_time_while_a_handler_runs_and_while_they_wait() {
     let hub = Hub::start().await;
     let (client, mut peer) = connected(&hub).await;
-    let finish = Notify::new();
+    let (began, finish) = (Notify::new(), Notify::new());
     let running = client.subscribe("a", "g").ack_timeout(LEASE).run(|_delivery: Delivery| async {
+        began.notify_one();
         finish.notified().await;
         Ok::<(), Error>(())
     });
     let serve = async {
         peer.subscribe().await;
-        for offset in 0..3 {
-            peer.lease("a", "g", event("a", offset), LEASE.as_millis() as u64).await;
-        }
         let leased = std::time::Instant::now();
+        peer.lease("a", "g", event("a", 0), LEASE.as_millis() as u64).await;
+        within(began.notified()).await;
+        let ctx = json!({"max_attempts": 5, "ack_deadline_ms": 400});
+        let events = [event("a", 1), event("a", 2)];
+        peer.send(json!({"op": "EVENTS", "topic": "a", "group": "g", "events": events, "ctx": ctx})).await;
+        // Long enough for a handler that blocks the runtime.
+        let renewal = peer.frame("MODACK").await;
+        assert_eq!((&renewal["offsets"], &renewal["extend_ms"]), (&json!([[1, 2]]), &json!(90_000)));
+        peer.ok(&renewal).await;
         // Two rounds: longer than the lease lasts.
         for _ in 0..2 {
             let renewal = peer.frame("MODACK").await;
-            assert_eq!((&renewal["offsets"], &renewal["extend_ms"]), (&json!([[0, 2]]), &json!(400)));
+            assert_eq!((&renewal["offsets"], &renewal["extend_ms"]), (&json!([[0, 0]]), &json!(400)));
             peer.ok(&renewal).await;
         }
         assert!(leased.elapsed() >= LEASE * 7 / 8, "after {:?}", leased.elapsed());

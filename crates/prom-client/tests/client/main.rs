@@ -15,3 +15,4 @@ mod subscribe;
 mod tail;
 mod tls;
 mod token;
+mod window;

@@ -9,3 +9,4 @@ mod publish;
 mod settle;
 mod tail;
 mod token;
+mod window;

@@ -238,7 +238,7 @@ impl Connection {
             ClientFrame::Nack(frame) => self.nack(corr, &frame),
             ClientFrame::Modack(frame) => self.modack(corr, &frame),
             ClientFrame::Pause(name) => self.pause(corr, &name),
-            ClientFrame::Resume(name) => self.resume(corr, &name),
+            ClientFrame::Resume(frame) => self.resume(corr, &frame),
             ClientFrame::Unsubscribe(name) => {
                 // What was settled before it leaves counts.
                 self.hand_over().await;

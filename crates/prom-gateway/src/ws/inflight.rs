@@ -62,6 +62,10 @@ impl Inflight {
         Self { window, logs: Vec::new(), by_name: HashMap::new(), events: HashMap::new(), by_id }
     }
 
+    pub fn set_window(&mut self, window: usize) {
+        self.window = window;
+    }
+
     pub fn add(&mut self, delivery: &Delivery, deadline: Duration, now: Duration) {
         if self.events.len() >= self.window {
             self.forget_expired(now);

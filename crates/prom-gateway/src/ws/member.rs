@@ -27,7 +27,7 @@ use super::inflight::{Inflight, Naming};
 use super::liveness::Pulse;
 use super::outbox::{Outbox, frame};
 use super::relay::{Links, RelayLink, Relayed, Subscribing};
-use super::seat::{Local, MemberSeat, SeatLocation};
+use super::seat::{Local, MemberSeat, SeatLocation, SeatWishes};
 use super::subscribe::join;
 use crate::peers::Batches;
 use crate::{Hub, problem};
@@ -62,7 +62,7 @@ pub struct There {
     link: Arc<RelayLink>,
     subscribing: Subscribing,
     /// What that hub was told last.
-    paused: bool,
+    told: SeatWishes,
 }
 
 /// Why it could not be.
@@ -178,13 +178,15 @@ impl GroupMember {
     }
 
     async fn serve_there(&self, there: There) -> Left {
-        let There { link, subscribing: Subscribing { begin, ended }, mut paused } = there;
+        let There { link, subscribing: Subscribing { begin, ended }, mut told } = there;
         let _link_is_lost = begin.send(());
         // The client may have changed its mind while no hub served it.
-        while self.seat.is_paused() != paused && !link.is_lost() {
-            paused = self.seat.is_paused();
-            let write = if paused { pause::write_pause } else { pause::write_resume };
-            drop(link.forward(text(|out| write(out, None, &self.name))).await);
+        while self.seat.wishes() != told && !link.is_lost() {
+            told = self.seat.wishes();
+            drop(link.forward(text(|out| pause::write_resume(out, None, &self.name, told.max_in_flight))).await);
+            if told.is_paused {
+                drop(link.forward(text(|out| pause::write_pause(out, None, &self.name))).await);
+            }
         }
         tokio::select! {
             ended = ended => match ended {
@@ -233,8 +235,14 @@ impl GroupMember {
         wait / 2 + wait * u32::try_from(share).unwrap_or(0) / 128
     }
 
+    /// As it was subscribed to, with the window that the client wants now.
+    fn opts(&self) -> SubscribeOpts {
+        let max_in_flight = self.seat.wishes().max_in_flight.or(self.opts.max_in_flight);
+        SubscribeOpts { max_in_flight, ..self.opts.clone() }
+    }
+
     async fn place(&self) -> Result<ServedBy, NotServed> {
-        match join(&self.hub, &self.name.topic, &self.group, &self.opts).await {
+        match join(&self.hub, &self.name.topic, &self.group, &self.opts()).await {
             Ok(subscription) => Ok(self.placed_here(subscription)),
             Err(SubscribeError::Problem(problem)) => Err(NotServed::Never(problem)),
             Err(SubscribeError::Bus(Error::ServedElsewhere { url, group })) => match (&self.hub.peers, self.speaker) {
@@ -252,7 +260,7 @@ impl GroupMember {
 
     fn placed_here(&self, subscription: Subscription) -> ServedBy {
         let naming = if self.batches { Naming::Offset } else { Naming::Id };
-        let window = self.opts.max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
+        let window = self.opts().max_in_flight.unwrap_or(prom_engine::limits::MAX_IN_FLIGHT);
         let inflight = Arc::new(Mutex::new(Inflight::new(naming, window)));
         let control = subscription.control();
         self.pulse.watch_over(&control, self.hub.clock.monotonic());
@@ -264,10 +272,10 @@ impl GroupMember {
         let batches = if self.batches { Batches::Yes } else { Batches::No };
         let link = self.links.get(&self.hub, &self.outbox, batches, (&self.group, url)).await;
         let link = link.map_err(|why| NotServed::Later(unreachable(url, &why)))?;
-        let subscribe = Subscribe { name: self.name.clone(), opts: self.opts.clone() };
+        let told = self.seat.wishes();
+        let subscribe = Subscribe { name: self.name.clone(), opts: self.opts() };
         let mut texts = vec![text(|out| subscribe.write(out, None))];
-        let paused = self.seat.is_paused();
-        if paused {
+        if told.is_paused {
             texts.push(text(|out| pause::write_pause(out, None, &self.name)));
         }
         match link.subscribe(self.name.clone(), texts, self.seat.clone()).await {
@@ -277,7 +285,7 @@ impl GroupMember {
                 let ttl = self.opts.ttl_ms.map_or(prom_engine::limits::MEMBER_TTL, Duration::from_millis);
                 let member = Relayed::new(&link, self.seat.clone(), ttl);
                 self.pulse.watch(Box::new(member), self.hub.clock.monotonic());
-                Ok(ServedBy::There(There { link, subscribing, paused }))
+                Ok(ServedBy::There(There { link, subscribing, told }))
             }
             Some(Err(problem)) => Err(match problem.code {
                 // The owner does not wait for its store; this hub does.

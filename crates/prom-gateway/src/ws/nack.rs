@@ -1,8 +1,9 @@
-//! NACK: a failed attempt for each event that the frame names.
+//! NACK: a failed attempt for each event that the frame names, or none if they were not begun.
 
 use std::time::Duration;
 
 use futures::future::join_all;
+use prom_engine::give_back_tickets;
 use prom_protocol::Corr;
 use prom_protocol::frame::nack::Nack;
 
@@ -19,6 +20,14 @@ impl Connection {
             Ok(found) => found,
             Err(problem) => return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem))),
         };
+        if frame.unhandled {
+            let given_back = give_back_tickets(&found.tickets);
+            // What is no longer leased needs no giving back.
+            let later = async move {
+                given_back.await.map_or_else(|error| FrameReply::Err(problem::of_bus(&error)), |()| FrameReply::Ok)
+            };
+            return self.burst.answer(corr, AwaitedAnswer::Later(Box::pin(later)));
+        }
         let missing = self.missing(&frame.topic, &frame.group, found.missing);
         let delay = frame.delay_ms.map(Duration::from_millis);
         let nacked: Vec<_> = found

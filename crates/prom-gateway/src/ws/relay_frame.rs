@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use prom_protocol::frame::SubscriptionName;
+use prom_protocol::frame::pause::Resume;
 use prom_protocol::{ClientFrame, Corr};
 
 use super::ack::unknown_id;
@@ -21,10 +22,12 @@ impl Connection {
             ClientFrame::Ack(frame) => self.link_of(&frame.topic, &frame.group),
             ClientFrame::Nack(frame) => self.link_of(&frame.topic, &frame.group),
             ClientFrame::Modack(frame) => self.link_of(&frame.topic, &frame.group),
-            ClientFrame::Pause(name) | ClientFrame::Resume(name) => match &self.subscriptions.get(name)?.kind {
-                SubscriptionKind::Group(group) => group.seat.there(),
-                SubscriptionKind::Tail(_) => None,
-            },
+            ClientFrame::Pause(name) | ClientFrame::Resume(Resume { name, .. }) => {
+                match &self.subscriptions.get(name)?.kind {
+                    SubscriptionKind::Group(group) => group.seat.there(),
+                    SubscriptionKind::Tail(_) => None,
+                }
+            }
             _ => None,
         }
     }
@@ -39,7 +42,8 @@ impl Connection {
         let lost = match frame {
             // It holds wherever the subscription is served next.
             ClientFrame::Pause(name) => self.remember(name, MemberSeat::pause),
-            ClientFrame::Resume(name) => self.remember(name, MemberSeat::resume),
+            // A window that the owner refuses is refused by the next hub too.
+            ClientFrame::Resume(frame) => self.remember(&frame.name, |seat| drop(seat.resume(frame.max_in_flight))),
             // Settled or not, the next hub knows.
             _ => FrameReply::Err(unknown_id()),
         };

@@ -22,10 +22,17 @@ pub struct MemberSeat {
 
 struct SeatState {
     place: SeatLocation,
-    /// Holds wherever it is served next.
-    paused: bool,
+    wishes: SeatWishes,
     /// Partitions that the client was told are its own, where it asked to be told.
     assigned: BTreeMap<TopicName, BTreeSet<u32>>,
+}
+
+/// What the client asked for since it subscribed; holds wherever it is served next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SeatWishes {
+    pub is_paused: bool,
+    /// Where it differs from that of the SUBSCRIBE.
+    pub max_in_flight: Option<usize>,
 }
 
 #[derive(Clone)]
@@ -45,7 +52,7 @@ pub struct Local {
 
 impl MemberSeat {
     pub fn new() -> Arc<Self> {
-        let state = SeatState { place: SeatLocation::Moving, paused: false, assigned: BTreeMap::new() };
+        let state = SeatState { place: SeatLocation::Moving, wishes: SeatWishes::default(), assigned: BTreeMap::new() };
         Arc::new(Self { state: Mutex::new(state), ended: watch::Sender::new(false) })
     }
 
@@ -56,15 +63,15 @@ impl MemberSeat {
         if *self.ended.borrow() {
             state.place.end();
         }
-        if state.paused
+        if state.wishes.is_paused
             && let SeatLocation::Here(local) = &state.place
         {
             local.control.pause();
         }
     }
 
-    pub fn is_paused(&self) -> bool {
-        self.state.lock().paused
+    pub fn wishes(&self) -> SeatWishes {
+        self.state.lock().wishes
     }
 
     pub fn here(&self) -> Option<Local> {
@@ -83,18 +90,24 @@ impl MemberSeat {
 
     pub fn pause(&self) {
         let mut state = self.state.lock();
-        state.paused = true;
+        state.wishes.is_paused = true;
         if let SeatLocation::Here(local) = &state.place {
             local.control.pause();
         }
     }
 
-    pub fn resume(&self) {
+    /// Delivers again, with this window if one is given.
+    pub fn resume(&self, max_in_flight: Option<usize>) -> Result<(), prom_engine::Error> {
         let mut state = self.state.lock();
-        state.paused = false;
         if let SeatLocation::Here(local) = &state.place {
+            if let Some(events) = max_in_flight {
+                local.control.set_max_in_flight(events)?;
+                local.inflight.lock().set_window(events);
+            }
             local.control.resume();
         }
+        state.wishes = SeatWishes { is_paused: false, max_in_flight: max_in_flight.or(state.wishes.max_in_flight) };
+        Ok(())
     }
 
     /// The client was told that these are its own.

@@ -59,3 +59,24 @@ async fn others_of_the_group_get_what_a_paused_member_does_not() {
     publish(&mut paused, 20).await;
     assert_eq!(other.take_acked(20).await.len(), 20);
 }
+
+#[tokio::test]
+async fn resume_changes_the_window_and_leases_stay() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    let resume = |events: usize| json!({"op": "RESUME", "topic": "a", "group": "g", "max_in_flight": events});
+    client.ok(json!({"op": "SUBSCRIBE", "topic": "a", "group": "g", "opts": {"maxInFlight": 2}})).await;
+    for n in 0..30 {
+        scene.bus.publish("a", json!(n)).await.unwrap();
+    }
+    let held = [client.event().await, client.event().await];
+    client.send(resume(10)).await;
+    assert_eq!(payloads_and_one_ok(&mut client, 8).await, (2..10).map(Value::from).collect::<Vec<_>>());
+    client.err("bad_request", resume(0)).await;
+    client.ok(resume(9)).await;
+    // Nine are left of ten: there is no room for another.
+    client.ack(&held[0]).await;
+    let id = &held[1]["event"]["id"];
+    client.send(json!({"op": "ACK", "topic": "a", "group": "g", "id": id})).await;
+    assert_eq!(payloads_and_one_ok(&mut client, 1).await, [json!(10)]);
+}

@@ -270,3 +270,24 @@ async fn a_frame_names_each_event_once() {
         client.ok(json!({"op": "MODACK", "topic": "a", "group": "g", "offsets": [[0, all]], "extend_ms": 1})).await;
     assert_eq!(ok["unknown"], json!([[0, all]]));
 }
+
+#[tokio::test]
+async fn what_is_given_back_unhandled_comes_again_at_once_and_costs_no_attempt() {
+    let scene = Scene::open().await;
+    let mut client = scene.client().await;
+    let opts = json!({"maxAttempts": 1, "backoff": {"firstMs": 3_600_000, "maxMs": 3_600_000}});
+    client.ok(json!({"op": "SUBSCRIBE", "topic": "a", "group": "g", "opts": opts})).await;
+    scene.bus.publish("a", json!(1)).await.unwrap();
+    let give_back = |event: &Value| json!({"op": "NACK", "topic": "a", "group": "g", "id": event["event"]["id"], "unhandled": true});
+    let mut held = client.event().await;
+    for _ in 0..10 {
+        client.send(give_back(&held)).await;
+        // The event may be there before the answer.
+        let frames = [client.frame().await, client.frame().await];
+        assert!(frames.iter().any(|frame| frame["op"] == "OK"), "{frames:?}");
+        held = frames.into_iter().find(|frame| frame["op"] == "EVENT").unwrap();
+        assert_eq!(held["ctx"]["attempt"], 1);
+    }
+    client.ack(&held).await;
+    client.ok(give_back(&held)).await;
+}

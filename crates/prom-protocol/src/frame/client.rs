@@ -8,6 +8,7 @@ use super::auth::Auth;
 use super::field::{self, Raw, present, required};
 use super::modack::Modack;
 use super::nack::Nack;
+use super::pause::Resume;
 use super::publish::{Publish, PublishBatch};
 use super::publish_items::PublishItems;
 use super::subscribe::Subscribe;
@@ -38,7 +39,7 @@ pub enum ClientFrame<'a> {
     Nack(Nack<'a>),
     Modack(Modack<'a>),
     Pause(SubscriptionName),
-    Resume(SubscriptionName),
+    Resume(Resume),
 }
 
 /// Every field that some frame has, not looked into yet.
@@ -80,6 +81,10 @@ pub(super) struct Fields<'a> {
     pub delay_ms: Raw<'a>,
     #[serde(borrow)]
     pub extend_ms: Raw<'a>,
+    #[serde(borrow)]
+    pub max_in_flight: Raw<'a>,
+    #[serde(borrow)]
+    pub unhandled: Raw<'a>,
 }
 
 impl<'a> Request<'a> {
@@ -130,7 +135,7 @@ impl<'a> ClientFrame<'a> {
             "SUBSCRIBE" => Self::Subscribe(Box::new(Subscribe::read(&fields)?)),
             "UNSUBSCRIBE" => Self::Unsubscribe(SubscriptionName::read(&fields)?),
             "PAUSE" => Self::Pause(SubscriptionName::read(&fields)?),
-            "RESUME" => Self::Resume(SubscriptionName::read(&fields)?),
+            "RESUME" => Self::Resume(Resume::read(&fields)?),
             other => return Err(unknown(other)),
         })
     }

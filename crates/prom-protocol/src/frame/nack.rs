@@ -1,5 +1,5 @@
-//! `NACK{topic, group, id, reason?, delay_ms?}` → `OK`: a failed attempt; the event comes again after the
-//! group's backoff, or after `delay_ms`.
+//! `NACK{topic, group, id, reason?, delay_ms?, unhandled?}` → `OK`: a failed attempt; the event comes again after the
+//! group's backoff, or after `delay_ms`. With `unhandled` it was not begun: no attempt is counted, and it is due at once.
 
 use std::borrow::Cow;
 
@@ -16,6 +16,7 @@ pub struct Nack<'a> {
     pub which: Which,
     pub reason: Cow<'a, str>,
     pub delay_ms: Option<u64>,
+    pub unhandled: bool,
 }
 
 impl<'a> Nack<'a> {
@@ -32,7 +33,9 @@ impl<'a> Nack<'a> {
             // Each keeps the reason.
             return Err(FrameError::TooLarge(format!("a frame gives back at most {BATCH_ITEMS} events")));
         }
-        Ok(Self { topic, group, which, reason, delay_ms: optional("delay_ms", fields.delay_ms, field::number)? })
+        let delay_ms = optional("delay_ms", fields.delay_ms, field::number)?;
+        let unhandled = optional("unhandled", fields.unhandled, field::flag)?.unwrap_or_default();
+        Ok(Self { topic, group, which, reason, delay_ms, unhandled })
     }
 
     pub fn write(&self, out: &mut Vec<u8>, corr: Option<&Corr>) {
@@ -42,6 +45,9 @@ impl<'a> Nack<'a> {
         object.text("reason", &self.reason);
         if let Some(delay_ms) = self.delay_ms {
             object.number("delay_ms", delay_ms);
+        }
+        if self.unhandled {
+            object.raw("unhandled", b"true");
         }
         object.end();
     }

@@ -150,15 +150,15 @@ proptest! {
     }
 
     #[test]
-    fn unsubscribe_pause_and_resume(corr in corr(), name in name()) {
+    fn unsubscribe_pause_and_resume(corr in corr(), name in name(), max_in_flight in of(any::<usize>())) {
         read_back(&corr, |out, corr| unsubscribe::write(out, corr, &name), |frame| {
             assert!(matches!(frame, ClientFrame::Unsubscribe(read) if read == name));
         });
         read_back(&corr, |out, corr| pause::write_pause(out, corr, &name), |frame| {
             assert!(matches!(frame, ClientFrame::Pause(read) if read == name));
         });
-        read_back(&corr, |out, corr| pause::write_resume(out, corr, &name), |frame| {
-            assert!(matches!(frame, ClientFrame::Resume(read) if read == name));
+        read_back(&corr, |out, corr| pause::write_resume(out, corr, &name, max_in_flight), |frame| {
+            assert!(matches!(frame, ClientFrame::Resume(read) if read.name == name && read.max_in_flight == max_in_flight));
         });
     }
 
@@ -172,7 +172,7 @@ proptest! {
             assert!(matches!(frame, ClientFrame::Ack(read) if read == ack));
         });
         let (topic, group, which) = (ack.topic, ack.group, ack.which);
-        let nack = Nack { topic, group, which, reason, delay_ms: ms };
+        let nack = Nack { topic, group, which, reason, delay_ms: ms, unhandled: ms.is_none() };
         read_back(&corr, |out, corr| nack.write(out, corr), |frame| {
             assert!(matches!(frame, ClientFrame::Nack(read) if read == nack));
         });

@@ -34,6 +34,12 @@ pub(crate) enum DispatchRequest {
         delay: Option<Duration>,
         reply: Option<SettleReply>,
     },
+    /// Not begun: neither an attempt nor a return.
+    GiveBack {
+        subscriber: SubscriberId,
+        leases: LeasedOffsets,
+        reply: SettleReply,
+    },
     Modack {
         subscriber: SubscriberId,
         leases: LeasedOffsets,
@@ -83,6 +89,10 @@ impl DispatchRequest {
                 (reply, not_leased(leases.iter().map(|(offset, _)| *offset).collect()))
             }
             Self::Nack { offset, reply, .. } => (reply, not_leased(vec![offset])),
+            Self::GiveBack { reply, .. } => {
+                let _caller_left = reply.send(Ok(()));
+                return;
+            }
             Self::Reset(reset) => (Some(reset.reply), Error::fenced(cursor)),
             Self::Status(_) | Self::Change { .. } | Self::Lane(_) | Self::Epoch(_) | Self::Delete(_) => return,
         };
@@ -109,6 +119,10 @@ impl DispatchTask {
                     self.meter.nacked.add(u64::from(result == Ok(Settled::Now)));
                     let lost = result.is_err().then_some((offset, lease));
                     self.answer_when_durable(reply, self.lost(subscriber, lost.as_slice()));
+                }
+                DispatchRequest::GiveBack { subscriber, leases, reply } => {
+                    leases.iter().for_each(|(offset, lease)| self.machine.withdraw(subscriber, *offset, *lease));
+                    let _caller_left = reply.send(Ok(()));
                 }
                 DispatchRequest::Modack { subscriber, leases, extend, reply } => {
                     self.modack(now, subscriber, &leases, extend, reply)
