@@ -40,7 +40,9 @@ impl Turns {
     }
 
     pub fn leave(&mut self, wake: &Arc<Notify>) {
-        self.waiting.remove(&identity(wake));
+        if !self.waiting.is_empty() {
+            self.waiting.remove(&identity(wake));
+        }
     }
 
     /// Whose turn it is.
@@ -53,7 +55,7 @@ impl Turns {
 
     /// True if no other is first.
     pub fn is_turn_of(&mut self, wake: &Arc<Notify>) -> bool {
-        self.first().is_none_or(|first| Arc::ptr_eq(first, wake))
+        self.waiting.is_empty() || self.first().is_none_or(|first| Arc::ptr_eq(first, wake))
     }
 }
 

@@ -6,6 +6,11 @@ use super::Dispatcher;
 use super::unsettled::EventState;
 
 impl Dispatcher {
+    /// The bounds as they were told last.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
     /// Learns the log's bounds. A start beyond the floor settles everything before it. A lease on
     /// such an event goes on to its end, because its holder's window is still taken; however it
     /// ends, it changes nothing.

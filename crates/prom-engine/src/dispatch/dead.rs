@@ -24,6 +24,11 @@ pub struct Dead {
 }
 
 impl Dispatcher {
+    /// Whether [`Self::take_dead`] has something to give.
+    pub fn has_dead(&self) -> bool {
+        self.unsettled.first_dead_queued().is_some()
+    }
+
     /// Dead letters to be written now, by offset. Each must be answered with
     /// [`Self::dead_letter_written`] or [`Self::dead_letter_failed`].
     pub fn take_dead(&mut self) -> Vec<Dead> {

@@ -45,6 +45,11 @@ impl Dispatcher {
         }
     }
 
+    /// Whether asking for leases may give some.
+    pub fn has_something(&self) -> bool {
+        self.lanes.is_some() || !self.ready.is_empty() || self.unsettled.first_due().is_some()
+    }
+
     pub(super) fn lease_one(
         &mut self,
         offset: Offset,

@@ -153,7 +153,9 @@ impl DispatchTask {
             let pace = self.hand_out().await;
             self.release_room();
             self.tell_what_is_drained();
-            self.write_letters().await;
+            if self.machine.has_dead() || !self.letters.is_idle() {
+                self.write_letters().await;
+            }
             // Before any request is answered.
             self.in_flight.tell(self.machine.in_flight());
             self.start_settlement();
@@ -195,7 +197,7 @@ impl DispatchTask {
         tokio::select! {
             biased;
             result = self.settlement.done() => return self.settled(result),
-            result = self.letters.done() => return self.letters_done(result),
+            result = self.letters.done(), if self.letters.is_under_way() => return self.letters_done(result),
             () = self.wake.notified() => self.take_in_joiners(),
             _ = self.phase.changed() => {}
             _ = self.requests.recv_many(&mut self.inbox, REQUESTS_AT_ONCE), if has_room => {

@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use prom_protocol::ErrorCode;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
@@ -45,6 +45,25 @@ pub struct Acceptor {
     pub serves: Serves,
 }
 
+/// Counts a connection for as long as it is open.
+struct OpenSocket {
+    hub: Arc<Hub>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl OpenSocket {
+    fn new(hub: &Arc<Hub>, permit: OwnedSemaphorePermit) -> Self {
+        hub.sockets.fetch_add(1, Ordering::Relaxed);
+        Self { hub: hub.clone(), _permit: permit }
+    }
+}
+
+impl Drop for OpenSocket {
+    fn drop(&mut self) {
+        self.hub.sockets.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Acceptor {
     /// Accepts until the task is aborted.
     pub async fn run(self, mut listener: Listener) {
@@ -62,17 +81,12 @@ impl Acceptor {
                 tokio::spawn(refuse(stream));
                 continue;
             };
-            let acceptor = self.clone();
-            tokio::spawn(async move {
-                acceptor.hub.sockets.fetch_add(1, Ordering::Relaxed);
-                acceptor.serve(stream, peer).await;
-                acceptor.hub.sockets.fetch_sub(1, Ordering::Relaxed);
-                drop(permit);
-            });
+            let (acceptor, socket) = (self.clone(), OpenSocket::new(&self.hub, permit));
+            tokio::spawn(async move { acceptor.serve(stream, peer, socket).await });
         }
     }
 
-    async fn serve(&self, stream: HubStream, peer: SocketAddr) {
+    async fn serve(&self, stream: HubStream, peer: SocketAddr, socket: OpenSocket) {
         let stream = match &self.tls {
             None => stream,
             Some(tls) => match tokio::time::timeout(self.hub.options.header_deadline, tls.accept(stream)).await {
@@ -81,13 +95,17 @@ impl Acceptor {
                 Err(_) => return tracing::debug!(%peer, "the TLS handshake took too long"),
             },
         };
-        // Boxed, so that a WebSocket does not keep the memory that HTTP needed.
-        let upgraded = Box::pin(self.serve_http(stream, peer)).await;
+        let upgraded = self.serve_http(stream, peer).await;
         if let Some(on_upgrade) = upgraded
             && let Ok(upgraded) = on_upgrade.await
             && let Ok(parts) = upgraded.downcast::<TokioIo<WriteDeadline>>()
         {
-            ws::run(self.hub.clone(), parts.io.into_inner().into_inner(), parts.read_buf).await;
+            // A task of its own: a WebSocket keeps nothing of what HTTP needed.
+            let (hub, stream) = (self.hub.clone(), parts.io.into_inner().into_inner());
+            tokio::spawn(async move {
+                let _open = socket;
+                ws::run(hub, stream, parts.read_buf).await;
+            });
         }
     }
 

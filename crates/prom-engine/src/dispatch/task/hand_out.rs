@@ -44,8 +44,7 @@ impl DispatchTask {
         let mut pace = Pace::Idle;
         let (begin, seats) = (self.turn, self.seats.len());
         for next in (1..=seats).map(|step| (begin + step) % seats) {
-            let outlet = self.seats[next].outlet.clone();
-            match self.serve(&outlet).await {
+            match self.serve(next).await {
                 Served::Nothing => {}
                 Served::Some => self.turn = next,
                 Served::AsMuchAsAsked => {
@@ -58,21 +57,27 @@ impl DispatchTask {
     }
 
     /// Leases one batch to a subscriber and hands it over.
-    async fn serve(&mut self, outlet: &Arc<Outlet>) -> Served {
-        let now = self.now();
-        if outlet.is_paused() || self.reads.must_wait() {
+    async fn serve(&mut self, at: usize) -> Served {
+        let seat = &mut self.seats[at];
+        if seat.outlet.is_paused() || self.reads.must_wait() || !self.machine.has_something() {
             // Others of this subscriber's dispatchers must not wait for this one.
-            outlet.give_back(&self.wake, 0);
+            if std::mem::take(&mut seat.waits_for_room) {
+                seat.outlet.give_back(&self.wake, 0);
+            }
             return Served::Nothing;
         }
-        let granted = outlet.reserve(&self.wake, outlet.options.batch_size);
+        let want = seat.outlet.options.batch_size;
+        let granted = seat.outlet.reserve(&self.wake, want);
+        seat.waits_for_room = granted < want;
         if granted == 0 {
             return Served::Nothing;
         }
+        let (outlet, now) = (&seat.outlet.clone(), self.now());
         let mut leased = std::mem::take(&mut self.leased);
         self.machine.lease(now, outlet.id, granted, &mut leased);
         if leased.len() < granted {
             outlet.give_back(&self.wake, granted - leased.len());
+            self.seats[at].waits_for_room = false;
         }
         let served = match leased.len() {
             0 => Served::Nothing,

@@ -66,7 +66,12 @@ impl DispatchTask {
         if !self.seats.iter().any(|seat| seat.outlet.id == outlet.id) {
             outlet.attach_again(&self.cursor.log, &self.wake);
             self.machine.join(outlet.id, outlet.options.ack_timeout);
-            self.seats.push(SubscriberSeat { outlet: outlet.clone(), paused: false, leaving: false });
+            self.seats.push(SubscriberSeat {
+                outlet: outlet.clone(),
+                paused: false,
+                waits_for_room: false,
+                leaving: false,
+            });
         }
         outlet.assigned(&self.cursor.log.topic, partition);
         self.machine.assign(lane, outlet.id);

@@ -33,6 +33,8 @@ impl DispatchTask {
         let floor = self.machine.floor();
         if bounds.start > floor {
             self.tell_gap(gap(&self.cursor.log, floor..bounds.start, GapReason::Retention));
+        } else if bounds == self.machine.bounds() {
+            return;
         }
         self.machine.bounds_moved(bounds);
     }
@@ -50,7 +52,6 @@ impl DispatchTask {
 
     /// Looks at what comes next in the log, if the machine has use for it.
     pub(super) async fn scan(&mut self) -> Pace {
-        let now = self.now();
         if self.reads.must_wait() {
             return Pace::Idle;
         }
@@ -68,12 +69,12 @@ impl DispatchTask {
         let batch = match self.read(from, limit).await {
             Ok(batch) if batch.next > from => batch,
             Ok(_) => {
-                self.reads.failed(now);
+                self.reads.failed(self.now());
                 return Pace::Idle;
             }
             Err(error) => {
                 tracing::error!(cursor = %self.cursor, from, %error, "events cannot be read; trying again");
-                self.reads.failed(now);
+                self.reads.failed(self.now());
                 return Pace::Idle;
             }
         };

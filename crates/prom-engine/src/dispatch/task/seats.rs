@@ -13,6 +13,8 @@ pub(super) struct SubscriberSeat {
     pub outlet: Arc<Outlet>,
     /// What the machine was told.
     pub paused: bool,
+    /// It had too little room, and this dispatcher waits in its queue for more.
+    pub waits_for_room: bool,
     /// It ended, and what it had to say before was heard.
     pub leaving: bool,
 }
@@ -21,7 +23,7 @@ impl DispatchTask {
     pub(super) fn take_in_joiners(&mut self) {
         for outlet in self.group.take_joining(&self.cursor.log) {
             self.machine.join(outlet.id, outlet.options.ack_timeout);
-            self.seats.push(SubscriberSeat { outlet, paused: false, leaving: false });
+            self.seats.push(SubscriberSeat { outlet, paused: false, waits_for_room: false, leaving: false });
         }
     }
 
