@@ -10,6 +10,11 @@ pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error
     move |source| StoreError::Io { doing, path, source }
 }
 
+/// Whether a file was not there.
+pub(crate) fn is_missing(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+}
+
 pub(crate) fn documents(error: impl std::fmt::Display) -> StoreError {
     StoreError::Documents { reason: error.to_string() }
 }

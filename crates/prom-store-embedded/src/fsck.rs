@@ -1,21 +1,27 @@
-//! Checking a directory: every frame, every record, every index. Reads all of it; changes nothing
-//! unless asked to mend what can be made again.
+//! Checking a directory: every part, every frame, every record, every index. Reads all of it; changes nothing
+//! but caches that can be made again. [`rebuild`] makes manifests again, if asked to.
 
+mod rebuild;
+
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 
 use prom_store::{Damage, LogName, StoreError};
 
 use crate::background::manifest;
-use crate::codec::Take;
 use crate::documents::{DocumentState, keys};
 use crate::fault;
 use crate::format;
+use crate::journal::Entry;
+use crate::journal::entry::entries;
 use crate::journal::reader;
 use crate::lock::DirectoryLock;
 use crate::options::EmbeddedOptions;
+use crate::parts;
 use crate::segment::read::SegmentScan;
 use crate::segment::{OpenFiles, RECORDS_AT, Segment};
+pub use rebuild::rebuild;
 
 /// What a check found.
 #[derive(Debug, Default)]
@@ -34,6 +40,19 @@ pub struct FsckReport {
 impl FsckReport {
     pub fn is_sound(&self) -> bool {
         self.damage.is_empty()
+    }
+
+    /// A part that is missing is damage; other errors end the check.
+    fn note(&mut self, checked: Result<(), StoreError>) -> Result<(), StoreError> {
+        match checked {
+            Err(StoreError::Incomplete { path, reason }) => self.lost(&path, reason),
+            checked => checked?,
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, path: &Path, reason: String) {
+        self.damage.push(Damage { file: path.to_path_buf(), position: 0, reason, lost: None });
     }
 }
 
@@ -61,26 +80,62 @@ pub fn fsck(
     mut progress: impl FnMut(&LogName),
 ) -> Result<FsckReport, StoreError> {
     let _lock = DirectoryLock::take(root)?;
-    format::check(root)?;
-    let state = DocumentState::open(&root.join("documents"))?;
-    let files = OpenFiles::new(options.disk.clone(), options.sizes.open_files);
     let mut report = FsckReport::default();
+    report.note(format::check(&*options.disk, root))?;
+    report.note(parts::check_documents(&*options.disk, root))?;
+    let documents = root.join("documents");
+    let state = match DocumentState::is_there(&documents).then(|| DocumentState::open(&documents)) {
+        Some(Ok(state)) => Some(state),
+        Some(Err(error)) => {
+            report.lost(&documents, error.to_string());
+            None
+        }
+        None => None,
+    };
+    let (mut known, mut checkpoint) = (HashSet::new(), 0);
+    if let Some(state) = &state {
+        known = check_logs(root, state, options, &mut report, &mut progress)?;
+        checkpoint = state.checkpoint()?;
+    }
+    let walked = reader::read(&*options.disk, &root.join("journal"), checkpoint, |frame, body, _| {
+        report.frames += 1;
+        for entry in entries(&body[..frame.entries]).unwrap_or_default() {
+            if let Entry::Log { id, .. } = entry {
+                known.insert(id);
+            }
+        }
+        Ok(())
+    })?;
+    report.damage.extend(walked.missing.filter(|_| walked.damage.is_empty()));
+    report.damage.extend(walked.damage);
+    let folders = parts::folders(&*options.disk, root)?;
+    for id in parts::unclaimed(&*options.disk, root, &folders, |id| known.contains(&id))? {
+        report.note(Err(parts::unclaimed_folder(root, id)))?;
+    }
+    Ok(report)
+}
+
+/// Reads every segment that a manifest names. Returns the numbers of the logs.
+fn check_logs(
+    root: &Path,
+    state: &DocumentState,
+    options: &EmbeddedOptions,
+    report: &mut FsckReport,
+    progress: &mut impl FnMut(&LogName),
+) -> Result<HashSet<u32>, StoreError> {
+    let files = OpenFiles::new(options.disk.clone(), options.sizes.open_files);
+    let mut known = HashSet::new();
     for (key, value) in state.scan(keys::ALL_LOGS, None, usize::MAX)? {
         let (name, log) = manifest::decode(root, &key, &value).map_err(fault::documents)?;
         progress(&name);
         report.logs += 1;
         report.damage.extend(log.damage);
+        known.extend(log.id);
         for segment in &log.segments {
-            check_segment(segment, &files, options, &mut report)?;
+            check_segment(segment, &files, options, report)?;
         }
     }
-    let checkpoint = state.get(keys::CHECKPOINT)?.and_then(|bytes| Take::new(&bytes).u64().ok()).unwrap_or(0);
-    let walked = reader::read(&*options.disk, &root.join("journal"), checkpoint, |_, _, _| {
-        report.frames += 1;
-        Ok(())
-    })?;
-    report.damage.extend(walked.damage);
-    Ok(report)
+    Ok(known)
 }
 
 fn check_segment(

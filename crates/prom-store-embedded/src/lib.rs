@@ -4,7 +4,7 @@
 //!   <data>/FORMAT       version of the layout
 //!         /LOCK         held by the process that has the directory open
 //!         /journal/     pre-zeroed, recycled files: every durable change goes here first, with one synced write
-//!         /segments/    events per log, written behind the journal
+//!         /segments/    events per log, written behind the journal; each folder has a NAME: its topic and partition
 //!         /documents/   a fjall database: documents, cursors, what is known of each log; written at checkpoints
 //! ```
 //!
@@ -30,6 +30,7 @@ mod journal;
 mod lock;
 mod log;
 mod options;
+mod parts;
 mod recover;
 mod segment;
 mod shared;

@@ -13,7 +13,6 @@ use prom_store::record::frame_length;
 use prom_store::{Damage, LogName, LogOptions, StoreError};
 
 use crate::background::manifest;
-use crate::codec::Take;
 use crate::commit::CommitQueue;
 use crate::commit::committer::index_events;
 use crate::documents::{DocumentState, encode_document, keys};
@@ -26,6 +25,7 @@ use crate::journal::{Entry, Journal};
 use crate::log::buffers::Buffers;
 use crate::log::{Chunk, Log};
 use crate::options::EmbeddedOptions;
+use crate::parts;
 use crate::segment::OpenFiles;
 use crate::shared::{Applied, Background, StoreHealth, StoreShared};
 
@@ -36,6 +36,7 @@ pub(crate) struct Recovered {
 }
 
 pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered, StoreError> {
+    parts::check_documents(&*options.disk, root)?;
     let (shared, by_id) = open_checkpoint(root, options)?;
     let checkpoint = shared.applied.lock().frame;
     let journal_dir = root.join("journal");
@@ -43,7 +44,10 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     let walked = reader::read(&*shared.options.disk, &journal_dir, checkpoint, |frame, body, file| {
         replay.frame(frame, body, file)
     })?;
-    let next_log_id = replay.by_id.keys().max().map_or(0, |id| id + 1);
+    if let Some(Damage { file, reason, .. }) = walked.missing {
+        return Err(StoreError::Incomplete { path: file, reason });
+    }
+    let next_log_id = parts::check_segments(&shared, &replay.by_id)?;
     let unfilled = replay.unfilled;
     if !walked.damage.is_empty() {
         raise_to_cursors(&shared)?;
@@ -59,7 +63,7 @@ pub(crate) fn recover(root: &Path, options: EmbeddedOptions) -> Result<Recovered
     Ok(Recovered { shared, journal, next_log_id })
 }
 
-type LogsById = HashMap<u32, Arc<Log>>;
+pub(crate) type LogsById = HashMap<u32, Arc<Log>>;
 
 /// The store as the last checkpoint left it.
 fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<StoreShared>, LogsById), StoreError> {
@@ -71,8 +75,7 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<StoreSh
     let state = DocumentState::open(&root.join("documents"))?;
     // The database syncs what is within its directory, not the directory's own name.
     std::fs::File::open(root).and_then(|dir| dir.sync_all()).map_err(fault::io("syncing", root))?;
-    let checkpoint = state.get(keys::CHECKPOINT)?;
-    let checkpoint = checkpoint.and_then(|bytes| Take::new(&bytes).u64().ok()).unwrap_or(0);
+    let checkpoint = state.checkpoint()?;
     let (mut logs, mut by_id) = (HashMap::new(), LogsById::new());
     for (key, value) in state.scan(keys::ALL_LOGS, None, usize::MAX)? {
         let (name, log_state) = manifest::decode(root, &key, &value).map_err(fault::documents)?;
@@ -136,7 +139,7 @@ fn resume(shared: &StoreShared, walked: Walked, dir: &Path) -> Result<Journal, S
 /// Applies frames to memory. Doing so twice changes nothing.
 struct Replay<'a> {
     shared: &'a Arc<StoreShared>,
-    by_id: HashMap<u32, Arc<Log>>,
+    by_id: LogsById,
     unfilled: u64,
 }
 
@@ -209,6 +212,8 @@ impl Replay<'_> {
         if chunk.end() <= next {
             return;
         }
+        // A rebuilt log may end within what one frame holds.
+        let chunk = chunk.from(next);
         let mut state = log.state.lock();
         if chunk.base() > next {
             state.damage.push(Damage {

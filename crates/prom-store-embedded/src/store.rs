@@ -60,7 +60,7 @@ impl EmbeddedStore {
     fn open_blocking(root: &Path, options: EmbeddedOptions) -> Result<Arc<Self>, StoreError> {
         make_dir(root)?;
         let lock = DirectoryLock::take(root)?;
-        format::check(root)?;
+        format::check(&*options.disk, root)?;
         let first_fence = options.clock.now_ms().unsigned_abs();
         let Recovered { shared, journal, next_log_id } = recover(root, options)?;
         let first_epoch = EmbeddedCursors::first_epoch(&shared.state)?;
@@ -69,7 +69,7 @@ impl EmbeddedStore {
         let threads = match shared.options.drive {
             Drive::Threads => Some(Threads::start(root, &shared, &committer, background)?),
             Drive::Inline => {
-                background.remove_orphans();
+                background.look_through_folders();
                 shared.background.drive_inline(background);
                 shared.background.catch_up();
                 None

@@ -59,6 +59,9 @@ pub enum StoreError {
     /// Written by a newer version of this software, or not ours at all.
     #[error("{path} has format {found}, this version reads {supported}; use the version that wrote it", path = .path.display())]
     Format { path: PathBuf, found: String, supported: String },
+    /// A part of the storage is gone, and going on would overwrite the rest. Restore it from a copy, or rebuild.
+    #[error("{path} {reason}; restore it from a copy, or run `prom fsck --rebuild` to go on with what is left", path = .path.display())]
+    Incomplete { path: PathBuf, reason: String },
     /// Acknowledged bytes have changed. The rest stays readable.
     #[error(transparent)]
     Damaged(#[from] Damage),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prom_store::StoreError;
+use prom_store::{LogName, StoreError};
 use prom_store_embedded::{EmbeddedOptions, fsck};
 use serde_json::json;
 
@@ -15,33 +15,47 @@ use crate::output::Progress;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Reads every frame, record and index. Indexes that are missing or bad are made again; nothing else is changed.
-Exit 1 if anything is damaged.
+Exit 1 if anything is damaged or missing.
+
+--rebuild makes a directory usable again that a hub refuses to open: what documents/ said about the logs is made again
+from the segments and the journal. It brings back events, offsets and exact ids. Topics, groups and cursors come back
+only as far as the journal still has them. Work on a copy if you can, and declare the topics again.
 
 Examples:
   prom fsck --data ./prom-data
-  prom fsck --data /var/lib/prom --json")]
+  prom fsck --data /var/lib/prom --json
+  prom fsck --data /var/lib/prom --rebuild")]
 pub struct Fsck {
     /// The directory of the embedded store
     #[arg(long, value_name = "DIR", default_value = "./prom-data")]
     data: PathBuf,
+    /// Make again what is missing, then check
+    #[arg(long)]
+    rebuild: bool,
 }
 
 impl Fsck {
     pub fn run(self, context: &Context) -> CommandResult {
         // Checking anything else would make a data directory of it.
-        if !self.data.join("FORMAT").is_file() {
+        let is_ours = ["FORMAT", "journal", "segments"].iter().any(|part| self.data.join(part).exists());
+        if !is_ours {
             return Err(Failure::usage(format!("{} is not a data directory", self.data.display()))
                 .fix("name the directory that `prom serve` uses with --data"));
         }
+        let options = EmbeddedOptions::default();
+        let made = if self.rebuild {
+            let progress = Progress::count("rebuilding");
+            fsck::rebuild(&self.data, &options, told(&progress, "rebuilding")).map_err(explain)?
+        } else {
+            Vec::new()
+        };
         let progress = Progress::count("checking");
-        let report = fsck::fsck(&self.data, &EmbeddedOptions::default(), |log| {
-            progress.now_at(&format!("checking {log}, log"));
-            progress.advance(1);
-        });
+        let report = fsck::fsck(&self.data, &options, told(&progress, "checking"));
         drop(progress);
         let report = report.map_err(explain)?;
         if context.output.is_for_machines() {
             context.output.json(&json!({
+                "made": made,
                 "sound": report.is_sound(),
                 "logs": report.logs,
                 "segments": report.segments,
@@ -52,14 +66,27 @@ impl Fsck {
                 "damage": report.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
             }))?
         } else {
+            for made in made {
+                context.output.line(format!("made again: {made}"))?;
+            }
             context.output.line(report.to_string())?
         }
         if report.is_sound() {
             Ok(())
         } else {
-            Err(Failure::no(format!("{} is damaged", self.data.display()))
-                .fix("what is not listed above stays readable; restore the listed files from a copy if you have one"))
+            Err(Failure::no(format!("{} is damaged", self.data.display())).fix(
+                "what is not listed above stays readable; restore the listed files from a copy if you have one. If a \
+                      hub refuses to open the directory, `prom fsck --rebuild` makes it usable again",
+            ))
         }
+    }
+}
+
+/// Shows the log at work.
+fn told<'a>(progress: &'a Progress, doing: &'a str) -> impl FnMut(&LogName) + 'a {
+    move |log| {
+        progress.now_at(&format!("{doing} {log}, log"));
+        progress.advance(1);
     }
 }
 

@@ -45,6 +45,23 @@ fn damage_is_listed_with_file_and_position_and_the_exit_code_is_1() {
     assert!(ran.stderr.contains("is damaged"), "{}", ran.stderr);
 }
 
+/// Without its documents a directory is rebuilt from the segments, whatever the journal still has.
+#[test]
+fn a_directory_without_its_documents_is_refused_and_rebuilt() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    std::fs::remove_dir_all(folder.path().join("documents")).unwrap();
+    std::fs::remove_dir_all(folder.path().join("journal")).unwrap();
+    let data = folder.path().to_str().unwrap();
+    let ran = prom(&["serve", "--data", data, "--listen", "127.0.0.1:0"]).exits(1);
+    assert!(ran.stderr.contains("documents is missing") && ran.stderr.contains("--rebuild"), "{}", ran.stderr);
+    let ran = prom(&["fsck", "--data", data]).exits(1);
+    assert!(ran.stdout.contains("documents"), "{}", ran.stdout);
+    let ran = prom(&["fsck", "--data", data, "--rebuild"]).exits(0);
+    assert!(ran.stdout.contains("orders.placed/0: 1 segments, offsets 0 to 99"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("100 events"), "{}", ran.stdout);
+}
+
 fn find_segment(folder: &Path) -> std::path::PathBuf {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use prom_store::StoreError;
 
 use super::{BackgroundWorker, Unsynced, manifest};
+use crate::disk::DiskFile;
 use crate::documents::keys;
 use crate::fault::io;
 use crate::log::Log;
@@ -98,15 +99,16 @@ impl BackgroundWorker {
     }
 
     fn sync_unsynced(&mut self) -> Result<(), StoreError> {
-        let unsynced = std::mem::take(&mut self.unsynced);
+        let (unsynced, names) = (std::mem::take(&mut self.unsynced), std::mem::take(&mut self.unsynced_names));
         let many = unsynced.len() >= self.shared.options.sizes.sync_whole_from;
         match self.whole.as_ref().filter(|_| many) {
             Some(whole) => whole.sync().map_err(io("syncing the file system of", &self.shared.root)),
-            None => self.sync_each(unsynced),
+            None => self.sync_each(unsynced, &names),
         }
     }
 
-    fn sync_each(&self, unsynced: Unsynced) -> Result<(), StoreError> {
+    fn sync_each(&self, unsynced: Unsynced, names: &[Arc<dyn DiskFile>]) -> Result<(), StoreError> {
+        names.iter().try_for_each(|name| name.sync_data()).map_err(io("syncing a name in", &self.shared.root))?;
         let mut dirs: HashSet<PathBuf> = HashSet::new();
         for (segment, id) in unsynced.into_values() {
             segment.sync(&self.shared.files)?;

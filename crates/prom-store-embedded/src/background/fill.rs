@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prom_store::StoreError;
 
 use super::BackgroundWorker;
-use crate::fault::io;
+use crate::fault::{io, is_missing};
 use crate::log::{Chunk, Log};
 use crate::segment::Segment;
 
@@ -36,8 +36,14 @@ impl BackgroundWorker {
             return Ok(());
         };
         for chunk in &chunks {
-            let segment = self.active(log, id, chunk)?;
-            segment.append(&self.shared.files, chunk, &self.shared.options.sizes)?;
+            let mut segment = self.active(log, id, chunk)?;
+            let mut appended = segment.append(&self.shared.files, chunk, &self.shared.options.sizes);
+            if appended.as_ref().is_err_and(is_missing) {
+                segment.abandon();
+                segment = self.active(log, id, chunk)?;
+                appended = segment.append(&self.shared.files, chunk, &self.shared.options.sizes);
+            }
+            appended?;
             self.note_unsynced(&segment, id);
             let mut state = log.state.lock();
             state.tail.filled(chunk.end());
@@ -69,6 +75,7 @@ impl BackgroundWorker {
         }
         let dir = self.shared.segments_dir(id);
         self.shared.options.disk.create_dir(&dir).map_err(io("making", &dir))?;
+        self.write_name(log, &dir)?;
         let segment = Arc::new(Segment::new(&dir, chunk.base(), 0));
         let mut state = log.state.lock();
         state.segments.push(segment.clone());
@@ -88,8 +95,13 @@ impl BackgroundWorker {
     }
 
     fn seal(&mut self, segment: &Arc<Segment>, id: u32) -> Result<(), StoreError> {
-        segment.seal(&self.shared.files, &self.shared.options.sizes)?;
-        self.note_unsynced(segment, id);
+        match segment.seal(&self.shared.files, &self.shared.options.sizes) {
+            Err(error) if is_missing(&error) => segment.abandon(),
+            sealed => {
+                sealed?;
+                self.note_unsynced(segment, id);
+            }
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 mod checkpoint;
 mod fill;
 pub(crate) mod manifest;
+pub(crate) mod name;
 mod remove;
 
 use std::collections::{HashMap, VecDeque};
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use prom_store::StoreError;
 
-use crate::disk::WholeDisk;
+use crate::disk::{DiskFile, WholeDisk};
 use crate::log::Log;
 use crate::segment::Segment;
 use crate::shared::{BackgroundWork, StoreShared};
@@ -28,6 +29,7 @@ pub(crate) struct BackgroundWorker {
     shared: Arc<StoreShared>,
     /// Segments written to since the last checkpoint.
     unsynced: Unsynced,
+    unsynced_names: Vec<Arc<dyn DiskFile>>,
     /// All files at once, where that can be done.
     whole: Option<Box<dyn WholeDisk>>,
     /// Chunks that are in segments and in memory, oldest first, with their size.
@@ -40,12 +42,20 @@ pub(crate) struct BackgroundWorker {
 impl BackgroundWorker {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
         let whole = shared.options.disk.whole(&shared.root);
-        Self { shared, unsynced: Unsynced::new(), whole, cached: VecDeque::new(), cached_bytes: 0, reached: 0 }
+        Self {
+            shared,
+            unsynced: Unsynced::new(),
+            unsynced_names: Vec::new(),
+            whole,
+            cached: VecDeque::new(),
+            cached_bytes: 0,
+            reached: 0,
+        }
     }
 
     /// Works until asked to stop; a last checkpoint makes the next start short.
     pub(crate) fn run(mut self) {
-        self.remove_orphans();
+        self.look_through_folders();
         loop {
             let timeout = self.shared.health.lock().reason().map(|_| RETRY_AFTER);
             let work = self.shared.background.wait(timeout);

@@ -1,13 +1,16 @@
-//! Removing what no checkpoint refers to any more.
+//! Removing what no checkpoint refers to any more, and noticing what should be there.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use prom_store::StoreError;
 
 use super::BackgroundWorker;
+use super::name::NAME;
 use crate::compact::offset_at;
 use crate::documents::keys;
+use crate::log::Log;
 use crate::segment::Segment;
 
 impl BackgroundWorker {
@@ -51,37 +54,58 @@ impl BackgroundWorker {
         Ok(())
     }
 
-    /// Files that a crash left behind: begun after the last checkpoint, or dropped and not yet removed.
+    /// Compares the folders of all logs with what the logs know. Segments whose file is missing are damage. Files
+    /// that no log knows were left behind by a crash: begun after the last checkpoint, or dropped and not yet removed.
     /// They take room and nothing else, so a failure here is not worth more than a line.
-    pub(crate) fn remove_orphans(&mut self) {
+    pub(crate) fn look_through_folders(&mut self) {
         let shared = self.shared.clone();
         let _no_rewritten_copy_is_under_way = shared.compacting.lock();
         let logs: Vec<_> = shared.logs.read().values().cloned().collect();
         for log in logs {
-            let (id, known) = {
+            let (id, kept, dropped) = {
                 // Under this lock a segment is either in its log or dropped; the next checkpoint looks into the
                 // dropped ones once more before it removes them.
                 let applied = shared.applied.lock();
                 let state = log.state.lock();
-                let kept = state.segments.iter().chain(&applied.dropped);
-                let known: HashSet<_> = kept.map(|segment| segment.path.with_extension("")).collect();
-                (state.id, known)
+                (state.id, state.segments.clone(), applied.dropped.clone())
             };
             let Some(dir) = id.map(|id| shared.segments_dir(id)) else {
                 continue;
             };
-            let names = shared.options.disk.list(&dir).unwrap_or_else(|error| {
-                tracing::debug!(dir = %dir.display(), %error, "not looked through for orphans");
-                Vec::new()
-            });
-            for name in names {
-                let path = dir.join(&name);
-                if !known.contains(&path.with_extension(""))
-                    && let Err(error) = shared.options.disk.remove(&path)
-                {
-                    tracing::debug!(name, %error, "an orphaned file stays");
-                }
+            match shared.options.disk.list(&dir) {
+                Ok(names) => self.look_through(&log, &dir, names.into_iter().collect(), &kept, &dropped),
+                Err(error) => tracing::debug!(dir = %dir.display(), %error, "not looked through"),
             }
+        }
+    }
+
+    fn look_through(
+        &mut self,
+        log: &Arc<Log>,
+        dir: &Path,
+        names: HashSet<String>,
+        kept: &[Arc<Segment>],
+        dropped: &[Arc<Segment>],
+    ) {
+        let is_there = |path: &Path| path.file_name().is_some_and(|name| names.contains(&*name.to_string_lossy()));
+        for segment in kept.iter().filter(|segment| !is_there(&segment.path)) {
+            let damage = segment.missing(segment.base);
+            tracing::error!(log = %log.name, %damage, "events are lost");
+            self.shared.damage.lock().push(damage);
+        }
+        let known: HashSet<_> = kept.iter().chain(dropped).map(|segment| segment.path.with_extension("")).collect();
+        for name in names.iter().filter(|name| *name != NAME) {
+            let path = dir.join(name);
+            if !known.contains(&path.with_extension(""))
+                && let Err(error) = self.shared.options.disk.remove(&path)
+            {
+                tracing::debug!(name, %error, "an orphaned file stays");
+            }
+        }
+        if !names.is_empty()
+            && let Err(error) = self.write_name(log, dir)
+        {
+            tracing::debug!(log = %log.name, %error, "a folder of segments has no name");
         }
     }
 }

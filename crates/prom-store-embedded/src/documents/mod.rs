@@ -45,7 +45,13 @@ struct Open {
 
 impl Open {
     fn new(dir: &Path) -> Result<Self, StoreError> {
-        let database = Database::builder(dir).cache_size(CACHE_BYTES).worker_threads(1).open().map_err(fault)?;
+        let unusable = |error| {
+            let dir = dir.display();
+            fault(format!(
+                "{dir} cannot be opened: {error}; if it is damaged, restore it from a copy or run `prom fsck --rebuild`"
+            ))
+        };
+        let database = Database::builder(dir).cache_size(CACHE_BYTES).worker_threads(1).open().map_err(unusable)?;
         let options = || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
         let keys = database.keyspace("state", options).map_err(fault)?;
         Ok(Self { database, keys })
@@ -53,6 +59,11 @@ impl Open {
 }
 
 impl DocumentState {
+    /// Whether a database was made in the directory. Opening makes one where there is none.
+    pub(crate) fn is_there(dir: &Path) -> bool {
+        dir.join("version").is_file()
+    }
+
     pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
         Ok(Self { dir: dir.to_path_buf(), open: RwLock::new(Some(Open::new(dir)?)), overlay: RwLock::default() })
     }
@@ -82,6 +93,12 @@ impl DocumentState {
         let keys = &open.as_ref().ok_or(StoreError::Closed)?.keys;
         let found = keys.get(key).map_err(fault)?;
         Ok(found.map(|value| Bytes::copy_from_slice(&value)))
+    }
+
+    /// The frame up to which everything is here; 0 before the first checkpoint.
+    pub(crate) fn checkpoint(&self) -> Result<u64, StoreError> {
+        let stored = self.get(keys::CHECKPOINT)?;
+        Ok(stored.and_then(|bytes| Take::new(&bytes).u64().ok()).unwrap_or(0))
     }
 
     pub(crate) fn put(&self, key: Vec<u8>, value: Option<Bytes>) {

@@ -13,6 +13,11 @@ const VERSION: u32 = 1;
 /// Frames begin here; the header has a block of its own.
 pub(crate) const FRAMES_AT: u64 = 4096;
 const HEADER_BYTES: usize = 32;
+/// Where a full file names the frame with which the next file begins. In a sector of its own, so that writing it cannot
+/// harm the header.
+const NEXT_AT: usize = 512;
+const NEXT_MAGIC: &[u8; 8] = b"promnext";
+const NEXT_BYTES: usize = 20;
 const ZEROS: usize = 1 << 20;
 
 /// Which frames a file holds: those from `first_frame` on, until a file of a higher claim begins.
@@ -80,7 +85,25 @@ impl JournalFile {
         header.put_u64(claim.generation);
         let checksum = crc32c::crc32c(&header[12..]);
         header[8..12].copy_from_slice(&checksum.to_le_bytes());
+        // A recycled file must not name what came after it in its earlier life.
+        header.resize(NEXT_AT + NEXT_BYTES, 0);
         self.handle.write_at(&header, 0)
+    }
+
+    /// Says that the frames from `frame` on are in another file, so that its loss is noticed. Not durable before a sync.
+    pub(crate) fn write_next(&self, frame: u64) -> io::Result<()> {
+        let mut next = Vec::with_capacity(NEXT_BYTES);
+        next.extend_from_slice(NEXT_MAGIC);
+        next.put_u32(crc32c::crc32c(&frame.to_le_bytes()));
+        next.put_u64(frame);
+        self.handle.write_at(&next, NEXT_AT as u64)
+    }
+
+    /// The frame with which the next file begins; `None` for the file that was written last.
+    pub(crate) fn next_frame(&self) -> io::Result<Option<u64>> {
+        let mut next = [0u8; NEXT_BYTES];
+        self.handle.read_at(&mut next, NEXT_AT as u64)?;
+        Ok(parse_next(&next))
     }
 
     /// What the header says; `None` if it is not (yet) sound: such a file holds nothing.
@@ -100,6 +123,12 @@ fn parse_header(header: &[u8]) -> Option<Claim> {
         && take.u32().ok()? == VERSION;
     sound.then_some(())?;
     Some(Claim { first_frame: take.u64().ok()?, generation: take.u64().ok()? })
+}
+
+fn parse_next(next: &[u8]) -> Option<u64> {
+    let mut take = Take::new(next);
+    let sound = take.slice(8).ok()? == NEXT_MAGIC && take.u32().ok()? == crc32c::crc32c(&next[12..]);
+    sound.then(|| take.u64().ok())?
 }
 
 fn zero(handle: &dyn DiskFile, capacity: u64) -> io::Result<()> {

@@ -27,6 +27,8 @@ pub(crate) struct Walked {
     pub(crate) position: u64,
     pub(crate) free: Vec<JournalFile>,
     pub(crate) damage: Vec<Damage>,
+    /// The journal does not reach back to the checkpoint. Going on would lose what lies between.
+    pub(crate) missing: Option<Damage>,
     /// The newest frame: the file, where in it, and its bytes.
     newest: Option<(JournalFile, u64, Bytes)>,
 }
@@ -59,19 +61,44 @@ pub(crate) fn read(
         position: FRAMES_AT,
         free: Vec::new(),
         damage: Vec::new(),
+        missing: None,
         newest: None,
     };
     let files = sort_files(disk, dir, &mut walked)?;
+    if files.is_empty() && checkpoint > 0 {
+        walked.missing = Some(lost_frames(dir, 0, checkpoint, checkpoint + 1));
+    }
     for (index, (file, claim)) in files.iter().enumerate() {
-        let replaced_from = files.get(index + 1).map_or(u64::MAX, |(_, next)| next.first_frame);
+        let named = file.next_frame().map_err(fault::io("reading", &file.path))?;
+        let named = named.filter(|next| *next >= claim.first_frame);
+        let claimed = files.get(index + 1).map(|(_, next)| next.first_frame);
+        let replaced_from = named.into_iter().chain(claimed).min().unwrap_or(u64::MAX);
         if claim.first_frame > walked.next_frame {
-            walked.damage.push(lost_frames(&file.path, FRAMES_AT, walked.next_frame, claim.first_frame));
+            let lost = lost_frames(&file.path, FRAMES_AT, walked.next_frame, claim.first_frame);
+            walked.missing = Some(lost.clone()).filter(|_| index == 0);
+            walked.damage.push(lost);
             walked.next_frame = claim.first_frame;
         }
-        walk_file(file, claim.first_frame, replaced_from, &mut walked, &mut apply)?;
+        let reached = walk_file(file, claim.first_frame, replaced_from, &mut walked, &mut apply)?;
         walked.live.push((file.clone(), *claim));
+        if claimed.is_none() && (named.is_some() || reached <= checkpoint) {
+            walked.damage.push(no_next_file(dir, reached));
+            // What comes next must not look as if it had followed the last frame of this file.
+            walked.position = file.whole_blocks();
+        }
     }
     Ok(walked)
+}
+
+/// The first frame of which a file is there; `None` where there is no such file.
+pub(crate) fn first_claimed(disk: &dyn Disk, dir: &Path) -> Result<Option<u64>, StoreError> {
+    let mut first = None;
+    for slot in slots(disk, dir).map_err(fault::io("listing", dir))? {
+        let file = JournalFile::open(disk, dir, slot).map_err(fault::io("opening", dir))?;
+        let claim = file.claim().map_err(fault::io("reading", &file.path))?;
+        first = first.into_iter().chain(claim.map(|claim| claim.first_frame)).min();
+    }
+    Ok(first)
 }
 
 /// Files in the order of their frames; those that end before the checkpoint are free.
@@ -118,13 +145,14 @@ fn bad_header(path: &Path, first_frame: u64) -> Damage {
     }
 }
 
+/// Returns the number of the frame after the last one that is there.
 fn walk_file(
     file: &JournalFile,
     first: u64,
     replaced_from: u64,
     walked: &mut Walked,
     apply: &mut impl FnMut(&Frame, &Bytes, &Path) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let bytes = read_whole(file)?;
     let mut position = FRAMES_AT as usize;
     let mut expected = first;
@@ -152,7 +180,7 @@ fn walk_file(
     }
     walked.next_frame = walked.next_frame.max(expected);
     walked.position = position as u64;
-    Ok(())
+    Ok(expected)
 }
 
 /// A sound frame with a higher number behind a bad one proves that the bad one had been acknowledged.
@@ -170,6 +198,15 @@ fn lost_frames(path: &Path, position: u64, expected: u64, found: u64) -> Damage 
         file: PathBuf::from(path),
         position,
         reason: format!("journal frames {expected} to {} cannot be read", found - 1),
+        lost: None,
+    }
+}
+
+fn no_next_file(dir: &Path, first_frame: u64) -> Damage {
+    Damage {
+        file: PathBuf::from(dir),
+        position: 0,
+        reason: format!("the journal file that held frame {first_frame} and those after it is missing"),
         lost: None,
     }
 }

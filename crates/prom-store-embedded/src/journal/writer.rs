@@ -251,12 +251,26 @@ impl Journal {
             return Err(error);
         }
         self.files.add_live(file.clone(), claim);
+        self.name_next_file();
         self.current = file;
         self.position = FRAMES_AT;
         self.blocks.start_over();
         self.rolled = true;
         self.failed = false;
         Ok(())
+    }
+
+    /// The new file's claim is durable, so the old file may name it. Without the name only the loss of the new file would
+    /// go unnoticed; so a failure is no reason not to go on.
+    fn name_next_file(&self) {
+        let named = match self.sync {
+            Sync::Fsync => self.current.write_next(self.next_frame).and_then(|()| self.current.handle.sync_data()),
+            // Nothing says which of the two files reaches the disk first.
+            Sync::Os => Ok(()),
+        };
+        if let Err(error) = named {
+            tracing::warn!(file = %self.current.path.display(), %error, "a journal file does not name the next one");
+        }
     }
 
     /// True once after each new file: the ones before it can be freed by a checkpoint.

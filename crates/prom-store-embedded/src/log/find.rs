@@ -6,7 +6,7 @@ use prom_store::{Find, ReadLimit, StoreError};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::Log;
-use super::read::{from_anywhere, is_current};
+use super::read::{from_anywhere, is_current, unless_missing};
 use crate::segment::read::SegmentScan;
 use crate::segment::{OpenFiles, Segment};
 
@@ -34,16 +34,31 @@ fn by_time(log: &Log, files: &OpenFiles, interval: u64, time: EpochMs) -> Result
     let end = segments.last().map_or(start, |segment| segment.end()).max(start);
     // A segment's last time is an upper bound: what had it may be damaged. So the ones behind are read too.
     for segment in segments.iter().filter(|segment| segment.may_hold_since(time)) {
-        let position = segment.index(files, interval)?.position_of_time(time);
-        let mut scan = SegmentScan::new(segment, files, position)?;
-        while let Some((_, item)) = scan.next_record()? {
-            let hit = |record: &prom_store::Record| record.stored_ts() >= time && record.offset() >= start;
-            if let Some(record) = item.ok().filter(hit) {
-                return Ok(Some(record.offset()));
-            }
+        let found = unless_missing(log, segment, first_since(segment, files, interval, start, time))?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
     scan_for(log, files, interval, end, |record| record.stored_ts() >= time)
+}
+
+/// The first event of the segment that was stored at or after `time` and lies at or behind `start`.
+fn first_since(
+    segment: &Segment,
+    files: &OpenFiles,
+    interval: u64,
+    start: Offset,
+    time: EpochMs,
+) -> Result<Option<Offset>, StoreError> {
+    let position = segment.index(files, interval)?.position_of_time(time);
+    let mut scan = SegmentScan::new(segment, files, position)?;
+    while let Some((_, item)) = scan.next_record()? {
+        let hit = |record: &prom_store::Record| record.stored_ts() >= time && record.offset() >= start;
+        if let Some(record) = item.ok().filter(hit) {
+            return Ok(Some(record.offset()));
+        }
+    }
+    Ok(None)
 }
 
 fn by_id(log: &Log, files: &OpenFiles, interval: u64, id: EventId) -> Result<Option<Offset>, StoreError> {
@@ -63,7 +78,8 @@ fn by_id(log: &Log, files: &OpenFiles, interval: u64, id: EventId) -> Result<Opt
         return Ok(newest);
     }
     for segment in sealed.into_iter().rev() {
-        if let Some(offset) = segment.find_id(files, id)?.filter(|offset| *offset >= start) {
+        let found = unless_missing(log, segment, segment.find_id(files, id))?;
+        if let Some(offset) = found.filter(|offset| *offset >= start) {
             return Ok(Some(offset));
         }
     }
@@ -90,7 +106,8 @@ fn by_remaining_bytes(log: &Log, files: &OpenFiles, interval: u64, bytes: u64) -
     }
     for segment in segments.iter().rev() {
         if remaining + segment.event_bytes() > bytes {
-            return within(first_within(segment, files, interval, bytes - remaining)?);
+            let first = first_within(segment, files, interval, bytes - remaining).map(Some);
+            return within(unless_missing(log, segment, first)?.unwrap_or(segment.end()));
         }
         remaining += segment.event_bytes();
     }

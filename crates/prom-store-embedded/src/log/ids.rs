@@ -12,7 +12,7 @@ use prom_types::{EpochMs, EventId, Offset, limits};
 
 use super::Log;
 use super::generations::Generations;
-use super::read::{from_anywhere, is_current, one};
+use super::read::{from_anywhere, is_current, one, unless_missing};
 use crate::segment::{OpenFiles, Segment};
 
 /// The ids of one log's unsealed part. The journal's writer owns it.
@@ -132,7 +132,7 @@ impl IdTable {
         };
         self.sealed.clear();
         for segment in sealed.into_iter().filter(|segment| segment.meta.lock().last_ts >= oldest) {
-            if let Some(range) = segment.id_range(files)? {
+            if let Some(range) = unless_missing(log, &segment, segment.id_range(files))? {
                 self.sealed.push(SealedIds { segment, range });
             }
         }

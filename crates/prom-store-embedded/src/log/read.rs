@@ -6,6 +6,8 @@ use prom_store::{Bounds, Damage, ReadBatch, ReadLimit, Record, StoreError};
 use prom_types::Offset;
 
 use super::{Log, LogState};
+use crate::fault;
+use crate::segment::read::SegmentRead;
 use crate::segment::{OpenFiles, Segment};
 
 /// Where an offset is read from.
@@ -46,13 +48,15 @@ pub(crate) fn from_anywhere(
             Ok(read) => read,
             // Retention or compaction may have replaced the segment since we looked; then look again.
             Err(StoreError::Io { .. }) if !is_current(log, &segment) => continue,
+            Err(error) if fault::is_missing(&error) => SegmentRead::missing(&segment, from),
             Err(error) => return Err(error),
         };
         if read.records.is_empty() && read.damage.is_none() && read.next > from {
             from = read.next;
             continue;
         }
-        return Ok(ReadBatch { records: read.records, next: read.next, bounds, damage: read.damage });
+        let damage = read.damage.or_else(|| damage_between(&log.state.lock(), from, read.next));
+        return Ok(ReadBatch { records: read.records, next: read.next, bounds, damage });
     }
 }
 
@@ -61,6 +65,18 @@ pub(crate) fn one(log: &Log, files: &OpenFiles, interval: u64, offset: Offset) -
     let limit = ReadLimit { events: 1, bytes: 1 };
     let batch = from_anywhere(log, files, interval, offset, limit)?;
     Ok(batch.records.into_iter().next().filter(|record| record.offset() == offset))
+}
+
+/// What a look into a segment found; nothing if its file is missing although the log still has it. Reading reports that.
+pub(crate) fn unless_missing<T: Default>(
+    log: &Log,
+    segment: &Arc<Segment>,
+    found: Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    match found {
+        Err(error) if fault::is_missing(&error) && is_current(log, segment) => Ok(T::default()),
+        found => found,
+    }
 }
 
 pub(crate) fn is_current(log: &Log, segment: &Arc<Segment>) -> bool {

@@ -52,6 +52,20 @@ impl Chunk {
         (self.base..self.end()).filter_map(|offset| self.record(offset))
     }
 
+    /// The part from `offset` on; all of it if that lies before.
+    pub(crate) fn from(self, offset: Offset) -> Self {
+        match usize::try_from(offset.saturating_sub(self.base))
+            .ok()
+            .and_then(|skip| self.positions.split_at_checked(skip))
+        {
+            Some((skipped, [first, ..])) if !skipped.is_empty() => {
+                let positions: Vec<u32> = self.positions[skipped.len()..].iter().map(|at| at - first).collect();
+                Self::new(offset, self.bytes.slice(*first as usize..), positions.into())
+            }
+            _ => self,
+        }
+    }
+
     /// The first offset from which on at most `bytes` of this chunk remain.
     pub(crate) fn first_within(&self, bytes: u64) -> Offset {
         let beyond = |&at: &u32| self.len_bytes() - u64::from(at) > bytes;

@@ -12,9 +12,11 @@ use crate::options::Sizes;
 impl Segment {
     /// Writes a chunk behind what is there. Not synced; a checkpoint does that.
     pub(crate) fn append(&self, files: &OpenFiles, chunk: &Chunk, sizes: &Sizes) -> Result<(), StoreError> {
-        let file = files.get(&self.path, Create::IfMissing).map_err(io("opening", &self.path))?;
         let mut meta = *self.meta.lock();
-        if meta.length == RECORDS_AT {
+        let is_new = meta.length == RECORDS_AT;
+        let create = if is_new { Create::IfMissing } else { Create::Never };
+        let file = files.get(&self.path, create).map_err(io("opening", &self.path))?;
+        if is_new {
             file.write_at(&self.header(), 0).map_err(io("writing", &self.path))?;
         }
         file.write_at(chunk.bytes(), meta.length).map_err(io("writing", &self.path))?;

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use prom_store::Damage;
 use prom_types::{EpochMs, Offset};
 
 use crate::codec::{Malformed, Put, Take};
@@ -90,6 +91,17 @@ impl Segment {
             index: Mutex::new(None),
             ids: Mutex::new(None),
         }
+    }
+
+    /// What there is to say if its file is gone.
+    pub(crate) fn missing(&self, from: Offset) -> Damage {
+        let reason = "the file is missing".to_owned();
+        Damage { file: self.path.clone(), position: 0, reason, lost: Some(from..self.end()) }
+    }
+
+    /// No more appends, although there is no file to make caches from: what was in it is lost.
+    pub(crate) fn abandon(&self) {
+        self.meta.lock().sealed = true;
     }
 
     pub(crate) fn end(&self) -> Offset {

@@ -186,6 +186,11 @@ impl Segment {
 }
 
 impl SegmentRead {
+    /// As if all of it had been damaged.
+    pub(crate) fn missing(segment: &Segment, from: Offset) -> Self {
+        Self { records: Vec::new(), damage: Some(segment.missing(from)), next: segment.end() }
+    }
+
     fn open_damage(&mut self, segment: &Segment, position: u64, fault: RecordFault) {
         let lost = Some(self.next..self.next);
         self.damage.get_or_insert_with(|| Damage {
