@@ -1,6 +1,8 @@
 //! Every part of a data directory, removed and emptied in turn: a store opens with everything, says which of it
 //! is lost, or refuses and leaves the rest alone. It never takes the directory for an empty one.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
