@@ -138,7 +138,7 @@ fn take_in(shared: &Arc<MongoShared>, change: &RawDocumentBuf) {
     // No task on this hub has used the log yet: its end is enough.
     if !log.is_loaded() {
         if let Ok(head) = BatchHead::read(document) {
-            log.lock().observe(&head, &[]);
+            log.lock().observe(&head, &[], shared.options.clock.monotonic());
         }
         return;
     }

@@ -42,6 +42,10 @@ pub const LISTED_AT_ONCE: usize = 16;
 /// A chain of batches that still has a gap after this many reads is damaged.
 pub const CHAIN_READS: usize = 12;
 
+/// Batches before an offset that are looked at for the one that holds it. The first holds it or ends there, unless a hub is about to
+/// withdraw one.
+pub const HOLDER_READS: usize = 2;
+
 /// Memory of a waiting commit, apart from its events.
 pub const COMMIT_BYTES: usize = 256;
 /// Memory of a cached batch, apart from its records.

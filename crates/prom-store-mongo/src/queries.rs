@@ -88,7 +88,7 @@ pub fn exact_ids(log: &LogName, ids: &[EventId]) -> IndexedQuery {
 }
 
 fn id_projection() -> Document {
-    doc! { "stored_ts": 1, "last_ts": 1, "next": 1, "events.id": 1, "events.offset": 1, "events.stored_ts": 1 }
+    doc! { "stored_ts": 1, "last_ts": 1, "at": 1, "next": 1, "events.id": 1, "events.offset": 1, "events.stored_ts": 1 }
 }
 
 /// The first batch whose last event was stored at or after this time.

@@ -12,10 +12,11 @@ use prom_types::Offset;
 use crate::codec::StoredBatch;
 use crate::commit::take_in_read;
 use crate::fault::unreadable;
-use crate::limits::CHAIN_READS;
+use crate::limits::{CHAIN_READS, HOLDER_READS};
 use crate::log::{CachedBatch, LogHandle, ensure_loaded, reload};
 use crate::queries::{self, IndexedQuery};
 use crate::shared::{MongoShared, RetryPause};
+use crate::trim::head_before;
 
 pub async fn read(
     shared: &Arc<MongoShared>,
@@ -71,15 +72,16 @@ fn gather(shared: &MongoShared, log: &LogHandle, from: Offset, limit: ReadLimit)
 /// Brings the batch that holds `from`, and some after it, into memory. `false`: the chain must be read again.
 async fn load_from(shared: &MongoShared, log: &LogHandle, from: Offset) -> Result<bool, StoreError> {
     let mut batches = fetch(shared, &log.name, from, shared.options.sizes.read_batches).await?;
-    if batches.first().is_none_or(|first| first.head.base != from) {
-        let before = fetch_by(shared, queries::batches_before(&log.name, from), 1).await?;
-        match before.into_iter().next() {
-            Some(holder) if holder.head.next > from => {
+    let begins_here = batches.first().is_some_and(|first| first.head.base == from);
+    if !begins_here || !is_end_of_known(shared, log, from) {
+        match holder_of(shared, &log.name, from).await? {
+            Some(holder) => {
                 let chain = holder.head.next;
                 batches.retain(|batch| batch.head.base >= chain);
                 batches.insert(0, holder);
             }
-            _ => return Ok(false),
+            None if begins_here => {}
+            None => return Ok(false),
         }
     }
     let mut expected = batches.first().map_or(from, |first| first.head.base);
@@ -96,6 +98,26 @@ async fn load_from(shared: &MongoShared, log: &LogHandle, from: Offset) -> Resul
         }
     }
     Ok(expected > from)
+}
+
+/// Whether the batch before is in memory and ends at `from`.
+fn is_end_of_known(shared: &MongoShared, log: &LogHandle, from: Offset) -> bool {
+    from == 0 || shared.cache.get(&log.name, from - 1).is_some_and(|before| before.next == from)
+}
+
+/// The batch that begins before `from` and ends after it. A batch inside its range, even one that begins at `from`, is
+/// one that a hub will withdraw: it does not count.
+async fn holder_of(shared: &MongoShared, log: &LogName, from: Offset) -> Result<Option<StoredBatch>, StoreError> {
+    let mut before = from;
+    for _ in 0..HOLDER_READS {
+        let Some(head) = head_before(shared, log, before).await? else { break };
+        if head.next > from {
+            let holder = fetch(shared, log, head.base, 1).await?.into_iter().next();
+            return Ok(holder.filter(|holder| holder.head.base == head.base && holder.head.next > from));
+        }
+        before = head.base;
+    }
+    Ok(None)
 }
 
 /// Batches that begin at or after `from`.

@@ -92,9 +92,13 @@ pub fn log_name(document: &Document) -> Option<LogName> {
 }
 
 fn forget_resting_windows(shared: &MongoShared) {
-    let now = shared.options.clock.now_ms();
+    let (now, monotonic) = (shared.options.clock.now_ms(), shared.options.clock.monotonic());
     for log in shared.known_logs() {
         let mut known = log.lock();
+        let last_stored_ts = known.last_stored_ts;
+        if let Some(window) = &mut known.window {
+            window.forget_before_window(last_stored_ts, monotonic);
+        }
         if !is_within(known.last_stored_ts, now) {
             known.window = None;
         }

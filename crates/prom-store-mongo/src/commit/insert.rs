@@ -93,7 +93,7 @@ pub fn take_in(shared: &MongoShared, log: &LogHandle, plan: &BatchPlan<'_>, sent
     let cached = CachedBatch { base: plan.base, next: plan.next, records: plan.records.to_vec() };
     shared.cache.put(&log.name, cached);
     let mut known = log.lock();
-    known.observe(&plan.head(), plan.records);
+    known.observe(&plan.head(), plan.records, shared.options.clock.monotonic());
     known.viewed_at = known.viewed_at.max(sent_at);
     known.is_made = true;
 }
@@ -190,8 +190,9 @@ async fn take_in_others(
 
 /// A batch that a majority has.
 pub fn take_in_read(shared: &MongoShared, log: &LogHandle, batch: StoredBatch) {
-    let seen = log.lock().observe(&batch.head, &batch.records);
-    if seen != crate::log::Observed::Before || shared.cache.get(&log.name, batch.head.base).is_none() {
+    let seen = log.lock().observe(&batch.head, &batch.records, shared.options.clock.monotonic());
+    // A batch before the end may be one that its hub withdraws; readers get what is there by reading it.
+    if seen != crate::log::Observed::Before {
         let StoredBatch { head, records, .. } = batch;
         shared.cache.put(&log.name, CachedBatch { base: head.base, next: head.next, records });
     }

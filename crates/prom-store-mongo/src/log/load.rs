@@ -105,7 +105,8 @@ pub async fn fill_window(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<(
         let mut known = log.lock();
         // It is gone again if a batch was missed while reading.
         if let Some(window) = &mut known.window {
-            ids.into_iter().for_each(|(id, place)| window.remember(id, place));
+            let now = shared.options.clock.monotonic();
+            ids.into_iter().for_each(|(id, place)| window.remember(id, place, now));
             window.completed();
             return Ok(());
         }
@@ -114,15 +115,19 @@ pub async fn fill_window(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<(
 
 type Ids = Vec<(prom_types::EventId, StoredAt)>;
 
-/// Page by page: a window of ten minutes can be long.
+/// Page by page: a window of ten minutes can be long. The server's time counts as well, because the time of a log stands
+/// still after a hub's clock was ahead.
 async fn recent_ids(shared: &MongoShared, log: &LogHandle, mut before: Offset, now: i64) -> Result<Ids, StoreError> {
     let mut ids = Ids::new();
+    let mut newest_at_s = None;
     loop {
         let page = shared.read(|| ids_page(shared, log, before)).await?;
         let is_last = (page.len() as i64) < ID_PAGE_BATCHES;
         for document in page {
             let batch = StoredBatch::read_ids(&document).map_err(|_| unreadable(format!("a batch of {}", log.name)))?;
-            if !is_within(document.get_i64("last_ts").unwrap_or(now), now) {
+            let at_s = i64::from(document.get_timestamp("at").map_or(0, |at| at.time));
+            let is_recent = is_within(1000 * at_s, 1000 * *newest_at_s.get_or_insert(at_s));
+            if !is_recent || !is_within(document.get_i64("last_ts").unwrap_or(now), now) {
                 return Ok(ids);
             }
             before = StoredBatch::base_of(&document).unwrap_or(0);

@@ -101,8 +101,8 @@ impl LogView {
         self.window.as_ref().is_some_and(IdWindow::is_complete) || appends.all(|append| append.dedupe == Dedupe::Fresh)
     }
 
-    /// Takes in a durable batch. `records` are all of its records.
-    pub fn observe(&mut self, head: &BatchHead, records: &[Record]) -> Observed {
+    /// Takes in a durable batch. `records` are all of its records; `now` is the monotonic time.
+    pub fn observe(&mut self, head: &BatchHead, records: &[Record], now: Duration) -> Observed {
         if !self.loaded {
             if self.early.is_none_or(|early| early.next < head.next) {
                 self.early = Some(*head);
@@ -115,10 +115,10 @@ impl LogView {
         let seen = if head.base == self.bounds.next { Observed::Next } else { Observed::Beyond };
         match (&mut self.window, seen) {
             (Some(window), Observed::Next) => {
-                window.forget_before_window(head.last_ts);
+                window.forget_before_window(head.last_ts, now);
                 for record in records {
                     let place = StoredAt { offset: record.offset(), stored_ts: record.stored_ts() };
-                    window.remember(record.id(), place);
+                    window.remember(record.id(), place, now);
                 }
             }
             _ => self.window = None,
