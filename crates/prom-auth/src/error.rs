@@ -46,7 +46,9 @@ impl AuthError {
 pub enum PolicyError {
     #[error("action {action:?} is unknown; use publish, subscribe, ops, admin or *")]
     UnknownAction { action: String },
-    #[error("scope {scope:?} is invalid: {reason}; write action:pattern, e.g. publish:orders.**")]
+    #[error(
+        "scope {scope:?} is invalid: {reason}; write action:pattern, e.g. publish:orders.**, or action:pattern@group"
+    )]
     Scope { scope: String, reason: String },
     /// `rule` counts from 1.
     #[error("rule {rule} of the policy is invalid: {reason}")]

@@ -6,6 +6,7 @@ use prom_store::{CursorName, Record};
 use prom_types::{EpochMs, EventId, Json, NewEvent, TopicName};
 
 use crate::dispatch::Dead;
+use crate::{Bus, Error};
 
 /// An event on its way to the dead letters.
 pub(crate) struct Letter {
@@ -33,6 +34,19 @@ pub(crate) fn event(cursor: &CursorName, letter: &Letter, topic: TopicName, now:
         exact: true,
         key: letter.record.key().map(str::to_owned),
         ..NewEvent::new(topic, Json::trusted(payload.into()))
+    }
+}
+
+impl Bus {
+    /// How many letters of a topic are retained.
+    pub(crate) async fn count_letters(&self, topic: &TopicName) -> Result<u64, Error> {
+        let letters = topic.dead_letters().and_then(|letters| self.core().topics.get(&letters));
+        let mut count = 0;
+        for log in letters.iter().flat_map(|letters| letters.logs()) {
+            let bounds = self.store().bounds(log).await?;
+            count += bounds.next.saturating_sub(bounds.start);
+        }
+        Ok(count)
     }
 }
 

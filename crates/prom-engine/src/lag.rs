@@ -19,6 +19,8 @@ pub struct Lag {
     pub lag_ms: u64,
     /// Events that subscribers hold.
     pub in_flight: usize,
+    /// Dead letters of the topic that are retained, of all its groups: what is in them counts as settled.
+    pub dead_letters: u64,
     /// Each partition.
     pub partitions: Vec<PartitionLag>,
 }
@@ -67,6 +69,7 @@ impl Bus {
             });
         }
         Ok(Lag {
+            dead_letters: self.count_letters(reading.topic.name()).await?,
             topic: reading.topic.name().clone(),
             group: reading.group,
             lag_events: partitions.iter().map(|partition| partition.lag_events).sum(),

@@ -14,6 +14,8 @@ pub struct Why {
     pub topic: TopicName,
     /// The group.
     pub group: GroupName,
+    /// Dead letters of the topic that are retained, of all its groups.
+    pub dead_letters: u64,
     /// Each partition.
     pub partitions: Vec<PartitionWhy>,
     /// Where partitions have owners: who they are.
@@ -60,7 +62,8 @@ impl Bus {
             }
             partitions.push(why);
         }
-        Ok(Why { topic: reading.topic.name().clone(), group: reading.group, partitions, owners })
+        let dead_letters = self.count_letters(reading.topic.name()).await?;
+        Ok(Why { topic: reading.topic.name().clone(), group: reading.group, dead_letters, partitions, owners })
     }
 
     /// Who owns the partitions of a topic in a group; `None` in shared mode, and before the first

@@ -48,6 +48,11 @@ impl TopicName {
         (!self.is_dead_letters()).then(|| Self(format!("{DEAD_LETTERS}{self}").into()))
     }
 
+    /// The topic whose dead letters it holds.
+    pub fn letters_of(&self) -> Option<Self> {
+        Self::parse(self.0.strip_prefix(DEAD_LETTERS)?).ok()
+    }
+
     /// Whether it holds the dead letters of another topic.
     pub fn is_dead_letters(&self) -> bool {
         self.0.starts_with(DEAD_LETTERS)
@@ -108,5 +113,7 @@ mod tests {
         let letters = TopicName::parse("dlq.orders").unwrap();
         assert!(letters.is_reserved());
         assert_eq!(letters.dead_letters(), None);
+        assert_eq!(letters.letters_of(), TopicName::parse("orders").ok());
+        assert_eq!(TopicName::parse("dlq").unwrap().letters_of(), None);
     }
 }

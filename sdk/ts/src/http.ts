@@ -128,6 +128,8 @@ export interface EventTotals {
 export interface GroupList {
   /** Those that the caller's rights cover, by name. */
   readonly groups: readonly GroupView[];
+  /** There are more, which the caller may not see. */
+  readonly hidden?: boolean;
 }
 
 /** Letters, digits, `.`, `_`, `:` and `-`; at most 128. */
@@ -216,10 +218,12 @@ export type ImportReport = { readonly error: ProblemDocument; readonly line: num
 export type Json = unknown;
 
 /** One lag where topic and group are given, else those that the caller may see. */
-export type LagAnswer = LagView | { readonly lags: readonly LagView[] };
+export type LagAnswer = LagView | { readonly hidden?: boolean; readonly lags: readonly LagView[] };
 
 /** Retained, unsettled events of a group in a topic. */
 export interface LagView {
+  /** Dead letters of the topic that are retained, of all its groups; what is in them counts as settled. */
+  readonly deadLetters?: number;
   readonly group: GroupName;
   readonly inFlight: number;
   readonly lagEvents: number;
@@ -480,6 +484,8 @@ export interface SubscriptionView {
 
 /** The answer to `GET /topics`. */
 export interface TopicList {
+  /** There are more, which the caller may not see. */
+  readonly hidden?: boolean;
   /** Those that the caller's rights cover, by name. */
   readonly topics: readonly TopicView[];
 }
@@ -527,6 +533,8 @@ export interface TopicView {
 
 /** What holds a group back, partition by partition. */
 export interface WhyView {
+  /** Dead letters of the topic that are retained, of all its groups. */
+  readonly dead_letters?: number;
   readonly group: GroupName;
   readonly partitions: readonly PartitionWhyView[];
   readonly topic: TopicName;

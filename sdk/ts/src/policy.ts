@@ -32,7 +32,10 @@ export class Policy {
     return new Policy("open");
   }
 
-  /** Each is `action:pattern`; without a pattern the scope covers every topic that `**` matches. Throws a `PolicyError`. */
+  /**
+   * Each is `action:pattern` or `action:pattern@groups`. Without a pattern the scope covers every topic that `**` matches, and
+   * `*` alone the hub's own topics too. Throws a `PolicyError`.
+   */
   static fromScopes(scopes: readonly string[]): Policy {
     return Policy.fromRules(scopesToRules(scopes));
   }

@@ -39,7 +39,13 @@ impl Policy {
         Self(Rights::ByRule(Vec::new()))
     }
 
-    /// Each is `action:pattern`; without a pattern the scope covers every topic that `**` matches.
+    /// Whether there is nothing that it does not allow.
+    pub fn is_open(&self) -> bool {
+        self.0 == Rights::Open
+    }
+
+    /// Each is `action:pattern` or `action:pattern@groups`. Without a pattern the scope covers every topic that `**`
+    /// matches, and `*` alone the hub's own topics too.
     pub fn from_scopes<S: AsRef<str>>(scopes: &[S]) -> Result<Self, PolicyError> {
         let rules: Result<Vec<Rule>, PolicyError> = scopes.iter().map(|scope| scope::parse(scope.as_ref())).collect();
         Ok(Self(Rights::ByRule(rules?)))

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use prom_types::{GroupName, TopicPattern};
+use prom_types::{GroupName, Invalid, TopicPattern};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -29,10 +29,13 @@ pub enum Effect {
     Deny,
 }
 
-/// A group by name, or any group: `"*"`. A caller without a group is in none.
+/// A group by name, all whose names begin alike (`"billing-*"`), or any group: `"*"`. A caller without a group is in
+/// none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupMatch {
     Any,
+    /// Without the star.
+    BeginningWith(GroupName),
     Named(GroupName),
 }
 
@@ -63,9 +66,19 @@ impl Rule {
 }
 
 impl GroupMatch {
+    /// Reads a name, the beginning of one with a star behind it, or the star alone.
+    pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
+        match text.strip_suffix('*') {
+            Some("") => Ok(Self::Any),
+            Some(beginning) => GroupName::parse(beginning).map(Self::BeginningWith),
+            None => GroupName::parse(text).map(Self::Named),
+        }
+    }
+
     fn takes_in(&self, group: &GroupName) -> bool {
         match self {
             Self::Any => true,
+            Self::BeginningWith(beginning) => group.starts_with(beginning.as_str()),
             Self::Named(name) => name == group,
         }
     }
@@ -75,6 +88,7 @@ impl Serialize for GroupMatch {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Any => serializer.serialize_str("*"),
+            Self::BeginningWith(beginning) => serializer.collect_str(&format_args!("{beginning}*")),
             Self::Named(name) => name.serialize(serializer),
         }
     }
@@ -83,9 +97,6 @@ impl Serialize for GroupMatch {
 impl<'de> Deserialize<'de> for GroupMatch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <Cow<'de, str>>::deserialize(deserializer)?;
-        match &*text {
-            "*" => Ok(Self::Any),
-            name => GroupName::parse(name).map(Self::Named).map_err(D::Error::custom),
-        }
+        Self::parse(&text).map_err(D::Error::custom)
     }
 }

@@ -47,6 +47,6 @@ fn texts<'c>(claim: &'static str, value: &'c Value) -> Result<Vec<&'c str>, Poli
 /// `scope` is shared with others: issuers put `openid` and `profile` there. An entry that does not begin with one of our
 /// actions is not meant for us, and grants nothing.
 fn ours(scopes: Vec<&str>) -> Vec<&str> {
-    let is_ours = |scope: &&str| Actions::parse(scope.split(':').next().unwrap_or_default()).is_ok();
+    let is_ours = |scope: &&str| Actions::parse(scope.split([':', '@']).next().unwrap_or_default()).is_ok();
     scopes.into_iter().filter(is_ours).collect()
 }

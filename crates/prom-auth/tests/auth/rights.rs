@@ -67,7 +67,7 @@ fn scopes_allow_their_action_on_their_topics() {
 }
 
 #[test]
-fn a_star_is_every_action_and_no_pattern_every_topic_but_the_hubs() {
+fn a_star_alone_is_everything_and_another_action_without_a_pattern_all_topics_but_the_hubs() {
     check(
         &scopes(&["*"]),
         &[
@@ -76,14 +76,35 @@ fn a_star_is_every_action_and_no_pattern_every_topic_but_the_hubs() {
             ("ops a", true),
             ("admin **", true),
             ("subscribe dlq", true),
-            ("subscribe dlq.orders", false),
-            ("subscribe dlq.**", false),
-            ("subscribe system.audit", false),
+            ("subscribe dlq.orders", true),
+            ("subscribe dlq.**", true),
+            ("subscribe system.audit", true),
             ("subscribe **.orders", true),
         ],
     );
     check(&scopes(&["*:orders.**"]), &[("admin orders", true), ("publish orders.x", true), ("ops a", false)]);
-    check(&scopes(&["subscribe"]), &[("subscribe *.**", true), ("publish a", false)]);
+    check(
+        &scopes(&["subscribe"]),
+        &[("subscribe *.**", true), ("publish a", false), ("subscribe dlq.orders", false), ("subscribe dlq.**", false)],
+    );
+    check(&scopes(&["*:**"]), &[("subscribe dlq.orders", false), ("admin **", true)]);
+}
+
+#[test]
+fn a_scope_may_be_for_some_groups_only() {
+    check(
+        &scopes(&["subscribe:orders.**@billing-*", "subscribe:invoices@billing", "ops@*"]),
+        &[
+            ("subscribe orders.* billing-eu", true),
+            ("subscribe orders billing-", true),
+            ("subscribe orders billing", false),
+            ("subscribe orders", false),
+            ("subscribe invoices billing", true),
+            ("subscribe invoices billing-eu", false),
+            ("ops a g", true),
+            ("ops a", false),
+        ],
+    );
 }
 
 #[test]

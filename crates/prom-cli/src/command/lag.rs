@@ -6,7 +6,7 @@ use clap::Args;
 use prom_protocol::http::lag::{LagAnswer, LagQuery, LagView};
 use prom_types::{GroupName, TopicName};
 
-use super::names;
+use super::{names, partly};
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
@@ -44,6 +44,9 @@ impl Lag {
         let hub = context.hub()?;
         if !self.watch {
             let (lags, answer) = self.ask(&hub).await?;
+            if answer.parse::<LagAnswer>()?.is_partial() {
+                partly::shown("groups", lags.len())?;
+            }
             show(&context.output, &lags, &answer).map(drop)?;
             return self.judge(&lags);
         }
@@ -70,7 +73,13 @@ impl Lag {
     async fn ask(&self, hub: &HubClient) -> Result<(Vec<LagView>, Answer), Failure> {
         let query = LagQuery { topic: self.topic.clone(), group: self.group.clone() };
         let answer = hub.get(&["lag"], &query).await?;
-        Ok((answer.parse::<LagAnswer>()?.into_lags(), answer))
+        let told = answer.parse::<LagAnswer>()?;
+        let is_partial = told.is_partial();
+        let lags = told.into_lags();
+        if is_partial && lags.is_empty() {
+            partly::shown("groups", 0)?;
+        }
+        Ok((lags, answer))
     }
 
     fn judge(&self, lags: &[LagView]) -> CommandResult {
@@ -103,6 +112,7 @@ fn show(output: &Output, lags: &[LagView], answer: &Answer) -> Result<usize, Fai
         ("IN FLIGHT", Align::Right),
         ("SETTLED TO", Align::Right),
         ("END", Align::Right),
+        ("LETTERS", Align::Right),
     ]);
     for lag in lags {
         table.row([
@@ -113,12 +123,13 @@ fn show(output: &Output, lags: &[LagView], answer: &Answer) -> Result<usize, Fai
             lag.in_flight.to_string(),
             lag.last_cursor.to_string(),
             lag.tail.to_string(),
+            if lag.dead_letters == 0 { String::new() } else { lag.dead_letters.to_string() },
         ]);
     }
     if table.is_empty() {
         output.line("no groups yet")?;
     } else {
-        output.table(&table)?;
+        output.table(&table.without_if_empty("LETTERS"))?;
     }
     Ok(1 + lags.len())
 }

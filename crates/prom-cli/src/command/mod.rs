@@ -13,6 +13,7 @@ mod lag;
 mod line;
 mod names;
 mod partitions;
+mod partly;
 mod publish;
 mod serve;
 mod subscribe;

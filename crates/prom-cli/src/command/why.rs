@@ -33,7 +33,7 @@ impl Why {
     }
 }
 
-fn show(context: &Context, WhyView { topic, group, partitions }: &WhyView) -> CommandResult {
+fn show(context: &Context, WhyView { topic, group, dead_letters, partitions }: &WhyView) -> CommandResult {
     for PartitionWhyView { partition, lag_events, explanation, .. } in partitions {
         let head = match partitions.len() {
             1 => format!("{group} in {topic}"),
@@ -49,5 +49,11 @@ fn show(context: &Context, WhyView { topic, group, partitions }: &WhyView) -> Co
             context.output.line(format!("  {}", printable(explanation)))?;
         }
     }
-    Ok(())
+    let letters = match dead_letters {
+        0 => return Ok(()),
+        1 => "1 dead letter".to_owned(),
+        many => format!("{many} dead letters"),
+    };
+    let show = format!("`prom sub dlq.{topic} --from earliest` shows them");
+    context.output.line(format!("  dlq.{topic} holds {letters}, of all groups of {topic}; {show}"))
 }

@@ -76,6 +76,52 @@ fn lag_above_the_maximum_exits_1_and_says_who() {
 }
 
 #[test]
+fn a_token_that_may_see_nothing_is_no_empty_list() {
+    for (arguments, answer) in [
+        (&["topics"][..], r#"{"topics":[],"hidden":true}"#),
+        (&["topics", "--json"], r#"{"topics":[],"hidden":true}"#),
+        (&["groups"], r#"{"groups":[],"hidden":true}"#),
+        (&["lag"], r#"{"lags":[],"hidden":true}"#),
+        (&["lag", "--max", "0"], r#"{"lags":[],"hidden":true}"#),
+        (&["lag", "--max", "0", "--watch"], r#"{"lags":[],"hidden":true}"#),
+    ] {
+        let ran = ask(&FakeHub::answering(200, answer), arguments).exits(4);
+        assert!(ran.stderr.contains("this token may see none of them"), "{arguments:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_list_that_is_not_all_says_so() {
+    let answer: &str = Box::leak(LAGS.replace("]}]}", "]}],\"hidden\":true}").into_boxed_str());
+    let ran = ask(&FakeHub::answering(200, answer), &["lag"]).exits(0);
+    assert!(ran.stdout.contains("billing") && ran.stderr.contains("there are more groups"), "{}", ran.stderr);
+}
+
+#[test]
+fn dead_letters_are_shown_beside_the_lag() {
+    let hub = FakeHub::answering(
+        200,
+        r#"{"topic":"a","group":"g","lastCursor":3,"tail":3,"lagEvents":0,"lagMs":0,"inFlight":0,"deadLetters":2,"partitions":[]}"#,
+    );
+    let ran = ask(&hub, &["lag", "a", "g"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @r"
+    TOPIC  GROUP  BEHIND  OLDEST  IN FLIGHT  SETTLED TO  END  LETTERS
+    a      g           0       -          0           3    3        2
+    ");
+    let hub = FakeHub::answering(
+        200,
+        r#"{"topic":"a","group":"g","dead_letters":2,"partitions":[{"partition":0,"floor":3,"next":3,"lag_events":0,
+        "event":null,"explanation":"everything is settled","status":null}]}"#,
+    );
+    let ran = ask(&hub, &["why", "a", "g"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @r"
+    g in a: up to date
+      dlq.a holds 2 dead letters, of all groups of a; `prom sub dlq.a --from earliest` shows them
+    ");
+}
+
+#[test]
 fn why_explains() {
     let hub = FakeHub::answering(
         200,

@@ -9,7 +9,7 @@ use super::{COLLECTION, GroupDocument, GroupOptions, read_group};
 use crate::bus::Core;
 use crate::dispatch::task::DispatchRequest;
 use crate::limits::DOCUMENTS_AT_ONCE;
-use crate::{Bus, Error};
+use crate::{Bus, Error, Owner};
 
 /// A group as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,13 @@ pub struct GroupInfo {
     pub subscribers: usize,
     /// Where the hub is that serves it, among several.
     pub served_by: Option<String>,
+}
+
+impl GroupInfo {
+    /// Every topic and pattern that it subscribes to.
+    pub fn patterns(&self) -> impl Iterator<Item = &TopicPattern> {
+        self.subscriptions.iter().flat_map(|subscription| &subscription.topics)
+    }
 }
 
 /// What a group subscribes to in one go, and the options agreed on.
@@ -55,6 +62,19 @@ impl Bus {
                 groups.push(GroupInfo { served_by, ..self.info(GroupName::parse(&document.key)?, group) });
             }
         }
+    }
+
+    /// One group, if it exists.
+    pub async fn group(&self, name: &GroupName) -> Result<Option<GroupInfo>, Error> {
+        let Some((group, _)) = read_group(&**self.store(), name).await? else {
+            return Ok(None);
+        };
+        let served_by = match self.owner_of(name).await? {
+            Owner::Here => self.core().ownership.as_ref().map(|ownership| ownership.options.url.clone()),
+            Owner::There { url } => Some(url),
+            Owner::Unowned => None,
+        };
+        Ok(Some(GroupInfo { served_by, ..self.info(name.clone(), group) }))
     }
 
     /// Deletes a group with its cursors. Its subscriptions end.

@@ -46,6 +46,11 @@ impl FromRequestParts<Arc<Api>> for Caller {
     }
 }
 
+/// Who operates a topic sees that it has dead letters, and how many; not what is in them.
+fn operated(action: Action, letters: &TopicName) -> Option<TopicName> {
+    if action == Action::Ops { letters.letters_of() } else { None }
+}
+
 /// The token of an `Authorization` header, if it is of that scheme.
 fn bearer(header: &str) -> Option<&str> {
     let (scheme, token) = header.split_once(' ')?;
@@ -55,11 +60,17 @@ fn bearer(header: &str) -> Option<&str> {
 
 impl Caller {
     pub fn may(&self, action: Action, topic: &TopicName) -> Result<(), Problem> {
-        if self.identity.policy.allows(action, topic) { Ok(()) } else { Err(self.forbidden(action, topic)) }
+        let allows = |topic: &TopicName| self.identity.policy.allows(action, topic);
+        if allows(topic) || operated(action, topic).is_some_and(|of| allows(&of)) {
+            Ok(())
+        } else {
+            Err(self.forbidden(action, topic))
+        }
     }
 
     pub fn may_in_group(&self, action: Action, topic: &TopicName, group: &GroupName) -> Result<(), Problem> {
-        if self.identity.policy.allows_in_group(action, topic, group) {
+        let allows = |topic: &TopicName| self.identity.policy.allows_in_group(action, topic, group);
+        if allows(topic) || operated(action, topic).is_some_and(|of| allows(&of)) {
             Ok(())
         } else {
             Err(self.forbidden(action, &format!("{topic} in group {group}")))
@@ -68,7 +79,9 @@ impl Caller {
 
     /// Everything that the pattern can match.
     pub fn may_all(&self, action: Action, pattern: &TopicPattern, group: &GroupName) -> Result<(), Problem> {
-        if self.identity.policy.allows_pattern(action, pattern, Some(group)) {
+        let allows = |pattern: &TopicPattern| self.identity.policy.allows_pattern(action, pattern, Some(group));
+        let operated = pattern.as_topic().and_then(|letters| operated(action, &letters));
+        if allows(pattern) || operated.is_some_and(|of| allows(&of.into())) {
             Ok(())
         } else {
             Err(self.forbidden(action, &format!("{pattern} in group {group}")))
@@ -89,7 +102,8 @@ impl Caller {
         if self.identity.policy.allows_somewhere(action) { Ok(()) } else { Err(self.forbidden(action, "anything")) }
     }
 
-    fn forbidden(&self, action: Action, what: &str) -> Problem {
+    /// The refusal of an action on something that the text names.
+    pub fn forbidden(&self, action: Action, what: &str) -> Problem {
         let who = self.identity.subject.as_deref().unwrap_or("this caller");
         let detail = format!("{who} may not {action} {what}; use a token whose scopes or policy allow {action} there");
         Problem::new(Code::Forbidden, detail)

@@ -10,9 +10,9 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use prom_auth::Action;
-use prom_engine::{Expiry, GroupChange, GroupInfo};
+use prom_engine::{Expiry, GroupChange};
 use prom_protocol::http::groups::{GroupView, PatchGroup};
-use prom_types::{Mode, Order, Position, TopicPattern};
+use prom_types::{Mode, Order, Position};
 
 use super::api::Api;
 use super::caller::Caller;
@@ -38,17 +38,17 @@ pub(super) async fn patch(
     body: JsonBody<PatchGroup>,
 ) -> Result<Json<GroupView>, Problem> {
     let bus = &api.hub.bus;
-    let patterns = administered(&caller, &groups::find(bus, &group).await?)?;
+    let info = groups::find(bus, &caller, Action::Admin, &group).await?;
     let body = body.read(&api).await?;
     let asked = body.topic.clone();
     if let Some(pattern) = &asked {
         caller.may_all(Action::Admin, pattern, &group)?;
     }
     let change = change(body);
-    for pattern in asked.map_or(patterns, |pattern| vec![pattern]) {
+    for pattern in asked.map_or_else(|| info.patterns().cloned().collect(), |pattern| vec![pattern]) {
         bus.change_group(pattern.as_str(), &group, change.clone()).await?;
     }
-    Ok(Json(groups::view(groups::find(bus, &group).await?)))
+    Ok(Json(groups::view(groups::find(bus, &caller, Action::Admin, &group).await?)))
 }
 
 #[utoipa::path(
@@ -67,23 +67,9 @@ pub(super) async fn delete(
     GroupInPath(group): GroupInPath,
 ) -> Result<StatusCode, Problem> {
     let bus = &api.hub.bus;
-    administered(&caller, &groups::find(bus, &group).await?)?;
+    groups::find(bus, &caller, Action::Admin, &group).await?;
     bus.delete_group(&group).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Everything that the group subscribes to, if the caller may administer all of it. Where that is
-/// nothing, the group concerns the hub as a whole.
-fn administered(caller: &Caller, group: &GroupInfo) -> Result<Vec<TopicPattern>, Problem> {
-    let patterns: Vec<TopicPattern> =
-        group.subscriptions.iter().flat_map(|subscription| subscription.topics.iter().cloned()).collect();
-    if patterns.is_empty() {
-        caller.may_everywhere(Action::Admin)?;
-    }
-    for pattern in &patterns {
-        caller.may_all(Action::Admin, pattern, &group.name)?;
-    }
-    Ok(patterns)
 }
 
 fn change(body: PatchGroup) -> GroupChange {

@@ -55,7 +55,7 @@ pub(super) async fn list(
         }));
     }
     if let (Some(group), true) = (only, cursors.is_empty()) {
-        // The error tells a group that does not exist from one that does not read this topic.
+        // Whether it does not exist or does not read this topic is not told.
         bus.cursor(&topic, &group).await?;
     }
     Ok(Json(CursorList { topic, cursors }))
@@ -63,6 +63,5 @@ pub(super) async fn list(
 
 /// Whether a group subscribes to a topic.
 pub(crate) fn reads(group: &GroupInfo, topic: &TopicName) -> bool {
-    let mut patterns = group.subscriptions.iter().flat_map(|subscription| &subscription.topics);
-    patterns.any(|pattern| pattern.matches(topic))
+    group.patterns().any(|pattern| pattern.matches(topic))
 }

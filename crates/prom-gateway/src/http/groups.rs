@@ -7,7 +7,7 @@ use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{Bus, Error, GroupInfo, GroupSubscription};
 use prom_protocol::http::groups::{GroupList, GroupOptionsView, GroupView, SubscriptionView};
-use prom_types::GroupName;
+use prom_types::{GroupName, TopicPattern};
 
 use super::api::Api;
 use super::caller::Caller;
@@ -23,9 +23,14 @@ use super::problem::{Problem, Problems};
     responses((status = 200, description = "The groups", body = GroupList), Problems),
 )]
 pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<GroupList>, Problem> {
-    let groups = api.hub.bus.groups().await?;
-    let groups = groups.into_iter().filter_map(|group| visible(&caller, group)).map(view).collect();
-    Ok(Json(GroupList { groups }))
+    caller.may_somewhere(Action::Ops)?;
+    let mut hidden = false;
+    let mut groups = api.hub.bus.groups().await?;
+    groups.retain_mut(|group| {
+        hidden |= hide(&caller, group) == Hidden::Some;
+        !group.subscriptions.is_empty()
+    });
+    Ok(Json(GroupList { groups: groups.into_iter().map(view).collect(), hidden }))
 }
 
 #[utoipa::path(
@@ -42,31 +47,43 @@ pub(super) async fn get(
     caller: Caller,
     GroupInPath(group): GroupInPath,
 ) -> Result<Json<GroupView>, Problem> {
-    let info = find(&api.hub.bus, &group).await?;
-    if info.subscriptions.is_empty() {
-        caller.may_everywhere(Action::Ops)?;
-    }
-    for pattern in info.subscriptions.iter().flat_map(|subscription| &subscription.topics) {
-        caller.may_all(Action::Ops, pattern, &group)?;
-    }
+    let info = find(&api.hub.bus, &caller, Action::Ops, &group).await?;
     // Who subscribes is known where it is served.
     super::forward::check_here(&api.hub.bus, &group).await?;
     Ok(Json(view(info)))
 }
 
-/// The group with those of its subscriptions that the caller may see; `None` if those are none.
-pub(super) fn visible(caller: &Caller, mut group: GroupInfo) -> Option<GroupInfo> {
-    let name = group.name.clone();
+/// Whether something was taken out of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hidden {
+    Nothing,
+    Some,
+}
+
+/// Takes out the subscriptions that the caller may not see.
+fn hide(caller: &Caller, group: &mut GroupInfo) -> Hidden {
+    let (name, before) = (group.name.clone(), group.subscriptions.len());
     let may = |subscription: &GroupSubscription| {
         subscription.topics.iter().all(|pattern| caller.may_all(Action::Ops, pattern, &name).is_ok())
     };
     group.subscriptions.retain(may);
-    (!group.subscriptions.is_empty()).then_some(group)
+    if group.subscriptions.len() < before { Hidden::Some } else { Hidden::Nothing }
 }
 
-pub(super) async fn find(bus: &Bus, name: &GroupName) -> Result<GroupInfo, Problem> {
-    let found = bus.groups().await?.into_iter().find(|group| group.name == *name);
-    Ok(found.ok_or_else(|| Error::UnknownGroup { group: name.clone() })?)
+/// The group, for a caller that has the right to everything that it reads. Where that is nothing, the group concerns the
+/// hub as a whole. Others are not told whether there is one of this name.
+pub(super) async fn find(bus: &Bus, caller: &Caller, action: Action, name: &GroupName) -> Result<GroupInfo, Problem> {
+    let group = bus.group(name).await?;
+    let may_all = |pattern: &TopicPattern| caller.may_all(action, pattern, name).is_ok();
+    let may_know = match &group {
+        Some(group) if !group.subscriptions.is_empty() => group.patterns().all(may_all),
+        Some(_) | None => caller.may_everywhere(action).is_ok(),
+    };
+    if may_know {
+        Ok(group.ok_or_else(|| Error::UnknownGroup { group: name.clone() })?)
+    } else {
+        Err(caller.forbidden(action, &format!("all that group {name} reads, if it exists")))
+    }
 }
 
 /// The group as it is answered.

@@ -39,17 +39,19 @@ pub(super) async fn get(
         caller.may(Action::Ops, topic)?;
         bus.topic_settings(topic).await?;
     }
-    if let Some(group) = &group {
-        super::groups::find(bus, group).await?;
-    }
+    caller.may_somewhere(Action::Ops)?;
     let mut wanted = readings(bus).await?;
     wanted.retain(|(in_topic, of_group)| {
-        topic.as_ref().is_none_or(|topic| topic == in_topic)
-            && group.as_ref().is_none_or(|group| group == of_group)
-            && caller.may_in_group(Action::Ops, in_topic, of_group).is_ok()
+        topic.as_ref().is_none_or(|topic| topic == in_topic) && group.as_ref().is_none_or(|group| group == of_group)
     });
+    let all = wanted.len();
+    wanted.retain(|(in_topic, of_group)| caller.may_in_group(Action::Ops, in_topic, of_group).is_ok());
+    let hidden = wanted.len() < all;
+    if let (Some(group), true) = (&group, wanted.is_empty()) {
+        super::groups::find(bus, &caller, Action::Ops, group).await?;
+    }
     let lags = lags(bus, wanted).await?;
-    Ok(Json(LagAnswer::Many { lags: lags.into_iter().map(view).collect() }))
+    Ok(Json(LagAnswer::Many { lags: lags.into_iter().map(view).collect(), hidden }))
 }
 
 /// Every group in every topic that it reads, by topic and group.
@@ -95,6 +97,7 @@ fn view(lag: Lag) -> LagView {
         lag_events: lag.lag_events,
         lag_ms: lag.lag_ms,
         in_flight: lag.in_flight as u64,
+        dead_letters: lag.dead_letters,
         partitions: partitions.collect(),
         topic: lag.topic,
         group: lag.group,

@@ -17,7 +17,6 @@ use prom_types::Mode;
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::Params;
-use super::groups;
 use super::problem::{Problem, Problems};
 
 #[utoipa::path(
@@ -37,7 +36,7 @@ pub(super) async fn list(
     caller.may_in_group(Action::Ops, &topic, &group)?;
     let bus = &api.hub.bus;
     let why = bus.why(&topic, &group).await?;
-    let info = groups::find(bus, &group).await?;
+    let info = bus.group(&group).await?;
     let (mut generation, mut members, mut is_virtual) = (None, Vec::new(), false);
     let mut partitions = Vec::with_capacity(why.partitions.len());
     match why.owners {
@@ -48,7 +47,8 @@ pub(super) async fn list(
         }
         None => partitions.extend(why.partitions.iter().map(shared)),
     }
-    let reading = info.subscriptions.iter().find(|one| one.topics.iter().any(|pattern| pattern.matches(&topic)));
+    let subscriptions = info.iter().flat_map(|info| &info.subscriptions);
+    let reading = subscriptions.into_iter().find(|one| one.topics.iter().any(|pattern| pattern.matches(&topic)));
     let mode = reading.map_or(Mode::default(), |one| one.options.mode);
     Ok(Json(PartitionList { topic, group, mode, generation, is_virtual, members, partitions }))
 }

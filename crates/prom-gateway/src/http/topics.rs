@@ -23,11 +23,14 @@ use crate::metrics::TopicRates;
     responses((status = 200, description = "The topics", body = TopicList), Problems),
 )]
 pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<TopicList>, Problem> {
+    caller.may_somewhere(Action::Ops)?;
     let rates = api.sampler.rates().await?;
     let mut topics = api.hub.bus.topics().await?;
+    let all = topics.len();
     topics.retain(|topic| caller.may(Action::Ops, &topic.settings.name).is_ok());
+    let hidden = topics.len() < all;
     let topics = topics.into_iter().map(|topic| view(&topic, rates.of(&topic.settings.name)));
-    Ok(Json(TopicList { topics: topics.collect() }))
+    Ok(Json(TopicList { topics: topics.collect(), hidden }))
 }
 
 #[utoipa::path(

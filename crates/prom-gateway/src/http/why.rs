@@ -43,7 +43,7 @@ fn view(why: Why) -> WhyView {
         explanation: partition.explanation,
         status: partition.status.map(dispatcher),
     });
-    WhyView { partitions: partitions.collect(), topic: why.topic, group: why.group }
+    WhyView { dead_letters: why.dead_letters, partitions: partitions.collect(), topic: why.topic, group: why.group }
 }
 
 fn dispatcher(status: DispatchStatus) -> DispatcherView {

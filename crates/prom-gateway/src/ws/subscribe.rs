@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prom_auth::{Action, Policy};
+use prom_auth::{Action, Identity, Policy};
 use prom_engine::{Mode, Order, Position};
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::subscribe::{Subscribe, SubscribeOpts};
@@ -54,7 +54,10 @@ impl Connection {
             Some(group) => {
                 let member = GroupMember::new(self, name.clone(), group.clone(), opts);
                 self.pulse.works(ReadPause::Backpressure);
-                let placed = member.settle_in().await;
+                let placed = match check_addition(&self.hub, self.identity.as_ref(), &patterns, &group).await {
+                    Ok(()) => member.settle_in().await,
+                    Err(problem) => Err(problem),
+                };
                 self.pulse.reads_again();
                 let kind = SubscriptionKind::Group(InGroup { group, seat: member.seat.clone() });
                 (kind, tokio::spawn(member.run(placed?, begun)))
@@ -80,6 +83,31 @@ impl Connection {
         } else {
             Err(forbidden(patterns, group))
         }
+    }
+}
+
+/// A group takes more topics only from those who may read everything that it reads already: it would share them. If the
+/// group changes after this look, it is as if this subscriber had come first.
+async fn check_addition(
+    hub: &Hub,
+    identity: Option<&Identity>,
+    patterns: &[TopicPattern],
+    group: &GroupName,
+) -> Result<(), Problem> {
+    let Some(Identity { policy, .. }) = identity.filter(|identity| !identity.policy.is_open()) else {
+        return Ok(());
+    };
+    let Some(known) = hub.bus.group(group).await.map_err(|error| problem::of_bus(&error))? else {
+        return Ok(());
+    };
+    let mut asked = patterns.to_vec();
+    asked.sort();
+    asked.dedup();
+    let joins = known.subscriptions.iter().any(|subscription| subscription.topics == asked);
+    if joins || known.subscriptions.iter().all(|one| may_subscribe(policy, &one.topics, Some(group))) {
+        Ok(())
+    } else {
+        Err(forbidden(patterns, Some(group)))
     }
 }
 
@@ -152,7 +180,8 @@ pub fn may_subscribe(policy: &Policy, patterns: &[TopicPattern], group: Option<&
 pub fn forbidden(patterns: &[TopicPattern], group: Option<&GroupName>) -> Problem {
     let topics: Vec<&str> = patterns.iter().map(|pattern| pattern.as_str()).collect();
     let in_group = group.map_or_else(|| " without a group".to_owned(), |group| format!(" in group {group}"));
-    let msg = format!("this token may not subscribe to everything in {}{in_group}", topics.join(", "));
+    let of_group = if group.is_some() { ", or not to everything that the group reads already" } else { "" };
+    let msg = format!("this token may not subscribe to everything in {}{in_group}{of_group}", topics.join(", "));
     Problem::new(ErrorCode::Forbidden, msg)
 }
 

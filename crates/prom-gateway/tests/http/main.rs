@@ -9,6 +9,7 @@ mod batch;
 mod cloud_events;
 mod cors;
 mod cursors;
+mod dead_letters;
 mod export;
 mod groups;
 mod hub;

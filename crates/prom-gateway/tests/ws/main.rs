@@ -23,6 +23,7 @@ mod limits;
 mod liveness;
 mod slow_reader;
 
+mod groups;
 mod guard;
 mod listen;
 mod shutdown;

@@ -10,6 +10,10 @@ use serde_json::Value;
 pub struct GroupList {
     /// Those that the caller's rights cover, by name.
     pub groups: Vec<GroupView>,
+    /// There are more, which the caller may not see.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub hidden: bool,
 }
 
 /// A group and what it subscribes to.

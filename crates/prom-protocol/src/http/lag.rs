@@ -19,15 +19,26 @@ pub struct LagQuery {
 #[serde(untagged)]
 pub enum LagAnswer {
     One(LagView),
-    Many { lags: Vec<LagView> },
+    Many {
+        lags: Vec<LagView>,
+        /// There are more, which the caller may not see.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[cfg_attr(feature = "openapi", schema(required = false))]
+        hidden: bool,
+    },
 }
 
 impl LagAnswer {
     pub fn into_lags(self) -> Vec<LagView> {
         match self {
             Self::One(lag) => vec![lag],
-            Self::Many { lags } => lags,
+            Self::Many { lags, .. } => lags,
         }
+    }
+
+    /// There are more, which the caller may not see.
+    pub fn is_partial(&self) -> bool {
+        matches!(self, Self::Many { hidden: true, .. })
     }
 }
 
@@ -46,6 +57,9 @@ pub struct LagView {
     /// The age of the oldest unsettled event.
     pub lag_ms: u64,
     pub in_flight: u64,
+    /// Dead letters of the topic that are retained, of all its groups; what is in them counts as settled.
+    #[serde(default)]
+    pub dead_letters: u64,
     pub partitions: Vec<PartitionLagView>,
 }
 

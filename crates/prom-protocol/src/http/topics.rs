@@ -9,6 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct TopicList {
     /// Those that the caller's rights cover, by name.
     pub topics: Vec<TopicView>,
+    /// There are more, which the caller may not see.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub hidden: bool,
 }
 
 /// A topic with its settings and what is in it.

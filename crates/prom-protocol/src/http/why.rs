@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct WhyView {
     pub topic: TopicName,
     pub group: GroupName,
+    /// Dead letters of the topic that are retained, of all its groups.
+    #[serde(default)]
+    pub dead_letters: u64,
     pub partitions: Vec<PartitionWhyView>,
 }
 

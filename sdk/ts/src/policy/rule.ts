@@ -17,7 +17,7 @@ export interface Rule {
   readonly action: Action | "*" | readonly (Action | "*")[];
   /** Names or patterns; at least one. */
   readonly topics: readonly string[];
-  /** Only for callers that act in one of these groups; `*` is any group. Without it, for all callers. */
+  /** Only for callers in one of these groups; `billing-*` is all that begin so, `*` any group. Without it, for all callers. */
   readonly groups?: readonly string[];
 }
 
@@ -41,7 +41,16 @@ const FIELDS: ReadonlySet<string> = /* @__PURE__ */ new Set(["effect", "action",
 export function concerns(rule: CheckedRule, action: Action, group: string | undefined): boolean {
   if (!rule.actions.has(action)) return false;
   if (rule.groups === undefined) return true;
-  return group !== undefined && rule.groups.some((candidate) => candidate === "*" || candidate === group);
+  return group !== undefined && rule.groups.some((candidate) => takesIn(candidate, group));
+}
+
+function takesIn(candidate: string, group: string): boolean {
+  return candidate.endsWith("*") ? group.startsWith(candidate.slice(0, -1)) : candidate === group;
+}
+
+/** Whether it is a group's name, the beginning of one with a star behind it, or the star alone. */
+export function isGroupMatch(text: string): boolean {
+  return text === "*" || isGroupName(text.endsWith("*") ? text.slice(0, -1) : text);
 }
 
 /** `number` counts from 1, as people count. */
@@ -86,8 +95,8 @@ function checkGroups(
   if (groups === undefined || groups === null) return undefined;
   const names = texts(groups, "groups", refuse);
   if (names.length === 0) refuse("its `groups` are empty; name at least one, or leave `groups` out for all callers");
-  const bad = names.find((name) => name !== "*" && !isGroupName(name));
-  if (bad !== undefined) refuse(`the group ${JSON.stringify(bad)} is invalid; use 1 to 128 of A-Z a-z 0-9 . _ : -`);
+  const bad = names.find((name) => !isGroupMatch(name));
+  if (bad !== undefined) refuse(`the group ${JSON.stringify(bad)} is invalid; use 1 to 128 of A-Z a-z 0-9 . _ : -, and a * at the end at most`);
   if (actions.size === 1 && actions.has("publish")) {
     refuse("it has `groups`, but publishing has no group; leave `groups` out");
   }

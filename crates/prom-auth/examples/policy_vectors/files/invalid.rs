@@ -4,7 +4,7 @@ use prom_auth::{Policy, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const SCOPES: [&str; 12] = [
+const SCOPES: [&str; 18] = [
     "",
     ":",
     "publish:",
@@ -17,6 +17,12 @@ const SCOPES: [&str; 12] = [
     "publish:orders:placed",
     "publish: orders",
     "**",
+    "subscribe:orders@",
+    "subscribe:orders@a b",
+    "subscribe:orders@a*b",
+    "subscribe:orders@a**",
+    "subscribe:orders@a@b",
+    "publish:orders@billing",
 ];
 
 pub fn scopes() -> Vec<Value> {
@@ -39,7 +45,7 @@ pub fn rules() -> Vec<Value> {
         json!({"effect": "allow", "action": "subscribe", "topics": ["a"], "groups": []}),
         json!({"effect": "allow", "action": "subscribe", "topics": ["a"], "groups": "g"}),
         json!({"effect": "allow", "action": "subscribe", "topics": ["a"], "groups": ["g h"]}),
-        json!({"effect": "allow", "action": "subscribe", "topics": ["a"], "groups": ["g*"]}),
+        json!({"effect": "allow", "action": "subscribe", "topics": ["a"], "groups": ["g*h"]}),
         json!({"effect": "allow", "action": "publish", "topics": ["a"], "groups": ["g"]}),
         json!({"effect": "allow", "action": "subscribe", "topics": ["a"], "group": ["g"]}),
         json!("allow"),

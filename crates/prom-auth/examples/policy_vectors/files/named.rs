@@ -31,6 +31,11 @@ fn written() -> Vec<Value> {
             {"effect": "allow", "action": "subscribe", "topics": ["orders.**"], "groups": ["*"]},
             {"effect": "deny", "action": "subscribe", "topics": ["orders.**"], "groups": ["audit"]},
         ]}),
+        json!({"name": "scopes of groups", "scopes": ["subscribe:orders.**@bill*", "subscribe:process.state@audit", "ops@*"]}),
+        json!({"name": "groups by their beginning", "rules": [
+            {"effect": "allow", "action": "subscribe", "topics": ["**"], "groups": ["*"]},
+            {"effect": "deny", "action": "subscribe", "topics": ["orders.**"], "groups": ["aud*"]},
+        ]}),
         json!({"name": "only denies", "rules": [{"effect": "deny", "action": "ops", "topics": ["a"]}]}),
     ]
 }

@@ -7,7 +7,7 @@ use prom_protocol::http::groups::{GroupList, GroupView, SubscriptionView};
 use prom_types::{EpochMs, GroupName, TopicPattern};
 
 use self::set::SetGroup;
-use super::names;
+use super::{names, partly};
 use crate::cli::Context;
 use crate::exit::CommandResult;
 use crate::moment;
@@ -63,6 +63,10 @@ impl GroupsCommand {
         match self.what.unwrap_or(What::Ls) {
             What::Ls => {
                 let answer = hub.get(&["groups"], &()).await?;
+                let list: GroupList = answer.parse()?;
+                if list.hidden {
+                    partly::shown("groups", list.groups.len())?;
+                }
                 context.show(&answer, |list: GroupList| show_list(context, &list.groups))
             }
             What::Show { group } => {

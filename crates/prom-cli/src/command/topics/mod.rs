@@ -7,7 +7,7 @@ use prom_protocol::http::topics::{TopicList, TopicPartitionView, TopicSettingsVi
 use prom_types::{Retention, TopicName};
 
 use self::set::SetTopic;
-use super::names;
+use super::{names, partly};
 use crate::cli::Context;
 use crate::exit::CommandResult;
 use crate::output::{Align, Table};
@@ -58,6 +58,10 @@ impl TopicsCommand {
 
 async fn list(context: &Context) -> CommandResult {
     let answer = context.hub()?.get(&["topics"], &()).await?;
+    let list: TopicList = answer.parse()?;
+    if list.hidden {
+        partly::shown("topics", list.topics.len())?;
+    }
     context.show(&answer, |list: TopicList| show_list(context, list.topics))
 }
 

@@ -19,7 +19,14 @@ impl From<Error> for Problem {
             Error::Store(StoreError::NotCompacted { .. }) => Code::BadRequest,
             _ => told.code,
         };
-        let mut problem = Self::new(code, told.msg);
+        let detail = match &error {
+            // Which of the two it is would tell whether the group exists.
+            Error::UnknownGroup { group } | Error::NotOfTheGroup { group, .. } => {
+                format!("there is no group {group} that reads this; groups are made by their first subscriber")
+            }
+            _ => told.msg,
+        };
+        let mut problem = Self::new(code, detail);
         if let Error::ServedElsewhere { url, .. } = error {
             problem.0.served_at = Some(url);
         }
