@@ -228,7 +228,7 @@ impl Subscribe<'_> {
             Program::compile(filter, ProgramLimits::default())?;
         }
         core.topics.find_named(&*core.store, &topics).await?;
-        check_division(core, &topics, self.asked.partitions)?;
+        core.check_division(&topics, self.asked.partitions)?;
         core.own(&name).await?;
         let options = Arc::new(core.join_group(&name, &topics, &self.asked).await?);
         if options.mode == Mode::Shared {
@@ -259,24 +259,6 @@ pub(crate) fn check_topics(named: usize) -> Result<(), Error> {
             option: "topics",
             asked: format!("a list of {named}"),
             reason: "a subscription names at most 100 topics and patterns; use a pattern that covers them",
-        })
-    } else {
-        Ok(())
-    }
-}
-
-/// Only a topic of one partition can be divided by a group.
-fn check_division(core: &Core, topics: &[TopicPattern], partitions: Option<u32>) -> Result<(), Error> {
-    let Some(partitions) = partitions else {
-        return Ok(());
-    };
-    let named = topics.iter().filter_map(|pattern| core.topics.get(&pattern.as_topic()?));
-    let others = named.map(|topic| topic.logs().len()).any(|own| own > 1 && own != partitions as usize);
-    if others {
-        Err(Error::BadOption {
-            option: "partitions",
-            asked: partitions.to_string(),
-            reason: "the topic has several partitions of its own; leave the option out",
         })
     } else {
         Ok(())

@@ -25,9 +25,13 @@ impl Hub {
     }
 
     async fn put_topic(&self, topic: &str, settings: Value) {
-        let address = format!("{}/topics/{topic}", self.process.url());
-        let answer = self.http.put(address).json(&settings).send().await.unwrap();
+        let answer = self.try_put_topic(topic, settings).await;
         assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+    }
+
+    async fn try_put_topic(&self, topic: &str, settings: Value) -> reqwest::Response {
+        let address = format!("{}/topics/{topic}", self.process.url());
+        self.http.put(address).json(&settings).send().await.unwrap()
     }
 
     async fn settings(&self, topic: &str) -> Value {
@@ -125,5 +129,17 @@ async fn hubs_that_publish_to_a_new_topic_at_once_create_one() {
         keys.sort_unstable();
         assert_eq!(keys, ["a", "b"]);
         events.unsubscribe().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_is_divided_through_one_hub_or_raised_through_the_other_never_both() {
+    let (one, other) = two_hubs().await;
+    for round in 0..10 {
+        let topic = format!("orders.{round}");
+        one.publish(&topic, "first").await;
+        let divide = other.client.subscribe(&topic, &format!("group-{round}")).partitions(4).start();
+        let (raised, divided) = tokio::join!(one.try_put_topic(&topic, json!({"partitions": 2})), divide);
+        assert_ne!(raised.status().is_success(), divided.is_ok(), "round {round}: {raised:?}, {:?}", divided.err());
     }
 }

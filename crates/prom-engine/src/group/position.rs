@@ -37,6 +37,10 @@ impl Core {
             let mut work = self.unit_of_work();
             work.write(group.write(name, expect)?);
             if learned == Learned::Topics {
+                if let Some(partitions) = options.partitions {
+                    work.write(self.division().await?);
+                    self.check_stored_division(topics, partitions).await?;
+                }
                 for (cursor, floor) in self.first_cursors(name, topics, &options, &before).await? {
                     work.change_cursor(cursor, CursorChange::Create { floor });
                 }

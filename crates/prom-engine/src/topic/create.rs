@@ -2,12 +2,12 @@
 
 use hashbrown::HashMap;
 use prom_store::{Bounds, LogName};
-use prom_types::TopicName;
 
+use super::division::is_about_a_division;
 use super::{COLLECTION, RefusedFor, Topic, TopicSettings};
 use crate::commit::NotCommitted;
 use crate::limits::{CONTENTION_TRIES, DOCUMENTS_AT_ONCE};
-use crate::{Bus, Error, GroupSubscription, audit};
+use crate::{Bus, Error, audit};
 
 /// A topic as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,12 +79,15 @@ impl Bus {
                 }
                 self.check_topic_change(before, &settings).await?;
                 if settings.partitions > before.settings.partitions {
+                    work.write(core.division().await?);
+                    self.check_not_divided(&settings.name).await?;
                     let (trail, event) = audit::partitions_raised(&before.settings, settings.partitions)?;
                     work.publish_own(trail, &event)?;
                 }
             }
             let checked_at = before.map_or(0, |before| before.revision());
             match core.topics.put(settings.clone(), checked_at, work).await {
+                Err(refused) if is_about_a_division(&refused) => {}
                 Err(NotCommitted::Refused(refusal))
                     if core.topics.learn_from(&*core.store, &refusal).await? == RefusedFor::ForATopic => {}
                 answer => return Ok(answer?),
@@ -104,24 +107,6 @@ impl Bus {
                     });
                 }
             }
-        }
-        if settings.partitions > before.settings.partitions {
-            self.check_not_divided(&settings.name).await?;
-        }
-        Ok(())
-    }
-
-    /// Virtual partitions lie in a topic's only log; with more of them their order would be lost.
-    async fn check_not_divided(&self, topic: &TopicName) -> Result<(), Error> {
-        let groups = self.groups().await?;
-        let divides = |one: &GroupSubscription| {
-            one.options.partitions.is_some() && one.topics.iter().any(|pattern| pattern.matches(topic))
-        };
-        if groups.iter().flat_map(|group| &group.subscriptions).any(divides) {
-            return Err(Error::TopicChange {
-                topic: topic.clone(),
-                reason: "a group divides it into partitions of its own; delete that group first, or make a new topic",
-            });
         }
         Ok(())
     }

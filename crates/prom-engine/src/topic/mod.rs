@@ -1,6 +1,7 @@
 //! Topics: what they are told about themselves, and the registry that every publish looks into.
 
 mod create;
+mod division;
 mod key;
 mod learn;
 mod registry;

@@ -1,12 +1,14 @@
 //! Partitions with owners: each event to the owner of its partition, in order, also while members come and go.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
 use std::time::Duration;
 
 use prom_engine::{AssignmentChange, Bus, Error, Item, Mode, Order, Position, Subscription, TopicSettings};
 use prom_types::partition_of;
 use serde_json::json;
 
+use crate::faults::Stubborn;
 use crate::support::{World, bus, next, publish_numbers, soon, stays_silent, until};
 
 async fn topic(bus: &Bus, partitions: u32) {
@@ -325,6 +327,47 @@ async fn what_cannot_be_is_refused_with_the_reason() {
     assert!(matches!(raised, Err(Error::TopicChange { .. })), "{raised:?}");
     let beyond = bus.publish("orders", json!(1)).partition(3).await;
     assert!(matches!(beyond, Err(Error::Invalid(_))), "{beyond:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_topic_is_divided_by_a_group_or_gets_more_partitions_never_both() {
+    for pattern in ["one", "*"] {
+        for first in ["group", "raise"] {
+            let (store, world) = Stubborn::new();
+            store.set(|faults| faults.is_shared = true);
+            let (raising, dividing) = (world.bus().await, world.bus().await);
+            raising.publish("one", json!(0)).await.unwrap();
+            dividing.topic("one").await.unwrap();
+            store.hold();
+            let raise = async { raising.create_topic(TopicSettings::new("one").unwrap().partitions(2)).await };
+            let divide = dividing.subscribe(pattern, "g").partitions(4).start();
+            let (mut raise, mut divide) = (std::pin::pin!(raise), std::pin::pin!(divide));
+            // Both pass their checks; neither is stored yet.
+            if first == "group" {
+                held_with(&store, 1, &mut divide).await;
+                held_with(&store, 2, &mut raise).await;
+            } else {
+                held_with(&store, 1, &mut raise).await;
+                held_with(&store, 2, &mut divide).await;
+            }
+            let (_, raised, divided) = soon(async { tokio::join!(store.go_on(), raise, divide) }).await;
+            match (first, &raised, &divided) {
+                ("group", Err(Error::TopicChange { .. }), Ok(_)) => {}
+                ("raise", Ok(()), Err(Error::BadOption { .. })) => {}
+                // A pattern is not refused: it reads such a topic by the partitions that the topic has.
+                ("raise", Ok(()), Ok(_)) if pattern == "*" => {}
+                _ => panic!("{pattern}, {first} first: {raised:?}, {:?}", divided.err()),
+            }
+        }
+    }
+}
+
+/// Goes on with `work` until this many commits wait.
+async fn held_with<T>(store: &Stubborn, commits: usize, work: &mut (impl Future<Output = T> + Unpin)) {
+    tokio::select! {
+        _ = work => panic!("it did not wait for its commit"),
+        () = until(async || store.commits_held() == commits) => {}
+    }
 }
 
 #[tokio::test(start_paused = true)]
