@@ -7,6 +7,12 @@ import type { Durability, EventEnvelope } from "./event.js";
 export const BATCH = "batch";
 
 /**
+ * Refused publishes are sent again, in their order: the hub lets nothing of their topic overtake an event that exceeded
+ * a rate limit.
+ */
+export const ORDERED = "ordered";
+
+/**
  * Partition, offset, stored_ts, the id where the hub made it, and whether it was there before; or why that one event
  * was refused.
  */

@@ -12,8 +12,6 @@ export class Pending {
   number = 0;
   /** Sent at least once: from then on it may be stored. */
   wasSent = false;
-  /** Shares no frame with others: one of them was refused, and it is unknown which. */
-  goesAlone = false;
   /** Its caller has been told how it ended; a later answer is ignored. */
   isOver = false;
   /** The room that it occupies until it is over. */

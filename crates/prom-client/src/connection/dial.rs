@@ -1,7 +1,7 @@
 //! Making a connection: everything up to WebSocket, then AUTH.
 
 use bytes::Bytes;
-use prom_protocol::frame::auth::{Auth, BATCH, Welcome};
+use prom_protocol::frame::auth::{Auth, BATCH, ORDERED, Welcome};
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::{Corr, HubFrame};
 use prom_protocol::websocket::Message;
@@ -12,7 +12,7 @@ use super::upgrade::{open, upgrade};
 use crate::Error;
 use crate::core::ClientCore;
 use crate::limits::FRAME_BYTES;
-use crate::options::FrameStyle;
+use crate::options::{FrameStyle, RateLimited};
 
 /// A connection that the hub has let in.
 pub(crate) struct AuthenticatedSocket {
@@ -83,10 +83,9 @@ async fn authenticate(core: &ClientCore, socket: &mut Socket, token: Option<Stri
 }
 
 pub(super) fn auth_frame(core: &ClientCore, token: Option<String>) -> Auth<'static> {
-    let features = match core.options.frames {
-        FrameStyle::Batched => vec![BATCH.to_owned()],
-        FrameStyle::Plain => Vec::new(),
-    };
+    let batch = (core.options.frames == FrameStyle::Batched).then_some(BATCH);
+    let ordered = (core.options.rate_limited == RateLimited::Retry).then_some(ORDERED);
+    let features = batch.into_iter().chain(ordered).map(str::to_owned).collect();
     Auth { token: token.map(Into::into), features }
 }
 

@@ -6,6 +6,7 @@ mod scene;
 
 mod kill;
 mod publish;
+mod rate;
 mod settle;
 mod tail;
 mod token;

@@ -124,6 +124,10 @@ impl Caller {
 
     /// As [`Caller::take_rate`] for several topics: from all of their buckets too, or from none.
     pub fn take_rates(&self, hub: &Hub, topics: &[(&str, usize)]) -> Result<(), RetryAfter> {
+        self.try_take_rates(hub, topics).inspect_err(|_| hub.rates.count_refused())
+    }
+
+    fn try_take_rates(&self, hub: &Hub, topics: &[(&str, usize)]) -> Result<(), RetryAfter> {
         let now = hub.clock.monotonic();
         let all = topics.iter().map(|(_, count)| count).sum();
         if let Some(connection) = &self.connection {

@@ -75,6 +75,11 @@ fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[Lag]) -> impl Iterator<
         gauges("events_inflight", "Events leased to subscribers.", in_flight()),
         gauges("consumer_lag_events", "Retained events that a group has not settled.", lags.iter().map(lag)),
         gauges("ws_connections", "Open WebSocket connections.", [(Vec::new(), connections)].into_iter()),
+        counters(
+            "publishes_rate_limited_total",
+            "Publishes that a rate limit refused, to be tried again.",
+            [(Vec::new(), hub.rates.refused())].into_iter(),
+        ),
         gauges("ws_inflight", "Events leased to subscribers that are connected by WebSocket.", in_flight()),
     ]
     .into_iter()

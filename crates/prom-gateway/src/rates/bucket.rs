@@ -10,7 +10,7 @@ pub struct Rate {
 }
 
 /// Refused: try again after this long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RetryAfter(pub Duration);
 
 /// Fills at its rate up to its burst; an event takes one token.

@@ -4,6 +4,7 @@
 //! full ones are forgotten: they say nothing that a new one would not. Where none is full, names that
 //! have no bucket share one until there is room again.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hashbrown::HashMap;
@@ -30,6 +31,8 @@ pub struct Rates {
     /// `None` where there is no limit. Locked before those of the subjects.
     topics: Option<Mutex<Shared>>,
     subjects: Option<Mutex<Shared>>,
+    /// Refusals by any bucket, also those of connections.
+    refused: AtomicU64,
 }
 
 struct Shared {
@@ -62,7 +65,12 @@ pub enum Loopback {
 impl Rates {
     pub fn new(options: RateOptions) -> Self {
         let shared = |rate| Mutex::new(Shared::new(rate));
-        Self { topics: options.per_topic.map(shared), subjects: options.per_subject.map(shared), options }
+        Self {
+            topics: options.per_topic.map(shared),
+            subjects: options.per_subject.map(shared),
+            options,
+            refused: AtomicU64::new(0),
+        }
     }
 
     pub fn options(&self) -> &RateOptions {
@@ -72,6 +80,16 @@ impl Rates {
     /// A bucket for one connection, if those are limited.
     pub fn connection(&self, now: Duration) -> Option<Bucket> {
         self.options.per_connection.map(|rate| Bucket::new(rate, now))
+    }
+
+    /// A publish was refused for its rate.
+    pub fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often that happened since the hub began.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Neither topics nor subjects have a limit.

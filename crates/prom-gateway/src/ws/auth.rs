@@ -1,7 +1,7 @@
 //! AUTH: who the connection speaks for. The first frame, and again whenever the client has a new token.
 
 use prom_auth::Identity;
-use prom_protocol::frame::auth::{Auth, BATCH, RELAY, Welcome};
+use prom_protocol::frame::auth::{Auth, BATCH, ORDERED, RELAY, Welcome};
 use prom_protocol::frame::err::Problem;
 use prom_protocol::{Corr, ErrorCode};
 
@@ -9,6 +9,7 @@ use super::burst::{AwaitedAnswer, FrameReply};
 use super::connection::{Connection, Speaker};
 use super::outbox::frame;
 use super::subscribe::{forbidden, may_subscribe};
+use crate::rates::Resends;
 use crate::{Hub, problem};
 
 /// Whether the token was one.
@@ -43,14 +44,16 @@ impl Connection {
         self.speaker = speaker;
         if self.identity.is_none() {
             // What was agreed on at first holds: subscriptions depend on it.
-            self.batches = auth.features.iter().any(|feature| feature == BATCH);
+            let asks_for = |wanted: &str| auth.features.iter().any(|feature| feature == wanted);
+            self.batches = asks_for(BATCH);
+            self.resends = if asks_for(ORDERED) { Resends::Yes } else { Resends::No };
         }
         self.topics.forget();
         self.pulse.authenticated(identity.expires_at_ms);
         self.end_forbidden(&identity);
         let welcome = Welcome {
             hub: concat!("prom/", env!("CARGO_PKG_VERSION")).to_owned(),
-            features: if self.batches { vec![BATCH.to_owned()] } else { Vec::new() },
+            features: self.features(),
             frame_bytes: self.hub.options.frame_bytes,
             connection: self.name.clone(),
             subject: identity.subject.as_deref().map(str::to_owned),
@@ -58,6 +61,12 @@ impl Connection {
         };
         self.identity = Some(identity);
         Ok(welcome)
+    }
+
+    fn features(&self) -> Vec<String> {
+        let batch = self.batches.then_some(BATCH);
+        let ordered = (self.resends == Resends::Yes).then_some(ORDERED);
+        batch.into_iter().chain(ordered).map(str::to_owned).collect()
     }
 
     /// Subscriptions that the new rights do not cover end, and their client is told.

@@ -23,7 +23,7 @@ use super::subscription::Subscribed;
 use super::topics::PublishTopics;
 use super::{answer, write};
 use crate::Hub;
-use crate::rates::Bucket;
+use crate::rates::{Bucket, RefusedEvents, Resends};
 use crate::server::HubStream;
 
 /// Refused frames in a row, beyond which the client is not trying to get anywhere.
@@ -45,6 +45,10 @@ pub struct Connection {
     pub subscriptions: HashMap<SubscriptionName, Subscribed>,
     pub topics: PublishTopics,
     pub bucket: Option<Bucket>,
+    /// Publishes that came too fast and are waited for.
+    pub refused: RefusedEvents,
+    /// Whether the client sends those again.
+    pub resends: Resends,
     pub pulse: Arc<Pulse>,
     /// To hubs that serve groups which this one does not.
     pub links: Arc<Links>,
@@ -143,6 +147,8 @@ impl Connection {
             subscriptions: HashMap::new(),
             topics: PublishTopics::default(),
             bucket: hub.rates.connection(hub.clock.monotonic()),
+            refused: RefusedEvents::default(),
+            resends: Resends::No,
             strikes: 0,
             links: Arc::default(),
             speaker: Speaker::Client,

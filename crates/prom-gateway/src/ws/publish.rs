@@ -1,5 +1,7 @@
 //! PUBLISH: rights, rates, and into the burst.
 
+use std::time::Duration;
+
 use hashbrown::HashMap;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::publish::{Publish, PublishBatch};
@@ -9,6 +11,7 @@ use prom_types::NewEvent;
 use super::burst::{AwaitedAnswer, BurstItem, FrameReply};
 use super::connection::Connection;
 use crate::problem;
+use crate::rates::RetryAfter;
 use crate::trace::TracedPublish;
 
 impl Connection {
@@ -38,7 +41,7 @@ impl Connection {
 
     fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
         let event = self.check(frame)?;
-        self.take_rates(&[(&event.topic, 1)])?;
+        self.take_rates_in_order(std::slice::from_ref(&event))?;
         let work = self.burst.work.get_or_insert_with(|| self.hub.bus.unit_of_work());
         work.publish(&event).map_err(|error| problem::of_bus(&error))?;
         if self.hub.traces.is_some()
@@ -58,10 +61,35 @@ impl Connection {
         Ok(frame.into_event(topic))
     }
 
+    /// Takes tokens for these events, unless they would overtake one that was refused.
+    fn take_rates_in_order(&mut self, events: &[NewEvent]) -> Result<(), Problem> {
+        if self.bucket.is_none() && self.hub.rates.is_unlimited() {
+            return Ok(());
+        }
+        let now = self.hub.clock.monotonic();
+        let taken = match (self.refused.overtaken_by(events, now), events) {
+            (Some(wait), _) => Err(self.limited(wait, "in this topic, of which an earlier one was refused")),
+            (None, [one]) => self.take_rates(&[(&one.topic, 1)]),
+            (None, many) => self.take_rates(&counted(many)),
+        };
+        match &taken {
+            Ok(()) => self.refused.passed(events),
+            Err(problem) => {
+                let wait = RetryAfter(Duration::from_millis(problem.retry_after_ms.unwrap_or(1)));
+                self.refused.refused(events, wait, self.resends, now);
+            }
+        }
+        taken
+    }
+
+    fn limited(&self, wait: RetryAfter, what: &str) -> Problem {
+        self.hub.rates.count_refused();
+        Problem::rate_limited(wait.millis(), what)
+    }
+
     /// Takes tokens for this many events per topic: for all of them or for none.
     /// One token for each event; one for a frame that publishes nothing.
     pub(super) fn take_rates(&mut self, topics: &[(&str, usize)]) -> Result<(), Problem> {
-        let limited = |refused: crate::rates::RetryAfter, what| Err(Problem::rate_limited(refused.millis(), what));
         if self.bucket.is_none() && self.hub.rates.is_unlimited() {
             return Ok(());
         }
@@ -70,14 +98,14 @@ impl Connection {
         if let Some(bucket) = &mut self.bucket
             && let Err(refused) = bucket.take(all, now)
         {
-            return limited(refused, "from this connection");
+            return Err(self.limited(refused, "from this connection"));
         }
         let subject = self.identity.as_ref().and_then(|identity| identity.subject.as_deref());
         if let Err(refused) = self.hub.rates.take_all(topics, subject, now) {
             if let Some(bucket) = &mut self.bucket {
                 bucket.give_back(all);
             }
-            return limited(refused, "for this topic or subject");
+            return Err(self.limited(refused, "for this topic or subject"));
         }
         Ok(())
     }
@@ -93,7 +121,7 @@ impl Connection {
                 }
             }
         }
-        if let Err(problem) = self.take_rates(&counted(&events)) {
+        if let Err(problem) = self.take_rates_in_order(&events) {
             return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem)));
         }
         let given: Vec<_> = events.iter().map(|event| event.id).collect();

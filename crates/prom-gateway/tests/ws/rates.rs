@@ -85,17 +85,17 @@ async fn of_a_batch_each_event_takes_its_own() {
 async fn an_atomic_batch_takes_for_all_of_it_or_nothing() {
     let scene =
         scene(AuthOptions::default(), RateOptions { per_connection: Some(THREE), ..RateOptions::default() }).await;
-    let atomic = |events: usize| {
-        let events: Vec<Value> = (0..events).map(|n| json!({"topic": "a", "payload": n})).collect();
+    let atomic = |topic: &str, events: usize| {
+        let events: Vec<Value> = (0..events).map(|n| json!({"topic": topic, "payload": n})).collect();
         json!({"op": "PUBLISH", "events": events, "atomic": true})
     };
     let mut client = scene.client().await;
     client.ok(publish("b")).await;
-    client.err("rate_limited", atomic(3)).await;
-    client.ok(atomic(2)).await;
-    client.err("rate_limited", atomic(1)).await;
+    client.err("rate_limited", atomic("c", 3)).await;
+    client.ok(atomic("a", 2)).await;
+    client.err("rate_limited", atomic("a", 1)).await;
     let mut another = scene.client().await;
-    another.ok(atomic(5)).await;
+    another.ok(atomic("a", 5)).await;
     // More than the burst passes a full bucket, and is paid back before the next.
     let told = another.err("rate_limited", publish("b")).await;
     assert!(told["retry_after_ms"].as_u64().unwrap() > 2_000_000, "{told}");
@@ -125,4 +125,35 @@ async fn post(scene: &Scene, token: Option<&str>) -> reqwest::Response {
         request = request.bearer_auth(token);
     }
     request.body(r#"{"topic":"a","payload":1}"#).send().await.unwrap()
+}
+
+#[tokio::test]
+async fn what_follows_a_refused_event_does_not_overtake_it() {
+    let rate = Rate { per_second: 20.0, burst: 1.0 };
+    let scene =
+        scene(AuthOptions::default(), RateOptions { per_connection: Some(rate), ..RateOptions::default() }).await;
+    let mut client = scene.connect().await;
+    let welcome = client.ok(json!({"op": "AUTH", "features": ["batch", "ordered", "unknown"]})).await;
+    assert_eq!(welcome["features"], json!(["batch", "ordered"]));
+    let event = |n: usize| {
+        let id = format!("01890a5d-ac96-774b-bcce-{n:012x}");
+        json!({"op": "PUBLISH", "topic": "a", "payload": n, "opts": {"id": id}})
+    };
+    client.ok(event(0)).await;
+    let told = client.err("rate_limited", event(1)).await;
+    // Tokens come back, and what was on its way meanwhile does not get them.
+    tokio::time::sleep(std::time::Duration::from_millis(told["retry_after_ms"].as_u64().unwrap())).await;
+    let told = client.err("rate_limited", event(2)).await;
+    assert!(told["msg"].as_str().unwrap().contains("an earlier one was refused"), "{told}");
+    client.ok(json!({"op": "PUBLISH", "topic": "b", "payload": "elsewhere"})).await;
+    for n in 1..3 {
+        while client.ask(event(n)).await["op"] == "ERR" {}
+    }
+    let stored = scene.bus.read("a", 0, 0, 100).await.unwrap().events;
+    let payloads: Vec<u64> = stored.iter().map(|event| event.payload().unwrap()).collect();
+    assert_eq!(payloads, [0, 1, 2]);
+    let metrics =
+        reqwest::get(format!("http://{}/metrics", scene.server.address())).await.unwrap().text().await.unwrap();
+    let refused = metrics.lines().find_map(|line| line.strip_prefix("publishes_rate_limited_total ")).unwrap();
+    assert!(refused.parse::<f64>().unwrap() >= 2.0, "{refused}");
 }

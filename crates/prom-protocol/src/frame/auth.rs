@@ -11,6 +11,10 @@ use super::{Corr, FrameError, field};
 /// Many events and many acks in one frame.
 pub const BATCH: &str = "batch";
 
+/// The client sends publishes again that were refused for their rate, in their order, with the ids they had: the hub lets
+/// nothing of their topic overtake them.
+pub const ORDERED: &str = "ordered";
+
 /// Spoken between hubs: the token is a hub's own, and what follows was said by a client of it.
 pub const RELAY: &str = "relay";
 

@@ -2,7 +2,7 @@
 
 import { reconnectAfter } from "../codes.js";
 import { closedError, errorOf, type Problem, PromError, reasonOf } from "../error.js";
-import { BATCH, type HubFrame, type OkFrame, readFrame } from "../frame.js";
+import { BATCH, ORDERED, type HubFrame, type OkFrame, readFrame } from "../frame.js";
 import type { TransportListener, TransportSocket } from "../transport/transport.js";
 import type { Connection } from "./connection.js";
 
@@ -18,9 +18,10 @@ export type DialFailure = { readonly kind: "unreachable" | "token" | "refused"; 
 
 export type DialOutcome = { readonly link: Link } | { readonly failure: DialFailure };
 
-export function authText(corr: number, token: string | undefined): string {
+export function authText(corr: number, token: string | undefined, whenRateLimited: "retry" | "fail"): string {
   const tokenText = token === undefined ? "" : `,"token":${JSON.stringify(token)}`;
-  return `{"op":"AUTH","corr":${corr}${tokenText},"features":["${BATCH}"]}`;
+  const features = whenRateLimited === "retry" ? [BATCH, ORDERED] : [BATCH];
+  return `{"op":"AUTH","corr":${corr}${tokenText},"features":${JSON.stringify(features)}}`;
 }
 
 /** Reports the outcome once, unless it is abandoned before. */
@@ -62,7 +63,7 @@ export class Dialing implements TransportListener {
 
   onOpen(): void {
     // Nothing else is sent before the answer, which says what the hub supports.
-    this.#socket?.send(authText(0, this.#token));
+    this.#socket?.send(authText(0, this.#token, this.connection.settings.whenRateLimited));
     this.#socket?.flush();
   }
 

@@ -30,8 +30,7 @@ function writeLoad(session: Session, load: readonly Pending[]): void {
   const [first] = load as readonly [Pending, ...Pending[]];
   const corr = session.answers.expect({ for: "publish", list: load });
   const { pacer } = session.connection.publishes;
-  const isWhole = first.isAtomic || (pacer.isCareful && load.length > 1);
-  const head = `${opening("PUBLISH", corr)}${isWhole ? ',"atomic":true' : ""},"events":[`;
+  const head = `${opening("PUBLISH", corr)}${first.isAtomic ? ',"atomic":true' : ""},"events":[`;
   const text = joined(head, load);
   // Only a lone event can be too large: others were gathered up to a size that fits.
   if (load.length === 1 && exceedsBytes(text, session.frameBytes)) {
@@ -116,20 +115,7 @@ function receiptOf(id: string, result: PublishResult, durability: Durability): R
   return result[3] === true || result[4] === true ? { ...receipt, duplicate: true } : receipt;
 }
 
-/** Codes that are not about one event of a frame. */
-const OF_THE_WHOLE: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "jwt_expired", "unauthorized"]);
-
 export function publishRefused(session: Session, list: readonly Pending[], problem: Problem): void {
-  // One of them may be wrong: each for itself then.
-  if (list.length > 1 && problem.stored === undefined && !OF_THE_WHOLE.has(problem.code)) {
-    const { publishes } = session.connection;
-    for (const pending of list) {
-      pending.goesAlone = true;
-      publishes.pacer.failed(pending.count);
-    }
-    publishes.putBack(list);
-    return goOn(session);
-  }
   session.connection.publishes.putBack(list.filter((pending) => isToBeSentAgain(session, pending, problem)));
   goOn(session);
 }

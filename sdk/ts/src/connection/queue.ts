@@ -46,7 +46,7 @@ export class PublishQueue {
     while (at < most) {
       const next = waiting[at] as Pending;
       size += next.size + 1;
-      const isAlone = next.isAtomic || next.goesAlone;
+      const isAlone = next.isAtomic;
       if (at > this.#first && (isAlone || size > limit.size)) break;
       at++;
       if (isAlone) break;

@@ -39,7 +39,7 @@ export class Refresh {
         this.#isFetching = false;
         if (session.isOver) return;
         const corr = session.answers.expect({ for: "auth" });
-        session.send(authText(corr, token));
+        session.send(authText(corr, token, session.connection.settings.whenRateLimited));
         session.flush();
       },
       (error: unknown) => {

@@ -193,7 +193,8 @@ export class Session implements TransportListener {
       if (this.socket.ping !== undefined) this.socket.ping();
       else {
         // Browsers cannot ping: sending the same token again is answered as well, and changes nothing.
-        this.send(authText(this.answers.expect({ for: "probe" }), this.connection.token.last));
+        const { token, settings } = this.connection;
+        this.send(authText(this.answers.expect({ for: "probe" }), token.last, settings.whenRateLimited));
         this.flush();
       }
     }

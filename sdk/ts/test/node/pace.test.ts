@@ -31,6 +31,7 @@ const LIMITS = {
   "as a hub on a network has it": "per_connection = { rate = 200, burst = 200 }",
   "with a burst of one": "per_connection = { rate = 2000, burst = 1 }",
   "fast, with a small burst": "per_connection = { rate = 5000, burst = 20 }",
+  "with a burst that hides it at first": "per_connection = { rate = 2000, burst = 6000 }",
   "of a topic": "per_topic = { rate = 1000, burst = 100 }",
 };
 
@@ -43,7 +44,8 @@ for (const [kind, limit] of Object.entries(LIMITS)) {
     const client = new PromClient(harness.url, undefined, { onNotice: (notice) => void notices.push(notice) });
     await client.connect();
     const publishing: Promise<unknown>[] = [];
-    const count = limit.includes("rate = 200,") ? 500 : 2000;
+    const count = /rate = 200,|burst = 1 /.test(limit) ? 500 : limit.includes("6000") ? 9000 : 2000;
+    const beganAt = Date.now();
     for (let n = 0; n < count; n++) {
       publishing.push(client.publish("paced", n, { key: `k${n % 3}` }));
       // In several turns, so that tokens come back between the frames.
@@ -56,43 +58,22 @@ for (const [kind, limit] of Object.entries(LIMITS)) {
     assert.equal(inversions(events), 0);
     const slowed = notices.filter(({ type }) => type === "publishing_slowed");
     assert.ok(slowed.length >= 1, "the application was not told");
-    assert.ok(slowed.length <= 10, `${slowed.length} notices`);
+    const seconds = (Date.now() - beganAt) / 1000;
+    assert.ok(slowed.length <= seconds + 1, `${slowed.length} notices in ${seconds} s`);
     await client.close();
   });
 }
 
-test("without a limit frames soon leave without waiting for each other", async () => {
+test("without a limit frames leave without waiting for each other", async () => {
   const hub = new FakeHub();
   const client = new PromClient("http://hub", undefined, { transport: hub });
   await client.connect();
-  await Promise.all(Array.from({ length: 10_000 }, (_, n) => client.publish("a", n)));
-  const sizes = hub.sent("PUBLISH").map(({ events }) => events.length as number);
-  assert.deepEqual(sizes.slice(0, 5), [64, 128, 256, 512, 1024]);
-  const before = hub.writes.length;
   await Promise.all(Array.from({ length: 4096 }, (_, n) => client.publish("a", n)));
-  const writes = hub.writes.slice(before).filter(([first]) => first?.["op"] === "PUBLISH");
+  const writes = hub.writes.filter(([first]) => first?.["op"] === "PUBLISH");
   assert.deepEqual(
-    writes.map((frames) => frames.length),
-    [4],
+    writes.map((frames) => frames.map(({ events }) => events.length as number)),
+    [[1024, 1024, 1024, 1024]],
     "they did not leave in one write",
-  );
-  assert.ok(writes.flat().every(({ atomic }) => atomic === undefined));
-  await client.close();
-});
-
-test("one event that is wrong does not spoil those that left with it, however careful the client is", async () => {
-  const hub = new FakeHub();
-  const client = new PromClient("http://hub", undefined, { transport: hub });
-  await client.connect();
-  hub.answer = (frame: Frame) => {
-    if (frame["op"] !== "PUBLISH") return undefined;
-    const isBad = frame["events"].some(({ payload }: Frame) => payload === 2);
-    return isBad ? [{ op: "ERR", corr: frame["corr"], code: "forbidden", msg: "events[1]: no" }] : undefined;
-  };
-  const outcomes = await Promise.allSettled([1, 2, 3].map((n) => client.publish("a", n)));
-  assert.deepEqual(
-    outcomes.map(({ status }) => status),
-    ["fulfilled", "rejected", "fulfilled"],
   );
   await client.close();
 });
