@@ -1,6 +1,7 @@
 //! Dead letters: the event a group gave up on, whole, with the reason, on `dlq.<topic>`.
 //!
-//! The id follows from group and event, so that writing a letter twice stores it once.
+//! The id follows from the group and the event with its offset, so that writing a letter twice stores it once. The offset
+//! counts because an id may come again after the dedupe window, for another event.
 
 use prom_store::{CursorName, Record};
 use prom_types::{EpochMs, EventId, Json, NewEvent, TopicName};
@@ -18,7 +19,8 @@ pub(crate) struct Letter {
 /// The letter as an event: `{topic, group, original, err, ts, attempts}` under the original's key.
 pub(crate) fn event(cursor: &CursorName, letter: &Letter, topic: TopicName, now: EpochMs) -> NewEvent {
     let (log, group) = (&cursor.log, &cursor.group);
-    let id = format!("dlq:{group}:{}:{}:{}", log.topic, log.partition, letter.record.id());
+    let (offset, id) = (letter.record.offset(), letter.record.id());
+    let id = format!("dlq:{group}:{}:{}:{offset}:{id}", log.topic, log.partition);
     let mut payload = Vec::with_capacity(letter.record.len() + 512);
     payload.extend_from_slice(b"{\"topic\":\"");
     payload.extend_from_slice(log.topic.as_bytes());

@@ -26,7 +26,7 @@ async fn a_letter_holds_the_whole_event_and_why_it_failed() {
     let letters = bus.read("dlq.orders", 0, 0, 10).await.unwrap().events;
     assert_eq!(letters.len(), 1);
     assert_eq!(letters[0].key(), Some("k"));
-    assert_eq!(letters[0].id(), EventId::derived(&format!("dlq:g:orders:0:{}", receipt.id)));
+    assert_eq!(letters[0].id(), EventId::derived(&format!("dlq:g:orders:0:0:{}", receipt.id)));
     let letter: Value = letters[0].payload().unwrap();
     assert_eq!((&letter["topic"], &letter["group"]), (&json!("orders"), &json!("g")));
     assert_eq!((&letter["err"], &letter["attempts"]), (&json!("cannot be printed"), &json!(3)));
@@ -36,6 +36,23 @@ async fn a_letter_holds_the_whole_event_and_why_it_failed() {
     assert_eq!(original.payload.to::<Value>().unwrap(), json!({"id": 7}));
     assert_eq!(floor(&bus, "orders", "g").await, 1);
     assert!(stays_silent(&mut orders, Duration::from_secs(120)).await, "the group goes on without it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_has_the_id_of_an_earlier_one_gets_its_own_letter() {
+    let bus = bus().await;
+    let id = EventId::derived("a business key");
+    let mut orders = bus.subscribe("orders", "g").from(Position::Earliest).max_attempts(1).start().await.unwrap();
+    for (offset, payload) in [(0, "first"), (1, "second")] {
+        let receipt = bus.publish("orders", json!(payload)).id(id).await.unwrap();
+        assert_eq!(receipt.offset, offset, "after ten minutes it is another event");
+        fail(&mut orders, 1).await;
+        until(async || floor(&bus, "orders", "g").await == offset + 1).await;
+        tokio::time::sleep(Duration::from_secs(11 * 60)).await;
+    }
+    let letters = bus.read("dlq.orders", 0, 0, 10).await.unwrap().events;
+    let payload = |letter: &prom_engine::StoredEvent| letter.payload::<Value>().unwrap()["original"]["payload"].clone();
+    assert_eq!(letters.iter().map(payload).collect::<Vec<_>>(), [json!("first"), json!("second")]);
 }
 
 #[tokio::test(start_paused = true)]
