@@ -7,14 +7,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prom_store::{CompactReport, ReadLimit, Record, StoreError};
-use prom_types::{EpochMs, Offset};
+use bytes::Bytes;
+use prom_store::{CompactReport, ReadLimit, Record, StoreError, StoredAt};
+use prom_types::{EpochMs, EventId, Offset};
 
 use crate::codec::Take;
 use crate::documents::keys;
 use crate::log::Log;
 use crate::log::read::from_anywhere;
-use crate::segment::{RECORDS_AT, Segment};
+use crate::segment::gone::{Removal, is_recent};
+use crate::segment::{GoneIds, RECORDS_AT, Segment};
 use crate::shared::StoreShared;
 
 pub(crate) fn compact(shared: &StoreShared, log: &Arc<Log>, grace: Duration) -> Result<CompactReport, StoreError> {
@@ -81,14 +83,23 @@ fn clean(
         return Ok(None);
     }
     let dir = shared.segments_dir(id);
+    let recent = dropped.iter().filter(|(_, gone)| is_recent(gone.stored_ts, now));
+    let recent: Vec<_> =
+        recent.map(|(offset, gone)| (gone.id, StoredAt { offset: *offset, stored_ts: gone.stored_ts })).collect();
+    let has_recent = !recent.is_empty();
+    let place = (segment.base, segment.generation);
+    let remember = || GoneIds::write(&*shared.options.disk, &dir, place, Removal::Compacted, recent);
+    let gone = has_recent.then(remember).transpose()?;
     let keep = |record: &Record| !dropped.contains_key(&record.offset());
     let copy = segment.rewrite(&shared.files, &shared.options.sizes, &dir, now, keep)?;
     let meta = *copy.meta.lock();
-    Ok(swap(shared, log, id, segment, copy, &dropped)?.then_some(meta))
+    Ok(swap(shared, log, id, segment, (copy, gone), &dropped)?.then_some(meta))
 }
 
 struct Dropped {
-    exact: Option<prom_types::EventId>,
+    id: EventId,
+    stored_ts: EpochMs,
+    is_exact: bool,
     /// The tombstone was its key's latest event: the key goes too.
     forgotten_key: Option<String>,
 }
@@ -96,7 +107,9 @@ struct Dropped {
 impl Dropped {
     fn new(record: &Record, expired: bool) -> Self {
         Self {
-            exact: record.is_exact().then(|| record.id()),
+            id: record.id(),
+            stored_ts: record.stored_ts(),
+            is_exact: record.is_exact(),
             forgotten_key: record.key().filter(|_| expired).map(str::to_owned),
         }
     }
@@ -108,7 +121,7 @@ fn swap(
     log: &Arc<Log>,
     id: u32,
     segment: &Arc<Segment>,
-    copy: Segment,
+    (copy, gone): (Segment, Option<GoneIds>),
     dropped: &HashMap<Offset, Dropped>,
 ) -> Result<bool, StoreError> {
     let mut applied = shared.applied.lock();
@@ -125,21 +138,19 @@ fn swap(
         } else {
             state.segments[at] = Arc::new(copy);
         }
+        state.gone.extend(gone.map(Arc::new));
         state.dirty = true;
     }
+    log.note_removal();
     segment.mark_replaced();
     applied.dropped.push(segment.clone());
-    let mut forgotten = Vec::new();
+    let mut known = Vec::new();
     for (offset, gone) in dropped {
-        let exact = gone.exact.map(|event| keys::exact(id, event));
+        let exact = gone.is_exact.then(|| keys::exact(id, gone.id));
         let key = gone.forgotten_key.as_ref().map(|key| keys::latest(id, key));
-        for place in exact.into_iter().chain(key) {
-            if offset_at(shared, &place)? == Some(*offset) {
-                forgotten.push((place, None));
-            }
-        }
+        known.extend(exact.into_iter().chain(key).map(|place| (place, stored_offset(*offset))));
     }
-    shared.state.put_all(forgotten);
+    shared.state.forget_unchanged(&known)?;
     Ok(true)
 }
 
@@ -164,8 +175,7 @@ pub(crate) fn know_latest(shared: &StoreShared, log: &Arc<Log>) -> Result<(), St
                 continue;
             };
             if latest_offset(shared, id, key)?.is_none_or(|latest| latest < record.offset()) {
-                let offset = bytes::Bytes::copy_from_slice(&record.offset().to_le_bytes());
-                shared.state.put(keys::latest(id, key), Some(offset));
+                shared.state.put(keys::latest(id, key), Some(stored_offset(record.offset())));
             }
         }
         if batch.next <= from {
@@ -180,10 +190,11 @@ pub(crate) fn know_latest(shared: &StoreShared, log: &Arc<Log>) -> Result<(), St
 }
 
 pub(crate) fn latest_offset(shared: &StoreShared, log: u32, key: &str) -> Result<Option<Offset>, StoreError> {
-    offset_at(shared, &keys::latest(log, key))
+    let found = shared.state.get(&keys::latest(log, key))?;
+    Ok(found.and_then(|bytes| Take::new(&bytes).u64().ok()))
 }
 
-pub(crate) fn offset_at(shared: &StoreShared, place: &[u8]) -> Result<Option<Offset>, StoreError> {
-    let found = shared.state.get(place)?;
-    Ok(found.and_then(|bytes| Take::new(&bytes).u64().ok()))
+/// An offset as the documents have it.
+pub(crate) fn stored_offset(offset: Offset) -> Bytes {
+    Bytes::copy_from_slice(&offset.to_le_bytes())
 }

@@ -178,8 +178,7 @@ impl Replay<'_> {
                 self.unknown_log(malformed("its log was named by a frame that is lost"));
                 continue;
             };
-            let dropped = log.state.lock().trim(start);
-            self.shared.applied.lock().dropped.extend(dropped);
+            log.state.lock().trim(start);
         }
         Ok(())
     }

@@ -19,6 +19,18 @@ impl MongoHarness {
     fn new() -> Self {
         Self { clock: Arc::new(TestClock::new()), url: OnceCell::new() }
     }
+
+    async fn open_with(&self, times: MongoTimes) -> Result<Arc<dyn Store>, StoreError> {
+        let server = shared().await.expect("a MongoDB server");
+        let url = self.url.get_or_init(async || server.fresh_url()).await;
+        let options = MongoOptions {
+            clock: self.clock.clone(),
+            lease_clock: LeaseClock::Given,
+            times,
+            ..MongoOptions::default()
+        };
+        Ok(MongoStore::open(url, options).await?)
+    }
 }
 
 #[async_trait]
@@ -28,16 +40,12 @@ impl Harness for MongoHarness {
     }
 
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        let server = shared().await.expect("a MongoDB server");
-        let url = self.url.get_or_init(async || server.fresh_url()).await;
-        let options = MongoOptions {
-            clock: self.clock.clone(),
-            lease_clock: LeaseClock::Given,
-            // The suite compacts what it has just written.
-            times: MongoTimes { keep_physically: Duration::ZERO, ..MongoTimes::default() },
-            ..MongoOptions::default()
-        };
-        Ok(MongoStore::open(url, options).await?)
+        // The suite compacts what it has just written.
+        self.open_with(MongoTimes { keep_physically: Duration::ZERO, ..MongoTimes::default() }).await
+    }
+
+    async fn open_usual(&self) -> Result<Arc<dyn Store>, StoreError> {
+        self.open_with(MongoTimes::default()).await
     }
 
     async fn reopen(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {

@@ -23,6 +23,7 @@ impl BackgroundWorker {
             return Ok(());
         }
         let shared = self.shared.clone();
+        self.drop_emptied();
         let (frame, dropped) = {
             let mut applied = shared.applied.lock();
             // The overlay takes the cursors in, so that a checkpoint that fails keeps them for the next.
@@ -47,7 +48,8 @@ impl BackgroundWorker {
         shared.state.end_flush();
         shared.options.disk.documents_synced(&shared.root.join("documents"));
         shared.journal.release(frame).map_err(io("freeing journal files in", &shared.root))?;
-        self.remove_segments(&dropped)
+        self.remove_segments(&dropped);
+        Ok(())
     }
 
     fn any_dirty(&self) -> bool {

@@ -56,9 +56,7 @@ impl BackgroundWorker {
         if seal_early || log.state.lock().is_active_emptied() {
             self.seal_active(log)?;
         }
-        let emptied = log.state.lock().take_emptied();
-        if !emptied.is_empty() {
-            self.shared.applied.lock().dropped.extend(emptied);
+        if log.state.lock().emptied().next().is_some() {
             self.shared.background.request(|work| work.checkpoint = true);
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::codec::{Malformed, Put, Take};
 use crate::documents::keys;
 use crate::journal::entry::{put_log_name, take_log_name};
 use crate::log::{LogState, LogTail};
-use crate::segment::Segment;
+use crate::segment::{GoneIds, Segment};
 use crate::shared::segments_dir;
 
 /// `None` for a log that nothing durable mentions yet.
@@ -35,6 +35,8 @@ pub(crate) fn encode(name: &LogName, state: &LogState) -> Option<(Vec<u8>, Optio
         out.put_u64(lost.start);
         out.put_u64(lost.end);
     }
+    out.put_u32(state.gone.len() as u32);
+    state.gone.iter().for_each(|gone| gone.put(&mut out));
     Some((keys::log(id), Some(out.into())))
 }
 
@@ -60,12 +62,18 @@ pub(crate) fn decode(root: &Path, key: &[u8], bytes: &[u8]) -> Result<(LogName, 
             lost: Some(take.u64()?..take.u64()?),
         });
     }
+    let mut gone = Vec::new();
+    // An older manifest ends here.
+    for _ in 0..if take.is_empty() { 0 } else { take.u32()? } {
+        gone.push(Arc::new(GoneIds::take(&dir, &mut take)?));
+    }
     let state = LogState {
         id: Some(id),
         options: LogOptions { compacted },
         bounds: Bounds { start, next },
         last_stored_ts,
         segments,
+        gone,
         tail: LogTail::starting_at(next),
         latest_known,
         damage,

@@ -30,6 +30,8 @@ pub(crate) struct BackgroundWorker {
     /// Segments written to since the last checkpoint.
     unsynced: Unsynced,
     unsynced_names: Vec<Arc<dyn DiskFile>>,
+    /// Files that the next checkpoint no longer mentions.
+    unneeded: Vec<PathBuf>,
     /// All files at once, where that can be done.
     whole: Option<Box<dyn WholeDisk>>,
     /// Chunks that are in segments and in memory, oldest first, with their size.
@@ -46,6 +48,7 @@ impl BackgroundWorker {
             shared,
             unsynced: Unsynced::new(),
             unsynced_names: Vec::new(),
+            unneeded: Vec::new(),
             whole,
             cached: VecDeque::new(),
             cached_bytes: 0,

@@ -1,17 +1,19 @@
 //! Removing what no checkpoint refers to any more, and noticing what should be there.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prom_store::StoreError;
+use prom_types::{EpochMs, EventId, Offset};
 
 use super::BackgroundWorker;
 use super::name::NAME;
-use crate::compact::offset_at;
+use crate::compact::stored_offset;
 use crate::documents::keys;
 use crate::log::Log;
-use crate::segment::Segment;
+use crate::segment::gone::Removal;
+use crate::segment::{GoneIds, Segment};
 
 impl BackgroundWorker {
     /// Exact ids go with the events that had them. Runs before the checkpoint that forgets the segments.
@@ -28,30 +30,68 @@ impl BackgroundWorker {
     }
 
     fn forget_exact_ids_of(&self, log: u32, segment: &Segment) -> Result<(), StoreError> {
-        let mut forgotten = Vec::new();
-        for (id, offset) in segment.exact_ids(&self.shared.files)? {
-            let key = keys::exact(log, id);
-            // The id may have been published again since its first event was trimmed.
-            if offset_at(&self.shared, &key)? == Some(offset) {
-                forgotten.push((key, None));
-            }
-        }
-        self.shared.state.put_all(forgotten);
-        Ok(())
+        // An id may be published again since its first event was trimmed: then it has another offset.
+        let place = |(id, offset): (EventId, Offset)| (keys::exact(log, id), stored_offset(offset));
+        let known: Vec<_> = segment.exact_ids(&self.shared.files)?.into_iter().map(place).collect();
+        self.shared.state.forget_unchanged(&known)
     }
 
-    /// The files of segments that the last checkpoint no longer mentions.
-    pub(super) fn remove_segments(&mut self, dropped: &[Arc<Segment>]) -> Result<(), StoreError> {
-        for segment in dropped {
-            for path in [segment.path.clone(), segment.index_path(), segment.ids_path()] {
-                self.shared.files.forget(&path);
-                // A cache may never have been written, and an orphan costs room, not truth.
-                if let Err(error) = self.shared.options.disk.remove(&path) {
-                    tracing::debug!(path = %path.display(), %error, "not removed");
-                }
+    /// Takes segments that hold nothing any more out of their logs; the ids of their events stay for the window. Ids
+    /// whose window is over go.
+    pub(super) fn drop_emptied(&mut self) {
+        let now = self.shared.options.clock.now_ms();
+        let logs: Vec<_> = self.shared.logs.read().values().cloned().collect();
+        for log in logs {
+            let (emptied, id) = {
+                let mut state = log.state.lock();
+                let (needed, over) = std::mem::take(&mut state.gone).into_iter().partition(|gone| gone.is_needed(now));
+                state.gone = needed;
+                state.dirty |= !over.is_empty();
+                self.unneeded.extend(over.into_iter().map(|gone| gone.path.clone()));
+                (state.emptied().cloned().collect::<Vec<_>>(), state.id)
+            };
+            let Some(id) = id.filter(|_| !emptied.is_empty()) else {
+                continue;
+            };
+            let gone: Vec<_> = emptied.iter().filter_map(|segment| self.keep_ids(id, segment, now)).collect();
+            let mut applied = self.shared.applied.lock();
+            let mut state = log.state.lock();
+            // A compaction may have replaced one of them meanwhile; the copy is dropped by the next checkpoint.
+            let is_emptied = |segment: &mut Arc<Segment>| emptied.iter().any(|emptied| Arc::ptr_eq(emptied, segment));
+            applied.dropped.extend(state.segments.extract_if(.., is_emptied));
+            state.gone.extend(gone);
+            state.dirty = true;
+            drop(state);
+            log.note_removal();
+        }
+    }
+
+    /// Without the file the ids are forgotten early, which is no reason to keep a full disk full.
+    fn keep_ids(&self, log: u32, segment: &Segment, now: EpochMs) -> Option<Arc<GoneIds>> {
+        let ids = segment.recent_ids(&self.shared.files, now);
+        let kept = ids.and_then(|ids| {
+            let (disk, dir) = (&*self.shared.options.disk, self.shared.segments_dir(log));
+            let write = |ids| GoneIds::write(disk, &dir, (segment.base, segment.generation), Removal::Trimmed, ids);
+            (!ids.is_empty()).then(|| write(ids)).transpose()
+        });
+        kept.unwrap_or_else(|error| {
+            tracing::error!(segment = %segment.path.display(), %error, "ids that retention removed are forgotten early");
+            None
+        })
+        .map(Arc::new)
+    }
+
+    /// The files that the last checkpoint no longer mentions.
+    pub(super) fn remove_segments(&mut self, dropped: &[Arc<Segment>]) {
+        let of_segment = |segment: &Arc<Segment>| [segment.path.clone(), segment.index_path(), segment.ids_path()];
+        let unneeded = std::mem::take(&mut self.unneeded);
+        for path in dropped.iter().flat_map(of_segment).chain(unneeded) {
+            self.shared.files.forget(&path);
+            // A cache may never have been written, and an orphan costs room, not truth.
+            if let Err(error) = self.shared.options.disk.remove(&path) {
+                tracing::debug!(path = %path.display(), %error, "not removed");
             }
         }
-        Ok(())
     }
 
     /// Compares the folders of all logs with what the logs know. Segments whose file is missing are damage. Files
@@ -62,18 +102,20 @@ impl BackgroundWorker {
         let _no_rewritten_copy_is_under_way = shared.compacting.lock();
         let logs: Vec<_> = shared.logs.read().values().cloned().collect();
         for log in logs {
-            let (id, kept, dropped) = {
+            let (id, kept, others) = {
                 // Under this lock a segment is either in its log or dropped; the next checkpoint looks into the
                 // dropped ones once more before it removes them.
                 let applied = shared.applied.lock();
                 let state = log.state.lock();
-                (state.id, state.segments.clone(), applied.dropped.clone())
+                let dropped = applied.dropped.iter().map(|segment| segment.path.clone());
+                let others: Vec<_> = dropped.chain(state.gone.iter().map(|gone| gone.path.clone())).collect();
+                (state.id, state.segments.clone(), others)
             };
             let Some(dir) = id.map(|id| shared.segments_dir(id)) else {
                 continue;
             };
             match shared.options.disk.list(&dir) {
-                Ok(names) => self.look_through(&log, &dir, names.into_iter().collect(), &kept, &dropped),
+                Ok(names) => self.look_through(&log, &dir, names.into_iter().collect(), &kept, others),
                 Err(error) => tracing::debug!(dir = %dir.display(), %error, "not looked through"),
             }
         }
@@ -85,7 +127,7 @@ impl BackgroundWorker {
         dir: &Path,
         names: HashSet<String>,
         kept: &[Arc<Segment>],
-        dropped: &[Arc<Segment>],
+        others: Vec<PathBuf>,
     ) {
         let is_there = |path: &Path| path.file_name().is_some_and(|name| names.contains(&*name.to_string_lossy()));
         for segment in kept.iter().filter(|segment| !is_there(&segment.path)) {
@@ -93,10 +135,11 @@ impl BackgroundWorker {
             tracing::error!(log = %log.name, %damage, "events are lost");
             self.shared.damage.lock().push(damage);
         }
-        let known: HashSet<_> = kept.iter().chain(dropped).map(|segment| segment.path.with_extension("")).collect();
+        let of_segment = |segment: &Arc<Segment>| [segment.path.clone(), segment.index_path(), segment.ids_path()];
+        let known: HashSet<_> = kept.iter().flat_map(of_segment).chain(others).collect();
         for name in names.iter().filter(|name| *name != NAME) {
             let path = dir.join(name);
-            if !known.contains(&path.with_extension(""))
+            if !known.contains(&path)
                 && let Err(error) = self.shared.options.disk.remove(&path)
             {
                 tracing::debug!(name, %error, "an orphaned file stays");

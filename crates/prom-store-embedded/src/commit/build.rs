@@ -9,7 +9,7 @@ use prom_store::{
     Append, Commit, CommitError, CursorChange, CursorName, Dedupe, DocumentWrite, LogName, Outcome, Standing,
     StoreError, Stored,
 };
-use prom_types::{EpochMs, limits};
+use prom_types::EpochMs;
 
 use super::queue::CommitRequest;
 use super::slot::LogSlot;
@@ -18,6 +18,8 @@ use crate::journal::CursorStep;
 use crate::journal::entry;
 use crate::journal::frame::{self, FrameDraft, FrameSection};
 use crate::log::ids::stored_ts_of;
+use crate::log::read::Reach;
+use crate::segment::gone::is_recent;
 use crate::shared::StoreShared;
 
 /// The writer's own view: ahead of what is durable by exactly the frame under way.
@@ -237,11 +239,14 @@ impl Builder {
             if let Some(stored_ts) = slot.stored_ts_in_frame(offset, id) {
                 return Ok(Some(receipt(offset, stored_ts)));
             }
-            let stored_ts = stored_ts_of(&slot.log, files, interval, offset, id).map_err(refused)?;
-            let recent = |stored_ts: &EpochMs| *stored_ts > now.saturating_sub(limits::DEDUPE_WINDOW_MS);
-            if let Some(stored_ts) = stored_ts.filter(recent) {
+            let stored_ts = stored_ts_of(&slot.log, files, interval, offset, id, Reach::Stored).map_err(refused)?;
+            if let Some(stored_ts) = stored_ts.filter(|stored_ts| is_recent(*stored_ts, now)) {
                 return Ok(Some(receipt(offset, stored_ts)));
             }
+        }
+        let gone = slot.ids.find_gone(files, id).map_err(refused)?;
+        if let Some(place) = gone.filter(|place| is_recent(place.stored_ts, now)) {
+            return Ok(Some(receipt(place.offset, place.stored_ts)));
         }
         if append.dedupe != Dedupe::Exact || !slot.defined {
             return Ok(None);
@@ -250,7 +255,7 @@ impl Builder {
         let Some(offset) = known.and_then(|bytes| crate::codec::Take::new(&bytes).u64().ok()) else {
             return Ok(None);
         };
-        let stored_ts = stored_ts_of(&slot.log, files, interval, offset, id).map_err(refused)?;
+        let stored_ts = stored_ts_of(&slot.log, files, interval, offset, id, Reach::Retained).map_err(refused)?;
         Ok(stored_ts.map(|stored_ts| receipt(offset, stored_ts)))
     }
 

@@ -7,6 +7,7 @@ use prom_store::{CommitAnswers, CommitError, CommitReply, Committed, Outcome};
 
 use super::build::Builder;
 use super::queue::CommitRequest;
+use crate::compact::stored_offset;
 use crate::documents::keys;
 use crate::journal::Journal;
 use crate::journal::writer::WriteFault;
@@ -204,7 +205,7 @@ impl Committer {
         for (index, start) in effects.trims {
             let log = self.builder.slot_at(index).log.clone();
             let mut state = log.state.lock();
-            applied.dropped.extend(state.trim(start));
+            state.trim(start);
             let bounds = state.bounds;
             drop(state);
             log.announce(bounds);
@@ -268,7 +269,7 @@ pub(crate) fn index_events(shared: &StoreShared, log: u32, compacted: bool, chun
     }
     let mut changes = Vec::new();
     for record in chunk.records() {
-        let offset = bytes::Bytes::copy_from_slice(&record.offset().to_le_bytes());
+        let offset = stored_offset(record.offset());
         if record.is_exact() {
             changes.push((keys::exact(log, record.id()), Some(offset.clone())));
         }

@@ -29,6 +29,8 @@ pub(crate) use overlay::Writes;
 /// Memory for blocks of the database; small, because recent changes are in the overlay.
 const CACHE_BYTES: u64 = 8 << 20;
 const MEMTABLE_BYTES: u64 = 8 << 20;
+/// How many keys are looked up while changes wait.
+const FORGET_AT_ONCE: usize = 64;
 
 pub(crate) struct DocumentState {
     dir: PathBuf,
@@ -89,6 +91,11 @@ impl DocumentState {
         if let Some(changed) = self.overlay.read().get(key) {
             return Ok(changed);
         }
+        self.stored(key)
+    }
+
+    /// What the database has, which a change may have replaced.
+    fn stored(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let open = self.open.read();
         let keys = &open.as_ref().ok_or(StoreError::Closed)?.keys;
         let found = keys.get(key).map_err(fault)?;
@@ -109,6 +116,23 @@ impl DocumentState {
     pub(crate) fn put_all(&self, changes: impl IntoIterator<Item = (Vec<u8>, Option<Bytes>)>) {
         let mut overlay = self.overlay.write();
         changes.into_iter().for_each(|(key, value)| overlay.put(key, value));
+    }
+
+    /// Forgets each key that still has the value, in one step with looking: it may be written again at any moment.
+    pub(crate) fn forget_unchanged(&self, known: &[(Vec<u8>, Bytes)]) -> Result<(), StoreError> {
+        for known in known.chunks(FORGET_AT_ONCE) {
+            let mut overlay = self.overlay.write();
+            for (key, value) in known {
+                let current = match overlay.get(key) {
+                    Some(changed) => changed,
+                    None => self.stored(key)?,
+                };
+                if current.as_ref() == Some(value) {
+                    overlay.put(key.clone(), None);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Keys that begin with `prefix` and lie behind `after`, at most `limit`.
@@ -202,4 +226,27 @@ pub(crate) fn encode_document(revision: u64, value: &[u8]) -> Bytes {
 fn decode_document(key: String, stored: Bytes) -> Result<Document, StoreError> {
     let revision = Take::new(&stored).u64().map_err(fault)?;
     Ok(Document { key, revision, value: stored.slice(8..) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_written_while_its_old_value_is_forgotten_keeps_the_new_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = DocumentState::open(dir.path()).unwrap();
+        let (old, new) = (Bytes::from_static(b"old"), Bytes::from_static(b"new"));
+        for round in 0..2_000u32 {
+            let key = round.to_be_bytes().to_vec();
+            state.put(key.clone(), Some(old.clone()));
+            std::thread::scope(|scope| {
+                scope.spawn(|| state.put(key.clone(), Some(new.clone())));
+                state.forget_unchanged(&[(key.clone(), old.clone())]).unwrap();
+            });
+            assert_eq!(state.get(&key).unwrap(), Some(new.clone()), "round {round}");
+        }
+        state.forget_unchanged(&[(vec![0; 4], new.clone()), (vec![9], new)]).unwrap();
+        assert_eq!(state.get(&[0; 4]).unwrap(), None);
+    }
 }

@@ -7,13 +7,13 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use prom_store::{ReadLimit, StoreError};
+use prom_store::{ReadLimit, StoreError, StoredAt};
 use prom_types::{EpochMs, EventId, Offset, limits};
 
 use super::Log;
 use super::generations::Generations;
-use super::read::{from_anywhere, is_current, one, unless_missing};
-use crate::segment::{OpenFiles, Segment};
+use super::read::{Reach, is_current, one_within, unless_missing, within};
+use crate::segment::{GoneIds, OpenFiles, Segment};
 
 /// The ids of one log's unsealed part. The journal's writer owns it.
 #[derive(Default)]
@@ -25,6 +25,10 @@ pub(crate) struct IdTable {
     sealed_to: Offset,
     /// Sealed segments that reach into the dedupe window, oldest first.
     sealed: Vec<SealedIds>,
+    /// Ids of removed events.
+    gone: Vec<Arc<GoneIds>>,
+    /// What [`Log::removals`] said when segments and removed ids were noted.
+    removals: u64,
 }
 
 /// Which ids a sealed segment may hold.
@@ -82,6 +86,9 @@ impl IdTable {
         if !self.loaded {
             self.load(log, files, interval, now)?;
         }
+        if self.removals != log.removals() {
+            self.cover(log, files, now)?;
+        }
         if let Some(offset) = self.ids.get(id) {
             return Ok(Some(offset));
         }
@@ -94,6 +101,16 @@ impl IdTable {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Where an event with this id was before retention or compaction removed it.
+    pub(crate) fn find_gone(&self, files: &OpenFiles, id: EventId) -> Result<Option<StoredAt>, StoreError> {
+        let mut newest: Option<StoredAt> = None;
+        for gone in &self.gone {
+            let found = gone.find(files, id)?;
+            newest = newest.into_iter().chain(found).max_by_key(|place| place.offset);
+        }
+        Ok(newest)
     }
 
     fn find_sealed(&self, files: &OpenFiles, id: EventId) -> Result<Option<Offset>, StoreError> {
@@ -110,7 +127,7 @@ impl IdTable {
         self.cover(log, files, now)?;
         let mut from = self.sealed_to;
         loop {
-            let batch = from_anywhere(log, files, interval, from, ReadLimit::default())?;
+            let batch = within(log, files, interval, from, ReadLimit::default(), Reach::Stored)?;
             for record in &batch.records {
                 self.ids.insert(record.id(), record.offset(), record.stored_ts());
             }
@@ -126,16 +143,20 @@ impl IdTable {
     /// Notes the sealed segments of the window; ids before `sealed_to` are theirs from now on.
     fn cover(&mut self, log: &Log, files: &OpenFiles, now: EpochMs) -> Result<(), StoreError> {
         let oldest = now.saturating_sub(limits::DEDUPE_WINDOW_MS);
-        let sealed: Vec<_> = {
+        // Before the look: a removal after it is noticed by the next look-up.
+        let removals = log.removals();
+        let (sealed, gone): (Vec<_>, _) = {
             let state = log.state.lock();
-            state.segments.iter().filter(|segment| segment.is_sealed()).cloned().collect()
+            (state.segments.iter().filter(|segment| segment.is_sealed()).cloned().collect(), state.gone.clone())
         };
+        self.gone = gone;
         self.sealed.clear();
         for segment in sealed.into_iter().filter(|segment| segment.meta.lock().last_ts >= oldest) {
             if let Some(range) = unless_missing(log, &segment, segment.id_range(files))? {
                 self.sealed.push(SealedIds { segment, range });
             }
         }
+        self.removals = removals;
         Ok(())
     }
 }
@@ -147,8 +168,9 @@ pub(crate) fn stored_ts_of(
     interval: u64,
     offset: Offset,
     id: EventId,
+    reach: Reach,
 ) -> Result<Option<EpochMs>, StoreError> {
-    let record = one(log, files, interval, offset)?;
+    let record = one_within(log, files, interval, offset, reach)?;
     Ok(record.filter(|record| record.id() == id).map(|record| record.stored_ts()))
 }
 

@@ -20,13 +20,14 @@ pub(crate) mod tail;
 mod unsealed_ids;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use prom_store::{Bounds, Damage, HeadWatch, LogName, LogOptions};
 use prom_types::{EpochMs, Offset};
 use tokio::sync::watch;
 
-use crate::segment::Segment;
+use crate::segment::{GoneIds, Segment};
 pub(crate) use tail::{Chunk, LogTail};
 use unsealed_ids::UnsealedIds;
 
@@ -36,6 +37,8 @@ pub(crate) struct Log {
     pub(crate) state: Mutex<LogState>,
     /// Held while an id is looked up, also during its reads; taken before `state`.
     unsealed_ids: Mutex<UnsealedIds>,
+    /// How often segments were dropped or replaced. A table of ids that remembers them looks again.
+    removals: AtomicU64,
     watch: watch::Sender<Bounds>,
 }
 
@@ -48,6 +51,8 @@ pub(crate) struct LogState {
     pub(crate) last_stored_ts: EpochMs,
     /// By base offset. All but the last are sealed; the last may be.
     pub(crate) segments: Vec<Arc<Segment>>,
+    /// Ids of removed events that may be published again.
+    pub(crate) gone: Vec<Arc<GoneIds>>,
     pub(crate) tail: LogTail,
     /// Every key's latest offset is in the documents.
     pub(crate) latest_known: bool,
@@ -62,11 +67,21 @@ pub(crate) struct LogState {
 impl Log {
     pub(crate) fn new(name: LogName, state: LogState) -> Self {
         let (watch, _) = watch::channel(state.bounds);
-        Self { name, state: Mutex::new(state), unsealed_ids: Mutex::default(), watch }
+        Self { name, state: Mutex::new(state), unsealed_ids: Mutex::default(), removals: AtomicU64::new(0), watch }
     }
 
     pub(crate) fn watch(&self) -> HeadWatch {
         HeadWatch::new(self.watch.subscribe())
+    }
+
+    /// Changes with every removal of events that were in segments.
+    pub(crate) fn removals(&self) -> u64 {
+        self.removals.load(Ordering::Acquire)
+    }
+
+    /// Events were removed, and where their ids are now is in the state.
+    pub(crate) fn note_removal(&self) {
+        self.removals.fetch_add(1, Ordering::Release);
     }
 
     /// Tells waiting readers that the bounds moved.
@@ -84,22 +99,19 @@ impl LogState {
         self.dirty = true;
     }
 
-    /// Moves the start; returns segments that hold nothing any more.
-    pub(crate) fn trim(&mut self, start: Offset) -> Vec<Arc<Segment>> {
+    /// Moves the start. The next checkpoint drops segments that hold nothing any more.
+    pub(crate) fn trim(&mut self, start: Offset) {
         self.bounds.start = self.bounds.start.max(start.min(self.bounds.next));
         self.dirty = true;
         let start = self.bounds.start;
         self.tail.drop_before(start);
         self.seal_early |= self.is_active_emptied();
-        self.take_emptied()
     }
 
     /// Sealed segments that hold nothing any more.
-    pub(crate) fn take_emptied(&mut self) -> Vec<Arc<Segment>> {
+    pub(crate) fn emptied(&self) -> impl Iterator<Item = &Arc<Segment>> {
         let start = self.bounds.start;
-        let gone = self.segments.iter().take_while(|segment| segment.is_sealed() && segment.end() <= start).count();
-        self.dirty |= gone > 0;
-        self.segments.drain(..gone).collect()
+        self.segments.iter().take_while(move |segment| segment.is_sealed() && segment.end() <= start)
     }
 
     /// All of the active segment's events lie before the start: a log that gets no more events would

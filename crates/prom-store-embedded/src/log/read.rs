@@ -10,6 +10,24 @@ use crate::fault;
 use crate::segment::read::SegmentRead;
 use crate::segment::{OpenFiles, Segment};
 
+/// How far back a read goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// To the log's start.
+    Retained,
+    /// Also before it, to what has not left the files yet.
+    Stored,
+}
+
+impl Reach {
+    fn start(self, bounds: Bounds) -> Offset {
+        match self {
+            Self::Retained => bounds.start,
+            Self::Stored => 0,
+        }
+    }
+}
+
 /// Where an offset is read from.
 enum Source {
     /// Nothing there (yet).
@@ -20,7 +38,7 @@ enum Source {
 
 /// The batch if memory holds it; `None` means that a file must be read, which may block.
 pub(crate) fn from_memory(log: &Log, from: Offset, limit: ReadLimit) -> Option<ReadBatch> {
-    match locate(&log.state.lock(), from, limit) {
+    match locate(&log.state.lock(), from, limit, Reach::Retained) {
         Source::Nothing(bounds) => Some(empty(bounds, from)),
         Source::Memory(batch) => Some(batch),
         Source::File(..) => None,
@@ -35,15 +53,27 @@ pub(crate) fn from_anywhere(
     from: Offset,
     limit: ReadLimit,
 ) -> Result<ReadBatch, StoreError> {
+    within(log, files, interval, from, limit, Reach::Retained)
+}
+
+/// As [`from_anywhere`], and perhaps from before the log's start.
+pub(crate) fn within(
+    log: &Log,
+    files: &OpenFiles,
+    interval: u64,
+    from: Offset,
+    limit: ReadLimit,
+    reach: Reach,
+) -> Result<ReadBatch, StoreError> {
     let mut from = from;
     loop {
-        let source = locate(&log.state.lock(), from, limit);
+        let source = locate(&log.state.lock(), from, limit, reach);
         let (segment, bounds) = match source {
             Source::Nothing(bounds) => return Ok(empty(bounds, from)),
             Source::Memory(batch) => return Ok(batch),
             Source::File(segment, bounds) => (segment, bounds),
         };
-        from = from.max(bounds.start);
+        from = from.max(reach.start(bounds));
         let read = match segment.read(files, interval, from, limit) {
             Ok(read) => read,
             // Retention or compaction may have replaced the segment since we looked; then look again.
@@ -62,8 +92,17 @@ pub(crate) fn from_anywhere(
 
 /// One event, from wherever it is.
 pub(crate) fn one(log: &Log, files: &OpenFiles, interval: u64, offset: Offset) -> Result<Option<Record>, StoreError> {
-    let limit = ReadLimit { events: 1, bytes: 1 };
-    let batch = from_anywhere(log, files, interval, offset, limit)?;
+    one_within(log, files, interval, offset, Reach::Retained)
+}
+
+pub(crate) fn one_within(
+    log: &Log,
+    files: &OpenFiles,
+    interval: u64,
+    offset: Offset,
+    reach: Reach,
+) -> Result<Option<Record>, StoreError> {
+    let batch = within(log, files, interval, offset, ReadLimit { events: 1, bytes: 1 }, reach)?;
     Ok(batch.records.into_iter().next().filter(|record| record.offset() == offset))
 }
 
@@ -87,9 +126,9 @@ fn empty(bounds: Bounds, from: Offset) -> ReadBatch {
     ReadBatch { next: from.max(bounds.start).max(bounds.next.min(from)), bounds, ..ReadBatch::default() }
 }
 
-fn locate(state: &LogState, from: Offset, limit: ReadLimit) -> Source {
+fn locate(state: &LogState, from: Offset, limit: ReadLimit, reach: Reach) -> Source {
     let bounds = state.bounds;
-    let from = from.max(bounds.start);
+    let from = from.max(reach.start(bounds));
     if from >= bounds.next {
         return Source::Nothing(bounds);
     }

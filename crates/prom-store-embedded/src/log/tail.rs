@@ -139,14 +139,11 @@ impl LogTail {
         Some(chunk.bytes)
     }
 
-    /// Retention: what lies wholly before `start` needs no memory and no file.
+    /// Retention: what lies wholly before `start` needs no memory. What is in no segment yet still gets there: its
+    /// ids may come again, and segments are where they are remembered.
     pub(crate) fn drop_before(&mut self, start: Offset) {
-        while let Some(chunk) = self.chunks.pop_front_if(|chunk| chunk.end() <= start) {
-            if chunk.end() > self.filled_to {
-                self.filled_to = chunk.end();
-                self.unfilled_bytes -= chunk.len_bytes();
-            }
-        }
+        let filled_to = self.filled_to;
+        while self.chunks.pop_front_if(|chunk| chunk.end() <= start.min(filled_to)).is_some() {}
     }
 
     /// The chunk that holds `offset`, or the next one behind it.
@@ -184,7 +181,10 @@ mod tests {
         tail.drop_before(12);
         assert_eq!((tail.unfilled_bytes(), tail.base()), (300, Some(10)));
         tail.drop_before(33);
-        assert_eq!((tail.unfilled_bytes(), tail.filled_to(), tail.base()), (200, 30, Some(30)));
-        assert_eq!(tail.unfilled().len(), 4);
+        assert_eq!((tail.unfilled_bytes(), tail.filled_to(), tail.base()), (300, 20, Some(20)));
+        assert_eq!(tail.unfilled().len(), 6, "what is in no segment stays");
+        tail.filled(35);
+        tail.drop_before(33);
+        assert_eq!((tail.unfilled_bytes(), tail.base()), (150, Some(30)));
     }
 }

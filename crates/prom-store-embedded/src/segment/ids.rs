@@ -8,9 +8,10 @@
 
 use std::ops::RangeInclusive;
 
-use prom_store::StoreError;
-use prom_types::{EventId, Offset};
+use prom_store::{StoreError, StoredAt};
+use prom_types::{EpochMs, EventId, Offset};
 
+use super::gone::is_recent;
 use super::read::SegmentScan;
 use super::{OpenFiles, RECORDS_AT, Segment};
 use crate::codec::{Put, Take};
@@ -37,7 +38,7 @@ impl Segment {
         Ok((header.count > 0).then_some(header.first..=header.last))
     }
 
-    /// Where the event with this id lies, if it is here. Only for sealed segments.
+    /// Where the newest event with this id lies, if there is one. Only for sealed segments.
     pub(crate) fn find_id(&self, files: &OpenFiles, id: EventId) -> Result<Option<Offset>, StoreError> {
         let path = self.ids_path();
         let header = self.ids_header(files)?;
@@ -45,19 +46,41 @@ impl Segment {
             return Ok(None);
         }
         let file = files.get(&path, Create::Never).map_err(io("opening", &path))?;
+        let entry_at = |at: u64| {
+            let mut entry = [0u8; ENTRY_BYTES as usize];
+            file.read_at(&mut entry, HEADER_BYTES + at * ENTRY_BYTES).map_err(io("reading", &path))?;
+            Ok::<_, StoreError>(split(&entry))
+        };
         let (mut low, mut high) = (0, header.count);
         while low < high {
             let middle = low + (high - low) / 2;
-            let mut entry = [0u8; ENTRY_BYTES as usize];
-            file.read_at(&mut entry, HEADER_BYTES + middle * ENTRY_BYTES).map_err(io("reading", &path))?;
-            let (found, place) = split(&entry);
-            match found.cmp(&id) {
-                std::cmp::Ordering::Equal => return Ok(Some(self.base + u64::from(place & !EXACT))),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-            }
+            if entry_at(middle)?.0 < id { low = middle + 1 } else { high = middle }
         }
-        Ok(None)
+        let mut newest = None;
+        while low < header.count
+            && let (found, place) = entry_at(low)?
+            && found == id
+        {
+            newest = newest.max(Some(self.base + u64::from(place & !EXACT)));
+            low += 1;
+        }
+        Ok(newest)
+    }
+
+    /// The ids of events that were stored within the window.
+    pub(crate) fn recent_ids(&self, files: &OpenFiles, now: EpochMs) -> Result<Vec<(EventId, StoredAt)>, StoreError> {
+        let mut ids = Vec::new();
+        if !is_recent(self.meta.lock().last_ts, now) {
+            return Ok(ids);
+        }
+        let mut scan = SegmentScan::new(self, files, RECORDS_AT)?;
+        while let Some((_, item)) = scan.next_record()? {
+            let recent = item.ok().filter(|record| is_recent(record.stored_ts(), now));
+            ids.extend(
+                recent.map(|record| (record.id(), StoredAt { offset: record.offset(), stored_ts: record.stored_ts() })),
+            );
+        }
+        Ok(ids)
     }
 
     /// Ids that were published as exact, so that they can be forgotten with the segment.

@@ -4,6 +4,7 @@
 //!   segments/<log>/<base>-<generation>.seg    header · record · record · …   (prom_store::record)
 //!                                     .idx    sparse index: offset, time, position     ┐ caches: made when the
 //!                                     .ids    id → offset, sorted by id                ┘ segment is sealed, rebuilt when bad
+//!                                     .trimmed, .compacted    ids of removed events, for as long as they may come again
 //! ```
 //!
 //! **Constraints.** Only the filler appends, only to the last segment. What a segment holds beyond the
@@ -15,6 +16,7 @@
 
 pub(crate) mod append;
 pub(crate) mod compact;
+pub(crate) mod gone;
 pub(crate) mod ids;
 pub(crate) mod index;
 pub(crate) mod open_files;
@@ -29,6 +31,7 @@ use prom_store::Damage;
 use prom_types::{EpochMs, Offset};
 
 use crate::codec::{Malformed, Put, Take};
+pub(crate) use gone::GoneIds;
 pub(crate) use index::SparseIndex;
 pub(crate) use open_files::OpenFiles;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use prom_types::limits::DEDUPE_WINDOW_MS;
 
 use super::Harness;
-use super::scene::{CheckResult, EventDraft, StoreScene, log, partition};
-use crate::Dedupe;
+use super::scene::{CheckResult, EventDraft, StoreScene, Unexpected, log, partition};
+use crate::{Bounds, Dedupe, LogName, Record, Stored};
 
 const WINDOW: Duration = Duration::from_millis(DEDUPE_WINDOW_MS.unsigned_abs());
 const MOMENT: Duration = Duration::from_secs(1);
@@ -88,6 +88,60 @@ pub async fn after_the_window_an_id_is_stored_again_across_a_restart(harness: &d
     let again = scene.append(&orders, EventDraft::named("a")).await?;
     assert_eq!((again.offset, again.duplicate), (1, false));
     Ok(())
+}
+
+pub async fn an_id_is_known_within_the_window_although_retention_removed_its_event(
+    harness: &dyn Harness,
+) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
+    let orders = log("orders")?;
+    let a = EventDraft::named("a").key("k");
+    let first = scene.append(&orders, a.clone()).await?;
+    scene.store.trim(&orders, 1).await?;
+    assert_eq!(repeated(&scene, &orders, &a).await?, first, "trimmed at once");
+    let b = EventDraft::named("b").key("k");
+    let second = scene.append(&orders, b.clone()).await?;
+    scene.seal(&orders).await?;
+    let end = scene.store.bounds(&orders).await?.next;
+    scene.store.trim(&orders, end).await?;
+    assert_eq!(repeated(&scene, &orders, &b).await?, second, "trimmed when much had come after it");
+    let scene = scene.reopen().await?;
+    scene.clock().advance(WINDOW - MOMENT);
+    assert_eq!(repeated(&scene, &orders, &a).await?, first);
+    assert_eq!(repeated(&scene, &orders, &b).await?, second);
+    assert_eq!(scene.store.bounds(&orders).await?, Bounds { start: end, next: end });
+    scene.clock().advance(2 * MOMENT);
+    assert!(!scene.append(&orders, b).await?.duplicate, "its window is over");
+    Ok(())
+}
+
+pub async fn an_id_is_known_within_the_window_although_compaction_removed_its_event(
+    harness: &dyn Harness,
+) -> CheckResult {
+    let scene = StoreScene::open_usual(harness).await?;
+    let states = log("states")?;
+    scene.turn_compaction_on(&states).await?;
+    let (old, new) = (EventDraft::named("old").key("a"), EventDraft::named("new").key("a"));
+    let first = scene.append(&states, old.clone()).await?;
+    let second = scene.append(&states, new).await?;
+    scene.seal(&states).await?;
+    // A store may keep what is younger than the window. Then there is nothing to forget.
+    scene.store.compact(&states, WINDOW).await?;
+    assert_eq!(repeated(&scene, &states, &old).await?, first);
+    let scene = scene.reopen().await?;
+    scene.clock().advance(WINDOW - MOMENT);
+    assert_eq!(repeated(&scene, &states, &old).await?, first);
+    let latest = scene.store.latest_by_key(&states, &["a"]).await?;
+    let latest: Vec<_> = latest.iter().map(|record| record.as_ref().map(Record::offset)).collect();
+    assert_eq!(latest, [Some(second.offset)], "a retry of an old value does not bring it back");
+    Ok(())
+}
+
+/// The receipt of an event that is a duplicate.
+async fn repeated(scene: &StoreScene<'_>, log: &LogName, draft: &EventDraft) -> Result<Stored, Unexpected> {
+    let again = scene.append(log, draft.clone()).await?;
+    assert!(again.duplicate, "stored a second time at offset {}", again.offset);
+    Ok(Stored { duplicate: false, ..again })
 }
 
 pub async fn an_exact_id_is_known_for_as_long_as_its_event_is_retained(harness: &dyn Harness) -> CheckResult {

@@ -32,6 +32,8 @@ macro_rules! contract_tests {
                 the_same_id_in_another_log_is_another_event
                 after_the_window_an_id_is_stored_again
                 after_the_window_an_id_is_stored_again_across_a_restart
+                an_id_is_known_within_the_window_although_retention_removed_its_event
+                an_id_is_known_within_the_window_although_compaction_removed_its_event
                 an_exact_id_is_known_for_as_long_as_its_event_is_retained
                 an_exact_id_is_forgotten_with_its_event
             }

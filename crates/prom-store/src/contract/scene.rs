@@ -41,6 +41,11 @@ impl<'a> StoreScene<'a> {
         Ok(Self { harness, store })
     }
 
+    pub async fn open_usual(harness: &'a dyn Harness) -> Result<Self, Unexpected> {
+        let store = harness.open_usual().await?;
+        Ok(Self { harness, store })
+    }
+
     pub async fn reopen(self) -> Result<Self, Unexpected> {
         let store = self.harness.reopen(self.store).await?;
         Ok(Self { store, ..self })
