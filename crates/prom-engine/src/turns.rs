@@ -47,6 +47,10 @@ impl Turns {
 
     /// Whose turn it is.
     pub fn first(&mut self) -> Option<&Arc<Notify>> {
+        if self.waiting.is_empty() {
+            self.queue.clear();
+            return None;
+        }
         let waiting = &self.waiting;
         let has_left = |(number, wake): &mut (u64, Arc<Notify>)| waiting.get(&identity(wake)) != Some(number);
         while self.queue.pop_front_if(has_left).is_some() {}
@@ -55,7 +59,7 @@ impl Turns {
 
     /// True if no other is first.
     pub fn is_turn_of(&mut self, wake: &Arc<Notify>) -> bool {
-        self.waiting.is_empty() || self.first().is_none_or(|first| Arc::ptr_eq(first, wake))
+        self.first().is_none_or(|first| Arc::ptr_eq(first, wake))
     }
 }
 

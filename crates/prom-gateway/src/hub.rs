@@ -88,3 +88,19 @@ impl Hub {
         self.next_connection.fetch_add(1, Ordering::Relaxed)
     }
 }
+
+/// Counts something that is open, until it is dropped: also where its task panics.
+pub(crate) struct Counted<'c>(&'c AtomicUsize);
+
+impl<'c> Counted<'c> {
+    pub fn new(count: &'c AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

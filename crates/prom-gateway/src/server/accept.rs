@@ -46,8 +46,8 @@ pub struct Acceptor {
 }
 
 /// Counts a connection for as long as it is open.
-struct OpenSocket {
-    hub: Arc<Hub>,
+pub(crate) struct OpenSocket {
+    pub hub: Arc<Hub>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -101,11 +101,7 @@ impl Acceptor {
             && let Ok(parts) = upgraded.downcast::<TokioIo<WriteDeadline>>()
         {
             // A task of its own: a WebSocket keeps nothing of what HTTP needed.
-            let (hub, stream) = (self.hub.clone(), parts.io.into_inner().into_inner());
-            tokio::spawn(async move {
-                let _open = socket;
-                ws::run(hub, stream, parts.read_buf).await;
-            });
+            tokio::spawn(ws::run(socket, parts.io.into_inner().into_inner(), parts.read_buf));
         }
     }
 

@@ -29,6 +29,7 @@ use tokio::sync::Semaphore;
 use self::accept::Acceptor;
 use crate::Hub;
 
+pub(crate) use accept::OpenSocket;
 pub use error::ServeError;
 pub use listener::{Listener, Listeners};
 pub use memory::{MemoryConnector, MemoryListener};

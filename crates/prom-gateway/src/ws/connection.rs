@@ -1,7 +1,6 @@
 //! One connection: its state, and the life of its task.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -23,8 +22,9 @@ use super::subscription::Subscribed;
 use super::topics::PublishTopics;
 use super::{answer, write};
 use crate::Hub;
+use crate::hub::Counted;
 use crate::rates::{Bucket, RefusedEvents, Resends};
-use crate::server::HubStream;
+use crate::server::{HubStream, OpenSocket};
 
 /// Refused frames in a row, beyond which the client is not trying to get anywhere.
 const STRIKES: u32 = 1000;
@@ -84,10 +84,10 @@ impl End {
 }
 
 /// Serves one WebSocket until it ends.
-pub(crate) async fn run(hub: Arc<Hub>, stream: HubStream, read_already: Bytes) {
-    hub.websockets.fetch_add(1, Ordering::Relaxed);
-    serve(&hub, stream, read_already).await;
-    hub.websockets.fetch_sub(1, Ordering::Relaxed);
+pub(crate) async fn run(socket: OpenSocket, stream: HubStream, read_already: Bytes) {
+    let hub = &socket.hub;
+    let _counted = Counted::new(&hub.websockets);
+    serve(hub, stream, read_already).await;
 }
 
 async fn serve(hub: &Arc<Hub>, stream: HubStream, read_already: Bytes) {
