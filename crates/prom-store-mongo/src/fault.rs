@@ -11,6 +11,7 @@ const DUPLICATE_KEY: i32 = 11000;
 const UNAUTHORIZED: i32 = 13;
 const AUTHENTICATION_FAILED: i32 = 18;
 const NAMESPACE_EXISTS: i32 = 48;
+const INVALID_RESUME_TOKEN: i32 = 260;
 const CHANGE_STREAM_FATAL: i32 = 280;
 const CHANGE_STREAM_HISTORY_LOST: i32 = 286;
 /// Shutting down, stepping down, no longer or not yet primary, interrupted by one of these.
@@ -57,7 +58,7 @@ pub fn is_namespace_exists(error: &Error) -> bool {
 
 /// The stream's position is gone from the server's log.
 pub fn is_stream_lost(error: &Error) -> bool {
-    matches!(code(error), Some(CHANGE_STREAM_FATAL | CHANGE_STREAM_HISTORY_LOST))
+    matches!(code(error), Some(INVALID_RESUME_TOKEN | CHANGE_STREAM_FATAL | CHANGE_STREAM_HISTORY_LOST))
         || matches!(error.kind.as_ref(), ErrorKind::MissingResumeToken)
 }
 

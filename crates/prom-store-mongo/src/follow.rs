@@ -1,7 +1,8 @@
 //! Following the writes of other hubs: one change stream per store.
 //!
 //! It wakes readers and carries the batches, so dispatchers near the head need no query. It leaves out this hub's own
-//! batches. Documents of the collections that hubs watch go to their listeners. A broken stream resumes where it
+//! batches. Documents of the collections that hubs watch go to their listeners. A collection of the store that is dropped is
+//! noted, because nothing that this hub remembers of it is true any more. A broken stream resumes where it
 //! stopped. If that position is gone, the head of every log in use is read again first, and listeners are told to read
 //! all documents.
 
@@ -21,6 +22,7 @@ use crate::commit::take_in_read;
 use crate::latest::fill_soon;
 use crate::limits::STREAM_AWAIT;
 use crate::log::reload;
+use crate::names::{EVENTS, OWN};
 use crate::shared::{MongoShared, RetryPause};
 use crate::{document, fault};
 
@@ -51,7 +53,8 @@ fn pipeline(shared: &MongoShared) -> Vec<Document> {
         "ns.coll": { "$in": told },
         "operationType": { "$in": ["insert", "update", "replace", "delete"] },
     };
-    vec![doc! { "$match": { "$or": [batches, logs, documents] } }]
+    let dropped = doc! { "operationType": { "$in": ["drop", "rename", "dropDatabase"] } };
+    vec![doc! { "$match": { "$or": [batches, logs, documents, dropped] } }]
 }
 
 /// Runs until the store closes.
@@ -116,6 +119,11 @@ async fn read_heads(shared: &Arc<MongoShared>) -> bool {
 }
 
 fn take_in(shared: &Arc<MongoShared>, change: &RawDocumentBuf) {
+    if let Some(what) = dropped(shared, change) {
+        tracing::error!(%what, "dropped in MongoDB; restore it and start the hub again");
+        shared.dropped.lock().get_or_insert(what);
+        return;
+    }
     let Some((log, of_batches)) = log_of(shared, change) else {
         tell_of_document(shared, change);
         return;
@@ -147,6 +155,20 @@ fn take_in(shared: &Arc<MongoShared>, change: &RawDocumentBuf) {
         Err(_) => tracing::error!(log = %log.name, "cannot read a batch from the change stream"),
     }
     fill_soon(shared, &log);
+}
+
+/// The collection of the store, or the database, that is gone.
+fn dropped(shared: &MongoShared, change: &RawDocumentBuf) -> Option<String> {
+    let collections = &shared.collections;
+    match change.get_str("operationType").ok()? {
+        "dropDatabase" => Some(format!("the database {}", collections.database.name())),
+        "drop" | "rename" => {
+            let name = change.get_document("ns").ok()?.get_str("coll").ok()?;
+            let is_own = OWN.iter().filter(|own| **own != EVENTS).any(|own| collections.name(own) == name);
+            is_own.then(|| format!("the collection {name}"))
+        }
+        _ => None,
+    }
 }
 
 fn tell_of_document(shared: &MongoShared, change: &RawDocumentBuf) {

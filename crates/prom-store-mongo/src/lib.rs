@@ -38,6 +38,7 @@ mod remove;
 mod shared;
 mod store;
 mod sweep;
+mod topology;
 mod trim;
 
 pub use limits::ACTIVE_BATCHES;

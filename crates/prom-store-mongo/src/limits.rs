@@ -7,6 +7,8 @@ use prom_types::EpochMs;
 
 /// The driver looks for a primary this long before the call is retried.
 pub const SELECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// Opening says nothing about a server that is not there before this: connecting takes a moment.
+pub const SILENT_START: Duration = Duration::from_secs(1);
 /// The server answers an idle change stream after this time. Nothing else waits for it.
 pub const STREAM_AWAIT: Duration = Duration::from_secs(10);
 /// A search by id looks first this far around the time that the id carries: clocks differ.

@@ -11,7 +11,7 @@ pub const CURSORS: &str = "cursors";
 pub const LEASES: &str = "leases";
 
 /// Names that collections of documents cannot have.
-const OWN: [&str; 6] = [BATCHES, EVENTS, LOGS, LATEST, CURSORS, LEASES];
+pub const OWN: [&str; 6] = [BATCHES, EVENTS, LOGS, LATEST, CURSORS, LEASES];
 
 /// Handles to the store's collections.
 #[derive(Clone)]

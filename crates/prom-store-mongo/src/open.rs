@@ -1,7 +1,6 @@
 //! Opening: reaches the servers, checks that they are suitable, creates missing collections and indexes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::error::Error;
@@ -9,7 +8,7 @@ use mongodb::event::sdam::SdamEvent;
 use mongodb::options::{
     Acknowledgment, ClientOptions, IndexOptions, ReadConcern, ReadPreference, SelectionCriteria, WriteConcern,
 };
-use mongodb::{Client, IndexModel, ServerType};
+use mongodb::{Client, IndexModel};
 use prom_store::StoreError;
 use tokio::time::Instant;
 
@@ -18,7 +17,8 @@ use crate::fault::{self, explain, explain_address};
 use crate::limits::{FENCED_AFTER_DELETION, SELECTION_TIMEOUT};
 use crate::names::{BATCHES, CURSORS, Collections, EVENTS, LATEST, LEASES, LOGS};
 use crate::options::MongoOptions;
-use crate::shared::{MongoShared, RetryPause, Topology};
+use crate::shared::{MongoShared, RetryPause};
+use crate::topology::Topology;
 
 /// Used if the connection string names no database.
 const DATABASE: &str = "prom";
@@ -36,9 +36,11 @@ pub async fn open(url: &str, options: MongoOptions) -> Result<MongoShared, Store
     let database = client.default_database.clone().unwrap_or_else(|| DATABASE.to_owned());
     let client = Client::with_options(client).map_err(|error| explain_address(&error))?;
     let collections = Collections::new(client.database(&database), &options.prefix);
-    let hello = reach(&collections, options.open_timeout).await?;
-    check_server(&collections, &hello).await?;
-    set_up(&collections).await.map_err(|error| explain(&error))?;
+    let deadline = Instant::now() + options.open_timeout;
+    tokio::select! {
+        opened = reach(&collections) => opened?,
+        refusal = topology.give_up(deadline) => return Err(refusal),
+    }
     Ok(MongoShared::new(client, collections, options, topology))
 }
 
@@ -56,34 +58,33 @@ fn configure(options: &mut ClientOptions, topology: Arc<Topology>) {
     options.server_selection_timeout.get_or_insert(SELECTION_TIMEOUT);
     let handler = mongodb::event::EventHandler::callback(move |event| {
         if let SdamEvent::TopologyDescriptionChanged(changed) = event {
-            let takes_writes =
-                |kind| matches!(kind, ServerType::RsPrimary | ServerType::Mongos | ServerType::LoadBalancer);
-            let is_fine = changed.new_description.servers().values().any(|server| takes_writes(server.server_type()));
-            let trouble = (!is_fine).then(|| "MongoDB has no reachable primary".to_owned());
-            topology.set(trouble);
+            topology.see(&changed.new_description);
         }
     });
     options.sdam_event_handler = Some(handler);
 }
 
-/// Retries until a server answers or time is up. An error that a retry cannot cure is returned at once.
-async fn reach(collections: &Collections, timeout: Duration) -> Result<Document, StoreError> {
-    let deadline = Instant::now() + timeout;
+/// Retries for as long as a retry can help. The primary may change at any moment.
+async fn reach(collections: &Collections) -> Result<(), StoreError> {
     let mut pause = RetryPause::default();
     loop {
         // A standalone server is not a primary, so any server may answer the question what it is.
         let nearest = SelectionCriteria::ReadPreference(ReadPreference::Nearest { options: None });
         let hello = collections.database.run_command(doc! { "hello": 1 }).selection_criteria(nearest);
-        let asked = tokio::time::timeout_at(deadline.max(Instant::now() + SELECTION_TIMEOUT), command::run(hello));
-        let error = match asked.await {
-            Ok(Ok(hello)) => return Ok(hello),
-            Ok(Err(error)) => error,
-            Err(_) => fault::timed_out(),
+        let error = match command::run(hello).await {
+            Ok(hello) => {
+                check_server(collections, &hello).await?;
+                match set_up(collections).await {
+                    Ok(()) => return Ok(()),
+                    Err(error) => error,
+                }
+            }
+            Err(error) => error,
         };
-        if !fault::is_passing(&error) || Instant::now() >= deadline {
+        if !fault::is_passing(&error) {
             return Err(explain(&error));
         }
-        tracing::warn!(reason = %fault::reason(&error), "MongoDB cannot be reached yet; trying again");
+        tracing::debug!(reason = %fault::reason(&error), "MongoDB cannot be used yet; trying again");
         pause.wait().await;
     }
 }

@@ -15,7 +15,7 @@ pub struct MongoOptions {
     pub told_documents: Vec<String>,
     pub clock: Arc<dyn Clock>,
     pub lease_clock: LeaseClock,
-    /// How long opening tries to reach a server that does not answer.
+    /// How long opening waits for a primary. An election takes about ten seconds, a server's start longer.
     pub open_timeout: Duration,
     pub sizes: MongoSizes,
     pub times: MongoTimes,
@@ -70,7 +70,7 @@ impl Default for MongoOptions {
             told_documents: vec!["topics".to_owned()],
             clock: Arc::new(SystemClock::new()),
             lease_clock: LeaseClock::default(),
-            open_timeout: Duration::from_secs(30),
+            open_timeout: Duration::from_secs(60),
             sizes: MongoSizes::default(),
             times: MongoTimes::default(),
         }

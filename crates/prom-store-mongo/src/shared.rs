@@ -20,6 +20,7 @@ use crate::fault;
 use crate::log::{BatchCache, LogHandle};
 use crate::names::Collections;
 use crate::options::MongoOptions;
+use crate::topology::Topology;
 
 pub struct MongoShared {
     pub client: Client,
@@ -32,25 +33,13 @@ pub struct MongoShared {
     pub cursors: CursorCache,
     pub listeners: DocumentListeners,
     pub topology: Arc<Topology>,
+    /// A collection of the store that was dropped. What this hub remembers of it is no longer true.
+    pub dropped: Mutex<Option<String>>,
     pub sync_ms: Histogram,
     pub closing: watch::Sender<bool>,
     pub runtime: tokio::runtime::Handle,
     attempts: AtomicI64,
     logs: Mutex<HashMap<LogName, Arc<LogHandle>>>,
-}
-
-/// Why writes cannot succeed now, according to the driver's view of the servers.
-#[derive(Default)]
-pub struct Topology(Mutex<Option<String>>);
-
-impl Topology {
-    pub fn set(&self, trouble: Option<String>) {
-        *self.0.lock() = trouble;
-    }
-
-    pub fn trouble(&self) -> Option<String> {
-        self.0.lock().clone()
-    }
 }
 
 impl MongoShared {
@@ -64,6 +53,7 @@ impl MongoShared {
             cursors: CursorCache::default(),
             listeners: DocumentListeners::default(),
             topology,
+            dropped: Mutex::default(),
             sync_ms: Histogram::default(),
             closing: watch::Sender::new(false),
             runtime: tokio::runtime::Handle::current(),
@@ -90,6 +80,17 @@ impl MongoShared {
 
     pub fn next_attempt(&self) -> i64 {
         self.attempts.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Why commits cannot succeed now, or would be wrong.
+    pub fn trouble(&self) -> Option<String> {
+        let dropped = || {
+            self.dropped
+                .lock()
+                .as_ref()
+                .map(|what| format!("{what} was dropped in MongoDB; restore it and start the hub again"))
+        };
+        self.topology.trouble().or_else(dropped)
     }
 
     pub fn is_closed(&self) -> bool {

@@ -14,7 +14,6 @@ use prom_store::{
 use prom_types::{Durability, Offset, TopicName};
 use tokio::task::JoinHandle;
 
-use crate::fault::explain;
 use crate::limits::LISTED_AT_ONCE;
 use crate::log::{LogHandle, ensure_loaded};
 use crate::options::MongoOptions;
@@ -28,11 +27,11 @@ pub struct MongoStore {
 }
 
 impl MongoStore {
-    /// Connects, creates what is missing, and follows the writes of other hubs. Retries an unreachable server for
+    /// Connects, creates what is missing, and follows the writes of other hubs. Waits for a primary for
     /// `open_timeout`.
     pub async fn open(url: &str, options: MongoOptions) -> Result<Arc<Self>, StoreError> {
         let shared = Arc::new(open::open(url, options).await?);
-        let stream = follow::open(&shared, None).await.map_err(|error| explain(&error))?;
+        let stream = shared.read(|| follow::open(&shared, None)).await?;
         let background =
             vec![tokio::spawn(follow::run(shared.clone(), stream)), tokio::spawn(sweep::run(shared.clone()))];
         Ok(Arc::new(Self { shared, background: Mutex::new(background) }))
@@ -76,7 +75,7 @@ impl Store for MongoStore {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.shared.topology.trouble()
+        self.shared.trouble()
     }
 
     async fn close(&self) -> Result<(), StoreError> {

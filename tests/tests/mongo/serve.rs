@@ -34,6 +34,24 @@ async fn two_hubs_on_one_database_publish_and_serve_the_same_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hub_whose_database_is_dropped_is_no_longer_ready() {
+    let url = shared().await.unwrap().fresh_url();
+    let hub = HubProcess::start(&["--store", "mongo", "--mongo", &url], &[]).unwrap();
+    mongodb::Client::with_uri_str(&url).await.unwrap().default_database().unwrap().drop().await.unwrap();
+    let refused = async {
+        loop {
+            let answer = reqwest::get(format!("{}/readyz", hub.url())).await.unwrap();
+            if answer.status() == 503 {
+                return answer.text().await.unwrap();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let said = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("it stays ready");
+    assert!(said.contains("dropped"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_prefix_separates_two_hubs_in_one_database() {
     let url = shared().await.unwrap().fresh_url();
     let folder = tempfile::tempdir().unwrap();

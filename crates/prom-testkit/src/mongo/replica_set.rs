@@ -84,6 +84,15 @@ impl ReplicaSet {
         Ok((member, folder, url))
     }
 
+    /// A server of a set that has no members yet, as it is before `rs.initiate()`.
+    pub async fn not_initiated() -> Result<(SetMember, TempDir, String), ToolError> {
+        let folder = TempDir::new()?;
+        let member = SetMember::start(folder.path(), &["--replSet".to_owned(), SET_NAME.to_owned()])?;
+        let url = format!("mongodb://{}/prom", member.address());
+        ask(&format!("{url}?directConnection=true"), doc! { "hello": 1 }).await?;
+        Ok((member, folder, url))
+    }
+
     /// The address for clients, including credentials.
     pub fn url(&self, database: &str) -> String {
         let hosts: Vec<_> = self.members.iter().map(SetMember::address).collect();
