@@ -13,11 +13,12 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use prom_types::{GroupName, Offset, TopicName};
+use serde::{Deserialize, Serialize};
 
 use crate::{LogName, RangeSet, StoreError};
 
 /// The cursor of one group in one log.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CursorName {
     pub log: LogName,
     pub group: GroupName,

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use prom_types::{EpochMs, EventId, Offset, TopicName};
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::{Damage, Record, StoreError};
 
 /// One partition of one topic.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LogName {
     pub topic: TopicName,
     pub partition: u32,

@@ -15,11 +15,13 @@ mod check;
 pub mod clients;
 mod fact;
 mod found;
+mod read;
 mod violation;
 
 pub use check::{CrashSummary, check};
-pub use fact::{Fact, History, HistoryError};
+pub use fact::{Fact, History};
 pub use found::{FoundEvent, StoreContents};
+pub use read::{HistoryError, read_file};
 pub use violation::Violation;
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use prom_testkit::history::clients::{flowed_again, judge, read_file};
+use prom_testkit::history::clients::{flowed_again, judge};
+use prom_testkit::history::read_file;
 
 fn main() -> anyhow::Result<ExitCode> {
     let file: PathBuf = std::env::args_os().nth(1).context("check_history FILE")?.into();

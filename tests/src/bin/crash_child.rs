@@ -40,7 +40,7 @@ struct Notes(Arc<Mutex<File>>);
 impl Notes {
     fn write(&self, fact: &Fact) -> anyhow::Result<()> {
         let mut file = self.0.lock().map_err(|_| anyhow!("a writer panicked"))?;
-        Ok(file.write_all(format!("{fact}\n").as_bytes())?)
+        Ok(file.write_all(fact.to_line()?.as_bytes())?)
     }
 }
 

@@ -19,7 +19,6 @@ mod leases;
 mod line;
 mod log;
 mod order;
-mod read;
 mod recorder;
 mod settled;
 
@@ -28,7 +27,6 @@ pub use explain::Explanation;
 pub use flow::{FlowedAgain, flowed_again};
 pub use judge::{ClientsSummary, judge};
 pub use line::{Fault, GroupOrder, HistoryLine, Observation, SettleAnswer, SettleKind};
-pub use read::{ReadError, read, read_file};
 pub use recorder::Recorder;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prom_store::{Bounds, CursorName, CursorState, Failures, LogName};
 use prom_types::{EventId, GroupName, TopicName};
 
-use super::{FoundEvent, History, HistoryError, StoreContents, Violation, check};
+use super::{Fact, FoundEvent, History, HistoryError, StoreContents, Violation, check};
 
 fn id(number: u64) -> EventId {
     EventId::derived(&number.to_string())
@@ -20,15 +20,24 @@ fn cursor() -> CursorName {
 }
 
 /// Three events of one publisher, the first acked, the second failed twice.
-fn history() -> String {
-    let mut text = String::new();
-    for number in 0..3 {
-        text += &format!("sent 1 {number} {}\n", id(number));
-        text += &format!("stored {} orders 0 {number}\n", id(number));
-    }
-    text += "settling billing orders 0 0\nacked billing orders 0 0\n";
-    text += "failed billing orders 0 1 1\nfailed billing orders 0 1 2\n";
-    text
+fn history() -> History {
+    let sent_and_stored = |number| [sent(number), Fact::Stored { id: id(number), log: log(), offset: number }];
+    let mut facts: Vec<Fact> = (0..3).flat_map(sent_and_stored).collect();
+    facts.extend([settling(0), Fact::Acked { cursor: cursor(), offset: 0 }]);
+    facts.extend([1, 2].map(|attempts| Fact::Failed { cursor: cursor(), offset: 1, attempts }));
+    History(facts)
+}
+
+fn sent(number: u64) -> Fact {
+    Fact::Sent { publisher: 1, sequence: number, id: id(number) }
+}
+
+fn settling(offset: u64) -> Fact {
+    Fact::Settling { cursor: cursor(), offset }
+}
+
+fn with(fact: Fact) -> History {
+    History([history().0, vec![fact]].concat())
 }
 
 fn found() -> StoreContents {
@@ -44,27 +53,27 @@ fn found() -> StoreContents {
     }
 }
 
-fn judge(history: &str, found: &StoreContents) -> Vec<Violation> {
-    check(&History::parse(history).unwrap(), found).err().unwrap_or_default()
+fn judge(history: &History, found: &StoreContents) -> Vec<Violation> {
+    check(history, found).err().unwrap_or_default()
 }
 
 #[test]
 fn a_kept_promise_passes_and_is_counted() {
-    let summary = check(&History::parse(&history()).unwrap(), &found()).unwrap();
+    let summary = check(&history(), &found()).unwrap();
     assert_eq!((summary.stored, summary.acked, summary.failed), (3, 1, 2));
     assert_eq!(summary.events_found, 3);
 }
 
 #[test]
 fn facts_survive_their_text_form_and_a_cut_last_line_does_not_count() {
-    let whole = History::parse(&history()).unwrap();
-    let again: String = whole.0.iter().map(|fact| format!("{fact}\n")).collect();
-    assert_eq!(again, history());
-    let cut = History::parse(&format!("{}acked billing ord", history())).unwrap();
-    assert_eq!(cut, whole);
-    assert_eq!(History::parse("acked billing").unwrap(), History::default());
-    let error = History::parse("sent 1 2\n").unwrap_err();
-    assert!(matches!(error, HistoryError { number: 1, .. }));
+    let text: String = history().0.iter().map(|fact| fact.to_line().unwrap()).collect();
+    assert_eq!(History::parse(&text).unwrap(), history());
+    let line = sent(3).to_line().unwrap();
+    let cut = History::parse(&format!("{text}{}", line.trim_end())).unwrap();
+    assert_eq!(cut, history());
+    assert_eq!(History::parse("{\"acked\":").unwrap(), History::default());
+    let error = History::parse("{\"sent\":{\"publisher\":1}}\n").unwrap_err();
+    assert!(matches!(error, HistoryError::Line { number: 1, .. }));
 }
 
 #[test]
@@ -78,7 +87,7 @@ fn an_acknowledged_event_that_is_gone_is_named() {
 
 #[test]
 fn an_event_that_was_sent_but_never_acknowledged_may_be_there_or_not() {
-    let sent = format!("{}sent 1 3 {}\n", history(), id(3));
+    let sent = with(sent(3));
     assert_eq!(judge(&sent, &found()), []);
     let mut with_it = found();
     let event = FoundEvent { offset: 3, id: id(3) };
@@ -132,7 +141,7 @@ fn a_floor_ahead_of_an_event_that_was_never_acked_is_named() {
     let unasked = |offset| Violation::SettledUnasked { cursor: cursor(), offset };
     assert_eq!(judge(&history(), &found), [unasked(1), unasked(2)]);
 
-    let begun = format!("{}settling billing orders 0 1\n", history());
+    let begun = with(settling(1));
     assert_eq!(judge(&begun, &found), [unasked(2)], "an ack in progress may be there");
 
     found.letters.insert((cursor().group, id(2)));

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use prom_client::{Client, ClientOptions, Position};
-use prom_testkit::history::clients::{ClientsSummary, Observation, flowed_again, judge, read_file};
+use prom_testkit::history::clients::{ClientsSummary, Observation, flowed_again, judge};
+use prom_testkit::history::read_file;
 
 use super::{Cluster, TOPIC, Worker, until};
 

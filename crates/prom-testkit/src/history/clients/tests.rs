@@ -7,14 +7,15 @@ mod order;
 mod settled;
 mod story;
 
-use super::{HistoryLine, Observation, read};
+use super::{HistoryLine, Observation};
+use crate::history::read::read;
 use story::Story;
 
 #[test]
 fn a_line_reads_as_it_was_written() {
     for line in Story::of_two().lines() {
         let text = serde_json::to_string(&line).unwrap();
-        assert_eq!(read(&text).unwrap(), [line]);
+        assert_eq!(read::<HistoryLine>(&text).unwrap(), [line]);
     }
     let text = r#"{"at_us":7,"seen":"fault","fault":"hub_killed","target":"hub-1"}"#;
     assert!(matches!(&read(text).unwrap()[..], [HistoryLine { at_us: 7, seen: Observation::Fault { .. } }]));
@@ -22,7 +23,8 @@ fn a_line_reads_as_it_was_written() {
 
 #[test]
 fn a_line_that_cannot_be_read_is_named() {
-    let error = read("{\"at_us\":1,\"seen\":\"disconnected\",\"client\":\"a\",\"why\":\"\"}\n{}").unwrap_err();
+    let error =
+        read::<HistoryLine>("{\"at_us\":1,\"seen\":\"disconnected\",\"client\":\"a\",\"why\":\"\"}\n{}").unwrap_err();
     assert!(error.to_string().starts_with("line 2 "), "{error}");
 }
 

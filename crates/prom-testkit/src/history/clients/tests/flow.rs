@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::story::{END_MS, Story, id};
-use crate::history::clients::{Fault, Observation, Recorder, flowed_again, read_file};
+use crate::history::clients::{Fault, HistoryLine, Observation, Recorder, flowed_again};
+use crate::history::read_file;
 
 #[test]
 fn events_flow_again_when_every_partition_delivers_what_was_published_after_the_fault() {
@@ -38,7 +39,7 @@ fn observations_from_many_threads_are_in_the_file_by_time() {
         }
     });
     recorder.finish().unwrap();
-    let lines = read_file(&path).unwrap();
+    let lines: Vec<HistoryLine> = read_file(&path).unwrap();
     assert_eq!(lines.len(), 400);
     assert!(lines.is_sorted_by_key(|line| line.at_us));
 }
