@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
+/// Settings that the developer has for another hub, which do not apply here.
+const FOREIGN_SETTINGS: [&str; 7] =
+    ["MONGO_URL", "WS_PORT", "OPS_PORT", "JWT_SECRET", "JWT_JWKS_URL", "JWT_AUD", "JWT_ISS"];
+
 /// A running `prom serve`. Dropping it kills it.
 pub struct HubProcess {
-    binary: PathBuf,
-    arguments: Vec<String>,
-    environment: Vec<(String, String)>,
+    /// Starts it, also again.
+    command: Command,
     address: SocketAddr,
-    /// Where its output goes; the test's own output unless set.
-    log: Option<PathBuf>,
     child: Child,
 }
 
@@ -35,22 +36,25 @@ impl HubProcess {
 
     /// With more arguments and environment; the address is chosen here.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> io::Result<Self> {
-        Self::start_with_log(arguments, environment, None)
+        Self::start_with(Stdio::inherit(), arguments, environment)
     }
 
     /// As [`HubProcess::start`]; the hub's output is appended to a file.
     pub fn start_logging_to(log: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> io::Result<Self> {
-        Self::start_with_log(arguments, environment, Some(log.to_owned()))
+        let log = File::options().create(true).append(true).open(log)?;
+        Self::start_with(log.into(), arguments, environment)
     }
 
-    fn start_with_log(arguments: &[&str], environment: &[(&str, &str)], log: Option<PathBuf>) -> io::Result<Self> {
+    fn start_with(output: Stdio, arguments: &[&str], environment: &[(&str, &str)]) -> io::Result<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let binary = prom_binary()?;
-        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        let environment: Vec<(String, String)> =
-            environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let child = spawn(&binary, &arguments, &environment, address, log.as_deref())?;
-        let mut hub = Self { binary, arguments, environment, address, log, child };
+        let mut command = Command::new(prom_binary()?);
+        for variable in FOREIGN_SETTINGS {
+            command.env_remove(variable);
+        }
+        command.args(["serve", "--listen", &address.to_string()]).args(arguments).envs(environment.iter().copied());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
+        let child = command.spawn()?;
+        let mut hub = Self { command, address, child };
         hub.wait_until_ready()?;
         Ok(hub)
     }
@@ -81,23 +85,14 @@ impl HubProcess {
 
     /// Starts it again at the same address, after a kill or a stop.
     pub fn restart(&mut self) -> io::Result<()> {
-        self.child = spawn(&self.binary, &self.arguments, &self.environment, self.address, self.log.as_deref())?;
+        self.child = self.command.spawn()?;
         self.wait_until_ready()
     }
 
     /// Asks it to end and waits until it has.
     pub fn stop(&mut self) -> io::Result<ExitStatus> {
         self.signal("-TERM")?;
-        let begin = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(status);
-            }
-            if begin.elapsed() > PATIENCE {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the hub did not end"));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
+        self.wait("did not end", |hub| hub.child.try_wait())
     }
 
     fn signal(&self, signal: &str) -> io::Result<()> {
@@ -106,17 +101,23 @@ impl HubProcess {
     }
 
     fn wait_until_ready(&mut self) -> io::Result<()> {
+        self.wait("is not ready", |hub| match hub.child.try_wait()? {
+            Some(status) => Err(io::Error::other(format!("the hub ended with {status} before it was ready"))),
+            None => Ok(is_ready(hub.address).then_some(())),
+        })
+    }
+
+    fn wait<T>(&mut self, problem: &str, look: impl Fn(&mut Self) -> io::Result<Option<T>>) -> io::Result<T> {
         let begin = Instant::now();
-        while !is_ready(self.address) {
-            if let Some(status) = self.child.try_wait()? {
-                return Err(io::Error::other(format!("the hub ended with {status} before it was ready")));
+        loop {
+            if let Some(seen) = look(self)? {
+                return Ok(seen);
             }
             if begin.elapsed() > PATIENCE {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the hub is not ready"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, format!("the hub {problem}")));
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        Ok(())
     }
 }
 
@@ -125,26 +126,6 @@ impl Drop for HubProcess {
         // It may have ended already, and `drop` cannot report errors.
         let _ended = self.kill();
     }
-}
-
-fn spawn(
-    binary: &Path,
-    arguments: &[String],
-    environment: &[(String, String)],
-    address: SocketAddr,
-    log: Option<&Path>,
-) -> io::Result<Child> {
-    let mut command = Command::new(binary);
-    // Settings that the developer has for another hub do not apply here.
-    for variable in ["MONGO_URL", "WS_PORT", "OPS_PORT", "JWT_SECRET", "JWT_JWKS_URL", "JWT_AUD", "JWT_ISS"] {
-        command.env_remove(variable);
-    }
-    command.args(["serve", "--listen", &address.to_string()]).args(arguments);
-    command.envs(environment.iter().map(|(name, value)| (name, value)));
-    if let Some(log) = log {
-        command.stderr(File::options().create(true).append(true).open(log)?);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()
 }
 
 /// Asked over HTTP, as a load balancer would.

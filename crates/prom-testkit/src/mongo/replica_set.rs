@@ -106,37 +106,32 @@ impl ReplicaSet {
 
     /// The member that takes writes now.
     pub async fn primary(&self) -> Result<usize, ToolError> {
-        let begin = Instant::now();
-        loop {
+        until(|| async move {
             for index in (0..self.members.len()).filter(|&index| self.members[index].is_running()) {
                 let answer = ask_once(&self.direct_url(index), doc! { "hello": 1 }).await;
                 if answer.is_ok_and(|hello| hello.get_bool("isWritablePrimary").unwrap_or(false)) {
                     return Ok(index);
                 }
             }
-            if begin.elapsed() > READY_DEADLINE {
-                return Err(ToolError::Failed("the set has no primary".to_owned()));
-            }
-            sleep(LOOK_EVERY).await;
-        }
+            Err("the set has no primary".to_owned())
+        })
+        .await
     }
 
     /// Waits until every member runs and follows the primary, so that the set can lose any one of them.
     pub async fn until_whole(&self) -> Result<(), ToolError> {
         let primary = self.primary().await?;
-        let begin = Instant::now();
         for (index, member) in self.members.iter().enumerate().filter(|(index, _)| *index != primary) {
-            let follows = |hello: Document| hello.get_bool("secondary").unwrap_or(false);
-            while !ask_once(&self.direct_url(index), doc! { "hello": 1 }).await.is_ok_and(follows) {
-                if begin.elapsed() > READY_DEADLINE {
-                    let log = member.log();
-                    let last: Vec<&str> = log.lines().rev().take(30).collect();
-                    let reason =
-                        format!("{} does not follow the primary; it says:\n{}", member.address(), last.join("\n"));
-                    return Err(ToolError::Failed(reason));
+            until(|| async move {
+                let hello = ask_once(&self.direct_url(index), doc! { "hello": 1 }).await;
+                if hello.is_ok_and(|hello| hello.get_bool("secondary").unwrap_or(false)) {
+                    return Ok(());
                 }
-                sleep(LOOK_EVERY).await;
-            }
+                let log = member.log();
+                let last: Vec<&str> = log.lines().rev().take(30).collect();
+                Err(format!("{} does not follow the primary; it says:\n{}", member.address(), last.join("\n")))
+            })
+            .await?;
         }
         Ok(())
     }
@@ -168,18 +163,19 @@ impl ReplicaSet {
         let Access::Password { user, password } = &self.options.access else {
             return Ok(());
         };
-        let make = doc! { "createUser": user, "pwd": password, "roles": ["root"] };
-        let begin = Instant::now();
-        loop {
-            // Only the primary accepts it, and the primary may just have changed.
+        let make = &doc! { "createUser": user, "pwd": password, "roles": ["root"] };
+        // Only the primary accepts it, and the primary may just have changed.
+        until(|| async move {
+            let mut refused = String::new();
             for index in 0..self.members.len() {
                 match ask_once(&without_user(&self.direct_url(index)), make.clone()).await {
                     Ok(_) => return Ok(()),
-                    Err(error) if begin.elapsed() > READY_DEADLINE => return Err(failed(error)),
-                    Err(_) => sleep(LOOK_EVERY).await,
+                    Err(error) => refused = error.to_string(),
                 }
             }
-        }
+            Err(refused)
+        })
+        .await
     }
 }
 
@@ -192,22 +188,15 @@ pub(super) async fn initiate(url: &str, hosts: &[String]) -> Result<(), ToolErro
     let settings = doc! { "electionTimeoutMillis": 1500, "heartbeatIntervalMillis": 300 };
     let plan = doc! { "_id": SET_NAME, "members": members, "settings": settings };
     ask(&open, doc! { "ping": 1 }).await?;
-    let begin = Instant::now();
-    while let Err(error) = ask_once(&open, doc! { "replSetInitiate": plan.clone() }).await {
-        // The other members may not have opened their ports yet.
-        if begin.elapsed() > READY_DEADLINE {
-            return Err(failed(error));
+    // The other members may not have opened their ports yet.
+    ask(&open, doc! { "replSetInitiate": plan }).await?;
+    until(|| async {
+        match ask_once(&open, doc! { "hello": 1 }).await {
+            Ok(hello) if hello.contains_key("primary") => Ok(()),
+            _ => Err("the set chose no primary".to_owned()),
         }
-        sleep(LOOK_EVERY).await;
-    }
-    let has_primary = |hello: Document| hello.contains_key("primary");
-    while !ask_once(&open, doc! { "hello": 1 }).await.is_ok_and(has_primary) {
-        if begin.elapsed() > READY_DEADLINE {
-            return Err(ToolError::Failed("the set chose no primary".to_owned()));
-        }
-        sleep(LOOK_EVERY).await;
-    }
-    Ok(())
+    })
+    .await
 }
 
 fn without_user(url: &str) -> String {
@@ -217,13 +206,18 @@ fn without_user(url: &str) -> String {
     }
 }
 
-/// Retries until the server answers.
+/// Retries until the server agrees.
 async fn ask(url: &str, command: Document) -> Result<Document, ToolError> {
+    until(|| async { ask_once(url, command.clone()).await.map_err(|error| error.to_string()) }).await
+}
+
+/// Looks again and again; when it took too long, fails with the last reason.
+async fn until<T, F: Future<Output = Result<T, String>>>(look: impl Fn() -> F) -> Result<T, ToolError> {
     let begin = Instant::now();
     loop {
-        match ask_once(url, command.clone()).await {
-            Ok(answer) => return Ok(answer),
-            Err(error) if begin.elapsed() > READY_DEADLINE => return Err(failed(error)),
+        match look().await {
+            Ok(seen) => return Ok(seen),
+            Err(reason) if begin.elapsed() > READY_DEADLINE => return Err(ToolError::Failed(reason)),
             Err(_) => sleep(LOOK_EVERY).await,
         }
     }
@@ -251,8 +245,4 @@ fn key_file(folder: &TempDir) -> Result<String, ToolError> {
     std::fs::write(&file, "a2V5IG9mIGEgc2V0IHRoYXQgbGl2ZXMgZm9yIG9uZSB0ZXN0")?;
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?;
     Ok(file.display().to_string())
-}
-
-fn failed(error: mongodb::error::Error) -> ToolError {
-    ToolError::Failed(error.to_string())
 }
