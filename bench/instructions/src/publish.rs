@@ -99,20 +99,10 @@ fn answer(connection: &mut Connection, slots: Vec<Slot>, receipts: &[Receipt]) {
             }
             Answer::Results(given) => {
                 let durability = receipts.as_slice().first().map_or(Durability::Os, |receipt| receipt.durability);
-                let placed =
-                    given.into_iter().zip(receipts.by_ref()).map(|(given, receipt)| Ok(placed(receipt, given)));
+                let placed = given.into_iter().zip(receipts.by_ref());
+                let placed = placed.map(|(given, receipt)| Ok(BatchReceipt::of(receipt, given)));
                 connection.frame(|out| ok::write_results(out, corr.as_ref(), durability, placed));
             }
         }
-    }
-}
-
-/// The id is told only to publishers who do not know it.
-fn placed(receipt: &Receipt, given: Option<EventId>) -> BatchReceipt {
-    BatchReceipt {
-        partition: receipt.partition,
-        offset: receipt.offset,
-        stored_ts: receipt.stored_ts,
-        id: given.is_none().then_some(receipt.id),
     }
 }

@@ -6,7 +6,7 @@ use prom_engine::Error;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::ok::{self, BatchReceipt};
 use prom_protocol::frame::{Which, ok as frames};
-use prom_types::{Durability, EventId, Receipt};
+use prom_types::{Durability, Receipt};
 use tokio::sync::mpsc;
 
 use super::burst::{AckForm, AwaitedAnswer, BurstItem, FrameReply, FrameSlot, Name, Sent};
@@ -113,7 +113,7 @@ impl Results {
     fn placed(&mut self, item: BurstItem) -> Result<BatchReceipt, Problem> {
         match item {
             BurstItem::Refused(problem) => Err(problem),
-            BurstItem::Publish { given } => self.receipts.next().map(|receipt| placed(&receipt, given)),
+            BurstItem::Publish { given } => self.receipts.next().map(|receipt| BatchReceipt::of(&receipt, given)),
         }
     }
 
@@ -130,16 +130,6 @@ impl Results {
                 Ok(unknown) => FrameReply::Unknown(unknown),
             },
         }
-    }
-}
-
-/// The id is told only to publishers who do not know it.
-fn placed(receipt: &Receipt, given: Option<EventId>) -> BatchReceipt {
-    BatchReceipt {
-        partition: receipt.partition,
-        offset: receipt.offset,
-        stored_ts: receipt.stored_ts,
-        id: given.is_none().then_some(receipt.id),
     }
 }
 
@@ -186,7 +176,7 @@ pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply:
         }
         FrameReply::Welcome(welcome) => frame(out, |out| frames::write_welcome(out, corr, &welcome)),
         FrameReply::Stored { receipts, given, durability } => {
-            let results = receipts.iter().zip(given).map(|(receipt, given)| Ok(placed(receipt, given)));
+            let results = receipts.iter().zip(given).map(|(receipt, given)| Ok(BatchReceipt::of(receipt, given)));
             frame(out, |out| frames::write_results(out, corr, durability, results));
         }
         FrameReply::Raw(text) => frame(out, |out| out.extend_from_slice(&text)),

@@ -115,6 +115,13 @@ pub fn write_results<'p>(
 }
 
 impl BatchReceipt {
+    /// The id is told only to publishers who do not know it.
+    #[inline]
+    pub fn of(receipt: &Receipt, given: Option<EventId>) -> Self {
+        let Receipt { partition, offset, stored_ts, .. } = *receipt;
+        Self { partition, offset, stored_ts, id: given.is_none().then_some(receipt.id) }
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         out.push(b'[');
         write::number(out, self.partition);
