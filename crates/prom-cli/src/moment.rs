@@ -2,8 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::TimeZone;
 use prom_types::EpochMs;
-use toml::value::{Date, Datetime, Offset, Time};
 
 use crate::units::parse_duration;
 
@@ -30,29 +31,10 @@ fn parse_from(text: &str, now: EpochMs) -> Result<EpochMs, String> {
             "`{text}` is not a time; write epoch milliseconds, 2030-01-31T12:00:00Z, or -15m for a quarter of an hour ago"
         )
     };
-    let datetime: Datetime = text.parse().map_err(|_| expected())?;
-    let date = datetime.date.ok_or_else(expected)?;
-    let offset_minutes = match datetime.offset {
-        Some(Offset::Custom { minutes }) => i64::from(minutes),
-        Some(Offset::Z) | None => 0,
-    };
-    Ok((days_since_epoch(date) * 86_400 - offset_minutes * 60) * 1000 + datetime.time.map_or(0, ms_of_day))
-}
-
-fn ms_of_day(time: Time) -> i64 {
-    let seconds =
-        i64::from(time.hour) * 3600 + i64::from(time.minute) * 60 + i64::from(time.second.unwrap_or_default());
-    seconds * 1000 + i64::from(time.nanosecond.unwrap_or_default()) / 1_000_000
-}
-
-/// Of the Gregorian calendar. Years begin in March here, so that the day of a leap year comes last.
-fn days_since_epoch(date: Date) -> i64 {
-    let (year, month, day) = (i64::from(date.year), i64::from(date.month), i64::from(date.day));
-    let year = if month <= 2 { year - 1 } else { year };
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    year * 365 + leap_days + day_of_year - 719_468
+    let pieces = Pieces::parse(text).map_err(|_| expected())?;
+    let time = pieces.date().to_datetime(pieces.time().unwrap_or_default());
+    let utc = time.to_zoned(TimeZone::UTC).map_err(|_| expected())?.timestamp().as_millisecond();
+    Ok(utc - pieces.to_numeric_offset().map_or(0, |zone| EpochMs::from(zone.seconds()) * 1000))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::memory::MemoryListener;
-use super::{HubStream, ServeError, ServerOptions, Tls, tls};
+use super::{HubStream, ServeError, ServerOptions, tls};
 
 /// A source of connections. The caller binds it; the server accepts from it.
 pub enum Listener {
@@ -62,19 +62,6 @@ impl Listeners {
     /// One listener for WebSockets and HTTP.
     pub fn new(main: Listener) -> Self {
         Self { main, ops: None, tls: None }
-    }
-
-    /// HTTP gets a listener of its own; the main one then serves WebSockets only.
-    #[must_use]
-    pub fn with_ops(mut self, ops: Listener) -> Self {
-        self.ops = Some(ops);
-        self
-    }
-
-    /// Speaks TLS on every listener.
-    pub fn with_tls(mut self, files: &Tls) -> Result<Self, ServeError> {
-        self.tls = Some(tls::acceptor(files)?);
-        Ok(self)
     }
 
     /// Binds the TCP addresses of the options, and reads the TLS files first.

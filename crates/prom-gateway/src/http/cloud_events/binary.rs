@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
+use percent_encoding::percent_decode;
 use prom_types::{Json, NewEvent, TopicName};
 
 use super::attributes::{Attributes, bad};
@@ -62,22 +63,8 @@ fn decode(name: &str, value: &HeaderValue) -> Result<String, Problem> {
         [b'"', inner @ .., b'"'] => unescape(inner),
         plain => plain.to_vec(),
     };
-    let mut decoded = Vec::with_capacity(unquoted.len());
-    let mut rest = unquoted.as_slice();
-    while let [byte, after @ ..] = rest {
-        let hex = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        rest = match (byte, after) {
-            (b'%', [high, low, after @ ..]) if hex(*high).is_some() && hex(*low).is_some() => {
-                decoded.push(hex(*high).unwrap_or_default() << 4 | hex(*low).unwrap_or_default());
-                after
-            }
-            _ => {
-                decoded.push(*byte);
-                after
-            }
-        };
-    }
-    String::from_utf8(decoded).map_err(|_| bad(name, "it is not UTF-8"))
+    let decoded = percent_decode(&unquoted).decode_utf8().map_err(|_| bad(name, "it is not UTF-8"))?;
+    Ok(decoded.into_owned())
 }
 
 fn unescape(quoted: &[u8]) -> Vec<u8> {
