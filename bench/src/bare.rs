@@ -71,11 +71,18 @@ pub fn write_and_sync(file: &mut BareFile, bytes: &[u8], samples: usize) -> io::
 /// Events per second when batches of `events` are gathered, written at once and synced once.
 pub fn gathered(file: &mut BareFile, event_bytes: usize, events: usize, span: Duration) -> io::Result<f64> {
     let batch = vec![7; event_bytes * events];
+    rate(events, span, || {
+        file.write(&batch)?;
+        file.sync()
+    })
+}
+
+/// Events per second when each turn writes this many.
+pub fn rate(events: usize, span: Duration, mut turn: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
     let started = Instant::now();
     let mut written = 0;
     while started.elapsed() < span {
-        file.write(&batch)?;
-        file.sync()?;
+        turn()?;
         written += events;
     }
     Ok(written as f64 / started.elapsed().as_secs_f64())

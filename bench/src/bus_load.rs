@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use prom_types::{Json, NewEvent, TopicName};
 use promethean::{Bus, Delivery};
 
@@ -51,20 +52,26 @@ impl Publishers {
 
 async fn publish(bus: Bus, in_flight: usize, span: Duration) -> anyhow::Result<u64> {
     let event = event()?;
-    let mut waiting = Waiting::at_most(in_flight);
-    let started = Instant::now();
-    let mut published = 0;
+    keep_going(in_flight, span, || Ok(bus.publish_event(event.clone()).map(|receipt| Ok(receipt.map(|_| 1)?)))).await
+}
+
+/// Starts one after the other during this time, at most so many under way, and waits for all; what they add up to.
+pub async fn keep_going<F: Future<Output = anyhow::Result<u64>>>(
+    most: usize,
+    span: Duration,
+    mut start: impl FnMut() -> anyhow::Result<F>,
+) -> anyhow::Result<u64> {
+    let mut waiting = Waiting::at_most(most);
+    let (started, mut done) = (Instant::now(), 0);
     while started.elapsed() < span {
-        if let Some(receipt) = waiting.push(bus.publish_event(event.clone())).await {
-            receipt?;
-            published += 1;
+        if let Some(one) = waiting.push(start()?).await {
+            done += one?;
         }
     }
-    for receipt in waiting.rest() {
-        receipt.await?;
-        published += 1;
+    for one in waiting.rest() {
+        done += one.await?;
     }
-    Ok(published)
+    Ok(done)
 }
 
 /// Runs all of them at once and adds up what they did.
@@ -103,18 +110,18 @@ impl Acks {
 }
 
 /// What is under way: when that is too much, the oldest is waited for.
-pub struct Waiting<F> {
+struct Waiting<F> {
     queue: VecDeque<F>,
     most: usize,
 }
 
 impl<F: Future> Waiting<F> {
-    pub fn at_most(most: usize) -> Self {
+    fn at_most(most: usize) -> Self {
         Self { queue: VecDeque::with_capacity(most), most: most.max(1) }
     }
 
     /// What the oldest came to, where it had to be waited for.
-    pub async fn push(&mut self, one: F) -> Option<F::Output> {
+    async fn push(&mut self, one: F) -> Option<F::Output> {
         self.queue.push_back(one);
         if self.queue.len() < self.most {
             return None;
@@ -122,7 +129,7 @@ impl<F: Future> Waiting<F> {
         Some(self.queue.pop_front()?.await)
     }
 
-    pub fn rest(self) -> impl Iterator<Item = F> {
+    fn rest(self) -> impl Iterator<Item = F> {
         self.queue.into_iter()
     }
 }

@@ -18,9 +18,10 @@ use anyhow::{Context, ensure};
 
 use crate::args::CompareArgs;
 use crate::interrupt;
-use crate::load::contender::{Contender, ServerDirs};
+use crate::load::contender::Contender;
 use crate::machine;
 use crate::ours::{HubClient, HubContender};
+use crate::peers;
 use crate::work_dir::WorkDir;
 use case::Case;
 pub use case::Shape;
@@ -35,7 +36,6 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let work_dir = WorkDir::make(&args.files)?;
     eprintln!("measuring: {}", work_dir.describe());
     if !args.measure.quick {
-        eprintln!("  writing {} GB so that no contender pays for a first touch of the disk", WARM_BYTES >> 30);
         work_dir.warm(WARM_BYTES)?;
     }
     let report = interrupt::block_on(measure_all(args, &work_dir, cases, contenders))?;
@@ -57,36 +57,21 @@ async fn measure_all(
     cases: Vec<Case>,
     contenders: Vec<Arc<dyn Contender>>,
 ) -> anyhow::Result<Report> {
-    let dirs = ServerDirs::at(work_dir.path());
     let mut versions = Vec::new();
     for contender in &contenders {
         versions.push((*contender.about(), contender.version().await?));
     }
-    let measured = schedule::run(&cases, &contenders, &dirs, args.rounds).await?;
+    let measured = schedule::run(&cases, &contenders, work_dir, args.rounds).await?;
     let machine = format!("{}; {}", machine::describe(), work_dir.describe());
     Ok(Report { machine, versions, cases, results: measured.results, failures: measured.failures })
 }
 
 fn contenders(args: &CompareArgs) -> anyhow::Result<Vec<Arc<dyn Contender>>> {
     let prom = args.binary.path()?;
-    let ours = |client| Arc::new(HubContender { prom: prom.clone(), client }) as Arc<dyn Contender>;
+    let ours = |client| Arc::new(HubContender::new(prom.clone(), client)) as Arc<dyn Contender>;
     let mut all = vec![ours(HubClient::PlainFrames), ours(HubClient::RustClient)];
-    add_peers(&mut all);
+    all.extend(peers::find());
     all.retain(|contender| args.peers.include(contender.about().id));
     ensure!(!all.is_empty(), "--peers names no server; there are prom, nats, redis and rabbitmq");
     Ok(all)
-}
-
-#[cfg(feature = "peers")]
-fn add_peers(all: &mut Vec<Arc<dyn Contender>>) {
-    let found = crate::peers::find();
-    for reason in found.missing {
-        eprintln!("left out: {reason}");
-    }
-    all.extend(found.contenders);
-}
-
-#[cfg(not(feature = "peers"))]
-fn add_peers(_all: &mut Vec<Arc<dyn Contender>>) {
-    eprintln!("our hub alone: build with `--features peers` to have others beside it");
 }

@@ -14,10 +14,12 @@ use std::time::Instant;
 
 use anyhow::Context;
 use prom_load::figures::count;
+use promethean::Bus;
 
 use crate::args::{CoreArgs, FillArgs};
 use crate::bare::{Allocation, BareFile, gathered};
 use crate::figure::{self, Figure, Goal};
+use crate::interrupt;
 use crate::journal::behind::with_segments;
 use crate::work_dir::WorkDir;
 use embedded_bus::EmbeddedBus;
@@ -36,11 +38,9 @@ pub fn run(args: &CoreArgs) -> anyhow::Result<()> {
     let about = work_dir.describe();
     eprintln!("measuring: {about}");
     if !args.measure.quick {
-        eprintln!("  writing {} GB so that no figure pays for a first touch of the disk", WARM_BYTES >> 30);
         work_dir.warm(WARM_BYTES)?;
     }
-    let runtime = tokio::runtime::Runtime::new()?;
-    let figures = runtime.block_on(measure(args, &work_dir))?;
+    let figures = interrupt::block_on(measure(args, &work_dir))?;
     figure::print(&args.measure, &about, TITLE, &figures);
     Ok(())
 }
@@ -68,9 +68,8 @@ async fn publishing(
 ) -> anyhow::Result<Figure> {
     eprintln!("  publish, {in_flight} in flight");
     let bound = gathered(bare, EVENT_BYTES, in_flight, args.measure.span() / 2)?;
-    let ours = EmbeddedBus::open(work_dir, "publish").await?;
-    let rate = publish::publishers(in_flight).rate(&ours.bus, args.measure.span()).await?;
-    ours.close().await?;
+    let publish = async |bus: &Bus| publish::publishers(in_flight).rate(bus, args.measure.span()).await;
+    let rate = on_new_bus(work_dir, publish).await?;
     let name = format!("publish, {in_flight} in flight");
     Ok(Figure::new(name, rate, "events/s", goal).beside(bound, "gathered batches"))
 }
@@ -78,9 +77,8 @@ async fn publishing(
 /// As many in flight, handed over as a gateway does: what came together goes together.
 async fn gathering(args: &CoreArgs, work_dir: &WorkDir) -> anyhow::Result<Figure> {
     eprintln!("  publish, 1000 in flight, gathered");
-    let ours = EmbeddedBus::open(work_dir, "gather").await?;
-    let rate = publish::rate_gathered(&ours.bus, 1_000, 100, args.measure.span()).await?;
-    ours.close().await?;
+    let gather = async |bus: &Bus| publish::rate_gathered(bus, 1_000, 100, args.measure.span()).await;
+    let rate = on_new_bus(work_dir, gather).await?;
     Ok(Figure::new("publish, 1000 in flight, gathered by 100", rate, "events/s", Goal::AtLeast(1e6)))
 }
 
@@ -95,18 +93,15 @@ fn disk_alone(args: &CoreArgs, work_dir: &WorkDir, bare: &mut BareFile) -> anyho
 
 async fn delivering(args: &CoreArgs, work_dir: &WorkDir) -> anyhow::Result<Figure> {
     eprintln!("  publish + dispatch + ack");
-    let ours = EmbeddedBus::open(work_dir, "deliver").await?;
-    let rate = deliver::rate(&ours.bus, args.measure.span()).await?;
-    ours.close().await?;
+    let rate = on_new_bus(work_dir, async |bus: &Bus| deliver::rate(bus, args.measure.span()).await).await?;
     let name = "publish + dispatch + ack of every event";
     Ok(Figure::new(name, rate, "events/s", Goal::AtLeast(6e5)))
 }
 
 async fn single_publisher(args: &CoreArgs, work_dir: &WorkDir, bare: &mut BareFile) -> anyhow::Result<[Figure; 2]> {
     eprintln!("  single publisher");
-    let bus = EmbeddedBus::open(work_dir, "latency").await?;
-    let (ours, disk) = latency::beside_bare(&bus.bus, bare, args.measure.samples()).await?;
-    bus.close().await?;
+    let beside = async |bus: &Bus| latency::beside_bare(bus, bare, args.measure.samples()).await;
+    let (ours, disk) = on_new_bus(work_dir, beside).await?;
     let p50 = Figure::new("single publisher, p50", ours.p50_ms(), "ms", Goal::OfBareAtMost(1.5));
     let p99 = Figure::new("single publisher, p99", ours.p99_ms(), "ms", Goal::None);
     Ok([p50.beside(disk.p50_ms(), "write + fdatasync"), p99.beside(disk.p99_ms(), "write + fdatasync")])
@@ -133,6 +128,14 @@ async fn large_log(args: &CoreArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Fi
     ours.close().await?;
     figures.push(Figure::new("replay from disk", rate, "events/s", Goal::AtLeast(2e6)));
     Ok(figures)
+}
+
+/// Measures on a bus in a directory of its own.
+async fn on_new_bus<T>(work_dir: &WorkDir, measure: impl AsyncFnOnce(&Bus) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let ours = EmbeddedBus::open_at(&work_dir.fresh("bus")?).await?;
+    let measured = measure(&ours.bus).await?;
+    ours.close().await?;
+    Ok(measured)
 }
 
 /// How many milliseconds it took, and the open bus.

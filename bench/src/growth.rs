@@ -16,7 +16,7 @@ use anyhow::Context;
 use crate::args::GrowthArgs;
 use crate::interrupt;
 use crate::machine;
-use crate::ours::{HubClient, HubServer};
+use crate::ours::{HubClient, HubContender};
 use crate::work_dir::WorkDir;
 pub use axis::Axis;
 use point::{Point, Scene};
@@ -39,15 +39,14 @@ pub fn run(args: &GrowthArgs) -> anyhow::Result<()> {
 }
 
 async fn measure(args: &GrowthArgs, work_dir: &WorkDir, axes: Vec<(Axis, Vec<u64>)>) -> anyhow::Result<Report> {
-    let prom = args.binary.path()?;
+    let hub = HubContender::new(args.binary.path()?, HubClient::RustClient);
     let mut measured = Vec::new();
     for (axis, sizes) in axes {
         let mut points = Vec::new();
         for size in sizes {
             eprintln!("{}: {size}", axis.name());
             let dir = work_dir.path().join(format!("{}-{size}", axis.name()));
-            let server = HubServer::start(prom.clone(), HubClient::RustClient, dir).await?;
-            let mut scene = Scene::new(server, args);
+            let mut scene = Scene::start(hub.clone(), dir, args).await?;
             let figures = match axis {
                 Axis::Events => events::measure(&mut scene, size).await,
                 Axis::Topics => topics::measure(&mut scene, usize::try_from(size)?).await,
@@ -55,7 +54,7 @@ async fn measure(args: &GrowthArgs, work_dir: &WorkDir, axes: Vec<(Axis, Vec<u64
                 Axis::Connections => connections::measure(&mut scene, usize::try_from(size)?).await,
             };
             let figures = figures.with_context(|| format!("{} {}", size, axis.name()))?;
-            scene.stop().await?;
+            scene.server.remove()?;
             points.push(Point { size, figures });
         }
         measured.push((axis, points));

@@ -6,18 +6,18 @@
 mod busy;
 mod connections;
 mod export;
-pub mod process;
-pub mod socket;
 
-use prom_types::Position;
+use std::sync::Arc;
 
 use crate::args::HubArgs;
 use crate::figure::{self, Figure, Goal};
+use crate::interrupt;
 use crate::load::consume::{self, Backlog};
 use crate::load::publish::{self, Publishing};
 use crate::load::rate::Spans;
+use crate::load::server::Server;
 use crate::load::{fill, topics::Topics};
-use crate::ours::{HubClient, HubServer};
+use crate::ours::{HubClient, HubContender};
 use crate::work_dir::WorkDir;
 
 const TITLE: &str = "The hub over loopback, fsync on, 256-byte payloads";
@@ -28,22 +28,22 @@ pub fn run(args: &HubArgs) -> anyhow::Result<()> {
     let work_dir = WorkDir::make(&args.files)?;
     let about = work_dir.describe();
     eprintln!("measuring: {about}");
-    let runtime = tokio::runtime::Runtime::new()?;
-    let figures = runtime.block_on(measure(args, &work_dir))?;
+    let figures = interrupt::block_on(measure(args, &work_dir))?;
     figure::print(&args.measure, &about, TITLE, &figures);
     Ok(())
 }
 
 async fn measure(args: &HubArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
-    let mut server = HubServer::start(args.binary.path()?, HubClient::RustClient, work_dir.path().join("hub")).await?;
-    let ready = Figure::new("ready after start", server.hub()?.ready_ms, "ms", Goal::AtMost(100.0));
-    let idle = Figure::new("idle, resident", server.hub()?.resident_mb()?, "MB", Goal::AtMost(20.0));
+    let hub = HubContender::new(args.binary.path()?, HubClient::RustClient);
+    let mut server = hub.start(work_dir.path().join("hub")).await?;
+    let ready = Figure::new("ready after start", server.process()?.ready_ms, "ms", Goal::AtMost(100.0));
+    let idle = Figure::new("idle, resident", server.process()?.resident_mb()?, "MB", Goal::AtMost(20.0));
     let mut figures = vec![ready, idle];
-    figures.extend(consuming(args, &mut server).await?);
-    figures.extend(publishing(args, &mut server).await?);
-    figures.extend(connections::figures(server.hub()?, args).await?);
+    figures.extend(consuming(args, &hub, &mut server).await?);
+    figures.extend(publishing(args, &hub, &mut server).await?);
+    figures.extend(connections::figures(server.process()?, args).await?);
     figures.extend(export::figures(&mut server, args).await?);
-    server.stop_in_order().await?;
+    server.end().await?;
     Ok(figures)
 }
 
@@ -51,11 +51,11 @@ fn spans(args: &HubArgs) -> Spans {
     Spans { warm_up: args.measure.span() / 4, measured: args.measure.span() }
 }
 
-async fn publishing(args: &HubArgs, server: &mut HubServer) -> anyhow::Result<Vec<Figure>> {
+async fn publishing(args: &HubArgs, hub: &HubContender, server: &mut Server) -> anyhow::Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (name, client) in CLIENTS {
         eprintln!("  publish, {name}");
-        server.client = client;
+        server.contender = Arc::new(HubContender { client, ..hub.clone() });
         let rate = publish::rate(server, Publishing::USUAL, spans(args)).await?;
         let name = format!("publish, {name}, 2 connections, 2000 in flight each");
         figures.push(Figure::new(name, rate, "events/s", Goal::None));
@@ -64,7 +64,7 @@ async fn publishing(args: &HubArgs, server: &mut HubServer) -> anyhow::Result<Ve
 }
 
 /// A backlog that each of them consumes in a group of its own.
-async fn consuming(args: &HubArgs, server: &mut HubServer) -> anyhow::Result<Vec<Figure>> {
+async fn consuming(args: &HubArgs, hub: &HubContender, server: &mut Server) -> anyhow::Result<Vec<Figure>> {
     let events = args.measure.full_or_quick(2_000_000, 200_000);
     let backlog = Backlog { topics: Topics::ONE, payload_bytes: publish::PAYLOAD_BYTES, events };
     eprintln!("  filling a backlog of {events} events");
@@ -72,8 +72,8 @@ async fn consuming(args: &HubArgs, server: &mut HubServer) -> anyhow::Result<Vec
     let mut figures = Vec::new();
     for (name, client) in CLIENTS {
         eprintln!("  consume, {name}");
-        server.client = client;
-        server.join(&format!("consume{}", figures.len()), Position::Earliest);
+        let group = format!("consume{}", figures.len());
+        server.contender = Arc::new(HubContender { client, group, ..hub.clone() });
         let rate = consume::rate(server, 1, backlog, spans(args)).await?;
         figures.push(Figure::new(format!("consume and ack each, {name}"), rate, "events/s", Goal::None));
     }

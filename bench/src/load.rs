@@ -11,4 +11,5 @@ pub mod fill;
 pub mod latency;
 pub mod publish;
 pub mod rate;
+pub mod server;
 pub mod topics;

@@ -19,7 +19,6 @@ mod machine;
 mod mongo;
 mod ours;
 mod page_cache;
-#[cfg(feature = "peers")]
 mod peers;
 mod plot;
 mod proc;

@@ -15,6 +15,7 @@ use prom_testkit::mongo::ReplicaSet;
 use crate::args::MongoArgs;
 use crate::bus_load::Publishers;
 use crate::figure::{self, Figure, Goal};
+use crate::interrupt;
 use crate::machine;
 use crate::summary::Summary;
 use mongo_bus::MongoBus;
@@ -41,8 +42,7 @@ struct Rounds {
 pub fn run(args: &MongoArgs) -> anyhow::Result<()> {
     let about = machine::describe();
     eprintln!("measuring: {about}");
-    let runtime = tokio::runtime::Runtime::new()?;
-    let figures = runtime.block_on(measure(args))?;
+    let figures = interrupt::block_on(measure(args))?;
     figure::print(&args.measure, &about, TITLE, &figures);
     Ok(())
 }

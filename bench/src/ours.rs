@@ -2,7 +2,9 @@
 //! client. fsync is on, as it is by default.
 
 mod client;
+pub mod http;
 mod plain;
 mod server;
+pub mod socket;
 
-pub use server::{HubClient, HubContender, HubServer};
+pub use server::{HubClient, HubContender, connect};

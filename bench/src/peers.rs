@@ -2,28 +2,32 @@
 //!
 //! Compiled with the feature `peers`. A server that is not on this machine is left out, with the reason.
 
+#[cfg(feature = "peers")]
 mod nats;
+#[cfg(feature = "peers")]
 mod rabbitmq;
+#[cfg(feature = "peers")]
 mod redis;
-mod tools;
+#[cfg(feature = "peers")]
+mod streams;
+#[cfg(feature = "peers")]
+mod version;
 
 use std::sync::Arc;
 
 use crate::load::contender::Contender;
 
-/// What can be measured here, and why the others cannot.
-#[derive(Default)]
-pub struct FoundPeers {
-    pub contenders: Vec<Arc<dyn Contender>>,
-    pub missing: Vec<String>,
-}
-
-pub fn find() -> FoundPeers {
-    let mut found = FoundPeers::default();
-    for server in [nats::contenders(), redis::contenders(), rabbitmq::contenders()] {
+/// What can be measured here. Says why the others cannot.
+pub fn find() -> Vec<Arc<dyn Contender>> {
+    #[cfg(feature = "peers")]
+    let servers = [nats::contenders(), redis::contenders(), rabbitmq::contenders()];
+    #[cfg(not(feature = "peers"))]
+    let servers = [Err(anyhow::anyhow!("other servers; build with `--features peers` to have them beside our hub"))];
+    let mut found = Vec::new();
+    for server in servers {
         match server {
-            Ok(contenders) => found.contenders.extend(contenders),
-            Err(reason) => found.missing.push(format!("{reason:#}")),
+            Ok(contenders) => found.extend::<Vec<_>>(contenders),
+            Err(reason) => eprintln!("left out: {reason:#}"),
         }
     }
     found

@@ -5,6 +5,7 @@ pub mod bars;
 pub mod colour;
 pub mod lines;
 pub mod percentiles;
+mod rows;
 mod scale;
 mod svg;
 

@@ -1,9 +1,9 @@
 //! What the operating system says about a process: the memory it takes and the time it has had.
 
-use std::fs;
 use std::time::Duration;
 
 use anyhow::Context;
+use procfs::process::Process;
 
 /// Resident memory in megabytes, and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,41 +16,24 @@ pub struct Resident {
 }
 
 pub fn resident(process: i32) -> anyhow::Result<Resident> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).context("the process has ended")?;
-    let (total, anonymous, file) = (field(&status, "VmRSS:"), field(&status, "RssAnon:"), field(&status, "RssFile:"));
-    Ok(Resident { total_mb: total?, anonymous_mb: anonymous?, file_mb: file? })
-}
-
-/// A field of `/proc/…/status` in megabytes.
-fn field(status: &str, name: &str) -> anyhow::Result<f64> {
-    let kilobytes = |line: &str| line.strip_prefix(name)?.split_whitespace().next()?.parse::<f64>().ok();
-    let found = status.lines().find_map(kilobytes);
-    Ok(found.with_context(|| format!("the operating system does not say {name}"))? * 1024.0 / 1e6)
+    let status = Process::new(process)?.status()?;
+    let megabytes = |kilobytes: Option<u64>| kilobytes.map(|kilobytes| kilobytes as f64 * 1024.0 / 1e6);
+    let parts = megabytes(status.vmrss).zip(megabytes(status.rssanon)).zip(megabytes(status.rssfile));
+    let ((total_mb, anonymous_mb), file_mb) = parts.context("the operating system does not say what memory it has")?;
+    Ok(Resident { total_mb, anonymous_mb, file_mb })
 }
 
 /// Processor time of all its threads that live, to the nanosecond: ticks of 10 ms are too coarse for what idles.
 pub fn processor_time(process: i32) -> anyhow::Result<Duration> {
-    let mut nanoseconds = 0;
-    for task in fs::read_dir(format!("/proc/{process}/task")).context("the process has ended")? {
-        // A thread may end while we look.
-        let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
-        nanoseconds += text.split_whitespace().next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-    }
-    Ok(Duration::from_nanos(nanoseconds))
+    // A thread may end while we look.
+    let threads = Process::new(process)?.tasks()?.flatten().filter_map(|thread| thread.schedstat().ok());
+    Ok(Duration::from_nanos(threads.map(|times| times.sum_exec_runtime).sum()))
 }
 
 /// A process and those it started, by the group they share.
-#[cfg(feature = "peers")]
 pub fn group_of(leader: i32) -> anyhow::Result<Vec<i32>> {
-    let processes = fs::read_dir("/proc")?.flatten();
-    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let is_member = |process: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        // Behind the name, which may hold anything: state, parent, group.
-        let group = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(2)?.parse::<i32>().ok());
-        group == Some(leader)
-    };
-    Ok(ids.filter(is_member).collect())
+    let stats = procfs::process::all_processes()?.flatten().filter_map(|process| process.stat().ok());
+    Ok(stats.filter(|stat| stat.pgrp == leader).map(|stat| stat.pid).collect())
 }
 
 #[cfg(test)]

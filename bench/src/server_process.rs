@@ -5,6 +5,7 @@
 //! when it ends unasked, the last of it is in the error.
 
 use std::fs::{self, File};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
+
+use crate::proc::{self, Resident};
 
 /// How often a starting server is asked whether it is ready.
 const PROBE_EVERY: Duration = Duration::from_millis(1);
@@ -23,10 +26,14 @@ pub struct ServerProcess {
     leader: Pid,
     log: PathBuf,
     started: Instant,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// How many milliseconds after its start it was ready.
+    pub ready_ms: f64,
 }
 
 impl ServerProcess {
-    pub fn spawn(name: &'static str, mut command: Command, log: &Path) -> anyhow::Result<Self> {
+    pub fn spawn(name: &'static str, mut command: Command, log: &Path, address: SocketAddr) -> anyhow::Result<Self> {
         let out = File::create(log).with_context(|| format!("writing {}", log.display()))?;
         let started = Instant::now();
         let child = command
@@ -39,21 +46,22 @@ impl ServerProcess {
             .with_context(|| format!("starting {name} ({})", command.as_std().get_program().display()))?;
         let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let leader = leader.with_context(|| format!("{name} ended at once"))?;
-        Ok(Self { name, child, leader, log: log.to_owned(), started })
+        Ok(Self { name, child, leader, log: log.to_owned(), started, address, ready_ms: 0.0 })
     }
 
-    /// Waits until `is_ready` says so; how many milliseconds after the start that was.
-    pub async fn ready<F: Future<Output = bool>>(
+    /// Waits until `is_ready` says so.
+    pub async fn until_ready<F: Future<Output = bool>>(
         &mut self,
         patience: Duration,
         is_ready: impl Fn() -> F,
-    ) -> anyhow::Result<f64> {
+    ) -> anyhow::Result<()> {
         while !is_ready().await {
             self.check()?;
             ensure!(self.started.elapsed() < patience, "{} is not ready after {patience:?}{}", self.name, self.said());
             tokio::time::sleep(PROBE_EVERY).await;
         }
-        Ok(self.started.elapsed().as_secs_f64() * 1e3)
+        self.ready_ms = self.started.elapsed().as_secs_f64() * 1e3;
+        Ok(())
     }
 
     /// An error, with the last it said, if it has ended.
@@ -80,15 +88,12 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Is suspended until [`ServerProcess::resume`], and costs nothing meanwhile.
-    #[cfg(feature = "peers")]
-    pub fn pause(&self) -> anyhow::Result<()> {
-        Ok(kill_process_group(self.leader, Signal::STOP)?)
+    pub fn resident(&self) -> anyhow::Result<Resident> {
+        proc::resident(self.id())
     }
 
-    #[cfg(feature = "peers")]
-    pub fn resume(&self) -> anyhow::Result<()> {
-        Ok(kill_process_group(self.leader, Signal::CONT)?)
+    pub fn resident_mb(&self) -> anyhow::Result<f64> {
+        Ok(self.resident()?.total_mb)
     }
 
     fn said(&self) -> String {

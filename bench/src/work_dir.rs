@@ -28,9 +28,15 @@ impl WorkDir {
         &self.path
     }
 
+    /// A new, empty directory in it.
+    pub fn fresh(&self, name: &str) -> io::Result<PathBuf> {
+        Ok(tempfile::Builder::new().prefix(name).tempdir_in(&self.path)?.keep())
+    }
+
     /// Writes this many bytes and removes them again: on a thin disk a block's first write costs far more than the next,
     /// which would be charged to the first measurement.
     pub fn warm(&self, bytes: u64) -> io::Result<()> {
+        eprintln!("  writing {} GB so that no figure pays for a first touch of the disk", bytes >> 30);
         let path = self.path.join("warm");
         drop(BareFile::make(&path, Allocation::PreZeroed { bytes })?);
         fs::remove_file(path)
@@ -55,11 +61,7 @@ impl WorkDir {
 
 /// The type of the mount with the longest path that leads to `path`.
 fn file_system(path: &Path) -> Option<String> {
-    let mounts = fs::read_to_string("/proc/mounts").ok()?;
-    let mount = |line: &str| {
-        let mut words = line.split(' ');
-        let (_device, point, kind) = (words.next()?, words.next()?, words.next()?);
-        path.starts_with(point).then(|| (point.len(), kind.to_owned()))
-    };
-    mounts.lines().filter_map(mount).max().map(|(_, kind)| kind)
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
+    let above = mounts.0.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    above.max_by_key(|mount| mount.mount_point.as_os_str().len()).map(|mount| mount.fs_type)
 }

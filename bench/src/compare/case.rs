@@ -89,14 +89,14 @@ impl Case {
 
 /// All cases, or those of the shapes that were named.
 pub fn list(args: &CompareArgs) -> Vec<Case> {
-    let wanted = |shape: &&Shape| args.only.is_empty() || args.only.contains(shape);
-    Shape::value_variants().iter().filter(wanted).flat_map(|shape| cases(*shape, args)).collect()
+    let wanted = |case: &Case| args.only.is_empty() || args.only.contains(&case.shape);
+    all(args).into_iter().filter(wanted).collect()
 }
 
-fn cases(shape: Shape, args: &CompareArgs) -> Vec<Case> {
-    let main = args.measure.full_or_quick(spans(500, 2_000), spans(200, 500));
-    let row = args.measure.full_or_quick(spans(300, 1_200), spans(200, 400));
-    let one = |id: &str, title: &str, load| Case {
+fn all(args: &CompareArgs) -> Vec<Case> {
+    let (main, row) =
+        args.measure.full_or_quick((spans(500, 2_000), spans(300, 1_200)), (spans(200, 500), spans(200, 400)));
+    let one = |shape, id: &str, title: &str, load| Case {
         id: id.to_owned(),
         title: title.to_owned(),
         shape,
@@ -104,67 +104,40 @@ fn cases(shape: Shape, args: &CompareArgs) -> Vec<Case> {
         spans: main,
         point: 0.0,
     };
+    let consume = Load::Consume { payload_bytes: PAYLOAD_BYTES };
     let (events, backlog) = args.measure.full_or_quick((1_000, 1_000_000), (200, 200_000));
-    match shape {
-        Shape::Publish => vec![one("publish", "publish, acknowledged", Load::Publish(Publishing::USUAL))],
-        Shape::Consume => {
-            let load = Load::Consume { payload_bytes: PAYLOAD_BYTES };
-            vec![one("consume", "consume in a group, every event acked", load)]
+    let fan_out = Load::FanOut { readers: READERS, events };
+    let mut cases = vec![
+        one(Shape::Publish, "publish", "publish, acknowledged", Load::Publish(Publishing::USUAL)),
+        one(Shape::Consume, "consume", "consume in a group, every event acked", consume),
+        one(Shape::Both, "both", "publish and consume at once", Load::Both),
+        one(Shape::Latency, "latency", "publish to handler, 1000 events/s", Load::Latency),
+        one(Shape::FanOut, "fan-out", "deliveries, 1 publisher to 1000 readers", fan_out),
+        one(Shape::CatchUp, "catch-up", "catch up from disk after a restart", Load::CatchUp { events: backlog }),
+    ];
+    let mut add = |shape, id: String, title: String, load, point: usize| {
+        cases.push(Case { id, title, shape, load, spans: row, point: point as f64 });
+    };
+    for (name, bytes) in [("1k", 1_024), ("10k", 10_240)] {
+        let publish = Load::Publish(Publishing { payload_bytes: bytes, ..Publishing::USUAL });
+        for (verb, load) in [("publish", publish), ("consume", Load::Consume { payload_bytes: bytes })] {
+            let title = format!("{verb}, {} KB payloads", bytes / 1_024);
+            add(Shape::Payload, format!("{verb}-{name}"), title, load, bytes);
         }
-        Shape::Both => vec![one("both", "publish and consume at once", Load::Both)],
-        Shape::Latency => vec![one("latency", "publish to handler, 1000 events/s", Load::Latency)],
-        Shape::FanOut => {
-            let load = Load::FanOut { readers: READERS, events };
-            vec![one("fan-out", "deliveries, 1 publisher to 1000 readers", load)]
-        }
-        Shape::CatchUp => {
-            vec![one("catch-up", "catch up from disk after a restart", Load::CatchUp { events: backlog })]
-        }
-        Shape::Payload => payloads(row),
-        Shape::Publishers => [1, 4, 16, 64].map(|connections| publishers(connections, row)).to_vec(),
-        Shape::Topics => [1, 100, 10_000].map(|count| topics(count, row)).to_vec(),
     }
-}
-
-fn spans(warm_up_ms: u64, measured_ms: u64) -> Spans {
-    Spans { warm_up: Duration::from_millis(warm_up_ms), measured: Duration::from_millis(measured_ms) }
-}
-
-fn payloads(spans: Spans) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for (name, payload_bytes) in [("1k", 1_024), ("10k", 10_240)] {
-        let case = |verb: &str, load| Case {
-            id: format!("{verb}-{name}"),
-            title: format!("{verb}, {} KB payloads", payload_bytes / 1_024),
-            shape: Shape::Payload,
-            load,
-            spans,
-            point: payload_bytes as f64,
-        };
-        cases.push(case("publish", Load::Publish(Publishing { payload_bytes, ..Publishing::USUAL })));
-        cases.push(case("consume", Load::Consume { payload_bytes }));
+    for connections in [1, 4, 16, 64] {
+        let load = Publishing { connections, in_flight: Some(SHARED_IN_FLIGHT), ..Publishing::USUAL };
+        let (id, title) = (format!("publishers-{connections}"), format!("publish by {connections} connections"));
+        add(Shape::Publishers, id, title, Load::Publish(load), connections);
+    }
+    for count in [1, 100, 10_000] {
+        let load = Publishing { topics: Topics { count }, ..Publishing::USUAL };
+        let (id, title) = (format!("topics-{count}"), format!("publish to {count} topics"));
+        add(Shape::Topics, id, title, Load::Publish(load), count);
     }
     cases
 }
 
-fn publishers(connections: usize, spans: Spans) -> Case {
-    Case {
-        id: format!("publishers-{connections}"),
-        title: format!("publish by {connections} connections"),
-        shape: Shape::Publishers,
-        load: Load::Publish(Publishing { connections, in_flight: Some(SHARED_IN_FLIGHT), ..Publishing::USUAL }),
-        spans,
-        point: connections as f64,
-    }
-}
-
-fn topics(count: usize, spans: Spans) -> Case {
-    Case {
-        id: format!("topics-{count}"),
-        title: format!("publish to {count} topics"),
-        shape: Shape::Topics,
-        load: Load::Publish(Publishing { topics: Topics { count }, ..Publishing::USUAL }),
-        spans,
-        point: count as f64,
-    }
+fn spans(warm_up_ms: u64, measured_ms: u64) -> Spans {
+    Spans { warm_up: Duration::from_millis(warm_up_ms), measured: Duration::from_millis(measured_ms) }
 }

@@ -1,5 +1,6 @@
 //! One contender, one case, once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -7,12 +8,14 @@ use anyhow::Context;
 use super::case::{Case, Load};
 use super::results::Figure;
 use crate::load::consume::{self, Backlog};
-use crate::load::contender::{About, Contender, Server, ServerDirs};
+use crate::load::contender::{About, Contender};
 use crate::load::publish::{self, PAYLOAD_BYTES};
 use crate::load::rate::Spans;
+use crate::load::server::Server;
 use crate::load::topics::Topics;
 use crate::load::{both, catch_up, fan_out, fill, latency};
 use crate::page_cache;
+use crate::work_dir::WorkDir;
 
 /// Backlogs of large payloads end here.
 const BACKLOG_BYTES: u64 = 600 << 20;
@@ -24,21 +27,26 @@ const CATCH_UP_SECONDS: f64 = 8.0;
 const LATENCY_LONGER: f64 = 1.5;
 
 /// A fresh server, measured and stopped.
-pub async fn measure(contender: &dyn Contender, case: &Case, dirs: &ServerDirs) -> anyhow::Result<Vec<(Figure, f64)>> {
-    let mut server = contender.start(dirs).await?;
-    let measured = tokio::time::timeout(PATIENCE, under_load(&mut *server, case, contender.about())).await;
+pub async fn measure(
+    contender: &Arc<dyn Contender>,
+    case: &Case,
+    work_dir: &WorkDir,
+) -> anyhow::Result<Vec<(Figure, f64)>> {
+    let about = contender.about();
+    let mut server = Server::start(contender.clone(), work_dir.fresh(about.id)?).await?;
+    let measured = tokio::time::timeout(PATIENCE, under_load(&mut server, case, about)).await;
     let figures = match measured {
         Ok(Ok(figures)) => figures,
         // A server that died explains more than the connection that noticed.
         Ok(Err(error)) => return Err(server.check().err().unwrap_or(error)),
         Err(_) => return Err(server.check().err().unwrap_or_else(|| anyhow::anyhow!("not done after {PATIENCE:?}"))),
     };
-    server.stop().await.context("stopping")?;
+    server.remove().context("stopping")?;
     page_cache::write_out();
     Ok(figures)
 }
 
-async fn under_load(server: &mut dyn Server, case: &Case, about: &About) -> anyhow::Result<Vec<(Figure, f64)>> {
+async fn under_load(server: &mut Server, case: &Case, about: &About) -> anyhow::Result<Vec<(Figure, f64)>> {
     let rate = match case.load {
         Load::Publish(publishing) => publish::rate(server, publishing, case.spans).await?,
         Load::Consume { payload_bytes } => {

@@ -86,7 +86,7 @@ fn row(report: &Report, shape: Shape, title: &str, x_label: &str) -> Option<Stri
     if series.is_empty() {
         return None;
     }
-    let panel = |title: &str, y| Panel { title: title.to_owned(), y, series: copy(&series) };
+    let panel = |title: &str, y| Panel { title: title.to_owned(), y, series: series.clone() };
     let panels = vec![panel("events per second", Kind::Linear), panel("the same, logarithmic", Kind::Log)];
     let (title, x_label) = (title.to_owned(), x_label.to_owned());
     Some(lines::page(&Page { title, legend: Legend::AboveAll, x_label, columns: 2, panels }))
@@ -104,9 +104,4 @@ fn series(report: &Report, cases: &[&Case], x: impl Fn(&Case) -> f64, y: impl Fn
         (points.len() > 1).then(|| Series { name: name.to_owned(), colour: colour::of(id), points })
     };
     report.versions.iter().filter_map(|(about, _)| line(about.id, about.name)).collect()
-}
-
-fn copy(series: &[Series]) -> Vec<Series> {
-    let one = |it: &Series| Series { name: it.name.clone(), colour: it.colour, points: it.points.clone() };
-    series.iter().map(one).collect()
 }

@@ -50,7 +50,7 @@ impl Report {
             "machine": self.machine,
             "contenders": self.versions.iter().map(contender).collect::<Vec<_>>(),
             "cases": self.cases.iter().map(|case| json!({"id": case.id, "title": case.title})).collect::<Vec<_>>(),
-            "rounds": self.results.json(),
+            "rounds": self.results,
             "failures": self.failures,
         })
     }

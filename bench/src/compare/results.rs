@@ -1,14 +1,17 @@
 //! What was measured, round by round.
 
 use prom_load::figures::count;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::summary::Summary;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Figure {
+    #[serde(rename = "events_per_second")]
     Rate,
+    #[serde(rename = "p50_ms")]
     P50,
+    #[serde(rename = "p99_ms")]
     P99,
 }
 
@@ -28,17 +31,9 @@ impl Figure {
             Self::P50 | Self::P99 => format!("{:.0}", value * 1e3),
         }
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "events_per_second",
-            Self::P50 => "p50_ms",
-            Self::P99 => "p99_ms",
-        }
-    }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Sample {
     pub case: String,
     pub figure: Figure,
@@ -47,7 +42,9 @@ pub struct Sample {
     pub value: f64,
 }
 
-#[derive(Debug, Clone, Default)]
+/// Every round.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(transparent)]
 pub struct Results {
     samples: Vec<Sample>,
 }
@@ -72,19 +69,6 @@ impl Results {
         let beside = |sample: &Sample| self.of(case, figure, other).find(|it| it.round == sample.round);
         let ratios = self.of(case, figure, one).filter_map(|sample| Some(sample.value / beside(sample)?.value));
         Summary::of(&ratios.collect::<Vec<_>>())
-    }
-
-    pub fn json(&self) -> Value {
-        let sample = |sample: &Sample| {
-            json!({
-                "case": sample.case,
-                "contender": sample.contender,
-                "figure": sample.figure.name(),
-                "round": sample.round,
-                "value": sample.value,
-            })
-        };
-        self.samples.iter().map(sample).collect()
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Instant;
 use super::case::Case;
 use super::measure::measure;
 use super::results::{Results, Sample};
-use crate::load::contender::{Contender, ServerDirs};
+use crate::load::contender::Contender;
+use crate::work_dir::WorkDir;
 
 #[derive(Default)]
 pub struct Measured {
@@ -19,7 +20,7 @@ pub struct Measured {
 pub async fn run(
     cases: &[Case],
     contenders: &[Arc<dyn Contender>],
-    dirs: &ServerDirs,
+    work_dir: &WorkDir,
     rounds: usize,
 ) -> anyhow::Result<Measured> {
     let mut measured = Measured::default();
@@ -29,7 +30,7 @@ pub async fn run(
         for round in 0..rounds {
             eprintln!("[{:>5.0} s] {}, round {} of {rounds}", begun.elapsed().as_secs_f64(), case.title, round + 1);
             for contender in contenders.iter().filter(|one| case.absent(one.about()).is_none()) {
-                one(&mut measured, &**contender, case, dirs, round).await;
+                one(&mut measured, contender, case, work_dir, round).await;
             }
         }
     }
@@ -37,9 +38,9 @@ pub async fn run(
     Ok(measured)
 }
 
-async fn one(measured: &mut Measured, contender: &dyn Contender, case: &Case, dirs: &ServerDirs, round: usize) {
+async fn one(measured: &mut Measured, contender: &Arc<dyn Contender>, case: &Case, work_dir: &WorkDir, round: usize) {
     let about = contender.about();
-    match measure(contender, case, dirs).await {
+    match measure(contender, case, work_dir).await {
         Ok(figures) => {
             let shown: Vec<String> = figures.iter().map(|(figure, value)| figure.shown(*value)).collect();
             eprintln!("           {:<26} {}", about.name, shown.join(", "));

@@ -7,19 +7,12 @@ use prom_store::Store;
 use promethean::EmbeddedStore;
 use promethean::{Bus, BusOptions};
 
-use crate::work_dir::WorkDir;
-
 pub struct EmbeddedBus {
     pub bus: Bus,
     pub store: Arc<EmbeddedStore>,
 }
 
 impl EmbeddedBus {
-    pub async fn open(work_dir: &WorkDir, name: &str) -> anyhow::Result<Self> {
-        let dir = tempfile::Builder::new().prefix(name).tempdir_in(work_dir.path())?.keep();
-        Self::open_at(&dir).await
-    }
-
     pub async fn open_at(dir: &Path) -> anyhow::Result<Self> {
         let store = EmbeddedStore::open(dir).await?;
         let bus = Bus::start(store.clone(), BusOptions::default()).await?;

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
 use promethean::Bus;
 
-use crate::bus_load::{Publishers, Waiting, event, sum};
+use crate::bus_load::{Publishers, event, keep_going, sum};
 
 /// More publishers than processors only wait for each other.
 const PUBLISHERS: usize = 2;
@@ -25,20 +26,12 @@ pub async fn rate_gathered(bus: &Bus, in_flight: usize, gathered: usize, span: D
 
 async fn publish_gathered(bus: Bus, in_flight: usize, gathered: usize, span: Duration) -> anyhow::Result<u64> {
     let event = event()?;
-    let mut waiting = Waiting::at_most(in_flight.div_ceil(gathered));
-    let started = Instant::now();
-    let mut published = 0;
-    while started.elapsed() < span {
+    keep_going(in_flight.div_ceil(gathered), span, || {
         let mut work = bus.unit_of_work();
         for _ in 0..gathered {
             work.publish(&event)?;
         }
-        if let Some(receipts) = waiting.push(work.commit_each()).await {
-            published += receipts?.len() as u64;
-        }
-    }
-    for receipts in waiting.rest() {
-        published += receipts.await?.len() as u64;
-    }
-    Ok(published)
+        Ok(work.commit_each().map(|receipts| Ok(receipts?.len() as u64)))
+    })
+    .await
 }

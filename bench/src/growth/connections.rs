@@ -1,18 +1,14 @@
 //! Connections that do nothing, while others work.
 
 use super::point::{Figures, Scene, What};
-use crate::hub::socket::connect;
 use crate::load::topics::Topics;
+use crate::ours::socket::idle;
 
 pub async fn measure(scene: &mut Scene, count: usize) -> anyhow::Result<Figures> {
-    let before = scene.server.hub()?.resident()?;
-    let mut idle = Vec::with_capacity(count);
-    for _ in 0..count {
-        let (mut reader, writer) = connect(scene.server.hub()?.address).await?;
-        reader.rest();
-        idle.push((reader, writer));
-    }
-    let after = scene.server.hub()?.resident()?;
+    let hub = scene.server.process()?;
+    let before = hub.resident()?;
+    let sockets = idle(hub.address, count).await?;
+    let after = hub.resident()?;
     let mut figures = Vec::new();
     // Few of them vanish in what the hub's memory varies by anyway.
     if count >= 1_000 {
@@ -23,6 +19,6 @@ pub async fn measure(scene: &mut Scene, count: usize) -> anyhow::Result<Figures>
     figures.push((What::Publish, scene.publish(Topics::ONE).await?));
     figures.push((What::Both, scene.both(Topics::ONE).await?));
     figures.push(scene.resident()?);
-    drop(idle);
+    drop(sockets);
     Ok(figures)
 }

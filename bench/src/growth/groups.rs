@@ -14,6 +14,7 @@ use super::point::{Figures, Scene, What};
 use crate::load::crew::Crew;
 use crate::load::publish::{self, PAYLOAD_BYTES};
 use crate::load::topics::Topics;
+use crate::ours;
 
 /// Over which members are spread.
 const CONNECTIONS: usize = 8;
@@ -44,7 +45,7 @@ pub async fn measure(scene: &mut Scene, count: usize) -> anyhow::Result<Figures>
 async fn connect(scene: &Scene) -> anyhow::Result<Vec<Client>> {
     let mut clients = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        clients.push(scene.server.connect().await?);
+        clients.push(ours::connect(scene.server.process()?.address).await?);
     }
     Ok(clients)
 }

@@ -1,16 +1,18 @@
 //! The figures at one size, and the verbs that give them.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use prom_types::Position;
 
 use crate::args::GrowthArgs;
-use crate::load::contender::Server;
 use crate::load::publish::{self, PAYLOAD_BYTES, Publishing};
 use crate::load::rate::Spans;
+use crate::load::server::Server;
 use crate::load::topics::Topics;
 use crate::load::{both, latency};
-use crate::ours::HubServer;
+use crate::ours::HubContender;
 use crate::summary::Summary;
 
 /// Of the group that consumes.
@@ -63,20 +65,21 @@ impl Point {
 
 /// A hub and how it is measured.
 pub struct Scene {
-    pub server: HubServer,
+    hub: HubContender,
+    pub server: Server,
     pub spans: Spans,
     rounds: usize,
     groups: u32,
 }
 
 impl Scene {
-    pub fn new(server: HubServer, args: &GrowthArgs) -> Self {
+    pub async fn start(hub: HubContender, dir: PathBuf, args: &GrowthArgs) -> anyhow::Result<Self> {
         let milliseconds = |warm_up, measured| Spans {
             warm_up: Duration::from_millis(warm_up),
             measured: Duration::from_millis(measured),
         };
         let spans = args.measure.full_or_quick(milliseconds(500, 1_500), milliseconds(200, 400));
-        Self { server, spans, rounds: args.rounds, groups: 0 }
+        Ok(Self { server: hub.start(dir).await?, hub, spans, rounds: args.rounds, groups: 0 })
     }
 
     pub async fn publish(&self, topics: Topics) -> anyhow::Result<f64> {
@@ -116,21 +119,18 @@ impl Scene {
         let mut open = Vec::new();
         for _ in 0..self.rounds {
             self.server.restart().await?;
-            open.push(self.server.hub()?.ready_ms);
+            open.push(self.server.process()?.ready_ms);
         }
-        Ok([(What::Open, Summary::median_of(&open)), (What::ResidentAtRest, self.server.hub()?.resident_mb()?)])
+        Ok([(What::Open, Summary::median_of(&open)), (What::ResidentAtRest, self.server.process()?.resident_mb()?)])
     }
 
     pub fn resident(&self) -> anyhow::Result<(What, f64)> {
-        Ok((What::Resident, self.server.hub()?.resident_mb()?))
+        Ok((What::Resident, self.server.process()?.resident_mb()?))
     }
 
     pub fn join_a_new_group(&mut self, from: Position) {
         self.groups += 1;
-        self.server.join(&format!("growth{}", self.groups), from);
-    }
-
-    pub async fn stop(self) -> anyhow::Result<()> {
-        Box::new(self.server).stop().await
+        let group = format!("growth{}", self.groups);
+        self.server.contender = Arc::new(HubContender { group, from, ..self.hub.clone() });
     }
 }

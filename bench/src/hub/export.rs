@@ -3,33 +3,31 @@
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::AsyncReadExt;
 
 use crate::args::HubArgs;
 use crate::figure::{Figure, Goal};
 use crate::load::consume::Backlog;
 use crate::load::fill;
 use crate::load::publish::PAYLOAD_BYTES;
+use crate::load::server::Server;
 use crate::load::topics::Topics;
-use crate::ours::HubServer;
+use crate::ours::http;
 
 /// About what an exported event of the usual payload takes.
 const EXPORTED_BYTES: u64 = 440;
 
-pub async fn figures(server: &mut HubServer, args: &HubArgs) -> anyhow::Result<Vec<Figure>> {
+pub async fn figures(server: &mut Server, args: &HubArgs) -> anyhow::Result<Vec<Figure>> {
     let wanted_bytes = args.measure.full_or_quick(args.log.bytes(), 50_000_000);
     eprintln!("  filling a topic to export {:.2} GB", wanted_bytes as f64 / 1e9);
     let (topics, topic) = (Topics::ONE, Topics::ONE.name(0));
-    let events = (wanted_bytes / EXPORTED_BYTES).saturating_sub(server.hub()?.head(&topic).await?);
+    let events = (wanted_bytes / EXPORTED_BYTES).saturating_sub(http::head(server.process()?.address, &topic).await?);
     fill::fill(server, Backlog { topics, payload_bytes: PAYLOAD_BYTES, events }).await?;
-    let hub = server.hub()?;
+    let hub = server.process()?;
     eprintln!("  exporting");
     let before = hub.resident_mb()?;
-    let mut socket = TcpStream::connect(hub.address).await?;
-    let request = format!("GET /export?topic={topic} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
     let begin = Instant::now();
-    socket.write_all(request.as_bytes()).await?;
+    let mut socket = http::ask(hub.address, &format!("/export?topic={topic}")).await?;
     let (mut bytes, mut most) = (0u64, before);
     let mut looked_at = Instant::now();
     let mut buffer = vec![0; 1 << 20];

@@ -6,13 +6,13 @@
 
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prom_load::figures::count;
 
 use super::{EVENT_BYTES, JOURNAL_BYTES};
 use crate::args::Measure;
-use crate::bare::{Allocation, BareFile, gathered};
+use crate::bare::{Allocation, BareFile, gathered, rate};
 use crate::table::{Table, ratio};
 
 const BATCHES: [usize; 3] = [1, 64, 1000];
@@ -62,9 +62,8 @@ fn make_files(dir: &Path, partitions: usize) -> std::io::Result<Vec<BareFile>> {
 fn per_partition(files: &mut [BareFile], events: usize, span: Duration) -> std::io::Result<f64> {
     let touched = files.len().min(events);
     let share = vec![7; EVENT_BYTES * events / touched];
-    let started = Instant::now();
-    let (mut written, mut first) = (0, 0);
-    while started.elapsed() < span {
+    let mut first = 0;
+    rate(events, span, || {
         for step in 0..touched {
             let file = (first + step) % files.len();
             files[file].write(&share)?;
@@ -73,9 +72,8 @@ fn per_partition(files: &mut [BareFile], events: usize, span: Duration) -> std::
             files[(first + step) % files.len()].sync()?;
         }
         first = (first + touched) % files.len();
-        written += events;
-    }
-    Ok(written as f64 / started.elapsed().as_secs_f64())
+        Ok(())
+    })
 }
 
 /// The same by several writers, each with its share of the partitions and of the batch.

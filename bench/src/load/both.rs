@@ -7,14 +7,14 @@ use anyhow::ensure;
 use prom_load::{ConsumeJob, PublishJob, Sharing};
 
 use super::consume;
-use super::contender::Server;
 use super::publish;
 use super::rate::Spans;
+use super::server::Server;
 use super::topics::Topics;
 
 /// Events per second that were published, delivered and settled.
 pub async fn rate(
-    server: &dyn Server,
+    server: &Server,
     members: usize,
     topics: Topics,
     payload_bytes: usize,

@@ -6,13 +6,13 @@ use std::time::Instant;
 use prom_load::{ConsumeJob, Sharing};
 use prom_types::Position;
 
-use super::contender::Server;
 use super::crew::Crew;
 use super::fan_out::check_complete;
+use super::server::Server;
 use super::topics::Topics;
 
 /// Events per second of a log that holds this many. The server must have just been restarted.
-pub async fn rate(server: &dyn Server, payload_bytes: usize, events: u64) -> anyhow::Result<f64> {
+pub async fn rate(server: &Server, payload_bytes: usize, events: u64) -> anyhow::Result<f64> {
     let job = Arc::new(ConsumeJob::new(payload_bytes, Sharing::Each, events));
     let begun = Instant::now();
     let tail = server.tail(&Topics::ONE, Position::Earliest).await?;

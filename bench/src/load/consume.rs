@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anyhow::ensure;
 use prom_load::{ConsumeJob, Consumed, Sharing};
 
-use super::contender::Server;
 use super::crew::Crew;
 use super::rate::{self, Spans};
+use super::server::Server;
 use super::topics::Topics;
 
 /// What there is to consume.
@@ -19,7 +19,7 @@ pub struct Backlog {
 }
 
 /// Settled events per second, by this many members.
-pub async fn rate(server: &dyn Server, members: usize, backlog: Backlog, spans: Spans) -> anyhow::Result<f64> {
+pub async fn rate(server: &Server, members: usize, backlog: Backlog, spans: Spans) -> anyhow::Result<f64> {
     let job = Arc::new(ConsumeJob::new(backlog.payload_bytes, Sharing::Group, backlog.events));
     let mut crew = start(server, members, &backlog.topics, &job).await?;
     let rate = crew.during(rate::of_counter_until(job.settled_counter(), spans, job.over())).await?;
@@ -32,12 +32,7 @@ pub async fn rate(server: &dyn Server, members: usize, backlog: Backlog, spans: 
 }
 
 /// Members of a group, each with a connection, that do the job together.
-pub async fn start(
-    server: &dyn Server,
-    members: usize,
-    topics: &Topics,
-    job: &Arc<ConsumeJob>,
-) -> anyhow::Result<Crew> {
+pub async fn start(server: &Server, members: usize, topics: &Topics, job: &Arc<ConsumeJob>) -> anyhow::Result<Crew> {
     let mut joined = Vec::with_capacity(members);
     for _ in 0..members {
         joined.push(server.consumer(topics).await?);

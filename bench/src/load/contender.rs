@@ -1,13 +1,14 @@
 //! What is asked of each server that is measured, ours and others: the same verbs, each in the words of its best
 //! client library. A connection's whole loop is one call, so that the interface costs nothing per event.
 
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 use prom_types::Position;
+use tokio::process::Command;
 
 use super::topics::Topics;
 
@@ -37,6 +38,7 @@ pub struct About {
     pub members: usize,
 }
 
+/// What differs between servers. Everything else about a running one is a [`Server`](super::server::Server).
 #[async_trait]
 pub trait Contender: Send + Sync {
     fn about(&self) -> &About;
@@ -44,45 +46,28 @@ pub trait Contender: Send + Sync {
     /// Of the server's program.
     async fn version(&self) -> anyhow::Result<String>;
 
-    /// An empty server.
-    async fn start(&self, dirs: &ServerDirs) -> anyhow::Result<Box<dyn Server>>;
-}
+    /// Runs the program on the files in `dir`, where it listens at `address`.
+    fn command(&self, dir: &Path, address: SocketAddr, setting: Setting) -> anyhow::Result<Command>;
 
-/// A server that runs.
-#[async_trait]
-pub trait Server: Send + Sync {
+    async fn is_ready(&self, address: SocketAddr) -> bool;
+
+    /// Whether another setting makes filling faster.
+    fn can_loosen(&self) -> bool {
+        self.about().setting == Setting::Durable
+    }
+
     /// Makes the topics where publishing would not.
-    async fn make(&self, topics: &Topics) -> anyhow::Result<()>;
+    async fn make(&self, _address: SocketAddr, _topics: &Topics) -> anyhow::Result<()> {
+        Ok(())
+    }
 
-    async fn publisher(&self, topics: &Topics) -> anyhow::Result<Box<dyn Publisher>>;
+    async fn publisher(&self, address: SocketAddr, topics: &Topics) -> anyhow::Result<Box<dyn Publisher>>;
 
     /// A member of the group, which begins at the earliest event.
-    async fn consumer(&self, topics: &Topics) -> anyhow::Result<Box<dyn Consumer>>;
+    async fn consumer(&self, address: SocketAddr, topics: &Topics) -> anyhow::Result<Box<dyn Consumer>>;
 
     /// A reader of everything, without a group, from the earliest or the latest event.
-    async fn tail(&self, topics: &Topics, from: Position) -> anyhow::Result<Box<dyn Tail>>;
-
-    /// While a backlog is filled that is not itself measured, durability may rest…
-    async fn loosen(&mut self) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    /// …and has to be back before anything is measured.
-    async fn tighten(&mut self) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    /// Ends it and starts it on the same data, which is no longer in the page cache.
-    async fn restart(&mut self) -> anyhow::Result<()>;
-
-    /// An error, with what it said last, if it has ended.
-    fn check(&mut self) -> anyhow::Result<()>;
-
-    #[cfg(feature = "peers")]
-    fn process(&self) -> i32;
-
-    /// Ends it and removes its data.
-    async fn stop(self: Box<Self>) -> anyhow::Result<()>;
+    async fn tail(&self, address: SocketAddr, topics: &Topics, from: Position) -> anyhow::Result<Box<dyn Tail>>;
 }
 
 #[async_trait]
@@ -107,23 +92,4 @@ pub trait Consumer: Send {
 pub trait Tail: Send {
     /// Reads until it has as many events as the job expects.
     async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()>;
-}
-
-/// Where servers put their files: a directory for each start.
-pub struct ServerDirs {
-    root: PathBuf,
-    made: AtomicU32,
-}
-
-impl ServerDirs {
-    pub fn at(root: &Path) -> Self {
-        Self { root: root.to_owned(), made: AtomicU32::new(0) }
-    }
-
-    /// A new, empty directory.
-    pub fn fresh(&self, name: &str) -> anyhow::Result<PathBuf> {
-        let dir = self.root.join(format!("{name}-{}", self.made.fetch_add(1, Ordering::Relaxed)));
-        std::fs::create_dir_all(&dir)?;
-        Ok(dir)
-    }
 }

@@ -8,9 +8,9 @@ use prom_load::{ConsumeJob, PublishJob, Sharing};
 use prom_types::Position;
 
 use super::consume;
-use super::contender::Server;
 use super::crew::Crew;
 use super::publish;
+use super::server::Server;
 use super::topics::Topics;
 
 /// Few: the readers are the load.
@@ -18,7 +18,7 @@ const IN_FLIGHT: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Deliveries per second, of this many events to this many readers.
-pub async fn rate(server: &dyn Server, payload_bytes: usize, readers: usize, events: u64) -> anyhow::Result<f64> {
+pub async fn rate(server: &Server, payload_bytes: usize, readers: usize, events: u64) -> anyhow::Result<f64> {
     let topics = Topics::ONE;
     server.make(&topics).await?;
     let read = Arc::new(ConsumeJob::new(payload_bytes, Sharing::Each, events));

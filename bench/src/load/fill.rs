@@ -6,10 +6,10 @@ use anyhow::ensure;
 use prom_load::PublishJob;
 
 use super::consume::Backlog;
-use super::contender::Server;
 use super::publish;
+use super::server::Server;
 
-pub async fn fill(server: &mut dyn Server, backlog: Backlog) -> anyhow::Result<()> {
+pub async fn fill(server: &mut Server, backlog: Backlog) -> anyhow::Result<()> {
     let Backlog { topics, payload_bytes, events } = backlog;
     server.loosen().await?;
     server.make(&topics).await?;

@@ -10,7 +10,8 @@ use prom_load::{ConsumeJob, Latencies, PayloadLabel, PublishJob, Sharing};
 use tokio::runtime::Handle;
 
 use super::consume;
-use super::contender::{Publisher, Server};
+use super::contender::Publisher;
+use super::server::Server;
 use super::topics::Topics;
 
 pub const EVENTS_PER_SECOND: u64 = 1_000;
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One publisher, one subscriber; the latencies of events after the warm-up.
 pub async fn latencies(
-    server: &dyn Server,
+    server: &Server,
     payload_bytes: usize,
     warm_up: Duration,
     measured: Duration,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use prom_load::PublishJob;
 
-use super::contender::Server;
 use super::crew::Crew;
 use super::rate::{self, Spans};
+use super::server::Server;
 use super::topics::Topics;
 
 /// Connections of a plain publish and of a fill.
@@ -32,7 +32,7 @@ impl Publishing {
 }
 
 /// Acknowledged events per second.
-pub async fn rate(server: &dyn Server, what: Publishing, spans: Spans) -> anyhow::Result<f64> {
+pub async fn rate(server: &Server, what: Publishing, spans: Spans) -> anyhow::Result<f64> {
     server.make(&what.topics).await?;
     touch_all(server, what).await?;
     let mut job = PublishJob::endless(what.payload_bytes, what.topics.count);
@@ -48,7 +48,7 @@ pub async fn rate(server: &dyn Server, what: Publishing, spans: Spans) -> anyhow
 }
 
 /// Gives each of many topics its first event before the clock runs: making topics is another figure.
-async fn touch_all(server: &dyn Server, what: Publishing) -> anyhow::Result<()> {
+async fn touch_all(server: &Server, what: Publishing) -> anyhow::Result<()> {
     if what.topics.count > 1 {
         let job = Arc::new(PublishJob::new(what.payload_bytes, what.topics.count, what.topics.count as u64));
         start(server, 1, &what.topics, &job).await?.finish().await?;
@@ -58,7 +58,7 @@ async fn touch_all(server: &dyn Server, what: Publishing) -> anyhow::Result<()> 
 
 /// Connections that do the job together.
 pub async fn start(
-    server: &dyn Server,
+    server: &Server,
     connections: usize,
     topics: &Topics,
     job: &Arc<PublishJob>,

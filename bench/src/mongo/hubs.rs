@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
 use prom_store::{Append, Commit, Dedupe, Encoder, LogName, Store};
 use prom_store_mongo::{MongoOptions, MongoStore};
 use prom_types::IdMaker;
 
 use super::mongo_bus::drop_database;
-use crate::bus_load::{Waiting, event, sum};
+use crate::bus_load::{event, keep_going, sum};
 
 const GATHERED: usize = 100;
 const WAITING: usize = 40;
@@ -33,20 +34,13 @@ async fn publish(store: Arc<MongoStore>, partition: u32, span: Duration) -> anyh
     let event = event()?;
     let log = LogName::new(event.topic.clone(), partition);
     let (ids, mut encoder) = (IdMaker::new(), Encoder::default());
-    let mut waiting = Waiting::at_most(WAITING);
-    let (started, mut published) = (Instant::now(), 0);
-    while started.elapsed() < span {
+    keep_going(WAITING, span, || {
         let mut commit = Commit::default();
         for _ in 0..GATHERED {
             let encoded = encoder.encode(&event, ids.make(0), 0)?;
             commit.appends.push(Append { log: log.clone(), event: encoded, dedupe: Dedupe::Fresh });
         }
-        if let Some(done) = waiting.push(store.commit(commit)).await {
-            published += done?.stored.len() as u64;
-        }
-    }
-    for pending in waiting.rest() {
-        published += pending.await?.stored.len() as u64;
-    }
-    Ok(published)
+        Ok(store.commit(commit).map(|done| Ok(done?.stored.len() as u64)))
+    })
+    .await
 }

@@ -9,7 +9,7 @@ use prom_client::{Client, Position, Publishing, TopicName};
 use prom_load::client::{self, ConsumeWindow};
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 
-use super::server::Membership;
+use super::HubContender;
 use crate::load::contender::{Consumer, Publisher, Tail};
 use crate::load::topics::Topics;
 
@@ -59,9 +59,9 @@ pub struct ClientConsumer {
 
 impl ClientConsumer {
     /// The group is made here, so that it is there before the first event of a measurement is.
-    pub async fn start(client: Client, topics: &Topics, membership: &Membership) -> anyhow::Result<Self> {
-        let (topic, group) = (topics.pattern(), membership.group.clone());
-        let subscribe = client.subscribe(&topic, &group).from(membership.from);
+    pub async fn start(client: Client, topics: &Topics, hub: &HubContender) -> anyhow::Result<Self> {
+        let (topic, group) = (topics.pattern(), hub.group.clone());
+        let subscribe = client.subscribe(&topic, &group).from(hub.from);
         subscribe.start().await?.unsubscribe().await?;
         Ok(Self { client, topic, group })
     }

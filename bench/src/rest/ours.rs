@@ -8,13 +8,12 @@ use prom_load::figures::count;
 use super::{idle_percent, look, percent};
 use crate::args::RestArgs;
 use crate::figure::{Figure, Goal};
-use crate::hub::process::HubProcess;
 use crate::load::consume::Backlog;
 use crate::load::fill;
 use crate::load::publish::{self, PAYLOAD_BYTES, Publishing};
 use crate::load::rate::Spans;
 use crate::load::topics::Topics;
-use crate::ours::{HubClient, HubServer};
+use crate::ours::{HubClient, HubContender, http};
 use crate::page_cache;
 use crate::proc::Resident;
 use crate::summary::Summary;
@@ -30,47 +29,44 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 const FILLED: Backlog = Backlog { topics: Topics::ONE, payload_bytes: PAYLOAD_BYTES, events: 200_000 };
 
 pub async fn figures(args: &RestArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
-    let (prom, dir) = (args.binary.path()?, work_dir.path().join("hub"));
-    std::fs::create_dir_all(&dir)?;
-    let data = dir.join("data");
+    let hub = HubContender::new(args.binary.path()?, HubClient::RustClient);
+    let dir = work_dir.fresh("hub")?;
     let mut figures = Vec::new();
     eprintln!("  empty");
-    figures.extend(at_rest(args, &prom, &data, "empty").await?);
+    figures.extend(at_rest(args, &hub, &dir, "empty").await?);
 
     eprintln!("  filling {} GB", args.log.log_gb);
-    let mut server = HubServer::start(prom.clone(), HubClient::RustClient, dir.clone()).await?;
-    while page_cache::bytes_below(&data)? < args.log.bytes() {
+    let mut server = hub.start(dir.clone()).await?;
+    while server.bytes_on_disk()? < args.log.bytes() {
         fill::fill(&mut server, FILLED).await?;
     }
-    let events = server.hub()?.head(&Topics::ONE.name(0)).await?;
+    let events = http::head(server.process()?.address, &Topics::ONE.name(0)).await?;
     let begun = Instant::now();
-    server.stop_in_order().await?;
+    server.end().await?;
     let stopped = begun.elapsed().as_secs_f64() * 1e3;
-    let size = format!("{:.1} GB, {} events", page_cache::bytes_below(&data)? as f64 / 1e9, count(events as f64));
+    let size = format!("{:.1} GB, {} events", server.bytes_on_disk()? as f64 / 1e9, count(events as f64));
     eprintln!("  with {size}");
     figures.push(Figure::new(format!("end in order under {size}"), stopped, "ms", Goal::None));
-    figures.extend(at_rest(args, &prom, &data, &size).await?);
-    figures.push(after_a_kill(&prom, &dir, &size).await?);
+    figures.extend(at_rest(args, &hub, &dir, &size).await?);
+    figures.push(after_a_kill(&hub, &dir, &size).await?);
     std::fs::remove_dir_all(&dir)?;
     Ok(figures)
 }
 
 /// Starts that met a cold disk, then what it takes while nothing happens.
-async fn at_rest(args: &RestArgs, prom: &Path, data: &Path, size: &str) -> anyhow::Result<Vec<Figure>> {
+async fn at_rest(args: &RestArgs, hub: &HubContender, dir: &Path, size: &str) -> anyhow::Result<Vec<Figure>> {
     let mut ready = Vec::new();
     for _ in 0..STARTS {
-        if data.is_dir() {
-            page_cache::forget(data)?;
-        }
-        let hub = HubProcess::start(prom, data).await?;
-        ready.push(hub.ready_ms);
-        hub.stop().await?;
+        page_cache::forget(dir)?;
+        let mut server = hub.start(dir.to_owned()).await?;
+        ready.push(server.process()?.ready_ms);
+        server.end().await?;
     }
-    let hub = HubProcess::start(prom, data).await?;
+    let mut server = hub.start(dir.to_owned()).await?;
     tokio::time::sleep(SETTLED_AFTER).await;
-    let idle = idle_percent(&[hub.id()], look(args)).await?;
-    let Resident { total_mb, anonymous_mb, file_mb } = hub.resident()?;
-    hub.stop().await?;
+    let idle = idle_percent(&[server.process()?.id()], look(args)).await?;
+    let Resident { total_mb, anonymous_mb, file_mb } = server.process()?.resident()?;
+    server.end().await?;
     let ready = Summary::median_of(&ready);
     let name = |what: &str| format!("{what}, {size}");
     Ok(vec![
@@ -83,14 +79,14 @@ async fn at_rest(args: &RestArgs, prom: &Path, data: &Path, size: &str) -> anyho
 }
 
 /// Killed right after a load, so that there is a journal to read.
-async fn after_a_kill(prom: &Path, dir: &Path, size: &str) -> anyhow::Result<Figure> {
-    let server = HubServer::start(prom.to_owned(), HubClient::RustClient, dir.to_owned()).await?;
+async fn after_a_kill(hub: &HubContender, dir: &Path, size: &str) -> anyhow::Result<Figure> {
+    let server = hub.start(dir.to_owned()).await?;
     let spans = Spans { warm_up: Duration::ZERO, measured: Duration::from_millis(500) };
     publish::rate(&server, Publishing::USUAL, spans).await?;
     drop(server);
     page_cache::forget(dir)?;
-    let hub = HubProcess::start(prom, &dir.join("data")).await?;
-    let ready = hub.ready_ms;
-    hub.stop().await?;
+    let mut server = hub.start(dir.to_owned()).await?;
+    let ready = server.process()?.ready_ms;
+    server.end().await?;
     Ok(Figure::new(format!("ready after a kill under load, {size}"), ready, "ms", Goal::AtMost(READY_MS)))
 }

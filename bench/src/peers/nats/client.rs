@@ -1,22 +1,20 @@
-//! `async-nats` at its best: publishes with their ack futures in a window, a pull consumer that asks ahead, plain
-//! subscriptions for live fan-out, an ordered consumer for catching up.
+//! `async-nats` at its best: publishes with their ack futures in a window, a pull consumer that asks ahead.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use async_nats::Subject;
-use async_nats::jetstream::Context as JetStream;
 use async_nats::jetstream::consumer::PullConsumer;
-use async_nats::jetstream::consumer::pull::Ordered;
 use async_nats::jetstream::context::{ContextBuilder, PublishAckFuture};
+use async_nats::jetstream::{Context as JetStream, Message};
 use async_trait::async_trait;
-use futures::StreamExt;
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 
-use crate::load::contender::{Consumer, Publisher, Tail};
+use crate::load::contender::{Consumer, Publisher};
 use crate::load::topics::Topics;
+use crate::peers::streams;
 
 /// More than any window of ours, so that the client's own limit is never what is measured.
 const ACKS_IN_FLIGHT: usize = 20_000;
@@ -86,56 +84,11 @@ pub struct NatsConsumer {
 #[async_trait]
 impl Consumer for NatsConsumer {
     /// An ack is sent and not answered, as is usual with JetStream; at the end a flush makes sure that all were.
-    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
+    async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
         let mut messages = self.consumer.stream().max_messages_per_batch(PULLED).messages().await?;
-        let mut intake = job.intake();
-        let over = job.over();
-        tokio::pin!(over);
-        while !job.is_over() {
-            let message = tokio::select! {
-                biased;
-                message = messages.next() => message.context("the consumer has ended")??,
-                _ = &mut over => break,
-            };
-            intake.arrived(&message.payload)?;
-            message.ack().await.map_err(|error| anyhow!("an ack failed: {error}"))?;
-            intake.settled(1);
-        }
+        let ack = async |message: Message| message.ack().await.map_err(|error| anyhow!("an ack failed: {error}"));
+        streams::consume(&job, &mut messages, |message| &message.payload, ack).await?;
         self.client.flush().await?;
-        Ok(())
-    }
-}
-
-/// Live fan-out is what core NATS is best at: the stream stores, plain subscriptions deliver.
-pub struct NatsSubscriber {
-    pub _client: async_nats::Client,
-    pub subscriber: async_nats::Subscriber,
-}
-
-#[async_trait]
-impl Tail for NatsSubscriber {
-    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
-        let mut intake = job.intake();
-        while !intake.has_all() {
-            let message = self.subscriber.next().await.context("the subscription has ended")?;
-            intake.arrived(&message.payload)?;
-        }
-        Ok(())
-    }
-}
-
-pub struct NatsOrdered {
-    pub messages: Ordered,
-}
-
-#[async_trait]
-impl Tail for NatsOrdered {
-    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
-        let mut intake = job.intake();
-        while !intake.has_all() {
-            let message = self.messages.next().await.context("the consumer has ended")??;
-            intake.arrived(&message.payload)?;
-        }
         Ok(())
     }
 }

@@ -3,20 +3,26 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use async_trait::async_trait;
 use futures::StreamExt;
-use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, ConfirmSelectOptions};
+use lapin::message::Delivery;
+use lapin::options::{
+    BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions,
+};
 use lapin::types::{AMQPValue, FieldTable, ShortString};
 use lapin::{BasicProperties, Channel, Connection, PublisherConfirm};
 use prom_load::{ConsumeJob, PayloadLabel, PublishJob};
 use prom_types::Position;
 
 use crate::load::contender::{Consumer, Publisher, Tail};
+use crate::peers::streams::{self, StreamTail};
 
 const PERSISTENT: u8 = 2;
 /// A stream's acks are only credit: one for many.
-const STREAM_ACK_EVERY: u64 = 200;
+const STREAM_ACK_EVERY: usize = 200;
+/// A stream's reader is sent this many before it acks, and it acks often.
+const STREAM_PREFETCH: u16 = 1_000;
 
 pub struct RabbitPublisher {
     connection: Connection,
@@ -26,10 +32,10 @@ pub struct RabbitPublisher {
 }
 
 impl RabbitPublisher {
-    pub async fn new(connection: Connection, queues: Vec<String>) -> anyhow::Result<Self> {
+    pub async fn new(connection: Connection, queues: impl Iterator<Item = String>) -> anyhow::Result<Self> {
         let channel = connection.create_channel().await?;
         channel.confirm_select(ConfirmSelectOptions::default()).await?;
-        let queues = queues.into_iter().map(ShortString::from).collect();
+        let queues = queues.map(ShortString::from).collect();
         Ok(Self { connection, channel, queues, under_way: VecDeque::new() })
     }
 
@@ -90,62 +96,31 @@ impl Consumer for RabbitConsumer {
     async fn run(self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
         let (queue, options) = (self.queue.as_str().into(), BasicConsumeOptions::default());
         let mut messages = self.channel.basic_consume(queue, "".into(), options, FieldTable::default()).await?;
-        let mut intake = job.intake();
-        let over = job.over();
-        tokio::pin!(over);
-        while !job.is_over() {
-            let message = tokio::select! {
-                biased;
-                message = messages.next() => message.context("the consumer has ended")??,
-                _ = &mut over => break,
-            };
-            intake.arrived(&message.data)?;
-            message.ack(BasicAckOptions { multiple: false }).await?;
-            intake.settled(1);
-        }
+        let ack = async |message: Delivery| Ok(message.ack(BasicAckOptions { multiple: false }).await.map(drop)?);
+        streams::consume(&job, &mut messages, |message| &message.data, ack).await?;
         // Closing is answered after everything that was sent before.
         self.connection.close(200, "done".into()).await?;
         Ok(())
     }
 }
 
-pub struct RabbitTail {
-    messages: lapin::Consumer,
-    _connection: Arc<Connection>,
-}
-
-impl RabbitTail {
-    pub async fn start(
-        channel: Channel,
-        connection: Arc<Connection>,
-        queue: &str,
-        from: Position,
-    ) -> anyhow::Result<Self> {
-        let offset = match from {
-            Position::Latest => "next",
-            _ => "first",
-        };
-        let mut arguments = FieldTable::default();
-        arguments.insert("x-stream-offset".into(), AMQPValue::LongString(offset.into()));
-        let messages =
-            channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), arguments).await?;
-        Ok(Self { messages, _connection: connection })
-    }
-}
-
-#[async_trait]
-impl Tail for RabbitTail {
-    async fn run(mut self: Box<Self>, job: Arc<ConsumeJob>) -> anyhow::Result<()> {
-        let (mut intake, mut since_ack) = (job.intake(), 0);
-        while !intake.has_all() {
-            let message = self.messages.next().await.context("the consumer has ended")??;
-            intake.arrived(&message.data)?;
-            since_ack += 1;
-            if since_ack == STREAM_ACK_EVERY {
-                message.ack(BasicAckOptions { multiple: true }).await?;
-                since_ack = 0;
-            }
+/// What a stream holds, from its first message or from its next.
+pub async fn tail(connection: Arc<Connection>, queue: &str, from: Position) -> anyhow::Result<Box<dyn Tail>> {
+    let channel = connection.create_channel().await?;
+    channel.basic_qos(STREAM_PREFETCH, BasicQosOptions::default()).await?;
+    let offset = match from {
+        Position::Latest => "next",
+        _ => "first",
+    };
+    let mut arguments = FieldTable::default();
+    arguments.insert("x-stream-offset".into(), AMQPValue::LongString(offset.into()));
+    let messages = channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), arguments).await?;
+    let payloads = messages.enumerate().then(|(number, message)| async move {
+        let message = message?;
+        if (number + 1).is_multiple_of(STREAM_ACK_EVERY) {
+            message.ack(BasicAckOptions { multiple: true }).await?;
         }
-        Ok(())
-    }
+        Ok(message.data)
+    });
+    Ok(Box::new(StreamTail { payloads, _connection: connection }))
 }

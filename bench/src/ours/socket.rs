@@ -52,6 +52,17 @@ pub async fn connect(address: SocketAddr) -> anyhow::Result<(Reader, Writer)> {
     Ok((reader, writer))
 }
 
+/// Connections that do nothing, and keep no memory on this side.
+pub async fn idle(address: SocketAddr, count: usize) -> anyhow::Result<Vec<(Reader, Writer)>> {
+    let mut idle = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (mut reader, writer) = connect(address).await?;
+        reader.buffer = BytesMut::new();
+        idle.push((reader, writer));
+    }
+    Ok(idle)
+}
+
 pub fn check_ok(text: &[u8]) -> anyhow::Result<()> {
     ensure!(peek::kind(text) == FrameKind::Ok, "the hub sent {}", String::from_utf8_lossy(text));
     Ok(())
@@ -83,11 +94,6 @@ impl Reader {
     /// Reads less at once: one of very many should not have a buffer for megabytes.
     pub fn read_little(&mut self) {
         self.read_bytes = READ_LITTLE_BYTES;
-        self.buffer = BytesMut::new();
-    }
-
-    /// Keeps no memory while nothing is expected.
-    pub fn rest(&mut self) {
         self.buffer = BytesMut::new();
     }
 }
