@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
-pub const TYPESCRIPT: &str = "sdk/ts/src/http.ts";
+use crate::generate::Made;
+
 const SOURCE: &str = "protocol/openapi.json";
 
 const HEAD: &str =
@@ -15,10 +16,10 @@ const HEAD: &str =
 /// The width of a line in the client's sources.
 const WIDTH: usize = 120;
 
-pub fn write(root: &Path) -> Result<()> {
+pub fn make(root: &Path) -> Result<Vec<Made>> {
     let source = std::fs::read_to_string(root.join(SOURCE)).context(SOURCE)?;
     let document: Value = serde_json::from_str(&source).context(SOURCE)?;
-    std::fs::write(root.join(TYPESCRIPT), text(&document)?).context(TYPESCRIPT)
+    Ok(vec![("sdk/ts/src/http.ts", text(&document)?)])
 }
 
 fn text(document: &Value) -> Result<String> {

@@ -28,11 +28,11 @@ fn main() -> ExitCode {
     let outcome = match arguments[..] {
         ["test"] => test::run(test::Extent::Full),
         ["test", "--quick"] => test::run(test::Extent::Quick),
-        ["sdk"] => sdk::test().map(|skipped| skipped.into_iter().for_each(|reason| println!("skipped: {reason}"))),
+        ["sdk"] => sdk::test().map(tell),
         ["tidy"] => tidy::run(),
         ["gen"] => generate::write(),
         ["gen", "--check"] => generate::check(),
-        ["instructions"] => instructions::run(),
+        ["instructions"] => instructions::check().map(tell),
         ["instructions", "--store"] => instructions::store(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
@@ -50,4 +50,8 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn tell(skipped: run::Skipped) {
+    skipped.into_iter().for_each(|reason| println!("skipped: {reason}"));
 }

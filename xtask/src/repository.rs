@@ -2,11 +2,9 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result};
-
-/// Folders with built or fetched files.
-const NOT_OURS: [&str; 7] = ["target", ".git", "node_modules", "dist", "build", "prom-data", "proptest-regressions"];
+use anyhow::{Context, Result, ensure};
 
 /// The endings of files that people write.
 const TEXT: [&str; 14] = [
@@ -38,37 +36,21 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Every text file, in the order of their paths.
+/// Every text file that git has or would take, in the order of their paths.
 pub fn files() -> Result<Vec<File>> {
-    let root = root();
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root());
+    let listed = git.output().context("cannot start git, which lists the files")?;
+    ensure!(listed.status.success(), "git lists no files: {}", String::from_utf8_lossy(&listed.stderr));
+    let listed = String::from_utf8_lossy(&listed.stdout);
     let mut files = Vec::new();
-    collect(&root, &root, &mut files)?;
-    files.sort_by(|left, right| left.path.cmp(&right.path));
-    Ok(files)
-}
-
-/// Scratch folders of measurements come and go meanwhile. A file that is gone was not part of the repository.
-fn collect(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<()> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        entries => entries.with_context(|| format!("reading {}", folder.display()))?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        let ours = !NOT_OURS.iter().any(|name| entry.file_name() == *name);
-        if kind.is_dir() && ours {
-            collect(root, &path, files)?;
-            continue;
-        }
-        let relative = path.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
-        if kind.is_file() && TEXT.iter().any(|end| relative.ends_with(end)) {
-            let text = match std::fs::read_to_string(&path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                text => text.with_context(|| format!("reading {relative}"))?,
-            };
-            files.push(File { path: relative, text });
+    for path in listed.split_terminator('\0').filter(|path| TEXT.iter().any(|end| path.ends_with(end))) {
+        match std::fs::read_to_string(root().join(path)) {
+            // Removed, and git was not told yet.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            text => files.push(File { path: path.to_owned(), text: text.with_context(|| format!("reading {path}"))? }),
         }
     }
-    Ok(())
+    files.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(files)
 }

@@ -6,6 +6,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::repository;
 
+/// Why something was not done, although nothing failed.
+pub type Skipped = Option<&'static str>;
+
 /// The cargo that runs us.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

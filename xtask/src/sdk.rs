@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::repository;
-use crate::run::{cargo, succeed};
+use crate::run::{Skipped, cargo, succeed};
 
 /// In this order: the second uses what the first builds.
 const PACKAGES: [&str; 2] = ["sdk/ts", "sdk/sibilant"];
@@ -17,7 +17,7 @@ const PACKAGES: [&str; 2] = ["sdk/ts", "sdk/sibilant"];
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// Gives the reason if nothing was run.
-pub fn test() -> Result<Option<&'static str>> {
+pub fn test() -> Result<Skipped> {
     if !on_path("node") || !on_path("npm") {
         if is_ci() {
             bail!("node and npm are not installed, and CI needs them: install Node 20 or later");

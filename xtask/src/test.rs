@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::run::{cargo, has_cargo_command, succeed};
+use crate::run::{Skipped, cargo, has_cargo_command, succeed};
 use crate::{generate, instructions, sdk, tidy};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,22 +18,17 @@ pub enum Extent {
     Quick,
 }
 
-/// How a step that did not fail ended.
-enum Outcome {
-    Done,
-    Skipped(&'static str),
-}
-
 struct Step {
     name: &'static str,
     extent: Extent,
     /// About how long it takes on two processors with an empty target folder, and once more without a change.
     seconds: (u64, u64),
-    run: fn() -> Result<Outcome>,
+    /// Gives the reason if it was skipped.
+    run: fn() -> Result<Skipped>,
 }
 
 impl Step {
-    const fn new(name: &'static str, extent: Extent, seconds: (u64, u64), run: fn() -> Result<Outcome>) -> Self {
+    const fn new(name: &'static str, extent: Extent, seconds: (u64, u64), run: fn() -> Result<Skipped>) -> Self {
         Self { name, extent, seconds, run }
     }
 }
@@ -41,15 +36,15 @@ impl Step {
 /// Quick steps always run.
 const STEPS: [Step; 10] = [
     Step::new("format", Extent::Quick, (2, 2), format),
-    Step::new("tidy", Extent::Quick, (1, 1), || tidy::run().map(|()| Outcome::Done)),
-    Step::new("generated files", Extent::Quick, (1, 1), || generate::check().map(|()| Outcome::Done)),
+    Step::new("tidy", Extent::Quick, (1, 1), || done(tidy::run())),
+    Step::new("generated files", Extent::Quick, (1, 1), || done(generate::check())),
     Step::new("clippy", Extent::Quick, (180, 1), clippy),
     Step::new("documentation", Extent::Full, (40, 2), documentation),
     Step::new("tests", Extent::Quick, (480, 250), tests),
     Step::new("documentation tests", Extent::Full, (30, 7), documentation_tests),
-    Step::new("SDKs", Extent::Full, (120, 60), sdks),
+    Step::new("SDKs", Extent::Full, (120, 60), sdk::test),
     Step::new("dependencies", Extent::Full, (2, 2), dependencies),
-    Step::new("instructions per event", Extent::Full, (95, 15), instructions_per_event),
+    Step::new("instructions per event", Extent::Full, (95, 15), instructions::check),
 ];
 
 /// The servers we compare ourselves with need their clients. These are compiled here, by clippy, and nowhere else.
@@ -65,10 +60,9 @@ pub fn run(extent: Extent) -> Result<()> {
         let title = format!("[{}/{}] {name}", index + 1, steps.len());
         println!("{title} …");
         let begin = Instant::now();
-        let outcome = run().with_context(|| format!("{title} failed after {}", shown(begin.elapsed())))?;
-        match outcome {
-            Outcome::Done => println!("{title}: ok, {}", shown(begin.elapsed())),
-            Outcome::Skipped(reason) => println!("{title}: skipped: {reason}"),
+        match run().with_context(|| format!("{title} failed after {}", shown(begin.elapsed())))? {
+            None => println!("{title}: ok, {}", shown(begin.elapsed())),
+            Some(reason) => println!("{title}: skipped: {reason}"),
         }
         took.push(format!("{name} {}", shown(begin.elapsed())));
     }
@@ -95,59 +89,46 @@ fn shown(time: Duration) -> String {
     }
 }
 
-fn format() -> Result<Outcome> {
-    succeed(cargo().args(["fmt", "--all", "--check"]))?;
-    Ok(Outcome::Done)
+fn done(result: Result<()>) -> Result<Skipped> {
+    result.map(|()| None)
 }
 
-fn clippy() -> Result<Outcome> {
+fn format() -> Result<Skipped> {
+    done(succeed(cargo().args(["fmt", "--all", "--check"])))
+}
+
+fn clippy() -> Result<Skipped> {
     let mut clippy = cargo();
     clippy.args(["clippy", "--workspace", "--all-targets", "--locked"]).args(WITH_PEERS).args(["--", "-D", "warnings"]);
-    succeed(&mut clippy)?;
-    Ok(Outcome::Done)
+    done(succeed(&mut clippy))
 }
 
 /// With the examples, because these bring in what tests depend on: else dependencies would have other features than before.
-fn documentation() -> Result<Outcome> {
+fn documentation() -> Result<Skipped> {
     let mut doc = cargo();
     doc.args(["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples", "--locked"]).args(WITH_PEERS);
-    succeed(doc.env("RUSTDOCFLAGS", "-D warnings"))?;
-    Ok(Outcome::Done)
+    done(succeed(doc.env("RUSTDOCFLAGS", "-D warnings")))
 }
 
-fn tests() -> Result<Outcome> {
+fn tests() -> Result<Skipped> {
     if has_cargo_command("nextest") {
         let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
-        succeed(cargo().args(["nextest", "run", "--workspace", "--locked", "--profile", profile]))?;
+        done(succeed(cargo().args(["nextest", "run", "--workspace", "--locked", "--profile", profile])))
     } else {
         println!("cargo-nextest is not installed: running with cargo test, without its time limits");
-        succeed(cargo().args(["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--no-fail-fast"]))?;
+        done(succeed(cargo().args(["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--no-fail-fast"])))
     }
-    Ok(Outcome::Done)
 }
 
-fn documentation_tests() -> Result<Outcome> {
-    succeed(cargo().args(["test", "--workspace", "--locked", "--doc"]))?;
-    Ok(Outcome::Done)
+fn documentation_tests() -> Result<Skipped> {
+    done(succeed(cargo().args(["test", "--workspace", "--locked", "--doc"])))
 }
 
-fn sdks() -> Result<Outcome> {
-    Ok(sdk::test()?.map_or(Outcome::Done, Outcome::Skipped))
-}
-
-fn dependencies() -> Result<Outcome> {
+fn dependencies() -> Result<Skipped> {
     if !has_cargo_command("deny") {
-        return Ok(Outcome::Skipped("cargo-deny is not installed"));
+        return Ok(Some("cargo-deny is not installed"));
     }
-    succeed(cargo().args(["deny", "check", "bans", "licenses", "sources"]))?;
-    Ok(Outcome::Done)
-}
-
-fn instructions_per_event() -> Result<Outcome> {
-    Ok(match instructions::check()? {
-        instructions::Outcome::Checked => Outcome::Done,
-        instructions::Outcome::Skipped(reason) => Outcome::Skipped(reason),
-    })
+    done(succeed(cargo().args(["deny", "check", "bans", "licenses", "sources"])))
 }
 
 #[cfg(test)]

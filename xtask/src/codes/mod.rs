@@ -10,9 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-pub const RUST: &str = "crates/prom-protocol/src/codes.rs";
-pub const TYPESCRIPT: &str = "sdk/ts/src/codes.ts";
-pub const PAGE: &str = "docs/guide/codes.md";
+use crate::generate::Made;
 
 #[derive(Deserialize)]
 pub struct Codes {
@@ -37,10 +35,12 @@ pub struct CloseCode {
     pub meaning: String,
 }
 
-pub fn write(root: &Path) -> Result<()> {
+pub fn make(root: &Path) -> Result<Vec<Made>> {
     let source = std::fs::read_to_string(root.join("protocol/codes.json")).context("protocol/codes.json")?;
     let codes: Codes = serde_json::from_str(&source).context("protocol/codes.json")?;
-    std::fs::write(root.join(RUST), rust::text(&codes)?).context(RUST)?;
-    std::fs::write(root.join(TYPESCRIPT), typescript::text(&codes)?).context(TYPESCRIPT)?;
-    std::fs::write(root.join(PAGE), page::text(&codes)?).context(PAGE)
+    Ok(vec![
+        ("crates/prom-protocol/src/codes.rs", rust::text(&codes)?),
+        ("sdk/ts/src/codes.ts", typescript::text(&codes)?),
+        ("docs/guide/codes.md", page::text(&codes)?),
+    ])
 }

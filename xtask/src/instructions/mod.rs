@@ -17,16 +17,10 @@ use serde_json::Value;
 
 use self::baseline::{Baseline, Comparison, Verdict};
 use self::profile::Profile;
-use crate::run::cargo;
+use crate::run::{Skipped, cargo};
 
 /// Functions that are named when a scenario is above its baseline.
 const NAMED_FUNCTIONS: usize = 12;
-
-/// How a check that did not fail ended.
-pub enum Outcome {
-    Checked,
-    Skipped(&'static str),
-}
 
 /// One scenario, counted.
 struct Counted {
@@ -42,22 +36,14 @@ impl Counted {
     }
 }
 
-/// Runs as a command of its own.
-pub fn run() -> Result<()> {
-    if let Outcome::Skipped(reason) = check()? {
-        println!("skipped: {reason}");
-    }
-    Ok(())
-}
-
 /// Fails if a scenario takes more than the baseline and its tolerance allow.
-pub fn check() -> Result<Outcome> {
+pub fn check() -> Result<Skipped> {
     if !callgrind::is_there() {
-        return Ok(Outcome::Skipped("valgrind is not installed, so nothing was counted"));
+        return Ok(Some("valgrind is not installed, so nothing was counted"));
     }
     let baseline = Baseline::read()?;
     if baseline.architecture != std::env::consts::ARCH {
-        return Ok(Outcome::Skipped("the baseline was counted on another kind of processor"));
+        return Ok(Some("the baseline was counted on another kind of processor"));
     }
     let counted = count()?;
     let comparisons = baseline.compare(&per_event(&counted));
@@ -66,7 +52,7 @@ pub fn check() -> Result<Outcome> {
         tell_functions(comparison, &counted);
     }
     conclude(&comparisons)?;
-    Ok(Outcome::Checked)
+    Ok(None)
 }
 
 /// Counts, and stores the counts as the baseline.
