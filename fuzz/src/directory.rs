@@ -15,7 +15,7 @@ use prom_types::{Offset, TopicName};
 
 use crate::drive::Target;
 
-pub const TARGET: Target = Target { name: "directory", run, seeds, words: &[] };
+pub const TARGET: Target = Target { name: "directory", run, seeds, words: Vec::new };
 
 /// One damage: which file, what is done, where, with what.
 const STEP_BYTES: usize = 8;

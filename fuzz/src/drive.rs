@@ -16,7 +16,7 @@ pub struct Target {
     pub run: fn(&[u8]),
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Pieces that its parser knows.
-    pub words: &'static [&'static [u8]],
+    pub words: fn() -> Vec<Vec<u8>>,
 }
 
 /// When to stop.
@@ -47,7 +47,7 @@ static PANICS: AtomicU64 = AtomicU64::new(0);
 /// Gives the target one input after the other; the input of number `n` depends on `first_seed + n` alone.
 pub fn drive(target: &Target, first_seed: u64, until: Until) -> Result<Report, Broken> {
     count_panics();
-    let seeds = (target.seeds)();
+    let (seeds, words) = ((target.seeds)(), (target.words)());
     let begin = Instant::now();
     let mut inputs = 0;
     loop {
@@ -59,7 +59,7 @@ pub fn drive(target: &Target, first_seed: u64, until: Until) -> Result<Report, B
             return Ok(Report { inputs, elapsed: begin.elapsed() });
         }
         let seed = first_seed.wrapping_add(inputs);
-        let input = mutate::mutated(&mut Random::seeded(seed), &seeds, target.words);
+        let input = mutate::mutated(&mut Random::seeded(seed), &seeds, &words);
         let before = PANICS.load(Ordering::SeqCst);
         let ran = panic::catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
         if ran.is_err() || PANICS.load(Ordering::SeqCst) != before {

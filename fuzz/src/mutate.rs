@@ -8,7 +8,7 @@ const INTERESTING: [u64; 14] = [0, 1, 2, 55, 56, 125, 126, 127, 128, 255, 0xFFFF
 const LONGEST: usize = 16 * 1024;
 
 /// An input made from one of the seeds.
-pub fn mutated(random: &mut Random, seeds: &[Vec<u8>], words: &[&[u8]]) -> Vec<u8> {
+pub fn mutated(random: &mut Random, seeds: &[Vec<u8>], words: &[Vec<u8>]) -> Vec<u8> {
     let mut input = random.pick(seeds).cloned().unwrap_or_default();
     // One in sixteen stays as it is: seeds have to hold too.
     if random.one_in(16) {
@@ -21,7 +21,7 @@ pub fn mutated(random: &mut Random, seeds: &[Vec<u8>], words: &[&[u8]]) -> Vec<u
     input
 }
 
-fn spoil(input: &mut Vec<u8>, random: &mut Random, seeds: &[Vec<u8>], words: &[&[u8]]) {
+fn spoil(input: &mut Vec<u8>, random: &mut Random, seeds: &[Vec<u8>], words: &[Vec<u8>]) {
     let at = random.index(input.len() + 1);
     let piece = at..(at + random.index(24)).min(input.len());
     match random.index(10) {
@@ -34,7 +34,7 @@ fn spoil(input: &mut Vec<u8>, random: &mut Random, seeds: &[Vec<u8>], words: &[&
             (0..1 + random.index(4)).for_each(|_| insert(input, at, &again));
         }
         5 => input.truncate(at),
-        6 => insert(input, at, random.pick(words).copied().unwrap_or_default()),
+        6 => insert(input, at, random.pick(words).map_or(&[], Vec::as_slice)),
         7 => overwrite(input, at, &number(random)),
         8 => {
             let other = random.pick(seeds).cloned().unwrap_or_default();

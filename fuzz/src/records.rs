@@ -10,7 +10,7 @@ use prom_types::{Event, EventId, Json, NewEvent, TopicName};
 
 use crate::drive::Target;
 
-pub const TARGET: Target = Target { name: "records", run, seeds, words: &WORDS };
+pub const TARGET: Target = Target { name: "records", run, seeds, words: || WORDS.map(<[u8]>::to_vec).into() };
 
 const WORDS: [&[u8]; 12] = [
     b"\"headers\":{\"x-a\":\"b\"},",

@@ -40,7 +40,8 @@ fn the_driver_finds_what_is_there_and_repeats_it() {
     fn run(input: &[u8]) {
         assert!(!input.windows(2).any(|pair| pair == b"!!"), "found");
     }
-    let target = Target { name: "planted", run, seeds: || vec![b"nothing to see here".to_vec()], words: &[b"!"] };
+    let target =
+        Target { name: "planted", run, seeds: || vec![b"nothing to see here".to_vec()], words: || vec![b"!".to_vec()] };
     let broken = drive(&target, 0, Until::Inputs(200_000)).expect_err("it is there to be found");
     let again = drive(&target, broken.seed, Until::Inputs(1)).expect_err("the number repeats it");
     assert_eq!(again.input, broken.input);
