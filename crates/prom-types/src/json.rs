@@ -19,18 +19,18 @@ impl Json {
     /// `null`.
     pub const NULL: Json = Json(Bytes::from_static(b"null"));
 
-    /// Checks text that came from outside: syntax and depth.
+    /// Checks text that came from outside: syntax, depth, and that its escapes are characters.
     pub fn parse(text: impl Into<Bytes>) -> Result<Self, Invalid> {
         let text = text.into();
         let raw: &RawValue = serde_json::from_slice(&text)
             .map_err(|error| Invalid::Json { what: "payload", reason: error.to_string() })?;
-        check_depth(raw.get())?;
+        check(raw.get())?;
         Ok(Self(text.slice_ref(raw.get().as_bytes())))
     }
 
-    /// A part of a larger text whose syntax was checked when it was found: only the depth is left to check.
+    /// A part of a larger text whose syntax was checked when it was found: only depth and escapes are left to check.
     pub fn part_of(text: &Bytes, part: &RawValue) -> Result<Self, Invalid> {
-        check_depth(part.get())?;
+        check(part.get())?;
         Ok(Self(text.slice_ref(part.get().as_bytes())))
     }
 
@@ -44,7 +44,7 @@ impl Json {
         let text =
             serde_json::to_vec(value).map_err(|error| Invalid::Json { what: "payload", reason: error.to_string() })?;
         let json = Self(text.into());
-        check_depth(json.as_str())?;
+        check(json.as_str())?;
         Ok(json)
     }
 
@@ -74,10 +74,21 @@ impl Json {
     }
 }
 
-/// The text is already known to be valid.
-fn check_depth(text: &str) -> Result<(), Invalid> {
+/// The syntax is already known to be valid. That is not enough: half a surrogate pair is valid syntax and no text, and
+/// readers refuse the whole event for it.
+fn check(text: &str) -> Result<(), Invalid> {
+    let (mut brackets, mut after_escape) = (0, 0);
+    for at in memchr::memchr3_iter(b'{', b'[', b'\\', text.as_bytes()) {
+        if at < after_escape {
+            continue;
+        }
+        match text.as_bytes()[at] {
+            b'\\' => after_escape = at + escape_length(&text[at..]).ok_or_else(|| half_a_pair(text, at))?,
+            _ => brackets += 1,
+        }
+    }
     // Few texts have enough brackets to be too deep, strings included.
-    if memchr::memchr2_iter(b'{', b'[', text.as_bytes()).nth(limits::JSON_DEPTH).is_none() {
+    if brackets <= limits::JSON_DEPTH {
         return Ok(());
     }
     match depth(text) {
@@ -86,6 +97,29 @@ fn check_depth(text: &str) -> Result<(), Invalid> {
         }
         _ => Ok(()),
     }
+}
+
+/// How long the escape at the beginning of `text` is, with the second half of a pair; `None` for half a pair.
+fn escape_length(text: &str) -> Option<usize> {
+    /// A backslash, a `u` and four digits.
+    const UNIT: usize = 6;
+    let unit = |at: usize| {
+        let digits = text.get(at..at + UNIT)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    match unit(0) {
+        None => Some(2),
+        Some(0xD800..=0xDBFF) => matches!(unit(UNIT), Some(0xDC00..=0xDFFF)).then_some(2 * UNIT),
+        Some(0xDC00..=0xDFFF) => None,
+        Some(_) => Some(UNIT),
+    }
+}
+
+fn half_a_pair(text: &str, at: usize) -> Invalid {
+    let escape = text.get(at..at + 6).unwrap_or_default();
+    let reason =
+        format!("{escape} at byte {at} is half of a surrogate pair; write both halves, or the character itself");
+    Invalid::Json { what: "payload", reason }
 }
 
 /// Counts brackets outside strings.
@@ -137,7 +171,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        check_depth(raw.get()).map_err(serde::de::Error::custom)?;
+        check(raw.get()).map_err(serde::de::Error::custom)?;
         Ok(Self(Bytes::from(String::from(Box::<str>::from(raw)))))
     }
 }
@@ -154,6 +188,24 @@ mod tests {
             assert!(Json::parse(bad.to_owned()).is_err(), "{bad:?} passed");
         }
         assert!(Json::parse(&b"\"\xff\""[..]).is_err());
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_no_text() {
+        for half in
+            [r"\ud800", r"\uDFFF", r"a\udbff", r"\ud83dx\ude00", r"\ud83d\n", r"\\\ud800", r"\ud83d\ud83d\ude00"]
+        {
+            for text in [format!("\"{half}\""), format!("{{\"{half}\":1}}"), format!("[[\"{half}{half}\"]]")] {
+                let refused = Json::parse(text.clone()).unwrap_err().to_string();
+                assert!(refused.contains("half of a surrogate pair"), "{text}: {refused}");
+                assert!(serde_json::from_str::<Json>(&text).is_err(), "{text} passed");
+            }
+        }
+        for whole in
+            [r"\ud83d\ude00", r"\\ud800", r"\\\\udfff", r"\u0041\ud7ff\ue000", r"\n\\", r"\ud83d\ude00\ud83d\ude00"]
+        {
+            assert!(Json::parse(format!("\"{whole}\"")).is_ok(), "{whole} refused");
+        }
     }
 
     #[test]

@@ -214,3 +214,22 @@ async fn settling_and_then_leaving_settles_first() {
     within(acking).await.unwrap();
     peer.frame("UNSUBSCRIBE").await;
 }
+
+#[tokio::test]
+async fn a_number_that_no_type_holds_is_an_error_of_reading_and_the_text_is_there() {
+    let hub = Hub::start().await;
+    let (client, mut peer) = connected(&hub).await;
+    let mut subscription = subscribed(&client, &mut peer).await;
+    for number in ["1e400".to_owned(), format!("1{}", "0".repeat(3000))] {
+        let event = event("orders.placed", 0).to_string().replace("\"payload\":0", &format!("\"payload\":{number}"));
+        let ctx = r#"{"attempt":1,"max_attempts":5,"ack_deadline_ms":30000}"#;
+        peer.send_text(&format!(
+            r#"{{"op":"EVENT","topic":"orders.*","group":"billing","event":{event},"ctx":{ctx}}}"#
+        ))
+        .await;
+        let delivery = within(subscription.next()).await.unwrap();
+        assert_eq!(delivery.json().as_str(), number);
+        let refused = delivery.payload::<Value>().unwrap_err().to_string();
+        assert!(refused.contains("number out of range"), "{refused}");
+    }
+}

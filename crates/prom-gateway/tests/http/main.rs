@@ -18,6 +18,7 @@ mod lag;
 mod latest_by_key;
 mod memory;
 mod metrics;
+mod odd_json;
 mod openapi;
 mod partitions;
 mod publish;

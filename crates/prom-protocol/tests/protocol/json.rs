@@ -141,6 +141,19 @@ fn half_a_surrogate_pair_is_no_text() {
 }
 
 #[test]
+fn half_a_surrogate_pair_is_no_payload() {
+    let publish = |payload: &str| format!(r#"{{"op":"PUBLISH","topic":"a","payload":{payload}}}"#);
+    for half in [r#""\ud800""#, r#"{"\udfff":1}"#, r#"["\ud83d","\ude00"]"#] {
+        assert_eq!(code(&publish(half)), Some(ErrorCode::BadRequest), "{half}");
+    }
+    assert_eq!(code(&publish(r#"["\ud83d\ude00","\\ud800"]"#)), None);
+    for (field, value) in [("key", r#""\ud800""#), ("headers", r#"{"x-a":"\ud800"}"#), ("tags", r#"["\ud800"]"#)] {
+        let text = format!(r#"{{"op":"PUBLISH","topic":"a","payload":1,"opts":{{"{field}":{value}}}}}"#);
+        assert_eq!(code(&text), Some(ErrorCode::BadRequest), "{field}");
+    }
+}
+
+#[test]
 fn depth_is_limited_in_the_payload_and_harmless_elsewhere() {
     let payload = |depth| format!("{{\"op\":\"PUBLISH\",\"topic\":\"a\",\"payload\":{}}}", nested(depth));
     assert_eq!(code(&payload(120)), None);

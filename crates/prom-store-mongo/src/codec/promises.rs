@@ -91,6 +91,8 @@ fn text_with_another_spelling_is_stored_next_to_its_queryable_form() {
         "1E5",
         "-0",
         "18446744073709551615",
+        "1e400",
+        "-1E+999999",
         r#""\/""#,
         r#""\u00e4""#,
         r#""\u000A""#,
@@ -101,6 +103,17 @@ fn text_with_another_spelling_is_stored_next_to_its_queryable_form() {
         let event = events(std::slice::from_ref(&record)).remove(0);
         assert_eq!(event.get_str("raw").unwrap(), text);
         assert!(event.contains_key("payload"), "{text}");
+        comes_back(&[record]);
+    }
+}
+
+#[test]
+fn a_number_that_no_type_holds_is_infinite_for_queries_and_comes_back_digit_by_digit() {
+    let digits = "9".repeat(3000);
+    for text in ["1e400", &digits] {
+        let record = with_payload(text);
+        let event = events(std::slice::from_ref(&record)).remove(0);
+        assert_eq!(event.get("payload"), Some(&Bson::Double(f64::INFINITY)), "{text}");
         comes_back(&[record]);
     }
 }

@@ -35,6 +35,24 @@ test("with payloads as texts, integers above 2⁵³ come as they were published"
   assert.deepEqual(tail, seen);
 });
 
+test("numbers that no number holds are infinite, and exact as texts; half a surrogate pair is refused", async () => {
+  await using exact = new PromClient(harness.url, undefined, { payloads: RAW });
+  const texts = ["1e400", "9".repeat(3000)];
+  for (const text of texts) await exact.publish("exact.huge", text);
+  const seen: unknown[] = [];
+  for await (const { payload } of exact.events("exact.huge", { from: "earliest" })) {
+    if (seen.push(payload) === texts.length) break;
+  }
+  assert.deepEqual(seen, texts);
+  await using plain = new PromClient(harness.url);
+  const read: unknown[] = [];
+  for await (const { payload } of plain.events("exact.huge", { from: "earliest" })) {
+    if (read.push(payload) === texts.length) break;
+  }
+  assert.deepEqual(read, [Infinity, Infinity]);
+  await assert.rejects(plain.publish("exact.huge", { text: "\ud800" }), { code: "bad_request" });
+});
+
 test("what cannot be read is thrown in the handler, and what is no JSON is refused before it leaves", async () => {
   const payloads: Payloads = {
     parse(text) {
