@@ -10,6 +10,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::documents;
+
 /// What [`DiskFile::write_blocks`] writes is a number of these, at a multiple of it in file and memory.
 pub const BLOCK_BYTES: usize = 4096;
 
@@ -35,9 +37,16 @@ pub trait Disk: Send + Sync + 'static {
         None
     }
 
-    /// Told when the document database below `dir`, which does its own I/O, has made everything
-    /// written so far durable.
-    fn documents_synced(&self, _dir: &Path) {}
+    /// Makes everything durable that the document database below `dir` has written; it does its own I/O, and `sync` is
+    /// its way to do that. After an error nothing is known about what it wrote since the last success.
+    fn sync_documents(&self, _dir: &Path, sync: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        sync()
+    }
+
+    /// Writes what the database's own journal holds once more and makes it durable, while no process has it open.
+    fn renew_documents(&self, dir: &Path) -> io::Result<()> {
+        documents::renew(dir)
+    }
 }
 
 /// A file system as a whole.

@@ -84,7 +84,8 @@ pub fn fsck(
     report.note(format::check(&*options.disk, root))?;
     report.note(parts::check_documents(&*options.disk, root))?;
     let documents = root.join("documents");
-    let state = match DocumentState::is_there(&documents).then(|| DocumentState::open(&documents)) {
+    let state = match DocumentState::is_there(&documents).then(|| DocumentState::open(options.disk.clone(), &documents))
+    {
         Some(Ok(state)) => Some(state),
         Some(Err(error)) => {
             report.lost(&documents, error.to_string());

@@ -72,7 +72,7 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<StoreSh
         options.disk.create_dir(&dir).map_err(fault::io("making", &dir))?;
     }
     options.disk.sync_dir(root).map_err(fault::io("syncing", root))?;
-    let state = DocumentState::open(&root.join("documents"))?;
+    let state = DocumentState::open(options.disk.clone(), &root.join("documents"))?;
     // The database syncs what is within its directory, not the directory's own name.
     std::fs::File::open(root).and_then(|dir| dir.sync_all()).map_err(fault::io("syncing", root))?;
     let checkpoint = state.checkpoint()?;

@@ -1,6 +1,7 @@
 //! The embedded store on a disk that loses power: everything acknowledged is there, no commit is there in part, and the
 //! store works again.
 
+mod behind;
 mod life;
 mod model;
 mod plan;

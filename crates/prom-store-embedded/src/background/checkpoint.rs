@@ -37,7 +37,6 @@ impl BackgroundWorker {
         }
         let flushed = self.fill().and_then(|()| self.sync_segments()).and_then(|()| {
             self.forget_exact_ids(&dropped);
-            self.sync_journal()?;
             self.flush(frame)
         });
         if let Err(error) = flushed {
@@ -46,7 +45,6 @@ impl BackgroundWorker {
         }
         self.reached = frame;
         shared.state.end_flush();
-        shared.options.disk.documents_synced(&shared.root.join("documents"));
         shared.journal.release(frame).map_err(io("freeing journal files in", &shared.root))?;
         self.remove_segments(&dropped);
         Ok(())
@@ -71,13 +69,17 @@ impl BackgroundWorker {
         };
         let reached = (keys::CHECKPOINT.to_vec(), Some(Bytes::copy_from_slice(&frame.to_le_bytes())));
         let changes = writes.iter().map(|(key, value)| (key.clone(), value.clone()));
-        let flushed = shared.state.flush(changes.chain(manifests).chain([reached]));
+        // After the cut: frames that came while the journal was synced are not in it.
+        let flushed = self.sync_journal().and_then(|()| {
+            shared.state.flush(changes.chain(manifests).chain([reached])).inspect_err(|_| {
+                // The database refuses everything after an error. What it was to write is still in memory.
+                if let Err(error) = shared.state.reopen() {
+                    shared.health.lock().broken = Some(error.to_string());
+                }
+            })
+        });
         if flushed.is_err() {
             dirty.iter().for_each(|log| log.state.lock().dirty = true);
-            // The database refuses everything after an error. What it was to write is still in memory.
-            if let Err(error) = shared.state.reopen() {
-                shared.health.lock().broken = Some(error.to_string());
-            }
         }
         flushed
     }

@@ -12,9 +12,11 @@
 
 pub(crate) mod keys;
 mod overlay;
+mod renew;
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
@@ -22,9 +24,11 @@ use parking_lot::RwLock;
 use prom_store::{Document, StoreError};
 
 use crate::codec::{Put, Take};
-use crate::fault::documents as fault;
+use crate::disk::Disk;
+use crate::fault::{documents as fault, io};
 use overlay::Overlay;
 pub(crate) use overlay::Writes;
+pub(crate) use renew::renew;
 
 /// Memory for blocks of the database; small, because recent changes are in the overlay.
 const CACHE_BYTES: u64 = 8 << 20;
@@ -33,6 +37,7 @@ const MEMTABLE_BYTES: u64 = 8 << 20;
 const FORGET_AT_ONCE: usize = 64;
 
 pub(crate) struct DocumentState {
+    disk: Arc<dyn Disk>,
     dir: PathBuf,
     /// Gone once the store is closed, so that the directory is free although the store is still referred to.
     open: RwLock<Option<Open>>,
@@ -46,7 +51,8 @@ struct Open {
 }
 
 impl Open {
-    fn new(dir: &Path) -> Result<Self, StoreError> {
+    fn new(disk: &dyn Disk, dir: &Path) -> Result<Self, StoreError> {
+        disk.renew_documents(dir).map_err(io("writing again the journal in", dir))?;
         let unusable = |error| {
             let dir = dir.display();
             fault(format!(
@@ -66,15 +72,16 @@ impl DocumentState {
         dir.join("version").is_file()
     }
 
-    pub(crate) fn open(dir: &Path) -> Result<Self, StoreError> {
-        Ok(Self { dir: dir.to_path_buf(), open: RwLock::new(Some(Open::new(dir)?)), overlay: RwLock::default() })
+    pub(crate) fn open(disk: Arc<dyn Disk>, dir: &Path) -> Result<Self, StoreError> {
+        let open = RwLock::new(Some(Open::new(&*disk, dir)?));
+        Ok(Self { disk, dir: dir.to_path_buf(), open, overlay: RwLock::default() })
     }
 
-    /// Closes the database and opens it again. Readers wait meanwhile.
+    /// Closes the database and opens it again, as after a start. Readers wait meanwhile.
     pub(crate) fn reopen(&self) -> Result<(), StoreError> {
         let mut open = self.open.write();
         if open.take().is_some() {
-            *open = Some(Open::new(&self.dir)?);
+            *open = Some(Open::new(&*self.disk, &self.dir)?);
         }
         Ok(())
     }
@@ -185,7 +192,8 @@ impl DocumentState {
             }
         }
         batch.commit().map_err(fault)?;
-        database.persist(PersistMode::SyncAll).map_err(fault)
+        let mut sync = || database.persist(PersistMode::SyncAll).map_err(std::io::Error::other);
+        self.disk.sync_documents(&self.dir, &mut sync).map_err(io("syncing", &self.dir))
     }
 
     /// The flush is durable: its changes need no memory any more.
@@ -235,7 +243,7 @@ mod tests {
     #[test]
     fn a_key_that_is_written_while_its_old_value_is_forgotten_keeps_the_new_one() {
         let dir = tempfile::tempdir().unwrap();
-        let state = DocumentState::open(dir.path()).unwrap();
+        let state = DocumentState::open(Arc::new(crate::disk::RealDisk), dir.path()).unwrap();
         let (old, new) = (Bytes::from_static(b"old"), Bytes::from_static(b"new"));
         for round in 0..2_000u32 {
             let key = round.to_be_bytes().to_vec();

@@ -49,7 +49,7 @@ pub fn rebuild(
     for dir in ["journal", "segments"].map(|name| root.join(name)) {
         disk.create_dir(&dir).map_err(io("making", &dir))?;
     }
-    let state = open_or_set_aside(&root.join("documents"), &mut made)?;
+    let state = open_or_set_aside(options, &root.join("documents"), &mut made)?;
     let checkpoint = state.checkpoint()?;
     let journal = JournalLeft::read(disk, root)?;
     let reaches_back = journal.first_frame.is_none_or(|first| first <= checkpoint + 1);
@@ -91,11 +91,15 @@ pub fn rebuild(
 }
 
 /// The database; a new one if the old one cannot be opened.
-fn open_or_set_aside(dir: &Path, made: &mut Vec<String>) -> Result<DocumentState, StoreError> {
+fn open_or_set_aside(
+    options: &EmbeddedOptions,
+    dir: &Path,
+    made: &mut Vec<String>,
+) -> Result<DocumentState, StoreError> {
     if !DocumentState::is_there(dir) {
         made.push("documents".to_owned());
     }
-    let error = match DocumentState::open(dir) {
+    let error = match DocumentState::open(options.disk.clone(), dir) {
         Ok(state) => return Ok(state),
         Err(error) => error,
     };
@@ -103,7 +107,7 @@ fn open_or_set_aside(dir: &Path, made: &mut Vec<String>) -> Result<DocumentState
     let aside = (0..).find(free).map_or(dir.with_extension("broken"), |number| aside(dir, number));
     std::fs::rename(dir, &aside).map_err(io("setting aside", dir))?;
     made.push(format!("documents: the old ones are now in {} ({error})", aside.display()));
-    DocumentState::open(dir)
+    DocumentState::open(options.disk.clone(), dir)
 }
 
 fn aside(dir: &Path, number: u32) -> PathBuf {

@@ -54,8 +54,19 @@ impl Disk for FaultyDisk {
         Some(Box::new(FaultyWhole { below, segments: dir.join("segments"), faults: self.faults.clone() }))
     }
 
-    fn documents_synced(&self, dir: &Path) {
-        self.below.documents_synced(dir);
+    /// The disk below learns of a sync that fails: what it should have made durable is lost.
+    fn sync_documents(&self, dir: &Path, sync: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        match self.faults.before_sync(dir) {
+            Ok(()) => self.below.sync_documents(dir, sync),
+            Err(error) => {
+                let mut error = Some(error);
+                self.below.sync_documents(dir, &mut || Err(error.take().unwrap_or(io::ErrorKind::Other.into())))
+            }
+        }
+    }
+
+    fn renew_documents(&self, dir: &Path) -> io::Result<()> {
+        self.below.renew_documents(dir)
     }
 }
 
@@ -99,7 +110,9 @@ impl DiskFile for FaultyFile {
 
     fn sync_data(&self) -> io::Result<()> {
         self.faults.before_sync(&self.path)?;
-        self.below.sync_data()
+        self.below.sync_data()?;
+        self.faults.after_sync(&self.path);
+        Ok(())
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {

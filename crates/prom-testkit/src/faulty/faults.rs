@@ -12,6 +12,8 @@ pub enum FaultScope {
     Everywhere,
     Journal,
     Segments,
+    /// The document database, which does its own I/O: only its syncs can fail.
+    Documents,
 }
 
 /// Which operations fail, counted since the fault was set.
@@ -39,16 +41,17 @@ pub struct DiskCounts {
 }
 
 /// The switches. Shared by the test and the disk.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Faults(Mutex<Inner>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Inner {
     syncs: Option<(FaultScope, FailsOn, u64)>,
     room: Option<(FaultScope, u64)>,
     reads: Option<FaultScope>,
     delay: Option<(FaultScope, Slow, Duration)>,
-    counts: [DiskCounts; 3],
+    then: Option<(FaultScope, Box<dyn FnOnce() + Send>)>,
+    counts: [DiskCounts; 4],
 }
 
 /// What the disk does with a write.
@@ -69,11 +72,9 @@ impl FaultScope {
             let starts = |it: Component<'_>| it.as_os_str().to_string_lossy().starts_with(prefix);
             path.components().any(starts)
         };
-        match (below("journal"), below("segments") || below("logs")) {
-            (true, _) => Self::Journal,
-            (_, true) => Self::Segments,
-            _ => Self::Everywhere,
-        }
+        let scopes = [("journal", Self::Journal), ("segments", Self::Segments), ("logs", Self::Segments)];
+        let scopes = scopes.into_iter().chain([("documents", Self::Documents)]);
+        scopes.into_iter().find(|(prefix, _)| below(prefix)).map_or(Self::Everywhere, |(_, scope)| scope)
     }
 
     fn index(self) -> usize {
@@ -81,6 +82,7 @@ impl FaultScope {
             Self::Everywhere => 0,
             Self::Journal => 1,
             Self::Segments => 2,
+            Self::Documents => 3,
         }
     }
 }
@@ -102,6 +104,11 @@ impl Faults {
 
     pub fn delay(&self, place: FaultScope, what: Slow, by: Duration) {
         self.0.lock().delay = Some((place, what, by));
+    }
+
+    /// Does this once, right after the next sync there has succeeded and before its caller learns of it.
+    pub fn after_next_sync(&self, place: FaultScope, act: impl FnOnce() + Send + 'static) {
+        self.0.lock().then = Some((place, Box::new(act)));
     }
 
     /// Ends all faults; the counters continue.
@@ -161,6 +168,13 @@ impl Faults {
                 }
             }
             _ => Ok(()),
+        }
+    }
+
+    pub(super) fn after_sync(&self, path: &Path) {
+        let act = self.0.lock().then.take_if(|(place, _)| place.covers(path));
+        if let Some((_, act)) = act {
+            act();
         }
     }
 

@@ -1,15 +1,15 @@
 //! The disk itself: files in memory, power that can be cut at any operation.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use prom_store_embedded::{Create, Disk, DiskFile, WholeDisk};
+use prom_store_embedded::{Create, Disk, DiskFile, RealDisk, WholeDisk};
 use tempfile::TempDir;
 
 use super::Survival;
-use super::documents::Aside;
+use super::documents::{Aside, LostPages};
 use super::state::DiskState;
 use crate::Random;
 
@@ -21,6 +21,8 @@ struct Shared {
     root: TempDir,
     machine: Mutex<Machine>,
     documents: Mutex<Option<Arc<Aside>>>,
+    /// Pages of the database whose sync failed: they look written and are not, until they are written again.
+    lost: Mutex<LostPages>,
 }
 
 struct Machine {
@@ -37,7 +39,8 @@ impl PowerLossDisk {
 
     fn holding(state: DiskState) -> io::Result<Self> {
         let machine = Machine { state, operations: 0, off_after: u64::MAX };
-        Ok(Self(Arc::new(Shared { root: TempDir::new()?, machine: Mutex::new(machine), documents: Mutex::new(None) })))
+        let (documents, lost) = (Mutex::new(None), Mutex::default());
+        Ok(Self(Arc::new(Shared { root: TempDir::new()?, machine: Mutex::new(machine), documents, lost })))
     }
 
     /// Where to open a store.
@@ -153,19 +156,28 @@ impl Disk for PowerLossDisk {
         Some(Box::new(self.clone()))
     }
 
-    fn documents_synced(&self, dir: &Path) {
-        let Ok(place) = self.relative(dir).map(PathBuf::from) else {
-            return;
-        };
-        if self.is_off() {
-            return;
-        }
+    fn sync_documents(&self, dir: &Path, sync: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        let place = self.relative(dir)?;
+        self.0.machine.lock().look()?;
+        let synced = sync();
+        let mut documents = self.0.documents.lock();
         // Without a copy the database would come back older than promised, and a correct store would fail its test:
         // better to leave the power off.
-        match Aside::take(self.root(), &place) {
-            Ok(aside) => *self.0.documents.lock() = Some(Arc::new(aside)),
-            Err(_) => self.cut_power_after(0),
+        let now = Aside::take(self.root(), place).inspect_err(|_| self.cut_power_after(0))?;
+        let mut lost = self.0.lost.lock();
+        if synced.is_err() {
+            lost.extend(now.changed_since(documents.as_deref())?);
+        } else {
+            now.lose(&lost)?;
+            *documents = Some(Arc::new(now));
         }
+        synced
+    }
+
+    fn renew_documents(&self, dir: &Path) -> io::Result<()> {
+        RealDisk.renew_documents(dir)?;
+        self.0.lost.lock().clear();
+        Ok(())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Copies of the document database's real directory: the last durable one, and the current one.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -26,6 +27,9 @@ pub(super) struct Aside {
     place: PathBuf,
 }
 
+/// Pages by file, below the directory, and their number in it.
+pub(super) type LostPages = HashSet<(PathBuf, usize)>;
+
 impl Aside {
     pub(super) fn take(root: &Path, place: &Path) -> io::Result<Self> {
         let from = root.join(place);
@@ -46,9 +50,48 @@ impl Aside {
         Err(io::Error::other("the document database never stopped changing during a copy"))
     }
 
+    /// The pages of the database's journal that an earlier copy did not have, or had otherwise. A sync of the database
+    /// is one of its journal; it syncs its other files when it makes them.
+    pub(super) fn changed_since(&self, earlier: Option<&Self>) -> io::Result<LostPages> {
+        let mut changed = LostPages::new();
+        let is_journal = |path: &Path| path.extension().is_some_and(|extension| extension == "jnl");
+        for (path, ..) in listing(self.copy.path())?.into_iter().filter(|(path, ..)| is_journal(path)) {
+            let name = path.strip_prefix(self.copy.path()).map_err(io::Error::other)?.to_path_buf();
+            let now = contents(&path)?;
+            let then = earlier.map(|earlier| contents(&earlier.copy.path().join(&name))).transpose();
+            let then = then.ok().flatten().unwrap_or_default();
+            let page = |bytes: &[u8], at: usize| bytes.chunks(PAGE_BYTES).nth(at).map(<[u8]>::to_vec);
+            let pages = (0..now.len().div_ceil(PAGE_BYTES)).filter(|at| page(&now, *at) != page(&then, *at));
+            changed.extend(pages.map(|at| (name.clone(), at)));
+        }
+        Ok(changed)
+    }
+
+    /// These pages never reached the disk.
+    pub(super) fn lose(&self, lost: &LostPages) -> io::Result<()> {
+        for (name, page) in lost {
+            let path = self.copy.path().join(name);
+            if let Ok(file) = File::options().write(true).open(path) {
+                let (at, end) = ((page * PAGE_BYTES) as u64, file.metadata()?.len());
+                let length = end.saturating_sub(at).min(PAGE_BYTES as u64) as usize;
+                file.write_all_at(&ZEROS[..length], at)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn put_back(&self, root: &Path) -> io::Result<()> {
         copy_all(self.copy.path(), &root.join(&self.place))
     }
+}
+
+/// Without the hole at its end.
+fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let mut bytes = Vec::new();
+    let allocated = file.metadata()?.blocks() * BLOCK_BYTES;
+    file.take(allocated.max(SMALL_BYTES)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn listing(directory: &Path) -> io::Result<Vec<(PathBuf, u64, SystemTime)>> {

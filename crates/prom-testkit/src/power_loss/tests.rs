@@ -204,7 +204,7 @@ fn the_document_database_goes_back_to_its_last_durable_state() {
     let put = |root: &Path, text: &str| fs::write(root.join("documents/parts/one"), text).unwrap();
     fs::create_dir_all(documents.join("parts")).unwrap();
     put(disk.root(), "durable");
-    disk.documents_synced(&documents);
+    disk.sync_documents(&documents, &mut || Ok(())).unwrap();
     put(disk.root(), "later");
     let now = disk.power_loss(Survival::Strict).unwrap();
     let held = |disk: &PowerLossDisk| fs::read_to_string(disk.root().join("documents/parts/one")).unwrap();
@@ -213,4 +213,35 @@ fn the_document_database_goes_back_to_its_last_durable_state() {
     put(now.root(), "second life");
     let again = now.power_loss(Survival::Strict).unwrap();
     assert_eq!(held(&again), "durable", "a second loss goes back to the same copy");
+}
+
+#[test]
+fn pages_of_the_database_whose_sync_failed_stay_lost_until_they_are_written_again() {
+    let disk = PowerLossDisk::new().unwrap();
+    let documents = disk.root().join("documents");
+    fs::create_dir_all(&documents).unwrap();
+    let put = |byte: u8, pages: usize| fs::write(documents.join("0.jnl"), vec![byte; pages * PAGE_BYTES]).unwrap();
+    let held = |disk: &PowerLossDisk| fs::read(disk.root().join("documents/0.jnl")).unwrap();
+    put(1, 1);
+    disk.sync_documents(&documents, &mut || Ok(())).unwrap();
+    put(1, 2);
+    disk.sync_documents(&documents, &mut || Err(std::io::ErrorKind::Other.into())).unwrap_err();
+    put(1, 3);
+    disk.sync_documents(&documents, &mut || Ok(())).unwrap();
+    let pages: Vec<u8> =
+        held(&disk.power_loss(Survival::Strict).unwrap()).chunks(PAGE_BYTES).map(|page| page[9]).collect();
+    assert_eq!(pages, [1, 0, 1]);
+}
+
+#[test]
+fn pages_of_the_database_that_are_written_again_are_there() {
+    let disk = PowerLossDisk::new().unwrap();
+    let documents = disk.root().join("documents");
+    fs::create_dir_all(&documents).unwrap();
+    fs::write(documents.join("0.jnl"), [1; PAGE_BYTES]).unwrap();
+    disk.sync_documents(&documents, &mut || Err(std::io::ErrorKind::Other.into())).unwrap_err();
+    disk.renew_documents(&documents).unwrap();
+    disk.sync_documents(&documents, &mut || Ok(())).unwrap();
+    let found = disk.power_loss(Survival::Strict).unwrap();
+    assert_eq!(fs::read(found.root().join("documents/0.jnl")).unwrap(), [1; PAGE_BYTES]);
 }
