@@ -59,6 +59,7 @@ mod room;
 mod slots;
 mod token;
 mod url;
+mod warn;
 mod window;
 pub mod wire;
 

@@ -76,6 +76,10 @@ pub const ASSIGNMENT_CHANGES: usize = 1024;
 pub const GAPS: usize = 256;
 /// Notices that a listener is behind; the newest are kept.
 pub const NOTICES: usize = 256;
+/// Between two warnings of one kind where no listener hears notices.
+pub const WARN_EVERY: Duration = Duration::from_secs(60);
+/// Between two notices of a hub that slows publishing down.
+pub const SLOWED_EVERY: Duration = Duration::from_secs(1);
 /// Before a subscription that the hub could not serve is asked for again.
 pub const RESUBSCRIBE_AFTER: Duration = Duration::from_secs(1);
 /// The wait after a refusal for overload that does not say how long.

@@ -268,8 +268,8 @@ impl Pending {
 
 impl PendingItem {
     fn receipt(&self, placed: BatchReceipt, durability: Durability) -> Receipt {
-        let BatchReceipt { partition, offset, stored_ts, id } = placed;
-        Receipt { id: id.unwrap_or(self.id), partition, offset, stored_ts, durability }
+        let BatchReceipt { partition, offset, stored_ts, id, duplicate } = placed;
+        Receipt { id: id.unwrap_or(self.id), partition, offset, stored_ts, durability, duplicate }
     }
 }
 
@@ -330,7 +330,7 @@ pub(crate) mod tests {
     }
 
     fn placed(offset: u64) -> BatchReceipt {
-        BatchReceipt { partition: 0, offset, stored_ts: 1, id: None }
+        BatchReceipt { partition: 0, offset, stored_ts: 1, id: None, duplicate: false }
     }
 
     #[test]

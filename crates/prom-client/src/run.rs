@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
+use prom_types::EventId;
 use tokio::time::Instant;
 
 use crate::Error;
@@ -29,7 +30,7 @@ impl Subscribe<'_> {
         self
     }
 
-    /// The handler settles each delivery itself; its result settles nothing.
+    /// The handler settles each delivery itself; `Ok` settles nothing, an error still nacks.
     pub fn manual_ack(mut self) -> Self {
         self.handling.settling = SettledBy::Handler;
         self
@@ -37,7 +38,8 @@ impl Subscribe<'_> {
 
     /// Passes each delivery to `handler` until the subscription ends: acks what gave `Ok`, nacks
     /// what gave an error or panicked, with the error as the reason. Leases are renewed while
-    /// handlers run. Ended by [`crate::Client::unsubscribe`] and [`crate::Client::close`].
+    /// handlers run. Ended by [`crate::Client::unsubscribe`] and [`crate::Client::close`]; an error means that it ended
+    /// otherwise: the group was deleted, rights were withdrawn, the hub refused the client.
     ///
     /// ```no_run
     /// # async fn example(client: prom_client::Client) -> Result<(), prom_client::Error> {
@@ -106,12 +108,17 @@ where
             Step::Arrived(None) => open = false,
             Step::Finished((number, result, took)) => {
                 feed.worked(took).follow(&core, &feed);
-                let verdict = match result {
+                let verdict = match &result {
                     Ok(()) => SettleVerdict::Ack,
-                    Err(reason) => nack::verdict(&reason, None),
+                    Err((event, reason)) => {
+                        core.teller.tell_failed(&feed.name, *event, reason.clone());
+                        nack::verdict(reason, None)
+                    }
                 };
-                // None: the connection was lost meanwhile, and the event comes again.
-                if let (Some(lease), SettledBy::Result) = (feed.held_lease(number), handling.settling) {
+                // A lease that is gone was lost with the connection, and the event comes again. What a handler that settles
+                // by itself could not settle has failed all the same.
+                let settles = handling.settling == SettledBy::Result || result.is_err();
+                if let Some(lease) = feed.held_lease(number).filter(|_| settles) {
                     done.settlements.push(PendingSettlement::unwatched(lease, verdict));
                 }
                 done.numbers.push(number);
@@ -168,18 +175,21 @@ async fn next_held(subscription: &mut Subscription) -> Option<(Delivery, u64)> {
     }
 }
 
+/// The event, and why.
+type Failed = (EventId, String);
+
 /// Runs the handler; a panic is a failed attempt like any other.
-async fn handle<H, F, E>(handler: &H, delivery: Delivery, number: u64) -> (u64, Result<(), String>, Duration)
+async fn handle<H, F, E>(handler: &H, delivery: Delivery, number: u64) -> (u64, Result<(), Failed>, Duration)
 where
     H: Fn(Delivery) -> F,
     F: Future<Output = Result<(), E>>,
     E: Display,
 {
-    let began = Instant::now();
+    let (began, event) = (Instant::now(), delivery.id());
     let work = AssertUnwindSafe(async { handler(delivery).await });
     let result = match work.catch_unwind().await {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err("the handler panicked".to_owned()),
+        Ok(result) => result.map_err(|error| (event, error.to_string())),
+        Err(_) => Err((event, "the handler panicked".to_owned())),
     };
     (number, result, began.elapsed())
 }

@@ -94,7 +94,14 @@ mod tests {
     use super::*;
 
     fn receipt(offset: u64) -> Receipt {
-        Receipt { id: EventId::derived("a"), partition: 0, offset, stored_ts: 0, durability: Durability::Memory }
+        Receipt {
+            id: EventId::derived("a"),
+            partition: 0,
+            offset,
+            stored_ts: 0,
+            durability: Durability::Memory,
+            duplicate: false,
+        }
     }
 
     fn claim(slots: &Arc<Slots>, at: u32) -> AnswerSlot {

@@ -1,8 +1,12 @@
 //! What a client tells about its connection: its state, and notices of what happens.
 
+use std::time::Duration;
+
 use prom_protocol::frame::SubscriptionName;
-use prom_types::Gap;
+use prom_types::{EventId, Gap};
 use tokio::sync::{broadcast, watch};
+
+use crate::warn::Warner;
 
 /// Where the connection stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +60,31 @@ pub enum Notice {
         /// Why, for people.
         reason: String,
     },
+    /// A handler of [`crate::Subscribe::run`] failed or panicked; the event was nacked.
+    HandlerFailed {
+        /// The topic or pattern of the subscription.
+        topic: String,
+        /// Its group.
+        group: String,
+        /// The event.
+        event: EventId,
+        /// What the handler said.
+        reason: String,
+    },
+    /// Publishes exceed the hub's rate limit. They are sent again, in order, when it takes them. Told at most once a second.
+    PublishingSlowed {
+        /// What the hub said.
+        reason: String,
+        /// When they are sent again.
+        retry_in: Duration,
+    },
     /// No fresh token could be had; it is tried again.
     TokenFailed {
+        /// Why, for people.
+        reason: String,
+    },
+    /// The hub refused the client for good. Closing it yourself is not told.
+    Closed {
         /// Why, for people.
         reason: String,
     },
@@ -69,10 +96,11 @@ pub struct Notices(broadcast::Receiver<Notice>);
 /// The states a client goes through, from [`crate::Client::state_changes`].
 pub struct StateChanges(watch::Receiver<ConnectionState>);
 
-/// The sending side of both.
+/// The sending side of both. Trouble that no listener hears of is a warning of `tracing`.
 pub(crate) struct Teller {
     state: watch::Sender<ConnectionState>,
     notices: broadcast::Sender<Notice>,
+    warner: Warner,
 }
 
 impl Notices {
@@ -101,6 +129,7 @@ impl Teller {
         Self {
             state: watch::Sender::new(ConnectionState::Connecting),
             notices: broadcast::Sender::new(crate::limits::NOTICES),
+            warner: Warner::default(),
         }
     }
 
@@ -112,9 +141,11 @@ impl Teller {
         self.state.send_replace(state);
     }
 
-    /// No listener is needed.
+    /// Warns where there is no listener.
     pub fn tell(&self, notice: Notice) {
-        let _no_listener = self.notices.send(notice);
+        if let Err(broadcast::error::SendError(unheard)) = self.notices.send(notice) {
+            self.warner.hear(&unheard);
+        }
     }
 
     pub fn tell_gap(&self, name: &SubscriptionName, gap: &Gap) {
@@ -123,6 +154,11 @@ impl Teller {
 
     pub fn tell_ended(&self, name: &SubscriptionName, reason: String) {
         self.tell(Notice::SubscriptionEnded { topic: name.topic.clone(), group: name.group.clone(), reason });
+    }
+
+    pub fn tell_failed(&self, name: &SubscriptionName, event: EventId, reason: String) {
+        let (topic, group) = (name.topic.clone(), name.group.clone().unwrap_or_default());
+        self.tell(Notice::HandlerFailed { topic, group, event, reason });
     }
 
     pub fn notices(&self) -> Notices {

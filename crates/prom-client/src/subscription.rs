@@ -48,6 +48,15 @@ impl Subscription {
 
     /// The next delivery; `None` when the subscription has ended (see [`Subscription::failure`]).
     /// Nothing is lost if the future is dropped.
+    ///
+    /// One caller at a time waits for it, so none takes what another one should settle:
+    ///
+    /// ```compile_fail,E0499
+    /// # async fn example(mut orders: prom_client::Subscription) {
+    /// let (one, other) = (orders.next(), orders.next());
+    /// tokio::join!(one, other);
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Option<Delivery> {
         loop {
             if let Some(delivery) = self.try_next() {

@@ -47,4 +47,8 @@ pub struct Receipt {
     pub stored_ts: EpochMs,
     /// How durable it is.
     pub durability: Durability,
+    /// The id was stored before, and this is where: nothing was stored now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub duplicate: bool,
 }

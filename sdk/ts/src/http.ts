@@ -432,6 +432,8 @@ export interface PutTopic {
 
 /** The promise that an event is stored, and where. */
 export interface Receipt {
+  /** The id was stored before, and this is where: nothing was stored now. */
+  readonly duplicate?: boolean;
   /** How durable it is. */
   readonly durability: Durability;
   /** The id of the event. */

@@ -109,6 +109,7 @@ impl Publish {
             match result {
                 Ok(receipt) => {
                     tally.published += 1;
+                    tally.duplicates += u64::from(receipt.duplicate);
                     progress.advance(1);
                     if context.output.is_for_machines() {
                         context.output.json(&receipt)?;
@@ -125,7 +126,7 @@ impl Publish {
         drop(progress);
         client.close().await;
         if !context.output.is_for_machines() {
-            context.output.line(format!("published {} events", tally.published))?;
+            context.output.line(tally.line())?;
         }
         tally.outcome()
     }
@@ -140,8 +141,10 @@ async fn publish_one(context: &Context, event: NewEvent) -> CommandResult {
     if context.output.is_for_machines() {
         context.output.json(&receipt)
     } else {
-        let Receipt { id, partition, offset, durability, .. } = receipt;
-        context.output.line(format!("{topic}/{partition} offset {offset}, id {id}, durable: {}", durability.as_str()))
+        let Receipt { id, partition, offset, durability, duplicate, .. } = receipt;
+        let place = format!("{topic}/{partition} offset {offset}, id {id}, durable: {}", durability.as_str());
+        let before = if duplicate { "; this id was there before, nothing was stored" } else { "" };
+        context.output.line(format!("{place}{before}"))
     }
 }
 
@@ -166,12 +169,21 @@ async fn publish_line(
 #[derive(Default)]
 struct Tally {
     published: u64,
+    /// Of these: were there before.
+    duplicates: u64,
     failed: u64,
     /// Decides how the command ends.
     first: Option<Failure>,
 }
 
 impl Tally {
+    fn line(&self) -> String {
+        match self.duplicates {
+            0 => format!("published {} events", self.published),
+            duplicates => format!("published {} events, {duplicates} of them were there before", self.published),
+        }
+    }
+
     fn failed(&mut self, number: u64, failure: Failure) {
         note(format!("line {number}: {}", failure.text().unwrap_or_default()));
         self.failed += 1;

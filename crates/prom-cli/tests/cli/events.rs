@@ -54,6 +54,8 @@ fn what_is_published_comes_out_whole() {
         ["--key", "k", "--header", "x-source=web", "--tag", "t", "--id", "0190163d-8694-739b-aea5-966c26f8ad91"];
     let ran = hub.prom(&[&["pub", "hello", "{\"n\": 1}"], &flags[..]].concat()).exits(0);
     assert_eq!(ran.stdout, "hello/0 offset 0, id 0190163d-8694-739b-aea5-966c26f8ad91, durable: memory\n");
+    let again = hub.prom(&[&["pub", "hello", "2"], &flags[..]].concat()).exits(0);
+    assert!(again.stdout.ends_with("; this id was there before, nothing was stored\n"), "{}", again.stdout);
     let ran = hub.prom(&["sub", "hello", "--from", "earliest", "--count", "1"]).exits(0);
     let event = &events(&ran)[0];
     assert_eq!((&event["topic"], &event["payload"]["n"], &event["key"]), (&"hello".into(), &1.into(), &"k".into()));

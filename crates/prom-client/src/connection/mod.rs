@@ -91,7 +91,7 @@ async fn keep_up(mut work: ClientWork, first: Option<AuthenticatedSocket>) {
         };
     };
     if let Some(error) = &failure {
-        core.teller.tell(Notice::Disconnected { reason: error.to_string() });
+        core.teller.tell(Notice::Closed { reason: error.to_string() });
     }
     work.finish(failure.as_ref());
 }

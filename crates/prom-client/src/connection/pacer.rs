@@ -7,11 +7,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::limits::SLOWED_EVERY;
+
 pub(super) struct PublishPacer {
     hold_until: Option<Instant>,
     /// Events that may be under way; none after a refusal that was long ago.
     window: Option<usize>,
     under_way: usize,
+    /// When the application last heard of a refusal.
+    told_at: Option<Instant>,
 }
 
 /// A window this large holds nothing back any more.
@@ -19,7 +23,7 @@ const WIDE: usize = 4096;
 
 impl PublishPacer {
     pub fn new() -> Self {
-        Self { hold_until: None, window: None, under_way: 0 }
+        Self { hold_until: None, window: None, under_way: 0, told_at: None }
     }
 
     /// How many events may leave now.
@@ -59,6 +63,15 @@ impl PublishPacer {
         self.under_way = self.under_way.saturating_sub(events);
         self.hold_until = self.hold_until.max(Some(now + wait));
         self.window = Some(1);
+    }
+
+    /// Whether the application should hear of a refusal: not of each.
+    pub fn is_to_be_told(&mut self, now: Instant) -> bool {
+        let is_due = self.told_at.is_none_or(|told_at| now.saturating_duration_since(told_at) >= SLOWED_EVERY);
+        if is_due {
+            self.told_at = Some(now);
+        }
+        is_due
     }
 
     /// The wait is over.

@@ -17,6 +17,7 @@ use crate::Error;
 use crate::limits::{BATCH_FRAME_BYTES, OVERLOAD_WAIT, TOKEN_RETRY, WRITE_BYTES};
 use crate::options::RateLimited;
 use crate::pending::{Fate, Pending};
+use crate::state::Notice;
 
 /// What a frame has around its events.
 const HEAD_BYTES: usize = 64;
@@ -152,7 +153,13 @@ impl Session<'_> {
                 return Retry::No;
             }
         };
-        self.work.publishes.pacer.refused(events, wait.min(options.give_up_after), Instant::now());
+        let (now, wait) = (Instant::now(), wait.min(options.give_up_after));
+        let pacer = &mut self.work.publishes.pacer;
+        pacer.refused(events, wait, now);
+        if problem.code != ErrorCode::JwtExpired && pacer.is_to_be_told(now) {
+            let slowed = Notice::PublishingSlowed { reason: problem.msg.clone(), retry_in: wait };
+            self.work.core.teller.tell(slowed);
+        }
         Retry::Yes
     }
 

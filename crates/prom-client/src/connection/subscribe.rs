@@ -144,7 +144,11 @@ impl Session<'_> {
 
     fn end_subscription(&mut self, name: &SubscriptionName, problem: Problem) {
         tracing::debug!(topic = %name.topic, code = %problem.code, message = %problem.msg, "subscription ended");
-        self.work.core.teller.tell_ended(name, problem.msg.clone());
+        let is_known = self.work.subscriptions.get(name).is_some_and(|entry| entry.starting.is_none());
+        // One that has not begun tells its caller.
+        if is_known {
+            self.work.core.teller.tell_ended(name, problem.msg.clone());
+        }
         self.work.subscriptions.fail(name, problem.into());
     }
 }

@@ -15,4 +15,5 @@ mod subscribe;
 mod tail;
 mod tls;
 mod token;
+mod warn;
 mod window;

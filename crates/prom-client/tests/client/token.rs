@@ -29,7 +29,7 @@ async fn auth_comes_first_with_the_token_and_the_features() {
     let serve = async {
         let mut peer = hub.accept().await;
         let auth = peer.frame("AUTH").await;
-        assert_eq!((&auth["token"], &auth["features"]), (&json!("secret"), &json!(["batch"])));
+        assert_eq!((&auth["token"], &auth["features"]), (&json!("secret"), &json!(["batch", "ordered"])));
         peer.err(&auth, "jwt_invalid").await;
         peer
     };

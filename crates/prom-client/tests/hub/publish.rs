@@ -1,6 +1,6 @@
 //! Publishing to the real hub.
 
-use prom_client::{ClientOptions, Error, ErrorCode, EventId, NewEvent, TopicName, json};
+use prom_client::{ClientOptions, Error, ErrorCode, EventId, NewEvent, Receipt, TopicName, json};
 
 use crate::scene::{Scene, within};
 
@@ -25,7 +25,15 @@ async fn a_repeated_id_is_stored_once_and_a_batch_whole_or_not_at_all() {
     let id = EventId::derived("one");
     let first = within(client.publish("a", json!(1)).id(id).send()).await.unwrap();
     let again = within(client.publish("a", json!(1)).id(id).send()).await.unwrap();
-    assert_eq!(first, again);
+    assert_eq!((first.duplicate, again.duplicate), (false, true));
+    assert_eq!(Receipt { duplicate: false, ..again }, first);
+    let same = NewEvent { id: Some(id), ..NewEvent::new(TopicName::parse("a").unwrap(), json!(1)) };
+    let batch = within(client.publish_batch(vec![same.clone()])).await.unwrap();
+    assert_eq!((batch[0].duplicate, batch[0].offset), (true, first.offset));
+    let many: Vec<_> = (0..3).map(|_| client.publish_event(same.clone())).collect();
+    for one in many {
+        assert!(within(one).await.unwrap().duplicate, "in a frame of many");
+    }
     let event = |topic: &str| NewEvent::new(TopicName::parse(topic).unwrap(), json!(1));
     let receipts = within(client.publish_batch(vec![event("a"), event("b"), event("a")])).await.unwrap();
     assert_eq!(receipts.iter().map(|receipt| receipt.offset).collect::<Vec<_>>(), [1, 0, 2]);

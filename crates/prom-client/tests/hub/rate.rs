@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use prom_client::{ClientOptions, json};
+use prom_client::{ClientOptions, Notice, json};
 use prom_gateway::{GatewayOptions, Rate, RateOptions};
 
 use crate::scene::{Scene, within};
@@ -47,6 +47,7 @@ async fn events_of_a_key_stay_in_order_through_a_rate_limit() {
         for options in [ClientOptions::default(), ClientOptions::default().plain_frames()] {
             let topic = if format!("{options:?}").contains("Plain") { "plain" } else { "batched" };
             let client = scene.client_with(options).await;
+            let mut notices = client.notices();
             let mut publishing = Vec::new();
             for n in 0..count {
                 publishing.push(client.publish(topic, json!(n)).key(format!("k{}", n % 3)).send());
@@ -59,6 +60,8 @@ async fn events_of_a_key_stay_in_order_through_a_rate_limit() {
                 within(one).await.unwrap();
             }
             assert_eq!(out_of_order(&scene, topic, count).await, 0, "{topic} through {rates:?}");
+            let is_told = async { while !matches!(notices.next().await.unwrap(), Notice::PublishingSlowed { .. }) {} };
+            within(is_told).await;
             within(client.close()).await;
         }
     }

@@ -88,6 +88,7 @@ impl Appended {
             offset: stored.offset,
             stored_ts: stored.stored_ts,
             durability,
+            duplicate: stored.duplicate,
         })
     }
 }

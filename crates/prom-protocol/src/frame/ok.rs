@@ -11,7 +11,7 @@ use super::write::{self, Object};
 use super::{Corr, FrameError, Which};
 
 /// The result of one event of a batch: in the frame `[partition, offset, stored_ts]`, with the id behind
-/// it where the hub made it, or a [`Problem`].
+/// it where the hub made it and `true` where the id was stored before, or a [`Problem`].
 pub type BatchResult<'a> = Result<BatchReceipt, &'a Problem>;
 
 /// Where an event of a batch was stored.
@@ -22,6 +22,8 @@ pub struct BatchReceipt {
     pub stored_ts: EpochMs,
     /// Only where the publisher gave none.
     pub id: Option<EventId>,
+    /// The id was stored before, here.
+    pub duplicate: bool,
 }
 
 /// The answer to a batch, as clients read it.
@@ -61,6 +63,9 @@ pub fn write_receipt(out: &mut Vec<u8>, corr: Option<&Corr>, receipt: &Receipt) 
         .number("offset", receipt.offset)
         .number("stored_ts", receipt.stored_ts)
         .text("durability", receipt.durability.as_str());
+    if receipt.duplicate {
+        object.raw("duplicate", b"true");
+    }
     object.end();
 }
 
@@ -118,8 +123,8 @@ impl BatchReceipt {
     /// The id is told only to publishers who do not know it.
     #[inline]
     pub fn of(receipt: &Receipt, given: Option<EventId>) -> Self {
-        let Receipt { partition, offset, stored_ts, .. } = *receipt;
-        Self { partition, offset, stored_ts, id: given.is_none().then_some(receipt.id) }
+        let Receipt { id, partition, offset, stored_ts, duplicate, .. } = *receipt;
+        Self { partition, offset, stored_ts, id: given.is_none().then_some(id), duplicate }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -134,7 +139,33 @@ impl BatchReceipt {
             id.write_to(out);
             out.push(b'"');
         }
+        if self.duplicate {
+            out.extend_from_slice(b",true");
+        }
         out.push(b']');
+    }
+
+    /// Reads one in any of its forms.
+    fn read(json: &str) -> serde_json::Result<Self> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Placed((u32, Offset, EpochMs)),
+            Duplicate((u32, Offset, EpochMs, bool)),
+            Named((u32, Offset, EpochMs, EventId)),
+            NamedDuplicate((u32, Offset, EpochMs, EventId, bool)),
+        }
+        let ((partition, offset, stored_ts), id, duplicate) = match serde_json::from_str(json)? {
+            Form::Placed(placed) => (placed, None, false),
+            Form::Duplicate((partition, offset, stored_ts, duplicate)) => {
+                ((partition, offset, stored_ts), None, duplicate)
+            }
+            Form::Named((partition, offset, stored_ts, id)) => ((partition, offset, stored_ts), Some(id), false),
+            Form::NamedDuplicate((partition, offset, stored_ts, id, duplicate)) => {
+                ((partition, offset, stored_ts), Some(id), duplicate)
+            }
+        };
+        Ok(Self { partition, offset, stored_ts, id, duplicate })
     }
 }
 
@@ -157,11 +188,7 @@ impl BatchAnswer {
             if raw.get().starts_with('{') {
                 return Ok(Err(serde_json::from_str(raw.get())?));
             }
-            if let Ok((partition, offset, stored_ts)) = serde_json::from_str(raw.get()) {
-                return Ok(Ok(BatchReceipt { partition, offset, stored_ts, id: None }));
-            }
-            let (partition, offset, stored_ts, id) = serde_json::from_str(raw.get())?;
-            Ok(Ok(BatchReceipt { partition, offset, stored_ts, id: Some(id) }))
+            Ok(Ok(BatchReceipt::read(raw.get())?))
         };
         let results = fields.results.into_iter().map(result).collect::<Result<_, _>>()?;
         Ok(Self { durability: fields.durability, results })
@@ -189,6 +216,7 @@ fn all_placed(text: &[u8]) -> Option<BatchAnswer> {
             offset: offset.0,
             stored_ts: EpochMs::try_from(stored_ts.0).ok()?,
             id: None,
+            duplicate: false,
         }));
         match rest.split_first()? {
             (b',', more) => rest = more,
@@ -210,7 +238,8 @@ mod tests {
 
     #[test]
     fn places_are_read_as_written_by_either_way() {
-        let place = |offset| BatchReceipt { partition: 3, offset, stored_ts: 1_767_225_600_123, id: None };
+        let place =
+            |offset| BatchReceipt { partition: 3, offset, stored_ts: 1_767_225_600_123, id: None, duplicate: false };
         let text = written(&[Ok(place(0)), Ok(place(u64::MAX))]);
         let quick = all_placed(&text).expect("the usual form");
         assert_eq!(quick.results, [Ok(place(0)), Ok(place(u64::MAX))]);
@@ -221,12 +250,20 @@ mod tests {
 
     #[test]
     fn whatever_else_an_answer_holds_is_left_to_the_careful_way() {
-        let place = BatchReceipt { partition: 0, offset: 1, stored_ts: 2, id: Some(EventId::derived("a")) };
+        let id = Some(EventId::derived("a"));
+        let place = BatchReceipt { partition: 0, offset: 1, stored_ts: 2, id, duplicate: false };
+        let duplicate = BatchReceipt { duplicate: true, ..place };
         let problem = Problem::new(crate::ErrorCode::BadRequest, "no");
-        for results in [&[Ok(place)][..], &[Err(&problem)], &[]] {
+        for results in
+            [&[Ok(place)][..], &[Ok(duplicate)], &[Ok(BatchReceipt { id: None, ..duplicate })], &[Err(&problem)], &[]]
+        {
             let text = written(results);
             assert_eq!(all_placed(&text), None);
-            assert_eq!(BatchAnswer::read(&text).unwrap().results.len(), results.len());
+            let read = BatchAnswer::read(&text).unwrap().results;
+            assert_eq!(
+                read.iter().map(Result::as_ref).collect::<Vec<_>>(),
+                results.iter().map(Result::as_ref).map(|one| one.map_err(|problem| *problem)).collect::<Vec<_>>()
+            );
         }
         let text = String::from_utf8(written(&[Ok(BatchReceipt { id: None, ..place })])).unwrap();
         for (right, wrong) in [("[0,1,2]", "[0,01,2]"), ("[0,1,2]", "[0,1,-2]"), ("[0,1,2]", "[0,1]"), ("]}", "]")] {

@@ -41,11 +41,13 @@ fn problem() -> impl Strategy<Value = Problem> {
 }
 
 fn placed() -> impl Strategy<Value = BatchReceipt> {
-    (any::<u32>(), any::<u64>(), any::<i64>(), of(id())).prop_map(|(partition, offset, stored_ts, id)| BatchReceipt {
+    let parts = (any::<u32>(), any::<u64>(), any::<i64>(), of(id()), any::<bool>());
+    parts.prop_map(|(partition, offset, stored_ts, id, duplicate)| BatchReceipt {
         partition,
         offset,
         stored_ts,
         id,
+        duplicate,
     })
 }
 
@@ -77,7 +79,7 @@ proptest! {
     fn ok_with_a_receipt(
         corr in corr(), id in id(), partition: u32, offset: u64, stored_ts: i64, durability in durability(),
     ) {
-        let receipt = Receipt { id, partition, offset, stored_ts, durability };
+        let receipt = Receipt { id, partition, offset, stored_ts, durability, duplicate: offset % 2 == 0 };
         let mut out = Vec::new();
         ok::write_receipt(&mut out, corr.as_ref(), &receipt);
         prop_assert_eq!(done(out, &corr).receipt().unwrap(), receipt);

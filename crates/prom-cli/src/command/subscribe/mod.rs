@@ -91,6 +91,9 @@ async fn tell_notices(client: Client) {
                 "{}/{}: offsets {} to {} are missing: {}",
                 gap.topic, gap.partition, gap.from, gap.to, gap.reason
             )),
+            Notice::SubscriptionEnded { reason, .. } | Notice::Closed { reason } => {
+                note(format!("it has ended: {reason}"))
+            }
             _ => {}
         }
     }

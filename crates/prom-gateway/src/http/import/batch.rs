@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use prom_auth::Action;
 use prom_engine::Bus;
-use prom_types::{NewEvent, Offset, Receipt, TopicName};
+use prom_types::{NewEvent, TopicName};
 
 use super::BrokenOff;
 use super::report::Report;
@@ -16,16 +16,8 @@ use crate::http::problem::Problem;
 pub(super) struct ImportBatch {
     lines: Vec<(u64, NewEvent)>,
     bytes: usize,
-    ends: HashMap<TopicName, Ends>,
-}
-
-/// Where each partition of a topic ended before, and from then on where our own events end. Whatever
-/// gets an offset before that was there already.
-#[derive(Default)]
-struct Ends {
-    /// Whether the topic was there when we looked; then this has an entry for each of its partitions.
-    known: bool,
-    next: Vec<Offset>,
+    /// How many each topic has; none while there is no such topic.
+    partitions: HashMap<TopicName, u32>,
 }
 
 impl ImportBatch {
@@ -60,54 +52,34 @@ impl ImportBatch {
                 report.not_imported(numbers.len());
                 return Err(BrokenOff { line: numbers.first().copied().unwrap_or_default(), problem });
             }
-            self.learn_ends(&hub.bus, topic).await;
+            self.learn_partitions(&hub.bus, topic).await;
         }
         self.fit_partitions(&mut events);
-        let topics: Vec<TopicName> = events.iter().map(|event| event.topic.clone()).collect();
         let results = hub.bus.publish_many(events).await;
-        for ((number, topic), result) in numbers.into_iter().zip(topics).zip(results) {
+        for (number, result) in numbers.into_iter().zip(results) {
             match result {
-                Ok(receipt) if self.is_new(&topic, &receipt) => report.stored(),
-                Ok(_) => report.duplicate(),
+                Ok(receipt) if receipt.duplicate => report.duplicate(),
+                Ok(_) => report.stored(),
                 Err(error) => report.bad(number, &error.into()),
             }
         }
         Ok(())
     }
 
-    /// A topic that is not there yet ends at 0 everywhere.
-    async fn learn_ends(&mut self, bus: &Bus, topic: TopicName) {
-        if self.ends.get(&topic).is_some_and(|ends| ends.known) {
-            return;
-        }
-        let partitions = bus.topic_settings(&topic).await.map_or(0, |settings| settings.partitions as usize);
-        // A store that cannot say will refuse the events too, and that is told.
-        let bounds = bus.bounds(&topic).await.unwrap_or_default();
-        let ends = self.ends.entry(topic).or_default();
-        ends.known = partitions > 0;
-        ends.next.resize(partitions, 0);
-        for (next, bounds) in ends.next.iter_mut().zip(bounds) {
-            *next = bounds.next.max(*next);
+    async fn learn_partitions(&mut self, bus: &Bus, topic: TopicName) {
+        if !self.partitions.contains_key(&topic)
+            && let Ok(settings) = bus.topic_settings(&topic).await
+        {
+            self.partitions.insert(topic, settings.partitions);
         }
     }
 
     /// A partition that the topic does not have here is chosen again, by key or id.
     fn fit_partitions(&self, events: &mut [NewEvent]) {
         for event in events {
-            let partitions = self.ends.get(&event.topic).map_or(0, |ends| ends.next.len());
-            event.partition = event.partition.filter(|&partition| (partition as usize) < partitions);
+            let partitions = self.partitions.get(&event.topic).copied().unwrap_or(0);
+            event.partition = event.partition.filter(|&partition| partition < partitions);
         }
-    }
-
-    fn is_new(&mut self, topic: &TopicName, receipt: &Receipt) -> bool {
-        let ends = self.ends.entry(topic.clone()).or_default();
-        let at = receipt.partition as usize;
-        if ends.next.len() <= at {
-            ends.next.resize(at + 1, 0);
-        }
-        let new = receipt.offset >= ends.next[at];
-        ends.next[at] = ends.next[at].max(receipt.offset + 1);
-        new
     }
 }
 
