@@ -47,8 +47,7 @@ impl Turns {
 
     /// Whose turn it is.
     pub fn first(&mut self) -> Option<&Arc<Notify>> {
-        if self.waiting.is_empty() {
-            self.queue.clear();
+        if self.queue.is_empty() {
             return None;
         }
         let waiting = &self.waiting;
