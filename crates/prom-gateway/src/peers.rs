@@ -65,7 +65,7 @@ impl Peers {
             audience: Some(AUDIENCE.to_owned()),
             ..AuthOptions::default()
         };
-        let name = url.split("://").nth(1).unwrap_or(url).trim_end_matches('/').to_owned();
+        let name = host_of(url).to_owned();
         Ok(Self {
             judge: Authenticator::with_clock(options, clock.clone())?,
             clock,
@@ -74,6 +74,11 @@ impl Peers {
             name,
             unreachable: Mutex::default(),
         })
+    }
+
+    /// Whether this is the address of this hub itself.
+    pub(crate) fn is_this_hub(&self, url: &str) -> bool {
+        host_of(url) == self.name
     }
 
     /// Whether a token is a hub's. Rights are checked where the client is.
@@ -138,6 +143,10 @@ impl Peers {
         let asked = tokio::time::timeout(REQUEST_TIMEOUT, self.dialer.request(url, request)).await;
         asked.map_err(|_| format!("{url} did not answer"))?.map_err(|error| error.to_string())
     }
+}
+
+fn host_of(url: &str) -> &str {
+    url.split("://").nth(1).unwrap_or(url).trim_end_matches('/')
 }
 
 /// Marks a request whose token is a hub's.

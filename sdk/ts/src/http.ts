@@ -130,6 +130,8 @@ export interface GroupList {
   readonly groups: readonly GroupView[];
   /** There are more, which the caller may not see. */
   readonly hidden?: boolean;
+  /** Hubs that serve some of them and did not answer: their subscribers are not counted. */
+  readonly silent_hubs?: readonly string[];
 }
 
 /** Letters, digits, `.`, `_`, `:` and `-`; at most 128. */
@@ -180,7 +182,7 @@ export interface GroupView {
   readonly last_used_ts: number;
   /** The address of the hub that serves the group, among several on one store. */
   readonly served_by?: string;
-  /** Subscribers at the hub that was asked. The hub in `served_by` knows all of them. */
+  /** Subscribers at all hubs. */
   readonly subscribers: number;
   readonly subscriptions: readonly SubscriptionView[];
 }
@@ -218,7 +220,7 @@ export type ImportReport = { readonly error: ProblemDocument; readonly line: num
 export type Json = unknown;
 
 /** One lag where topic and group are given, else those that the caller may see. */
-export type LagAnswer = LagView | { readonly hidden?: boolean; readonly lags: readonly LagView[] };
+export type LagAnswer = LagView | { readonly hidden?: boolean; readonly lags: readonly LagView[]; readonly silent_hubs?: readonly string[] };
 
 /** Retained, unsettled events of a group in a topic. */
 export interface LagView {

@@ -4,6 +4,7 @@ mod cluster;
 mod errors;
 mod failover;
 mod hubs;
+mod lists;
 mod secured;
 mod serve;
 mod takeover;

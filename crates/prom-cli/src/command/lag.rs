@@ -44,9 +44,11 @@ impl Lag {
         let hub = context.hub()?;
         if !self.watch {
             let (lags, answer) = self.ask(&hub).await?;
-            if answer.parse::<LagAnswer>()?.is_partial() {
+            let told = answer.parse::<LagAnswer>()?;
+            if told.is_partial() {
                 partly::shown("groups", lags.len())?;
             }
+            partly::answered(told.silent_hubs(), "what subscribers hold");
             show(&context.output, &lags, &answer).map(drop)?;
             return self.judge(&lags);
         }

@@ -30,6 +30,7 @@ impl ConnectionRate {
 pub(crate) struct Caller {
     identity: Identity,
     connection: Option<ConnectionRate>,
+    is_hub: bool,
 }
 
 impl FromRequestParts<Arc<Api>> for Caller {
@@ -38,11 +39,13 @@ impl FromRequestParts<Arc<Api>> for Caller {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
         let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = header.and_then(bearer);
-        let identity = match &api.hub.peers {
-            Some(peers) if parts.headers.contains_key(RELAY_HEADER) => peers.authenticate(token).await?,
-            _ => api.hub.auth.authenticate(token).await?,
+        let peers = api.hub.peers.as_ref().filter(|_| parts.headers.contains_key(RELAY_HEADER));
+        let identity = match peers {
+            Some(peers) => peers.authenticate(token).await?,
+            None => api.hub.auth.authenticate(token).await?,
         };
-        Ok(Self { identity, connection: parts.extensions.get::<ConnectionRate>().cloned() })
+        let connection = parts.extensions.get::<ConnectionRate>().cloned();
+        Ok(Self { identity, connection, is_hub: peers.is_some() })
     }
 }
 
@@ -59,6 +62,11 @@ fn bearer(header: &str) -> Option<&str> {
 }
 
 impl Caller {
+    /// Another hub, which asks for a client of its own.
+    pub fn is_hub(&self) -> bool {
+        self.is_hub
+    }
+
     pub fn may(&self, action: Action, topic: &TopicName) -> Result<(), Problem> {
         let allows = |topic: &TopicName| self.identity.policy.allows(action, topic);
         if allows(topic) || operated(action, topic).is_some_and(|of| allows(&of)) {

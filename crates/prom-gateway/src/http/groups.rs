@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use hashbrown::HashMap;
+use http::Uri;
 use prom_auth::Action;
 use prom_engine::{Bus, Error, GroupInfo, GroupSubscription};
 use prom_protocol::http::groups::{GroupList, GroupOptionsView, GroupView, SubscriptionView};
@@ -12,6 +14,7 @@ use prom_types::{GroupName, TopicPattern};
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::GroupInPath;
+use super::gather;
 use super::problem::{Problem, Problems};
 
 #[utoipa::path(
@@ -22,7 +25,7 @@ use super::problem::{Problem, Problems};
     summary = "List groups",
     responses((status = 200, description = "The groups", body = GroupList), Problems),
 )]
-pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<GroupList>, Problem> {
+pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller, asked: Uri) -> Result<Json<GroupList>, Problem> {
     caller.may_somewhere(Action::Ops)?;
     let mut hidden = false;
     let mut groups = api.hub.bus.groups().await?;
@@ -30,7 +33,21 @@ pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<
         hidden |= hide(&caller, group) == Hidden::Some;
         !group.subscriptions.is_empty()
     });
-    Ok(Json(GroupList { groups: groups.into_iter().map(view).collect(), hidden }))
+    let served_at = groups.iter().filter_map(|group| group.served_by.as_deref());
+    let others = gather::from_owners::<GroupList>(&api, &caller, &asked, served_at).await;
+    let mut subscribers: HashMap<(String, GroupName), u64> = HashMap::new();
+    for (hub, list) in others.lists {
+        subscribers.extend(list.groups.into_iter().map(|group| ((hub.clone(), group.group), group.subscribers)));
+    }
+    let mut groups: Vec<GroupView> = groups.into_iter().map(view).collect();
+    for group in &mut groups {
+        if let Some(hub) = &group.served_by
+            && let Some(there) = subscribers.remove(&(hub.clone(), group.group.clone()))
+        {
+            group.subscribers = there;
+        }
+    }
+    Ok(Json(GroupList { groups, hidden, silent_hubs: others.silent }))
 }
 
 #[utoipa::path(

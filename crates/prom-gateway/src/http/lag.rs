@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use hashbrown::HashMap;
+use http::Uri;
 use prom_auth::Action;
-use prom_engine::{Bus, Error, Lag};
+use prom_engine::{Bus, Error, GroupInfo, Lag};
 use prom_protocol::http::lag::{LagAnswer, LagQuery, LagView, PartitionLagView};
 use prom_types::{GroupName, TopicName};
 
@@ -13,6 +15,7 @@ use super::api::Api;
 use super::caller::Caller;
 use super::cursors::reads;
 use super::extract::Params;
+use super::gather;
 use super::problem::{Problem, Problems};
 
 #[utoipa::path(
@@ -28,6 +31,7 @@ pub(super) async fn get(
     State(api): State<Arc<Api>>,
     caller: Caller,
     Params(LagQuery { topic, group }): Params<LagQuery>,
+    asked: Uri,
 ) -> Result<Json<LagAnswer>, Problem> {
     let bus = &api.hub.bus;
     if let (Some(topic), Some(group)) = (&topic, &group) {
@@ -40,7 +44,8 @@ pub(super) async fn get(
         bus.topic_settings(topic).await?;
     }
     caller.may_somewhere(Action::Ops)?;
-    let mut wanted = readings(bus).await?;
+    let groups = bus.groups().await?;
+    let mut wanted = readings_of(bus, &groups);
     wanted.retain(|(in_topic, of_group)| {
         topic.as_ref().is_none_or(|topic| topic == in_topic) && group.as_ref().is_none_or(|group| group == of_group)
     });
@@ -50,23 +55,39 @@ pub(super) async fn get(
     if let (Some(group), true) = (&group, wanted.is_empty()) {
         super::groups::find(bus, &caller, Action::Ops, group).await?;
     }
-    let lags = lags(bus, wanted).await?;
-    Ok(Json(LagAnswer::Many { lags: lags.into_iter().map(view).collect(), hidden }))
+    let owners: HashMap<GroupName, String> =
+        groups.into_iter().filter_map(|group| Some((group.name, group.served_by?))).collect();
+    let served_at = wanted.iter().filter_map(|(_, group)| owners.get(group)).map(String::as_str);
+    let others = gather::from_owners::<LagAnswer>(&api, &caller, &asked, served_at).await;
+    let mut told: HashMap<(TopicName, GroupName), LagView> = HashMap::new();
+    for (hub, list) in others.lists {
+        let theirs = list.into_lags().into_iter().filter(|lag| owners.get(&lag.group) == Some(&hub));
+        told.extend(theirs.map(|lag| ((lag.topic.clone(), lag.group.clone()), lag)));
+    }
+    let own_or_told = |lag: Lag| {
+        let told = told.remove(&(lag.topic.clone(), lag.group.clone()));
+        told.unwrap_or_else(|| view(lag))
+    };
+    let lags = lags(bus, wanted).await?.into_iter().map(own_or_told).collect();
+    Ok(Json(LagAnswer::Many { lags, hidden, silent_hubs: others.silent }))
 }
 
 /// Every group in every topic that it reads, by topic and group.
 pub(crate) async fn readings(bus: &Bus) -> Result<Vec<(TopicName, GroupName)>, Error> {
-    let groups = bus.groups().await?;
-    if groups.is_empty() {
-        return Ok(Vec::new());
-    }
+    Ok(readings_of(bus, &bus.groups().await?))
+}
+
+fn readings_of(bus: &Bus, groups: &[GroupInfo]) -> Vec<(TopicName, GroupName)> {
     let mut found = Vec::new();
+    if groups.is_empty() {
+        return found;
+    }
     for topic in bus.meters().topics {
         let topic = topic.topic;
         let readers = groups.iter().filter(|group| reads(group, &topic));
         found.extend(readers.map(|group| (topic.clone(), group.name.clone())));
     }
-    Ok(found)
+    found
 }
 
 /// The lags of those that are still there when they are asked.

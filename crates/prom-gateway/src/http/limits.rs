@@ -46,6 +46,9 @@ pub const IMPORT_LINGER: Duration = Duration::from_secs(5);
 /// How long a readiness check waits for the store.
 pub const READY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a list waits for another hub: one that has stopped must not hold up what the others know.
+pub const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// Rates are measured over so long.
 pub const RATE_WINDOW: Duration = Duration::from_secs(10);
 /// Sampling stops after this long without a request for rates.

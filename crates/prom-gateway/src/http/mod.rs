@@ -18,6 +18,7 @@ mod budget;
 mod cloud_events;
 mod extract;
 mod forward;
+mod gather;
 
 mod export;
 mod import;

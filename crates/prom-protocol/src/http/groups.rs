@@ -14,6 +14,10 @@ pub struct GroupList {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: bool,
+    /// Hubs that serve some of them and did not answer: their subscribers are not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub silent_hubs: Vec<String>,
 }
 
 /// A group and what it subscribes to.
@@ -25,7 +29,7 @@ pub struct GroupView {
     pub created_ts: i64,
     /// Kept up to date only where the group can expire.
     pub last_used_ts: i64,
-    /// Subscribers at the hub that was asked. The hub in `served_by` knows all of them.
+    /// Subscribers at all hubs.
     pub subscribers: u64,
     /// The address of the hub that serves the group, among several on one store.
     #[serde(default, skip_serializing_if = "Option::is_none")]

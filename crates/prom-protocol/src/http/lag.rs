@@ -25,10 +25,22 @@ pub enum LagAnswer {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[cfg_attr(feature = "openapi", schema(required = false))]
         hidden: bool,
+        /// Hubs that serve some of them and did not answer: what their subscribers hold is not counted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "openapi", schema(required = false))]
+        silent_hubs: Vec<String>,
     },
 }
 
 impl LagAnswer {
+    /// Hubs that did not answer.
+    pub fn silent_hubs(&self) -> &[String] {
+        match self {
+            Self::One(_) => &[],
+            Self::Many { silent_hubs, .. } => silent_hubs,
+        }
+    }
+
     pub fn into_lags(self) -> Vec<LagView> {
         match self {
             Self::One(lag) => vec![lag],

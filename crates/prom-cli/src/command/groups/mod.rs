@@ -67,6 +67,7 @@ impl GroupsCommand {
                 if list.hidden {
                     partly::shown("groups", list.groups.len())?;
                 }
+                partly::answered(&list.silent_hubs, "subscribers");
                 context.show(&answer, |list: GroupList| show_list(context, &list.groups))
             }
             What::Show { group } => {
