@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 
 use super::memory::MemoryListener;
@@ -27,8 +27,7 @@ pub struct Listeners {
 impl Listener {
     /// Binds a TCP address.
     pub async fn bind(address: SocketAddr) -> Result<Self, ServeError> {
-        let bound = TcpListener::bind(address).await;
-        bound.map(Self::Tcp).map_err(|source| ServeError::Bind { address, source })
+        listen(address).map(Self::Tcp).map_err(|source| ServeError::Bind { address, source })
     }
 
     /// The address that was bound. Memory counts as loopback, with port 0.
@@ -56,6 +55,19 @@ impl Listener {
             }
         }
     }
+}
+
+/// Connections that the system holds until they are accepted, as far as it allows (`net.core.somaxconn`). When a hub
+/// comes back, all its clients do too; those that find no room try again only after a second or more.
+const BACKLOG: u32 = 65_535;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A hub that starts again takes its port back at once.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 impl Listeners {

@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use prom_auth::{AuthOptions, Authenticator};
 use prom_engine::{Bus, BusOptions};
 use prom_gateway::{GatewayOptions, Hub, ServeError, ServerOptions};
 use prom_store::{MemoryStore, SystemClock};
 use serde_json::json;
+use tokio::net::TcpStream;
 
 use crate::raw::Raw;
 use crate::scene::{Scene, auth, loopback, serve};
@@ -72,4 +74,21 @@ async fn websocket_and_http_share_one_port_unless_http_has_its_own() {
     let upgrade = tokio_tungstenite::connect_async(format!("ws://{ops}/ws")).await;
     assert!(matches!(upgrade, Err(tokio_tungstenite::tungstenite::Error::Http(answer)) if answer.status() == 400));
     assert_eq!(Raw::upgrade(&split, "/ws", &[]).await.0, 101);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_all_come_at_once_are_held_until_they_are_accepted() {
+    const CLIENTS: usize = 600;
+    let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn");
+    if allowed.is_ok_and(|allowed| allowed.trim().parse::<usize>().is_ok_and(|allowed| allowed < CLIENTS)) {
+        return println!("this system holds fewer than {CLIENTS} connections; nothing can be shown");
+    }
+    let listener = prom_gateway::Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_address().unwrap();
+    let connect = || tokio::spawn(tokio::time::timeout(Duration::from_secs(10), TcpStream::connect(address)));
+    let connecting: Vec<_> = (0..CLIENTS).map(|_| connect()).collect();
+    // Nobody accepts: those that find no room try in vain.
+    for connected in connecting {
+        connected.await.unwrap().expect("in time").unwrap();
+    }
 }
