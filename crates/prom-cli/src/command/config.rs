@@ -1,13 +1,14 @@
 //! `prom config`: the default file, and whether a file is right.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::cli::Context;
-use crate::config::{Config, USUAL_FILE, default_text, read_file};
-use crate::exit::{CommandResult, Failure};
+use crate::config::{ConfigProblem, ConfigProblems, Overrides, USUAL_FILE, default_text, load};
+use crate::exit::{CommandResult, Failure, FailureText};
+use crate::serve;
 
 /// Print the default configuration, or check a file
 #[derive(Debug, Args)]
@@ -28,7 +29,7 @@ Examples:
   prom config default
   prom config default > prom.toml")]
     Default,
-    /// Say ok, or everything that is wrong with a file
+    /// Say ok, or what is wrong with a file, or why a hub would not start with it
     #[command(after_help = "\
 Examples:
   prom config check
@@ -49,8 +50,24 @@ impl ConfigCommand {
     }
 }
 
-fn check(file: &std::path::Path, context: &Context) -> CommandResult {
-    let problems = read_file(&mut Config::default(), file).err();
+/// What is wrong with the file, or, if nothing is, why a hub would still not start with it in this environment.
+fn problems_of(file: &Path) -> Option<ConfigProblems> {
+    let loaded = match load(Some(file), |name| std::env::var(name).ok(), Overrides::default()) {
+        Ok(loaded) => loaded,
+        Err(problems) => return Some(problems),
+    };
+    let refused = serve::check(&loaded.config).err()?;
+    let place = file.display().to_string();
+    Some(match refused {
+        Failure::Usage(FailureText { what, fix }) | Failure::No(FailureText { what, fix }) => {
+            ConfigProblem { place, what, hint: fix }.into()
+        }
+        other => ConfigProblem::new(place, other.text().unwrap_or_default()).into(),
+    })
+}
+
+fn check(file: &Path, context: &Context) -> CommandResult {
+    let problems = problems_of(file);
     if context.output.is_for_machines() {
         let list = problems.iter().flat_map(|problems| &problems.0);
         let list: Vec<_> =

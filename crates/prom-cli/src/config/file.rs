@@ -21,7 +21,9 @@ pub fn read(config: &mut Config, file: &str, text: &str) -> Result<(), ConfigPro
         // What was recovered of broken syntax would only bring errors that are none.
         false => {
             for error in errors {
-                source.complain(error.span().unwrap_or_default(), error.message(), None);
+                let span = error.span().unwrap_or_default();
+                let hint = quotes_hint(source.line_at(span.start));
+                source.complain(span, error.message(), hint);
             }
         }
     }
@@ -43,7 +45,8 @@ fn read_document(config: &mut Config, source: &Source<'_>, document: &DeTable<'_
                 }
             }
             _ if TABLES.contains(&name) => {
-                source.complain(key.span(), format!("`{name}` is a section, given once: write [{name}]"), None);
+                let hint = (name == "topics").then(|| "a topic that exists from the start is a [[topic]]".to_owned());
+                source.complain(key.span(), format!("`{name}` is a section, given once: write [{name}]"), hint);
             }
             _ if LISTS.contains(&name) => {
                 source.complain(key.span(), format!("`{name}` is a list of sections: write [[{name}]]"), None);
@@ -89,6 +92,15 @@ fn read_topic(config: &mut Config, source: &Source<'_>, item: &Spanned<DeValue<'
             config.declared.push(topic)
         }
     });
+}
+
+/// For a line such as `listen = 0.0.0.0:8090`: TOML wants text in quotes.
+fn quotes_hint(line: &str) -> Option<String> {
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
+    let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', '{']);
+    (is_key && is_bare).then(|| format!("text stands in quotes: {key} = \"{value}\""))
 }
 
 fn suggest_section(name: &str) -> String {

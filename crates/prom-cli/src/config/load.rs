@@ -55,7 +55,7 @@ fn find(named: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-pub fn read_file(config: &mut Config, path: &Path) -> Result<(), ConfigProblems> {
+fn read_file(config: &mut Config, path: &Path) -> Result<(), ConfigProblems> {
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => file::read(config, &name, &text),

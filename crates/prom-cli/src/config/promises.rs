@@ -117,6 +117,18 @@ fn unknown_keys_are_named_with_their_place_and_the_nearest_key() {
 }
 
 #[test]
+fn text_without_quotes_and_a_list_of_the_wrong_name_get_a_hint() {
+    let told = errors("[server]\nlisten = 0.0.0.0:8090   # everywhere\n");
+    assert!(told.contains("text stands in quotes: listen = \"0.0.0.0:8090\""), "{told}");
+    let told = errors("[server]\ndata = ./here\n");
+    assert!(told.contains("text stands in quotes: data = \"./here\""), "{told}");
+    let told = errors("[server\n");
+    assert!(!told.contains("quotes"), "{told}");
+    let told = errors("[[topics]]\nname = \"a\"\n");
+    assert!(told.contains("a topic that exists from the start is a [[topic]]"), "{told}");
+}
+
+#[test]
 fn wrong_types_and_values_are_all_told_at_once() {
     let text = r#"
 [server]

@@ -20,6 +20,13 @@ impl<'a> Source<'a> {
         self.text
     }
 
+    /// The whole line at a position.
+    pub fn line_at(&self, at: usize) -> &'a str {
+        let at = self.text.floor_char_boundary(at);
+        let begin = self.text[..at].rfind('\n').map_or(0, |before| before + 1);
+        self.text[begin..].lines().next().unwrap_or_default()
+    }
+
     pub fn complain(&self, at: Range<usize>, what: impl Into<String>, hint: Option<String>) {
         let problem = ConfigProblem { place: self.place(at.start), what: what.into(), hint };
         self.problems.borrow_mut().push((at.start, problem));

@@ -6,6 +6,8 @@ mod settings;
 mod telemetry;
 mod wire;
 
+pub use wire::check;
+
 use crate::config::Loaded;
 use crate::exit::CommandResult;
 use crate::output::{Output, OutputFormat, note};

@@ -83,7 +83,8 @@ async fn start_telemetry(config: &TelemetryConfig) -> Result<Option<Arc<Telemetr
     Err(Failure::usage(format!("traces cannot be sent: {reason}")).fix("look at otlp_endpoint in [telemetry]"))
 }
 
-fn check(config: &Config) -> CommandResult {
+/// Refuses what would be refused at the start, as far as it can be told without opening anything.
+pub fn check(config: &Config) -> CommandResult {
     let listen = config.server.listen;
     if config.store.kind == StoreKind::Mongo && config.mongo.url.is_none() {
         return Err(Failure::usage("--store mongo needs to know where MongoDB is")
@@ -97,6 +98,16 @@ fn check(config: &Config) -> CommandResult {
     if !listen.ip().is_loopback() && config.auth.is_open() {
         return Err(Failure::usage(format!("{listen} can be reached from other machines, and no auth is configured"))
             .fix("set jwt_secret, jwks_url or static_token in [auth] (or JWT_SECRET), or listen on 127.0.0.1"));
+    }
+    Authenticator::new(settings::auth(&config.auth)).map_err(explain_auth)?;
+    if let Some(tls) = server_options(config).tls {
+        tls.check().map_err(|error| explain_serve(&error))?;
+    }
+    if let Some(ca) = config.mongo.hub_ca.as_deref().filter(|_| config.store.kind == StoreKind::Mongo) {
+        Dialer::new(Some(ca)).map_err(|error| Failure::usage(format!("hub_ca in [mongo]: {error}")))?;
+    }
+    for declared in &config.declared {
+        settings::topic(declared).map_err(|error| Failure::usage(format!("[[topic]] {}: {error}", declared.name)))?;
     }
     Ok(())
 }

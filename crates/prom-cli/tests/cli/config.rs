@@ -58,3 +58,29 @@ fn a_hub_on_mongodb_asks_where_that_is() {
     assert!(ran.stderr.contains("needs to know where MongoDB is"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--mongo mongodb://") && ran.stderr.contains("MONGO_URL"), "{}", ran.stderr);
 }
+
+#[test]
+fn check_refuses_what_serve_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, named) in [
+        ("[server]\nlisten = \"0.0.0.0:0\"\n", "no auth is configured"),
+        ("[server]\ntls = { cert = \"no.pem\", key = \"no.pem\" }\n", "no.pem"),
+        ("[store]\nkind = \"mongo\"\n", "where MongoDB is"),
+        ("[store]\nkind = \"mongo\"\n[mongo]\nurl = \"mongodb://127.0.0.1:1\"\nhub_ca = \"no.pem\"\n", "no.pem"),
+        (
+            "[auth]\njwks_url = \"http://127.0.0.1:1/\"\njwt_secret = \"x\"\n[server]\nlisten = \"0.0.0.0:1\"\ntls = { cert = \"prom.toml\", key = \"prom.toml\" }\n",
+            "prom.toml",
+        ),
+    ] {
+        std::fs::write(folder.path().join("prom.toml"), text).unwrap();
+        let served = prom_in(folder.path(), &["serve", "--data", "data"], &[]);
+        assert!(served.code != 0 && served.stderr.contains(named), "{text}: {}", served.stderr);
+        let checked = prom_in(folder.path(), &["config", "check"], &[]).exits(1);
+        assert!(checked.stderr.contains(named), "{text}: {}", checked.stderr);
+        let answer: serde_json::Value =
+            serde_json::from_str(&prom_in(folder.path(), &["config", "check", "--json"], &[]).exits(1).stdout).unwrap();
+        assert_eq!((&answer["ok"], &answer["problems"][0]["place"]), (&false.into(), &"prom.toml".into()));
+    }
+    std::fs::write(folder.path().join("prom.toml"), "[server]\nlisten = \"0.0.0.0:0\"\n").unwrap();
+    prom_in(folder.path(), &["config", "check"], &[("JWT_SECRET", "hunter2hunter2")]).exits(0);
+}

@@ -54,6 +54,13 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
+impl Tls {
+    /// Whether the files are a certificate and its key.
+    pub fn check(&self) -> Result<(), ServeError> {
+        tls::acceptor(self).map(drop)
+    }
+}
+
 /// What a listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Serves {
