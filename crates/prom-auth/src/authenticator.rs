@@ -43,11 +43,12 @@ impl Authenticator {
             );
         }
         let jwks = options.jwks_url.as_ref().map(|url| Jwks::new(url, options.jwks.clone(), clock.clone()));
+        let expectations = Expectations::of(&options);
         Ok(Self(Arc::new(Inner {
             static_token: options.static_token,
             secret: options.jwt_secret.map(|secret| DecodingKey::from_secret(secret.as_bytes())),
             jwks: jwks.transpose()?,
-            expectations: Expectations::new(options.audience, options.issuer, options.clock_tolerance),
+            expectations,
             clock,
         })))
     }

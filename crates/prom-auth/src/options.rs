@@ -18,6 +18,8 @@ pub struct AuthOptions {
     pub issuer: Option<String>,
     /// How far clocks may differ when `exp` and `nbf` are checked.
     pub clock_tolerance: Duration,
+    /// Tokens must have an `exp`: one without could be revoked only by withdrawing its key.
+    pub require_exp: bool,
     /// A caller that sends exactly this has every right.
     pub static_token: Option<String>,
     pub jwks: JwksOptions,
@@ -31,6 +33,7 @@ impl Default for AuthOptions {
             audience: None,
             issuer: None,
             clock_tolerance: limits::CLOCK_TOLERANCE,
+            require_exp: false,
             static_token: None,
             jwks: JwksOptions::default(),
         }
@@ -47,6 +50,7 @@ impl fmt::Debug for AuthOptions {
             .field("audience", &self.audience)
             .field("issuer", &self.issuer)
             .field("clock_tolerance", &self.clock_tolerance)
+            .field("require_exp", &self.require_exp)
             .field("static_token", &hidden(&self.static_token))
             .field("jwks", &self.jwks)
             .finish()

@@ -12,6 +12,7 @@ use crate::command::{
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
 use crate::output::{Output, OutputFormat};
+use crate::secret_file;
 
 /// A durable event bus: the hub, and everything to talk to it
 #[derive(Debug, Parser)]
@@ -55,6 +56,9 @@ pub struct SharedOptions {
     /// Token to authenticate with
     #[arg(long, global = true, value_name = "TOKEN", env = "PROM_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
+    /// File with the token; wins over --token
+    #[arg(long, global = true, value_name = "FILE", env = "PROM_TOKEN_FILE", hide_env_values = true)]
+    pub token_file: Option<PathBuf>,
     /// PEM file of certificates to trust besides those of this machine
     #[arg(long, global = true, value_name = "FILE", env = "PROM_CA", hide_env_values = true)]
     pub ca: Option<PathBuf>,
@@ -93,7 +97,11 @@ pub struct Context {
 
 impl Context {
     pub fn hub(&self) -> Result<HubClient, Failure> {
-        HubClient::new(&self.shared.url, self.shared.token.clone(), self.shared.ca.clone())
+        let token = match &self.shared.token_file {
+            Some(file) => Some(secret_file::read(file, "the token")?),
+            None => self.shared.token.clone(),
+        };
+        HubClient::new(&self.shared.url, token, self.shared.ca.clone())
     }
 
     /// Prints an answer: for machines as the hub wrote it, for people as `show` does.

@@ -9,6 +9,7 @@ mod hub;
 mod moment;
 mod output;
 mod position;
+mod secret_file;
 mod serve;
 mod signals;
 mod units;

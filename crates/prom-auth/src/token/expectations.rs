@@ -1,28 +1,37 @@
 //! What the hub expects of the claims: its audience, its issuer, valid now.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use prom_types::EpochMs;
 use serde_json::Number;
 
 use super::{Claims, rights};
-use crate::{AuthError, Identity};
+use crate::{AuthError, AuthOptions, Identity};
 
 pub struct Expectations {
     audience: Option<String>,
     issuer: Option<String>,
     tolerance_ms: EpochMs,
+    require_exp: bool,
 }
 
 impl Expectations {
-    pub fn new(audience: Option<String>, issuer: Option<String>, tolerance: Duration) -> Self {
-        let tolerance_ms = EpochMs::try_from(tolerance.as_millis()).unwrap_or(EpochMs::MAX);
-        Self { audience, issuer, tolerance_ms }
+    pub fn of(options: &AuthOptions) -> Self {
+        Self {
+            audience: options.audience.clone(),
+            issuer: options.issuer.clone(),
+            tolerance_ms: EpochMs::try_from(options.clock_tolerance.as_millis()).unwrap_or(EpochMs::MAX),
+            require_exp: options.require_exp,
+        }
     }
 
     /// The identity in the claims, if they are as expected at this moment. A token without `exp` never expires.
     pub fn identify(&self, claims: Claims, now_ms: EpochMs) -> Result<Identity, AuthError> {
+        if self.require_exp && claims.exp.is_none() {
+            return Err(AuthError::invalid(
+                "it has no `exp`, and this hub takes only tokens that expire (require_exp)",
+            ));
+        }
         let expires_at_ms = claims.exp.as_ref().map(|exp| epoch_ms(exp).saturating_add(self.tolerance_ms));
         if expires_at_ms.is_some_and(|expires_at_ms| now_ms >= expires_at_ms) {
             return Err(AuthError::Expired);

@@ -36,6 +36,17 @@ fn code(result: &Result<Identity, AuthError>) -> &'static str {
 }
 
 #[tokio::test]
+async fn a_hub_that_wants_tokens_to_expire_refuses_those_that_never_do() {
+    let strict = AuthOptions { require_exp: true, static_token: Some("dev".to_owned()), ..options() };
+    let endless = Signer::hs256(SECRET).token("any", &claims(json!({"exp": null})));
+    let refused = enter(strict.clone(), Some(&endless)).await.unwrap_err();
+    assert!(refused.code() == "jwt_invalid" && refused.to_string().contains("`exp`"), "{refused}");
+    assert_eq!(code(&enter(strict.clone(), Some(&Signer::hs256(SECRET).token("any", &claims(json!({}))))).await), "ok");
+    assert_eq!(code(&enter(strict, Some("dev")).await), "ok", "the static token is no JWT");
+    assert_eq!(code(&enter(options(), Some(&endless)).await), "ok");
+}
+
+#[tokio::test]
 async fn claims_are_judged_one_by_one() {
     let cases = [
         ("all in order", json!({}), "ok"),

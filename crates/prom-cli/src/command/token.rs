@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
+use crate::secret_file;
 use crate::units::parse_duration;
 
 /// Make a token for development and print it
@@ -19,12 +20,15 @@ Without --scope and --policy the token may publish heartbeat.received and subscr
 
 Examples:
   JWT_SECRET=secret prom token --sub ann --scope 'publish:orders.*' --scope 'subscribe:**'
-  prom token --secret secret --sub admin --scope '*' --ttl 8h
+  prom token --secret-file /run/secrets/jwt --sub admin --scope '*' --ttl 8h
   PROM_TOKEN=$(prom token --secret secret --sub ops --scope ops) prom topics")]
 pub struct Token {
     /// The secret that the hub has as jwt_secret
     #[arg(long, value_name = "SECRET", env = "JWT_SECRET", hide_env_values = true)]
-    secret: String,
+    secret: Option<String>,
+    /// File with that secret; wins over --secret
+    #[arg(long, value_name = "FILE", env = "JWT_SECRET_FILE", hide_env_values = true)]
+    secret_file: Option<PathBuf>,
     /// Who the token is for
     #[arg(long, value_name = "NAME", default_value = "dev")]
     sub: String,
@@ -47,10 +51,13 @@ pub struct Token {
 
 impl Token {
     pub fn run(self, context: &Context) -> CommandResult {
-        if self.secret.is_empty() {
-            return Err(
-                Failure::usage("the secret is empty").fix("give the one of the hub with --secret or JWT_SECRET")
-            );
+        let secret = match &self.secret_file {
+            Some(file) => secret_file::read(file, "the secret")?,
+            None => self.secret.unwrap_or_default(),
+        };
+        if secret.is_empty() {
+            return Err(Failure::usage("there is no secret")
+                .fix("give the one of the hub with --secret-file, --secret or JWT_SECRET"));
         }
         if self.ttl.is_zero() {
             return Err(Failure::usage("a token of --ttl 0 is never valid").fix("write such as --ttl 1h"));
@@ -64,7 +71,7 @@ impl Token {
             request.scopes = self.scopes;
         }
         request.policy = self.policy.as_deref().map(read_policy).transpose()?;
-        let token = prom_auth::mint(&request, &self.secret)
+        let token = prom_auth::mint(&request, &secret)
             .map_err(|error| Failure::usage(format!("no token was made: {error}")))?;
         if context.output.is_for_machines() {
             context.output.json(&json!({"token": token}))

@@ -14,6 +14,8 @@ pub const TEXT: &str = r#"[auth]
 #issuer = "https://login.example.com/"
 # How far clocks may be apart when `exp` and `nbf` are judged, in seconds.
 #clock_tolerance_s = 5
+# Whether tokens without `exp`, which never expire, are refused.
+#require_exp = false
 # A token for development that may do everything. Unset by default.
 #static_token = "dev"
 "#;
@@ -25,6 +27,7 @@ pub struct AuthConfig {
     pub audience: Option<String>,
     pub issuer: Option<String>,
     pub clock_tolerance_s: u64,
+    pub require_exp: bool,
     pub static_token: Option<String>,
 }
 
@@ -36,6 +39,7 @@ impl Default for AuthConfig {
             audience: None,
             issuer: None,
             clock_tolerance_s: 5,
+            require_exp: false,
             static_token: None,
         }
     }
@@ -51,6 +55,7 @@ impl AuthConfig {
         section.set_some("audience", &mut self.audience, value::text);
         section.set_some("issuer", &mut self.issuer, value::text);
         section.set("clock_tolerance_s", &mut self.clock_tolerance_s, value::number(0..=LARGEST_TOLERANCE_S));
+        section.set("require_exp", &mut self.require_exp, value::flag);
         section.set_some("static_token", &mut self.static_token, value::text);
     }
 
@@ -69,6 +74,7 @@ impl std::fmt::Debug for AuthConfig {
             .field("audience", &self.audience)
             .field("issuer", &self.issuer)
             .field("clock_tolerance_s", &self.clock_tolerance_s)
+            .field("require_exp", &self.require_exp)
             .field("static_token", &self.static_token.as_ref().map(|_| "…"))
             .finish()
     }

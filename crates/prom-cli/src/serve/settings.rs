@@ -33,6 +33,7 @@ pub fn auth(auth: &AuthConfig) -> AuthOptions {
         audience: auth.audience.clone(),
         issuer: auth.issuer.clone(),
         clock_tolerance: Duration::from_secs(auth.clock_tolerance_s),
+        require_exp: auth.require_exp,
         static_token: auth.static_token.clone(),
         ..AuthOptions::default()
     }

@@ -73,3 +73,27 @@ fn what_a_hub_would_refuse_is_refused_here() {
         assert!(ran.stdout.is_empty(), "{wrong:?}: {ran:#?}");
     }
 }
+
+#[test]
+fn a_secret_and_a_token_may_come_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secret"), "hunter2\n").unwrap();
+    let by_file = prom_in(folder.path(), &["token", "--secret-file", "secret"], &[]).exits(0);
+    assert_eq!(claims(&by_file)["sub"], "dev");
+    let wins = [("JWT_SECRET", "another"), ("JWT_SECRET_FILE", "secret")];
+    let (signed, again) = (prom_in(folder.path(), &["token"], &wins).exits(0), by_file);
+    assert_eq!(signed.stdout.split('.').next(), again.stdout.split('.').next());
+    for (file, told) in [("nowhere", "nowhere"), ("empty", "the file is empty")] {
+        std::fs::write(folder.path().join("empty"), "\n").unwrap();
+        let ran = prom_in(folder.path(), &["token", "--secret-file", file], &[]).exits(2);
+        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    }
+    let ran = prom_in(folder.path(), &["token"], &[]).exits(2);
+    assert!(ran.stderr.contains("--secret-file"), "{}", ran.stderr);
+
+    let hub = crate::fake_hub::FakeHub::answering(200, r#"{"topics":[]}"#);
+    std::fs::write(folder.path().join("token"), "from-a-file\n").unwrap();
+    let arguments = ["topics", "--url", &hub.url, "--token-file", "token"];
+    prom_in(folder.path(), &arguments, &[("PROM_TOKEN", "from-the-environment")]).exits(0);
+    assert!(hub.asked().headers.contains("authorization: bearer from-a-file"));
+}

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use prom_auth::Action;
+use prom_types::{GroupName, TopicName};
 
 use super::api::Api;
 use super::caller::Caller;
@@ -24,9 +25,16 @@ use crate::metrics;
 pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<Response, Problem> {
     caller.may_everywhere(Action::Ops)?;
     let bus = &api.hub.bus;
-    let readings = lag::readings(bus).await?;
+    // The right to the hub as a whole is not one to its own topics, nor to what another rule denies in a group.
+    let sees = |topic: &TopicName, group: &GroupName| caller.may_in_group(Action::Ops, topic, group).is_ok();
+    let mut meters = bus.meters();
+    meters.topics.retain(|meter| caller.may(Action::Ops, &meter.topic).is_ok());
+    meters.groups.retain(|meter| sees(&meter.topic, &meter.group));
+    meters.owners.retain(|owners| sees(&owners.topic, &owners.group));
+    let mut readings = lag::readings(bus).await?;
+    readings.retain(|(topic, group)| sees(topic, group));
     let lags = lag::lags(bus, readings).await?;
-    let text = metrics::exposition(&api.hub, &lags);
+    let text = metrics::exposition(&api.hub, &meters, &lags);
     let text = text.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     Ok(([(CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())
 }

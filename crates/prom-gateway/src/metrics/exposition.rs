@@ -13,13 +13,12 @@ use super::family::{counters, gauges, histograms};
 use crate::Hub;
 
 /// All families that have something to say.
-pub(crate) fn exposition(hub: &Hub, lags: &[Lag]) -> Result<String, Error> {
-    let meters = hub.bus.meters();
-    let mut families: Vec<MetricFamily> = events(&meters).collect();
-    families.extend(durations(&meters));
-    families.extend(hub_state(hub, &meters, lags));
-    families.extend(company(hub, &meters));
-    families.extend(owners(&meters));
+pub(crate) fn exposition(hub: &Hub, meters: &MetersSnapshot, lags: &[Lag]) -> Result<String, Error> {
+    let mut families: Vec<MetricFamily> = events(meters).collect();
+    families.extend(durations(meters));
+    families.extend(hub_state(hub, meters, lags));
+    families.extend(company(hub, meters));
+    families.extend(owners(meters));
     families.extend(ProcessCollector::for_self().collect());
     TextEncoder::new().encode_to_string(&families)
 }

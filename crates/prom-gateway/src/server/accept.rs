@@ -9,7 +9,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
-use http::{Request, Response, StatusCode};
+use http::header::X_CONTENT_TYPE_OPTIONS;
+use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -114,7 +115,12 @@ impl Acceptor {
                 request.extensions_mut().insert(rate.clone());
             }
             let upgraded = upgraded.clone();
-            async move { Ok::<_, Infallible>(self.answer(request, &upgraded).await) }
+            async move {
+                let mut response = self.answer(request, &upgraded).await;
+                // What events contain is never to be taken for a script or a page.
+                response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+                Ok::<_, Infallible>(response)
+            }
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.hub.options.header_deadline).max_buf_size(HEAD_BYTES);

@@ -3,7 +3,8 @@
 //!
 //! A page can make a browser connect to loopback. Browsers say where the page is from (`Origin`), and
 //! which host it believes to talk to (`Host`): both have to be this machine, unless the origin is
-//! allowed by configuration.
+//! allowed by configuration. What a page merely embeds comes without an origin; there `Sec-Fetch-Site` says that
+//! it is another's page. People may still follow a link.
 
 use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
@@ -21,7 +22,11 @@ pub fn check(hub: &Hub, headers: &HeaderMap) -> Result<(), &'static str> {
     {
         return Err("a hub without auth answers only to the name localhost or a loopback address");
     }
+    let is = |name, value| headers.get(name).is_some_and(|found| found == value);
     match text(ORIGIN) {
+        None if is("sec-fetch-site", "cross-site") && !is("sec-fetch-dest", "document") => {
+            Err("a hub without auth is not embedded by pages of other machines; configure auth")
+        }
         Some(origin) if !is_allowed(&hub.options.cors, origin) => {
             Err("a hub without auth serves no pages of other machines; allow the origin, or configure auth")
         }

@@ -127,6 +127,12 @@ pub fn token(scopes: &[&str]) -> String {
     mint(&TokenRequest { scopes, ..TokenRequest::default() }, SECRET).unwrap()
 }
 
+/// With the rules of a policy instead of scopes.
+pub fn token_with_policy(rules: Value) -> String {
+    let policy = Some(serde_json::from_value(rules).unwrap());
+    mint(&TokenRequest { policy, ..TokenRequest::default() }, SECRET).unwrap()
+}
+
 struct Ticking {
     now_ms: AtomicI64,
     step_ms: i64,

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use axum::http::Method;
 use prom_engine::Position;
 use prom_gateway::GatewayOptions;
 use prom_store_embedded::EmbeddedStore;
 
-use crate::home::Home;
+use crate::home::{Ask, Home};
 
 /// A hub in which everything that is counted has happened.
 async fn busy() -> (Home, tempfile::TempDir) {
@@ -85,4 +86,30 @@ async fn prometheus_itself_accepts_the_text() {
     // The names with `_ms` are fixed; it would rather have seconds.
     let complaints: Vec<&str> = told.lines().filter(|line| !line.contains("_ms ")).collect();
     assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+#[tokio::test]
+async fn topics_and_groups_that_the_token_may_not_see_are_not_named() {
+    let home = Home::protected().await;
+    home.publish_numbers("orders", 1).await;
+    for group in ["billing", "secret"] {
+        home.bus.subscribe("orders", group).from(Position::Earliest).start().await.unwrap().unsubscribe().await;
+    }
+    home.bus.set_cursor("orders", 0, "billing", Position::Latest).await.unwrap();
+    let metrics = async |policy: serde_json::Value| {
+        let token = crate::home::token_with_policy(policy);
+        let ask = Ask::new(Method::GET, "/metrics").header("authorization", &format!("Bearer {token}"));
+        let answer = ask.send(&home).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.text().to_owned()
+    };
+    let all = serde_json::json!({"effect": "allow", "action": "ops", "topics": ["**"]});
+    let text = metrics(serde_json::json!([all])).await;
+    assert!(text.contains("topic=\"orders\"") && text.contains("group=\"secret\""), "{text}");
+    assert!(!text.contains("system.audit"), "{text}");
+    let not_this = serde_json::json!({"effect": "deny", "action": "ops", "topics": ["orders"], "groups": ["secret"]});
+    let text = metrics(serde_json::json!([all, not_this])).await;
+    assert!(text.contains("group=\"billing\"") && !text.contains("secret"), "{text}");
+    let named = serde_json::json!({"effect": "allow", "action": "ops", "topics": ["system.audit"]});
+    assert!(metrics(serde_json::json!([all, named])).await.contains("topic=\"system.audit\""));
 }

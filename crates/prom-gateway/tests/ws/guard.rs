@@ -59,3 +59,27 @@ async fn get(scene: &Scene, name: &str, value: &str) -> u16 {
     let url = format!("http://{}/healthz", scene.server.address());
     client.get(url).header(name, value).send().await.unwrap().status().as_u16()
 }
+
+#[tokio::test]
+async fn an_open_hub_is_not_embedded_by_pages_of_others_and_no_answer_is_taken_for_a_script() {
+    let scene = Scene::open().await;
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ask = async |site: &str, dest: &str, origin: Option<&str>| {
+        let url = format!("http://{}/replay?topic=a", scene.server.address());
+        let mut request = client.get(url).header("sec-fetch-site", site).header("sec-fetch-dest", dest);
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.headers()["x-content-type-options"], "nosniff");
+        response.status().as_u16()
+    };
+    for dest in ["image", "script", "iframe", "empty", "style"] {
+        assert_eq!(ask("cross-site", dest, None).await, 403, "{dest}");
+        assert_eq!(ask("same-site", dest, None).await, 404, "{dest}");
+    }
+    // Someone typed the address, followed a link, or a page of this machine asks.
+    assert_eq!(ask("none", "document", None).await, 404);
+    assert_eq!(ask("cross-site", "document", None).await, 404);
+    assert_eq!(ask("cross-site", "empty", Some("http://localhost:5173")).await, 404);
+}
