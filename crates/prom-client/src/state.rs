@@ -60,6 +60,15 @@ pub enum Notice {
         /// Why, for people.
         reason: String,
     },
+    /// The group has another value than this subscriber asked for, and the group's counts.
+    OptionDiffers {
+        /// The topic or pattern of the subscription.
+        topic: String,
+        /// Its group.
+        group: Option<String>,
+        /// Which option, and both values; for people.
+        note: String,
+    },
     /// A handler of [`crate::Subscribe::run`] failed or panicked; the event was nacked.
     HandlerFailed {
         /// The topic or pattern of the subscription.

@@ -44,6 +44,9 @@ fn trouble(notice: &Notice) -> Option<String> {
         Notice::HandlerFailed { topic, group, event, reason } => {
             format!("a handler of {topic} in group {group} failed, and event {event} is nacked: {reason}")
         }
+        Notice::OptionDiffers { topic, group, note } => {
+            format!("the subscription to {}: {note}", name(topic, group.as_deref()))
+        }
         Notice::SubscriptionEnded { topic, group, reason } => {
             format!("the subscription to {} has ended: {reason}", name(topic, group.as_deref()))
         }

@@ -30,7 +30,8 @@ pub enum Error {
     CursorBeyondEnd { topic: TopicName, partition: u32, asked: Offset, next: Offset },
     /// Ask for nothing or for the same, or change the group, or use another group.
     #[error(
-        "group {group} has {option} = {in_use}, this subscriber asks for {asked}; leave the option out, or use another group"
+        "group {group} has {option} = {in_use}, this subscriber asks for {asked}, and a group keeps it for life; leave the option \
+         out, use another group's name, or delete the group (prom groups delete {group})"
     )]
     OptionConflict { group: GroupName, option: &'static str, in_use: String, asked: String },
     /// An option outside its range. Nothing was changed.

@@ -63,7 +63,8 @@ pub use deliver::{Delivery, Ticket};
 pub use error::{Error, ErrorKind};
 pub use event::StoredEvent;
 pub use group::{
-    Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, PartitionOwner, PartitionOwners,
+    Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, OptionDifference, PartitionOwner,
+    PartitionOwners,
 };
 pub use lag::{Lag, PartitionLag};
 pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};

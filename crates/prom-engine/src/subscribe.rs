@@ -249,7 +249,8 @@ impl Subscribe<'_> {
         if core.phase() != BusPhase::Open {
             live.outlet.end();
         }
-        Ok(Subscription::new(self.bus.clone(), live))
+        let differences = self.asked.differences(&live.options);
+        Ok(Subscription::new(self.bus.clone(), live, differences))
     }
 }
 

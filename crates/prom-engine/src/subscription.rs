@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::ack::ack_all;
 use crate::deliver::Delivery;
+use crate::group::OptionDifference;
 use crate::outlet::{Arrivals, AssignmentChange, Outlet};
 use crate::subscribe::{LiveSubscription, check_max_in_flight};
 use crate::{Bus, Error, Gap};
@@ -14,6 +15,7 @@ use crate::{Bus, Error, Gap};
 pub struct Subscription {
     bus: Bus,
     live: Arc<LiveSubscription>,
+    differences: Vec<OptionDifference>,
     /// Taken and not given out yet, by [`Subscription::next_item`].
     assignments: VecDeque<AssignmentChange>,
 }
@@ -34,8 +36,14 @@ pub enum Item {
 }
 
 impl Subscription {
-    pub(crate) fn new(bus: Bus, live: Arc<LiveSubscription>) -> Self {
-        Self { bus, live, assignments: VecDeque::new() }
+    pub(crate) fn new(bus: Bus, live: Arc<LiveSubscription>, differences: Vec<OptionDifference>) -> Self {
+        Self { bus, live, differences, assignments: VecDeque::new() }
+    }
+
+    /// What was asked for and the group has otherwise: its `from`, attempts, backoff and expiry are those of its first
+    /// subscriber, or were changed since.
+    pub fn differences(&self) -> &[OptionDifference] {
+        &self.differences
     }
 
     /// The next delivery; `None` when the subscription has ended (see [`Subscription::failure`]).

@@ -47,10 +47,10 @@
 pub use prom_engine::{
     Arrivals, AssignmentChange, Backoff, BeyondEnd, Bus, BusOptions, CommittingUnit, Compaction, CursorInfo, Delivery,
     Error, ErrorKind, Expiry, Gap, GapReason, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Item, Lag,
-    MemberStatus, Mode, NewTopics, Order, Page, PartitionInfo, PartitionLag, PartitionOwner, PartitionOwners,
-    PartitionWhy, Position, Publish, Publishing, Retained, Retention, StoredEvent, Subscribe, Subscription,
-    SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicOffsets, TopicPage, TopicSettings, UnitOfWork, Why,
-    ack_all,
+    MemberStatus, Mode, NewTopics, OptionDifference, Order, Page, PartitionInfo, PartitionLag, PartitionOwner,
+    PartitionOwners, PartitionWhy, Position, Publish, Publishing, Retained, Retention, StoredEvent, Subscribe,
+    Subscription, SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicOffsets, TopicPage, TopicSettings,
+    UnitOfWork, Why, ack_all,
 };
 pub use prom_store::{
     Bounds, Clock, CursorChange, CursorName, DocumentWrite, Expect, LogName, MemoryStore, Outcome, ReadLimit, Store,

@@ -30,6 +30,8 @@ export interface OkFrame {
   // To PUBLISH.
   readonly durability?: Durability;
   readonly results?: readonly PublishResult[];
+  /** To SUBSCRIBE: what the group has otherwise than was asked for. */
+  readonly notes?: readonly string[];
   /** To ACK and MODACK: ranges that were not leased to us. */
   readonly unknown?: readonly (readonly [number, number])[];
 }

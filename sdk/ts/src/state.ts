@@ -58,6 +58,14 @@ export type Notice =
       readonly group: string | undefined;
       readonly error: PromError;
     }
+  /** The group has another value than this subscriber asked for, and the group's counts. */
+  | {
+      readonly type: "option_differs";
+      readonly topic: string;
+      readonly group: string | undefined;
+      /** Which option, and both values; for people. */
+      readonly note: string;
+    }
   /** A handler threw. With a group the event was nacked; without one it is skipped. */
   | {
       readonly type: "handler_failed";

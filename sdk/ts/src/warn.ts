@@ -30,6 +30,8 @@ function warningOf(notice: Notice): string | undefined {
       const fate = notice.group === undefined ? "is passed over" : "is nacked";
       return `a handler of ${nameOf(notice)} threw, and event ${notice.eventId} ${fate}: ${reasonOf(notice.error)}`;
     }
+    case "option_differs":
+      return `the subscription to ${nameOf(notice)}: ${notice.note}`;
     case "subscription_ended":
       return `the subscription to ${nameOf(notice)} has ended: ${notice.error.message}`;
     case "gap":

@@ -48,6 +48,11 @@ impl Session<'_> {
                         self.refresh.schedule(&self.work.core, &welcome);
                         Ok(())
                     }
+                    Awaited::Subscribed { name, number } => {
+                        let notes = done.notes().map_err(|error| error.to_string())?;
+                        self.subscribed(&name, number, notes);
+                        Ok(())
+                    }
                     other => {
                         self.agreed(other);
                         Ok(())
@@ -82,10 +87,9 @@ impl Session<'_> {
     /// An OK that says nothing more.
     fn agreed(&mut self, awaited: Awaited) {
         match awaited {
-            Awaited::Subscribed { name, number } => self.subscribed(&name, number),
             Awaited::Unsubscribed { name, number } => self.unsubscribed(&name, number),
             Awaited::Switched(replies) => replies.into_iter().for_each(|reply| answer(Some(reply), Ok(()))),
-            Awaited::Publish(_) | Awaited::Settled(_) | Awaited::Auth => {}
+            Awaited::Publish(_) | Awaited::Settled(_) | Awaited::Subscribed { .. } | Awaited::Auth => {}
         }
     }
 

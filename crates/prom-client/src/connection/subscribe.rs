@@ -11,6 +11,7 @@ use super::session::Session;
 use super::subscriptions::{SubscriptionPhase, answer};
 use crate::Error;
 use crate::limits::RESUBSCRIBE_AFTER;
+use crate::state::Notice;
 
 impl Session<'_> {
     pub fn write_subscriptions(&mut self) {
@@ -97,7 +98,11 @@ impl Session<'_> {
         }
     }
 
-    pub fn subscribed(&mut self, name: &SubscriptionName, number: u64) {
+    pub fn subscribed(&mut self, name: &SubscriptionName, number: u64, notes: Vec<String>) {
+        for note in notes {
+            let (topic, group) = (name.topic.clone(), name.group.clone());
+            self.work.core.teller.tell(Notice::OptionDiffers { topic, group, note });
+        }
         let Some(entry) = self.work.subscriptions.get_numbered(name, number) else {
             return;
         };

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use prom_client::{ClientOptions, Delivery, Error, Position, json};
+use prom_client::{ClientOptions, Delivery, Error, Notice, Position, json};
 
 use crate::scene::{Scene, within};
 
@@ -132,4 +132,15 @@ async fn leases_of_slow_handlers_and_of_what_waits_behind_them_do_not_run_out() 
     });
     within(running).await.unwrap();
     assert_eq!(*seen.lock().unwrap(), [(0, 1), (1, 1), (2, 1), (3, 1)]);
+}
+
+#[tokio::test]
+async fn what_the_group_has_otherwise_is_a_notice() {
+    let scene = Scene::open().await;
+    let client = scene.client().await;
+    drop(within(client.subscribe("a", "g").max_attempts(3).start()).await.unwrap());
+    let mut notices = client.notices();
+    let _other = within(client.subscribe("a", "g").max_attempts(4).start()).await.unwrap();
+    let told = within(notices.next()).await.unwrap();
+    assert!(matches!(&told, Notice::OptionDiffers { note, .. } if note.contains("maxAttempts = 3")), "{told:?}");
 }

@@ -16,9 +16,9 @@ pub use coordinator::{MemberStatus, PartitionOwner, PartitionOwners};
 pub(crate) use document::{GroupDocument, read_group};
 pub(crate) use expire::expire;
 pub use list::{GroupInfo, GroupSubscription};
-pub use options::GroupOptions;
 pub(crate) use options::Layout;
 pub(crate) use options::RequestedOptions;
+pub use options::{GroupOptions, OptionDifference};
 pub(crate) use registry::{Group, Retired, RunningGroups};
 
 /// Where groups are kept, one document per group.

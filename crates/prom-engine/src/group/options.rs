@@ -96,18 +96,47 @@ impl RequestedOptions {
         }
     }
 
-    /// Refuses a subscriber that asks for something else than the group has.
+    /// Refuses a subscriber that asks for events, or for a division of them, other than the group has. Where only the time
+    /// and number of attempts differ, the group's count, and [`RequestedOptions::differences`] tells.
     pub fn agrees_with(&self, group: &GroupName, options: &GroupOptions) -> Result<(), Error> {
-        let mut wanted = options.clone();
-        wanted.from = self.from.unwrap_or(options.from);
-        wanted.mode = self.mode.unwrap_or(options.mode);
-        wanted.partitions = self.partitions.or(options.partitions);
-        wanted.order = self.order.unwrap_or(options.order);
-        wanted.filter = self.filter.clone().or_else(|| options.filter.clone());
-        wanted.max_attempts = self.max_attempts.or(options.max_attempts);
-        wanted.backoff = self.backoff.unwrap_or(options.backoff);
-        wanted.expire_after_ms = self.expire_after.map(millis).or(options.expire_after_ms);
+        let wanted = GroupOptions {
+            mode: self.mode.unwrap_or(options.mode),
+            partitions: self.partitions.or(options.partitions),
+            order: self.order.unwrap_or(options.order),
+            filter: self.filter.clone().or_else(|| options.filter.clone()),
+            ..options.clone()
+        };
         options.same_as(group, &wanted)
+    }
+
+    /// What it asked for and does not get, because the group has it otherwise.
+    pub fn differences(&self, options: &GroupOptions) -> Vec<OptionDifference> {
+        let wanted = GroupOptions {
+            from: self.from.unwrap_or(options.from),
+            max_attempts: self.max_attempts.or(options.max_attempts),
+            backoff: self.backoff.unwrap_or(options.backoff),
+            expire_after_ms: self.expire_after.map(millis).or(options.expire_after_ms),
+            ..options.clone()
+        };
+        options.differences(&wanted).collect()
+    }
+}
+
+/// An option that a subscriber asked for, and that the group has otherwise. The group's counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionDifference {
+    /// Its name, as in a frame.
+    pub option: &'static str,
+    /// What the group has.
+    pub in_use: String,
+    /// What was asked for.
+    pub asked: String,
+}
+
+impl std::fmt::Display for OptionDifference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { option, in_use, asked } = self;
+        write!(f, "the group has {option} = {in_use}, this subscriber asks for {asked}: the group's counts")
     }
 }
 
@@ -124,6 +153,15 @@ impl GroupOptions {
 
     /// Refuses `other` with the first option in which it differs.
     pub fn same_as(&self, group: &GroupName, other: &Self) -> Result<(), Error> {
+        match self.differences(other).next() {
+            Some(OptionDifference { option, in_use, asked }) => {
+                Err(Error::OptionConflict { group: group.clone(), option, in_use, asked })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn differences(&self, other: &Self) -> impl Iterator<Item = OptionDifference> + use<> {
         let compared = [
             ("from", self.from.to_string(), other.from.to_string()),
             ("mode", self.mode.to_string(), other.mode.to_string()),
@@ -134,10 +172,8 @@ impl GroupOptions {
             ("backoff", self.backoff.to_string(), other.backoff.to_string()),
             ("expireAfter", text(&self.expire_after_ms), text(&other.expire_after_ms)),
         ];
-        match compared.into_iter().find(|(_, in_use, asked)| in_use != asked) {
-            Some((option, in_use, asked)) => Err(Error::OptionConflict { group: group.clone(), option, in_use, asked }),
-            None => Ok(()),
-        }
+        let different = compared.into_iter().filter(|(_, in_use, asked)| in_use != asked);
+        different.map(|(option, in_use, asked)| OptionDifference { option, in_use, asked })
     }
 }
 
@@ -209,10 +245,10 @@ mod tests {
     #[test]
     fn a_conflict_names_the_option_and_both_values() {
         let group = GroupName::parse("billing").unwrap();
-        let asked = RequestedOptions { max_attempts: Some(9), ..RequestedOptions::default() };
-        let options = GroupOptions { max_attempts: Some(3), ..GroupOptions::default() };
+        let asked = RequestedOptions { filter: Some(".b".to_owned()), ..RequestedOptions::default() };
+        let options = GroupOptions { filter: Some(".a".to_owned()), ..GroupOptions::default() };
         let told = asked.agrees_with(&group, &options).unwrap_err().to_string();
-        assert!(told.contains("maxAttempts = 3") && told.contains("asks for 9"), "{told}");
+        assert!(told.contains("filter = .a") && told.contains("asks for .b"), "{told}");
         assert!(RequestedOptions::default().agrees_with(&group, &options).is_ok());
     }
 }

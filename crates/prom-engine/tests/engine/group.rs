@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prom_engine::{Error, ErrorKind, Order, Position};
+use prom_engine::{Error, ErrorKind, GroupChange, Order, Position};
 
 use crate::support::{World, bus, next, publish_numbers, soon, take_acked, until};
 
@@ -16,16 +16,35 @@ async fn a_subscriber_that_asks_otherwise_is_told_the_option_and_both_values() {
     assert_eq!(error.kind(), ErrorKind::BadRequest);
     let told = error.to_string();
     assert!(told.contains("order = key") && told.contains("asks for none"), "{told}");
-    let error = bus.subscribe("a", "g").from(Position::Earliest).start().await.err().expect("a conflict");
-    assert!(matches!(error, Error::OptionConflict { option: "from", .. }), "{error}");
+    assert!(told.contains("another group's name") && told.contains("prom groups delete g"), "{told}");
+}
+
+#[tokio::test]
+async fn attempts_waits_and_expiry_are_the_groups_and_a_subscriber_that_asks_otherwise_is_told() {
+    let bus = bus().await;
+    let _first = bus.subscribe("a", "g").max_attempts(3).start().await.unwrap();
+    bus.change_group("a", "g", GroupChange { max_attempts: Some(7), ..GroupChange::default() }).await.unwrap();
+    let asks = bus.subscribe("a", "g").max_attempts(3).from(Position::Earliest).expire_after(Duration::from_secs(60));
+    let mut other = asks.backoff(Duration::from_millis(1), Duration::from_millis(2)).start().await.unwrap();
+    let told: Vec<_> = other.differences().iter().map(|one| (one.option, one.in_use.as_str())).collect();
+    assert_eq!(
+        told.iter().map(|(option, _)| *option).collect::<Vec<_>>(),
+        ["from", "maxAttempts", "backoff", "expireAfter"]
+    );
+    assert_eq!(told[1].1, "7");
+    drop(_first);
+    publish_numbers(&bus, "a", 0..1).await;
+    assert_eq!(next(&mut other).await.max_attempts(), 7);
+    let same = bus.subscribe("a", "g").max_attempts(7).start().await.unwrap();
+    assert_eq!(same.differences(), []);
 }
 
 #[tokio::test]
 async fn two_subscriptions_of_a_group_that_can_meet_need_the_same_options() {
     let bus = bus().await;
     let _pattern = bus.subscribe("orders.*", "g").max_attempts(3).start().await.unwrap();
-    let meeting = bus.subscribe("orders.placed", "g").max_attempts(4).start().await;
-    assert!(matches!(meeting.err(), Some(Error::OptionConflict { option: "maxAttempts", .. })));
+    let meeting = bus.subscribe("orders.placed", "g").order(Order::Key).start().await;
+    assert!(matches!(meeting.err(), Some(Error::OptionConflict { option: "order", .. })));
     let _agreeing = bus.subscribe("orders.placed", "g").start().await.unwrap();
     let _apart = bus.subscribe("mails.sent", "g").max_attempts(4).start().await.unwrap();
     let groups = bus.groups().await.unwrap();

@@ -168,8 +168,8 @@ fn with(missing: Which, lost: impl Iterator<Item = Name>) -> Which {
 pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply: FrameReply) {
     match reply {
         FrameReply::Ok => frame(out, |out| frames::write(out, corr)),
-        FrameReply::Subscribed(begin) => {
-            frame(out, |out| frames::write(out, corr));
+        FrameReply::Subscribed { begin, notes } => {
+            frame(out, |out| frames::write_notes(out, corr, &notes));
             if begin.send(()).is_err() {
                 tracing::debug!("a subscription ended before it began");
             }

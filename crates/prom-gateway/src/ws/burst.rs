@@ -74,7 +74,11 @@ pub enum Name {
 pub enum FrameReply {
     Ok,
     /// Deliveries may begin after it.
-    Subscribed(oneshot::Sender<()>),
+    Subscribed {
+        begin: oneshot::Sender<()>,
+        /// What the subscriber asked for and does not get.
+        notes: Vec<String>,
+    },
     Welcome(Box<Welcome>),
     /// An atomic batch: its receipts, and the ids that the publisher gave.
     Stored {

@@ -57,6 +57,16 @@ pub enum ServedBy {
     There(There),
 }
 
+impl ServedBy {
+    /// What the group has otherwise than the subscriber asked.
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Here(subscription) => subscription.differences().iter().map(ToString::to_string).collect(),
+            Self::There(there) => there.subscribing.notes.clone(),
+        }
+    }
+}
+
 /// At another hub.
 pub struct There {
     link: Arc<RelayLink>,
@@ -178,7 +188,7 @@ impl GroupMember {
     }
 
     async fn serve_there(&self, there: There) -> Left {
-        let There { link, subscribing: Subscribing { begin, ended }, mut told } = there;
+        let There { link, subscribing: Subscribing { begin, ended, .. }, mut told } = there;
         let _link_is_lost = begin.send(());
         // The client may have changed its mind while no hub served it.
         while self.seat.wishes() != told && !link.is_lost() {

@@ -22,14 +22,14 @@ use crate::{Hub, problem};
 impl Connection {
     pub(super) async fn subscribe(&mut self, corr: Option<Corr>, frame: Subscribe) {
         let reply = match self.start(frame).await {
-            Ok(begin) => FrameReply::Subscribed(begin),
+            Ok((begin, notes)) => FrameReply::Subscribed { begin, notes },
             Err(problem) => FrameReply::Err(problem),
         };
         self.burst.answer(corr, AwaitedAnswer::Ready(reply));
     }
 
-    /// Deliveries begin when the sender is used.
-    async fn start(&mut self, frame: Subscribe) -> Result<oneshot::Sender<()>, Problem> {
+    /// Deliveries begin when the sender is used. The notes are for the client.
+    async fn start(&mut self, frame: Subscribe) -> Result<(oneshot::Sender<()>, Vec<String>), Problem> {
         let Subscribe { name, opts } = frame;
         if self.subscriptions.get(&name).is_some_and(|running| !running.task.is_finished()) {
             let msg = format!("this connection subscribes to {} already", name.topic);
@@ -50,6 +50,7 @@ impl Connection {
         self.check_rights(&patterns, group.as_ref())?;
         check_supported(&opts)?;
         let (begin, begun) = oneshot::channel();
+        let mut notes = Vec::new();
         let (kind, task) = match group {
             Some(group) => {
                 let member = GroupMember::new(self, name.clone(), group.clone(), opts);
@@ -59,8 +60,10 @@ impl Connection {
                     Err(problem) => Err(problem),
                 };
                 self.pulse.reads_again();
+                let placed = placed?;
+                notes = placed.notes();
                 let kind = SubscriptionKind::Group(InGroup { group, seat: member.seat.clone() });
-                (kind, tokio::spawn(member.run(placed?, begun)))
+                (kind, tokio::spawn(member.run(placed, begun)))
             }
             None => {
                 check_without_group(&opts)?;
@@ -73,7 +76,7 @@ impl Connection {
             }
         };
         self.subscriptions.insert(name, Subscribed { patterns, kind, task });
-        Ok(begin)
+        Ok((begin, notes))
     }
 
     fn check_rights(&self, patterns: &[TopicPattern], group: Option<&GroupName>) -> Result<(), Problem> {

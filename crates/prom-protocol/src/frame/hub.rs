@@ -111,6 +111,16 @@ impl Done {
         Ok(serde_json::from_slice::<Unknown>(&self.text)?.unknown)
     }
 
+    /// What the hub remarks about a subscription.
+    pub fn notes(&self) -> Result<Vec<String>, FrameError> {
+        #[derive(Deserialize)]
+        struct Notes {
+            #[serde(default)]
+            notes: Vec<String>,
+        }
+        Ok(serde_json::from_slice::<Notes>(&self.text)?.notes)
+    }
+
     pub fn batch(&self) -> Result<BatchAnswer, FrameError> {
         BatchAnswer::read(&self.text)
     }

@@ -38,6 +38,15 @@ pub fn write(out: &mut Vec<u8>, corr: Option<&Corr>) {
     Object::frame(out, "OK", corr).end();
 }
 
+/// Subscribed; the notes say what was asked for and is otherwise.
+pub fn write_notes(out: &mut Vec<u8>, corr: Option<&Corr>, notes: &[String]) {
+    let mut object = Object::frame(out, "OK", corr);
+    if !notes.is_empty() {
+        object.raw("notes", serde_json::Value::from(notes).to_string().as_bytes());
+    }
+    object.end();
+}
+
 pub fn write_welcome(out: &mut Vec<u8>, corr: Option<&Corr>, welcome: &Welcome) {
     let object = Object::frame(out, "OK", corr);
     match serde_json::to_vec(welcome) {

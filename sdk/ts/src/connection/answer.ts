@@ -44,7 +44,7 @@ function agreed(session: Session, frame: OkFrame): string | undefined {
       settled(session, awaited.frame, frame.unknown ?? []);
       return undefined;
     case "subscribe":
-      subscribed(session, awaited.kept);
+      subscribed(session, awaited.kept, frame.notes ?? []);
       return undefined;
     case "unsubscribe":
       session.connection.subscriptions.left(awaited.kept);

@@ -64,7 +64,11 @@ function writeUnsubscribe(session: Session, kept: Kept): void {
   session.send(`${opening("UNSUBSCRIBE", corr)}${nameText(topic, group)}}`);
 }
 
-export function subscribed(session: Session, kept: Kept): void {
+export function subscribed(session: Session, kept: Kept, notes: readonly string[]): void {
+  for (const note of notes) {
+    const { topic, group } = kept.feed.facts;
+    session.connection.teller.tell({ type: "option_differs", topic, group, note });
+  }
   if (kept.phase !== "asked") return;
   kept.phase = "live";
   if (kept.starting !== undefined) {

@@ -56,6 +56,8 @@ pub struct Subscribing {
     pub begin: oneshot::Sender<()>,
     /// Used when the owner ended it and the client was told; dropped when the link is lost.
     pub ended: oneshot::Receiver<()>,
+    /// For the client.
+    pub notes: Vec<String>,
 }
 
 impl RelayLink {

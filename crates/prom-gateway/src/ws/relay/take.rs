@@ -99,7 +99,11 @@ impl RelayTask {
             (PendingAnswer::Subscribe { name, seat, started }, None) => {
                 let (begin, begun) = oneshot::channel();
                 let (over, ended) = oneshot::channel();
-                if started.send(Ok(Subscribing { begin, ended })).is_err() {
+                let notes = match HubFrame::read(text) {
+                    Ok(HubFrame::Ok(done)) => done.notes().unwrap_or_default(),
+                    _ => Vec::new(),
+                };
+                if started.send(Ok(Subscribing { begin, ended, notes })).is_err() {
                     // It is not wanted any more.
                     let mut text = Vec::new();
                     unsubscribe::write(&mut text, None, &name);
