@@ -4,6 +4,7 @@
 //! waits for the durable settlement. Many acks that arrive together become durable together.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::FutureExt;
 use futures::future::join_all;
@@ -14,7 +15,7 @@ use tokio::sync::oneshot;
 use prom_store::CursorName;
 use prom_types::Offset;
 
-use crate::deliver::{Delivery, Ticket};
+use crate::deliver::{Delivery, Port, Ticket};
 use crate::dispatch::task::{DispatchRequest, SettleReply};
 use crate::dispatch::{LeaseId, SubscriberId};
 use crate::event::EventOrigin;
@@ -151,8 +152,12 @@ async fn dispatcher_ended(origin: &EventOrigin, offsets: &[Offset]) -> Result<()
         }
     }
     let topic = origin.log.topic.clone();
+    let failed = |port: &&Port| port.failed.load(Ordering::Relaxed);
     match origin.port.as_ref().map(|port| port.mode) {
         _ if open.is_empty() => Ok(()),
+        _ if let Some(port) = origin.port.as_ref().filter(failed) => {
+            Err(Error::Restarted { group: port.group.clone(), topic })
+        }
         Some(Mode::Partitioned) => Err(Error::Revoked { topic, partition: origin.log.partition, offsets: open }),
         _ => Err(Error::NotLeased { topic, offsets: open }),
     }

@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prom_store::{Clock, Store, SystemClock};
+use prom_store::{Clock, DocumentWatch, Store, SystemClock};
 use prom_types::{IdMaker, TopicName};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::group::RunningGroups;
 use crate::ownership::{HubOptions, Ownership};
 use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
+use crate::supervise::{TaskFailures, TaskName};
 use crate::topic::{TopicRegistry, TopicSettings};
 use crate::{Error, Retention, limits, maintain, ownership};
 
@@ -100,8 +102,9 @@ pub(crate) struct Core {
     /// `None` where the store belongs to this bus alone.
     pub ownership: Option<Ownership>,
     pub options: BusOptions,
-    pub maintenance: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    pub maintenance: Mutex<Option<JoinHandle<()>>>,
     pub shutdown: Shutdown,
+    pub failures: Arc<TaskFailures>,
     next_subscriber: AtomicU64,
     open: AtomicBool,
     phase: watch::Sender<BusPhase>,
@@ -139,24 +142,14 @@ impl Bus {
             followers: Followers::default(),
             maintenance: Mutex::new(None),
             shutdown: Shutdown::default(),
+            failures: Arc::default(),
             next_subscriber: AtomicU64::new(1),
             open: AtomicBool::new(true),
             phase: watch::Sender::new(BusPhase::Open),
             options,
             store,
         });
-        // Counted here: what is made before the task first runs has to be followed too.
-        let (_, topics_seen) = core.topics.since(usize::MAX);
-        tokio::spawn(crate::subscribe::follow_new_topics(core.clone(), topics_seen));
-        if let Some(ownership) = &core.ownership {
-            *ownership.keeper.lock() = Some(tokio::spawn(ownership::run(core.clone())));
-        }
-        if let Some(news) = news {
-            tokio::spawn(crate::topic::follow_others(core.clone(), news));
-        }
-        if let Some(interval) = core.options.maintenance_interval {
-            *core.maintenance.lock() = Some(tokio::spawn(maintain::run(core.clone(), interval)));
-        }
+        start_tasks(&core, news);
         Ok(Self { handle: Arc::new(Handle { core }) })
     }
 
@@ -173,9 +166,42 @@ impl Bus {
         &self.handle.core.store
     }
 
+    /// What is known about tasks that failed, of the bus and of those around it that use this.
+    pub fn task_failures(&self) -> &Arc<TaskFailures> {
+        &self.handle.core.failures
+    }
+
     /// Where the bus reads the time.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.handle.core.clock
+    }
+}
+
+/// Everything that runs as long as the bus does.
+fn start_tasks(core: &Arc<Core>, news: Option<DocumentWatch>) {
+    // Counted here: what is made before the task first runs has to be followed too.
+    let (_, mut topics_seen) = core.topics.since(usize::MAX);
+    let follower = core.clone();
+    tokio::spawn(core.failures.clone().keep_running(TaskName::only("topic follower"), async move || {
+        // Started again, it looks at all of them: attaching twice changes nothing.
+        crate::subscribe::follow_new_topics(&follower, std::mem::take(&mut topics_seen)).await;
+    }));
+    if let Some(ownership) = &core.ownership {
+        let keeper = core.clone();
+        let work = async move || ownership::run(&keeper).await;
+        let task = core.failures.clone().keep_running(TaskName::only("ownership"), work);
+        *ownership.keeper.lock() = Some(tokio::spawn(task));
+    }
+    if let Some(mut news) = news {
+        let learner = core.clone();
+        let work = async move || crate::topic::follow_others(&learner, &mut news).await;
+        tokio::spawn(core.failures.clone().keep_running(TaskName::only("topic learner"), work));
+    }
+    if let Some(interval) = core.options.maintenance_interval {
+        let maintainer = core.clone();
+        let work = async move || maintain::run(&maintainer, interval).await;
+        let task = core.failures.clone().keep_running(TaskName::only("maintenance"), work);
+        *core.maintenance.lock() = Some(tokio::spawn(task));
     }
 }
 

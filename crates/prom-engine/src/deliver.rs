@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use prom_store::{Clock, Record, Store};
@@ -50,6 +50,8 @@ pub(crate) struct Port {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub meter: Arc<GroupMeter>,
+    /// The dispatcher panicked, and all its leases are void.
+    pub failed: AtomicBool,
 }
 
 impl Delivery {

@@ -63,6 +63,9 @@ pub enum Error {
         "topic {topic} makes keys by a program, which {reason}; give the event a key, or the program what it needs"
     )]
     TopicKey { topic: TopicName, reason: String },
+    /// Leases are void; what was not settled comes again. A subscription that ended with it can be made again.
+    #[error("what delivers {topic} to {group} failed and was started again; what was not settled comes again")]
+    Restarted { group: GroupName, topic: TopicName },
     /// Another process dispatches this group now. Subscribe again.
     #[error("the cursor of {group} in {topic}/{partition} was taken over; subscribe again")]
     Fenced { group: GroupName, topic: TopicName, partition: u32 },
@@ -151,7 +154,8 @@ impl Error {
             | Self::Revoked { .. }
             | Self::MemberExpired { .. }
             | Self::ServedElsewhere { .. }
-            | Self::LostGroup { .. } => ErrorKind::Fenced,
+            | Self::LostGroup { .. }
+            | Self::Restarted { .. } => ErrorKind::Fenced,
             Self::PublishFailed { .. }
             | Self::AckFailed { .. }
             | Self::Contended { .. }
@@ -165,9 +169,12 @@ impl Error {
         }
     }
 
-    /// Another hub has or may have what this was about: it can be had again, here or there.
+    /// Another hub has or may have what this was about, or it was started again: it can be had again, here or there.
     pub fn is_takeover(&self) -> bool {
-        matches!(self, Self::Fenced { .. } | Self::LostGroup { .. } | Self::ServedElsewhere { .. })
+        matches!(
+            self,
+            Self::Fenced { .. } | Self::LostGroup { .. } | Self::ServedElsewhere { .. } | Self::Restarted { .. }
+        )
     }
 
     /// The same failure, for another caller.
@@ -179,6 +186,7 @@ impl Error {
                 Self::Fenced { group: group.clone(), topic: topic.clone(), partition: *partition }
             }
             Self::LostGroup { group } => Self::LostGroup { group: group.clone() },
+            Self::Restarted { group, topic } => Self::Restarted { group: group.clone(), topic: topic.clone() },
             Self::NotLeased { topic, offsets } => Self::NotLeased { topic: topic.clone(), offsets: offsets.clone() },
             Self::Revoked { topic, partition, offsets } => {
                 Self::Revoked { topic: topic.clone(), partition: *partition, offsets: offsets.clone() }

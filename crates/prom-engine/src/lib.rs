@@ -54,6 +54,7 @@ mod compact;
 mod maintain;
 mod retain;
 mod shutdown;
+mod supervise;
 
 pub use ack::{ack_all, ack_tickets};
 pub use bus::{Bus, BusOptions, NewTopics};
@@ -79,6 +80,7 @@ pub use read_topic::{TopicOffsets, TopicPage};
 pub use retain::Retained;
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};
+pub use supervise::{TaskFailures, TaskName, TaskPanicked, TaskTrouble};
 pub use tail::{Tail, TailOptions};
 pub use topic::{PartitionInfo, TopicInfo, TopicSettings};
 pub use why::{PartitionWhy, Why};

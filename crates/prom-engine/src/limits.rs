@@ -79,6 +79,10 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// The longest wait before a failed read or commit is tried again.
 pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// A task that ran this long after a failure is well again: it is no longer named, and its next wait is the first one.
+pub const STEADY_AFTER: Duration = Duration::from_secs(60);
+/// Failed tasks that are known by name. Where more fail at once, those that are named say what is wrong with the rest.
+pub const FAILURES_NAMED: usize = 1000;
 /// Tries of a compare-and-set before the caller hears that others are faster.
 pub const CONTENTION_TRIES: usize = 64;
 /// Documents read at once when listing.

@@ -14,7 +14,7 @@ use crate::{Error, compact, group, retain};
 const LEASE: &str = "maintenance";
 
 /// Runs until the bus shuts down.
-pub(crate) async fn run(core: Arc<Core>, every: Duration) {
+pub(crate) async fn run(core: &Arc<Core>, every: Duration) {
     let holder = core.ids.make(core.clock.now_ms()).to_string();
     let mut phase = core.watch_phase();
     let mut pace = interval(every.max(Duration::from_millis(10)));
@@ -30,7 +30,7 @@ pub(crate) async fn run(core: Arc<Core>, every: Duration) {
             return;
         }
         match core.store.acquire_lease(LEASE, &holder, every * 2).await {
-            Ok(Some(_)) => pass(&core).await,
+            Ok(Some(_)) => pass(core).await,
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "maintenance has to wait"),
         }

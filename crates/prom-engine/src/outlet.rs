@@ -247,6 +247,13 @@ impl Outlet {
         self.feed(&mut state);
     }
 
+    /// Everything of a dispatcher that failed is void.
+    pub fn forget(&self, origin: &Arc<EventOrigin>) {
+        self.forget_queued(origin);
+        drop(self.take_unseen(origin));
+        drop(self.take_taken_late(origin));
+    }
+
     pub fn tell_gap(&self, gap: Gap) {
         let mut state = self.state.lock();
         if state.gaps.len() >= GAPS {

@@ -353,14 +353,14 @@ impl Followers {
 
 /// Attaches subscriptions to topics that are made or grow, until the bus stops.
 /// `seen` is how long the history of topics was when the bus started.
-pub(crate) async fn follow_new_topics(core: Arc<Core>, mut seen: usize) {
+pub(crate) async fn follow_new_topics(core: &Arc<Core>, mut seen: usize) {
     let mut grown = core.topics.watch();
     let mut phase = core.watch_phase();
     while *phase.borrow_and_update() == BusPhase::Open {
         let (topics, now) = core.topics.since(seen);
         seen = now;
         for live in core.followers.all() {
-            topics.iter().for_each(|topic| live.attach(&core, topic));
+            topics.iter().for_each(|topic| live.attach(core, topic));
         }
         tokio::select! {
             _ = grown.changed() => {}

@@ -1,10 +1,11 @@
 //! What holds a group back: the event, its holder, its attempts, its last error, and what to do.
 
-use prom_store::LogName;
+use prom_store::{CursorName, LogName};
 use prom_types::{EventId, GroupName, Offset, TopicName};
 
 use crate::dispatch::task::{DispatchReport, DispatchRequest};
 use crate::dispatch::{DispatchStatus, Holdup, Limit};
+use crate::supervise::TaskName;
 use crate::{Bus, Error, Mode, PartitionOwners};
 
 /// The state of a group in a topic, explained.
@@ -87,11 +88,17 @@ impl Bus {
         let bounds = self.store().bounds(log).await?;
         let floor = report.as_ref().map_or(cursor.floor, |report| report.status.floor).max(bounds.start);
         let event = self.stored_at(log, floor).await?;
-        let explanation = match &report {
+        let task = TaskName::dispatcher(&CursorName::new(log.clone(), group.clone()));
+        let trouble = self.core().failures.trouble_of(&task);
+        let mut explanation = match (&report, &trouble) {
             _ if floor >= bounds.next => "everything is settled".to_owned(),
-            None => "no subscriber; start one for this group".to_owned(),
-            Some(report) => explain(report),
+            (None, None) => "no subscriber; start one for this group".to_owned(),
+            (None, Some(_)) => format!("offset {floor} waits for its dispatcher"),
+            (Some(report), _) => explain(report),
         };
+        if let Some(trouble) = trouble {
+            explanation.push_str(&format!("; {trouble}; this is a fault of the hub, its log says more"));
+        }
         Ok(PartitionWhy {
             partition: log.partition,
             floor,

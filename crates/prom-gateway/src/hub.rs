@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use prom_auth::Authenticator;
-use prom_engine::Bus;
+use prom_engine::{Bus, TaskFailures};
 use prom_store::Clock;
 use tokio::sync::watch;
 
@@ -75,6 +75,11 @@ impl Hub {
     /// WebSocket connections that are open.
     pub fn ws_connections(&self) -> usize {
         self.websockets.load(Ordering::Relaxed)
+    }
+
+    /// Where tasks of the hub that fail are known.
+    pub(crate) fn failures(&self) -> &Arc<TaskFailures> {
+        self.bus.task_failures()
     }
 
     /// Ready when every connection has to end.

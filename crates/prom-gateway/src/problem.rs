@@ -20,7 +20,8 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::Revoked { .. }
         | Error::MemberExpired { .. }
         | Error::ServedElsewhere { .. }
-        | Error::LostGroup { .. } => ErrorCode::Fenced,
+        | Error::LostGroup { .. }
+        | Error::Restarted { .. } => ErrorCode::Fenced,
         Error::PublishFailed { .. } => ErrorCode::PublishFailed,
         Error::AckFailed { .. } => ErrorCode::AckFailed,
         Error::Contended { .. } | Error::Conflict { .. } | Error::NotReady { .. } | Error::Closed => {

@@ -12,9 +12,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
-use prom_store::{CommitError, Committed, PendingCommit};
+use prom_store::{CommitError, Committed, Outcome, PendingCommit};
 use prom_types::{Durability, Receipt};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::again::Again;
 use super::appended::Appended;
@@ -138,13 +138,22 @@ impl Drop for PendingUnit {
     }
 }
 
+/// The task that tries a commit again was stopped: with its runtime, or by a panic.
+fn stopped(stopped: JoinError) -> Result<Durable, NotCommitted> {
+    if stopped.is_panic() {
+        Err(CommitError::Failed { reason: stopped.to_string(), outcome: Outcome::Unknown }.into())
+    } else {
+        Err(CommitError::Closed.into())
+    }
+}
+
 impl Stage {
     fn poll(&mut self, context: &mut Context<'_>, durability: Durability) -> Poll<Result<Durable, NotCommitted>> {
         if let Some(answer) = ready!(self.poll_commit(context, durability)) {
             return Poll::Ready(answer);
         }
         let answer = match self {
-            Self::Again(again) => ready!(Pin::new(again).poll(context)).unwrap_or(Err(CommitError::Closed.into())),
+            Self::Again(again) => ready!(Pin::new(again).poll(context)).unwrap_or_else(stopped),
             _ => match std::mem::replace(self, Self::Over) {
                 Self::Refused(error) => Err(error.into()),
                 _ => Err(CommitError::Closed.into()),

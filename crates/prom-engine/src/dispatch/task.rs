@@ -16,6 +16,7 @@ mod inbox;
 mod lanes;
 mod letters;
 mod records;
+mod restart;
 mod scan;
 mod seats;
 mod settle;
@@ -35,6 +36,7 @@ use tokio::time::{Instant, Sleep};
 use self::lanes::Partitioned;
 use self::letters::Letters;
 use self::records::Records;
+use self::restart::Survivors;
 use self::seats::SubscriberSeat;
 use self::settle::PendingSettlements;
 use super::{Dispatcher, Leased, Order};
@@ -48,17 +50,30 @@ use crate::outlet::Outlet;
 
 pub(crate) use self::inbox::{DispatchReport, DispatchRequest, Reset, SettleReply};
 pub(crate) use self::lanes::LaneOrder;
+pub(crate) use self::restart::run;
 
-/// What a dispatcher is started with.
+/// What a dispatcher is started with, and started again.
+#[derive(Clone)]
 pub(crate) struct DispatcherSetup {
     pub core: Arc<Core>,
     pub group: Arc<Group>,
     pub cursor: CursorName,
     pub options: Arc<GroupOptions>,
     pub meter: Arc<GroupMeter>,
-    pub requests: mpsc::Receiver<DispatchRequest>,
-    pub mailbox: mpsc::Sender<DispatchRequest>,
     pub wake: Arc<Notify>,
+}
+
+/// How others reach a dispatcher. Each one that is built has its own, so that no lease is settled by an ack of another.
+pub(crate) struct Mailbox {
+    pub sender: mpsc::Sender<DispatchRequest>,
+    pub requests: mpsc::Receiver<DispatchRequest>,
+}
+
+impl Mailbox {
+    pub fn new() -> Self {
+        let (sender, requests) = mpsc::channel(MAILBOX);
+        Self { sender, requests }
+    }
 }
 
 pub(crate) struct DispatchTask {
@@ -128,16 +143,18 @@ enum Pace {
     Idle,
 }
 
-/// Runs a dispatcher to its end.
-pub(crate) async fn run(setup: DispatcherSetup) {
-    if let Some(task) = DispatchTask::start(setup).await {
-        task.go().await;
-    }
-}
-
 impl DispatchTask {
-    async fn go(mut self) {
-        let end = loop {
+    /// Starts where the cursor stands and runs to the end. In `running` it can be found if it panics.
+    async fn run(setup: &DispatcherSetup, mailbox: Mailbox, survivors: &mut Survivors, running: &mut Option<Self>) {
+        if let Some(task) = Self::start(setup, mailbox, survivors).await {
+            let task = running.insert(task);
+            let end = task.go().await;
+            task.finish(end).await;
+        }
+    }
+
+    async fn go(&mut self) -> End {
+        loop {
             if *self.phase.borrow_and_update() == BusPhase::Stopped {
                 break End::Stopped;
             }
@@ -165,8 +182,7 @@ impl DispatchTask {
             if let Some(end) = self.wait(pace).await {
                 break end;
             }
-        };
-        self.finish(end).await;
+        }
     }
 
     /// What a subscriber settled before it left counts: it is in the mailbox already, and would be too
@@ -239,7 +255,7 @@ impl DispatchTask {
     }
 
     /// Makes durable what can be and tells all callers.
-    async fn finish(mut self, end: End) {
+    async fn finish(&mut self, end: End) {
         let log = self.cursor.log.clone();
         let now = self.now();
         let mut left: Vec<Arc<Outlet>> = Vec::new();

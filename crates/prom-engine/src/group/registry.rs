@@ -15,8 +15,7 @@ use tokio::task::JoinHandle;
 use super::GroupOptions;
 use super::coordinator::{Desk, PartitionOwners};
 use crate::bus::Core;
-use crate::dispatch::task::{self, DispatchRequest, DispatcherSetup};
-use crate::limits::MAILBOX;
+use crate::dispatch::task::{self, DispatchRequest, DispatcherSetup, Mailbox};
 use crate::meters::GroupMeter;
 use crate::outlet::Outlet;
 
@@ -156,6 +155,15 @@ impl Group {
         self.dispatchers.lock().remove(log).map_or_else(Vec::new, |running| running.joining)
     }
 
+    /// A new mailbox for a dispatcher that is built anew; `None` if it is off the list.
+    pub fn renew_mailbox(&self, log: &LogName) -> Option<Mailbox> {
+        let mut dispatchers = self.dispatchers.lock();
+        let running = dispatchers.get_mut(log)?;
+        let mailbox = Mailbox::new();
+        running.mailbox = mailbox.sender.clone();
+        Some(mailbox)
+    }
+
     /// Asks a running dispatcher; `None` where none runs.
     pub async fn ask<A>(
         &self,
@@ -186,7 +194,8 @@ impl Group {
         options: &Arc<GroupOptions>,
     ) -> &'a mut Running {
         dispatchers.entry(log.clone()).or_insert_with(|| {
-            let (mailbox, requests) = mpsc::channel(MAILBOX);
+            let mailbox = Mailbox::new();
+            let sender = mailbox.sender.clone();
             let wake = Arc::new(Notify::new());
             let setup = DispatcherSetup {
                 core: core.clone(),
@@ -194,11 +203,10 @@ impl Group {
                 cursor: CursorName::new(log.clone(), self.name.clone()),
                 options: options.clone(),
                 meter: self.meter(&log.topic),
-                requests,
-                mailbox: mailbox.clone(),
                 wake: wake.clone(),
             };
-            Running { mailbox, wake, joining: Vec::new(), task: Some(tokio::spawn(task::run(setup))) }
+            let task = tokio::spawn(task::run(setup, mailbox));
+            Running { mailbox: sender, wake, joining: Vec::new(), task: Some(task) }
         })
     }
 }

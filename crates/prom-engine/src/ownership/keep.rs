@@ -18,10 +18,10 @@ use crate::bus::{BusPhase, Core};
 const RENEWALS_PER_TTL: u32 = 3;
 
 /// Runs until the bus stops. Letting go waits for the store, renewing must not wait for that.
-pub(crate) async fn run(core: Arc<Core>) {
+pub(crate) async fn run(core: &Arc<Core>) {
     if let Some(ownership) = &core.ownership {
         let every = ownership.options.ttl / RENEWALS_PER_TTL;
-        tokio::join!(keep_alive(&core, ownership, every), keep_tidy(&core, ownership, every));
+        tokio::join!(keep_alive(core, ownership, every), keep_tidy(core, ownership, every));
     }
 }
 

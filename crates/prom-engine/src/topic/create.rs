@@ -7,6 +7,7 @@ use super::division::is_about_a_division;
 use super::{COLLECTION, RefusedFor, Topic, TopicSettings};
 use crate::commit::NotCommitted;
 use crate::limits::{CONTENTION_TRIES, DOCUMENTS_AT_ONCE};
+use crate::supervise::TaskName;
 use crate::{Bus, Error, audit};
 
 /// A topic as it is stored.
@@ -59,8 +60,13 @@ impl Bus {
         settings.check()?;
         // In a task of its own: it also ends in order when the caller does not wait for it.
         let bus = self.clone();
-        let made = tokio::spawn(async move { bus.make_topic(settings).await });
-        made.await.unwrap_or(Err(Error::Closed))
+        let task = TaskName::one("topic maker", &settings.name);
+        let made = tokio::spawn(async move { bus.task_failures().watch(&task, bus.make_topic(settings)).await });
+        match made.await {
+            Ok(Ok(made)) => made,
+            Ok(Err(panicked)) => Err(Error::NotReady { reason: panicked.reason }),
+            Err(_) => Err(Error::Closed),
+        }
     }
 
     /// Checks against what is there and writes only if that is still so, again while others are faster.

@@ -115,12 +115,12 @@ pub(crate) enum RefusedFor {
 }
 
 /// Takes in what others make and change, until the bus stops.
-pub(crate) async fn follow_others(core: Arc<Core>, mut news: DocumentWatch) {
+pub(crate) async fn follow_others(core: &Core, news: &mut DocumentWatch) {
     let mut phase = core.watch_phase();
     while *phase.borrow_and_update() == BusPhase::Open {
         tokio::select! {
             told = news.next() => match told {
-                Ok(told) => take_in_news(&core, told).await,
+                Ok(told) => take_in_news(core, told).await,
                 Err(_) => return,
             },
             _ = phase.changed() => {}

@@ -45,6 +45,20 @@ pub struct Faults {
     pub each: usize,
     /// Others are said to write too; news of it never come.
     pub is_shared: bool,
+    /// How often each of these panics still.
+    panics: Vec<(Panics, usize)>,
+}
+
+/// Where the store panics when told to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Panics {
+    /// Of `orders`.
+    Read,
+    /// Of `orders`.
+    TakeCursor,
+    Settle,
+    Maintain,
+    SayThatItLives,
 }
 
 impl Stubborn {
@@ -64,6 +78,21 @@ impl Stubborn {
             Some(bad) if bad == log.topic.as_str() => Err(hiccup()),
             _ => Ok(()),
         }
+    }
+
+    /// The next so many calls of this kind panic.
+    pub fn panic_at(&self, what: Panics, times: usize) {
+        self.faults.lock().panics.push((what, times));
+    }
+
+    fn maybe_panic(&self, here: Panics) {
+        let mut faults = self.faults.lock();
+        let Some((_, left)) = faults.panics.iter_mut().find(|(what, left)| *what == here && *left > 0) else {
+            return;
+        };
+        *left -= 1;
+        drop(faults);
+        panic!("the store fell over at {here:?}");
     }
 
     pub fn set(&self, change: impl FnOnce(&mut Faults)) {
@@ -100,6 +129,9 @@ fn hiccup() -> StoreError {
 #[async_trait]
 impl Store for Stubborn {
     fn commit(&self, commit: Commit) -> PendingCommit {
+        if commit.cursors.iter().any(|(_, change)| matches!(change, CursorChange::Settle { .. })) {
+            self.maybe_panic(Panics::Settle);
+        }
         let mut faults = self.faults.lock();
         faults.topic_documents += usize::from(commit.documents.iter().any(|write| write.collection == "topics"));
         if let Some(held) = &mut faults.held {
@@ -141,6 +173,9 @@ impl Store for Stubborn {
 #[async_trait]
 impl Logs for Stubborn {
     async fn read(&self, log: &LogName, from: Offset, limit: ReadLimit) -> Result<ReadBatch, StoreError> {
+        if log.topic.as_str() == "orders" {
+            self.maybe_panic(Panics::Read);
+        }
         if self.faults.lock().fail_reads {
             return Err(hiccup());
         }
@@ -201,6 +236,9 @@ impl Logs for Stubborn {
 #[async_trait]
 impl Cursors for Stubborn {
     async fn take_cursor(&self, cursor: &CursorName, floor_if_new: Offset) -> Result<CursorState, StoreError> {
+        if cursor.log.topic.as_str() == "orders" {
+            self.maybe_panic(Panics::TakeCursor);
+        }
         self.inner.take_cursor(cursor, floor_if_new).await
     }
 
@@ -236,6 +274,7 @@ impl Documents for Stubborn {
 #[async_trait]
 impl Leases for Stubborn {
     async fn acquire_lease(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<StoreLease>, StoreError> {
+        self.maybe_panic(if name == "maintenance" { Panics::Maintain } else { Panics::SayThatItLives });
         match self.faults.lock().silenced.as_deref() {
             Some(silenced) if silenced == holder => return Err(hiccup()),
             _ => {}

@@ -25,6 +25,7 @@ mod run;
 mod shutdown;
 mod stress;
 mod subscribe;
+mod supervise;
 mod tail;
 mod together;
 mod topic;

@@ -1,5 +1,6 @@
 //! `GET /healthz` says that the process answers, `GET /readyz` that it can take events. Both are open.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -10,6 +11,7 @@ use prom_protocol::http::problem::ProblemDocument;
 use super::api::Api;
 use super::limits::READY_TIMEOUT;
 use super::problem::{Code, Problem};
+use crate::Hub;
 
 #[utoipa::path(
     get,
@@ -32,13 +34,22 @@ pub(super) async fn healthz() -> Json<HealthAnswer> {
     summary = "The hub takes events",
     security(()),
     responses(
-        (status = 200, description = "It does", body = HealthAnswer),
+        (status = 200, description = "It does; `failing` says whether all of it works", body = HealthAnswer),
         (status = 503, description = "Not now; `detail` says why", body = ProblemDocument, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn readyz(State(api): State<Arc<Api>>) -> Result<Json<HealthAnswer>, Problem> {
     match api.hub.bus.ready(READY_TIMEOUT).await {
-        Ok(()) => Ok(Json(HealthAnswer::ok())),
+        Ok(()) => Ok(Json(HealthAnswer { failing: failing(&api.hub), ..HealthAnswer::ok() })),
         Err(error) => Err(Problem::new(Code::Overloaded, error.to_string())),
     }
+}
+
+/// Kinds only: this answer is open to everyone, and names of topics and groups are not.
+fn failing(hub: &Hub) -> BTreeMap<String, u64> {
+    let mut failing = BTreeMap::new();
+    for trouble in hub.failures().troubles() {
+        *failing.entry(trouble.task.kind().to_owned()).or_default() += 1;
+    }
+    failing
 }

@@ -19,6 +19,7 @@ pub(crate) fn exposition(hub: &Hub, meters: &MetersSnapshot, lags: &[Lag]) -> Re
     families.extend(hub_state(hub, meters, lags));
     families.extend(company(hub, meters));
     families.extend(owners(meters));
+    families.extend(failures(hub));
     families.extend(ProcessCollector::for_self().collect());
     TextEncoder::new().encode_to_string(&families)
 }
@@ -100,6 +101,13 @@ fn company(hub: &Hub, meters: &MetersSnapshot) -> impl Iterator<Item = MetricFam
     ]
     .into_iter()
     .flatten()
+}
+
+/// Of tasks inside the hub. It should have nothing to say.
+fn failures(hub: &Hub) -> Option<MetricFamily> {
+    let totals = hub.failures().totals();
+    let by_kind = totals.iter().map(|(kind, total)| (vec![("task", *kind)], *total));
+    counters("task_failures_total", "Tasks of the hub that panicked and were started again.", by_kind)
 }
 
 /// Where partitions have owners.

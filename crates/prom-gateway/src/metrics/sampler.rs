@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prom_engine::{Bus, Error};
+use prom_engine::{Bus, Error, TaskName};
 use prom_store::Clock;
 
 use super::rates::{CounterSample, MeasuredRates};
@@ -46,7 +46,9 @@ impl Sampler {
             kept.running = true;
             kept.samples.clear();
             kept.samples.push_back(now.clone());
-            tokio::spawn(run(Arc::downgrade(self)));
+            let (sampler, failures) = (Arc::downgrade(self), self.bus.task_failures().clone());
+            let work = async move || run(&sampler).await;
+            tokio::spawn(failures.keep_running(TaskName::only("rate sampler"), work));
         }
         let oldest = kept.samples.front().filter(|sample| now.at.saturating_sub(sample.at) >= SHORTEST);
         Ok(MeasuredRates::new(oldest.cloned(), now))
@@ -78,7 +80,7 @@ enum Interest {
 }
 
 /// Ends with the interest, with the sampler, and with the store.
-async fn run(sampler: Weak<Sampler>) {
+async fn run(sampler: &Weak<Sampler>) {
     loop {
         tokio::time::sleep(INTERVAL).await;
         let Some(sampler) = sampler.upgrade() else { return };

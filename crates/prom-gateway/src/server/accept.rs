@@ -17,6 +17,7 @@ use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
+use prom_engine::TaskName;
 use prom_protocol::ErrorCode;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -34,6 +35,8 @@ use crate::{Hub, ws};
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
 /// The head of a request is no place for data.
 const HEAD_BYTES: usize = 64 * 1024;
+
+pub(crate) const CONNECTION: TaskName = TaskName::only("connection");
 
 /// Serves the connections of one listener.
 #[derive(Clone)]
@@ -67,7 +70,7 @@ impl Drop for OpenSocket {
 
 impl Acceptor {
     /// Accepts until the task is aborted.
-    pub async fn run(self, mut listener: Listener) {
+    pub async fn run(&self, listener: &mut Listener) {
         loop {
             let (stream, peer) = match listener.accept().await {
                 Ok(accepted) => accepted,
@@ -83,7 +86,10 @@ impl Acceptor {
                 continue;
             };
             let (acceptor, socket) = (self.clone(), OpenSocket::new(&self.hub, permit));
-            tokio::spawn(async move { acceptor.serve(stream, peer, socket).await });
+            tokio::spawn(async move {
+                // One that panics is cut; its client connects again.
+                let _cut = acceptor.hub.failures().watch(&CONNECTION, acceptor.serve(stream, peer, socket)).await;
+            });
         }
     }
 

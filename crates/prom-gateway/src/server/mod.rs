@@ -24,12 +24,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prom_engine::TaskName;
 use tokio::sync::Semaphore;
 
 use self::accept::Acceptor;
 use crate::Hub;
 
-pub(crate) use accept::OpenSocket;
+pub(crate) use accept::{CONNECTION, OpenSocket};
 pub use error::ServeError;
 pub use listener::{Listener, Listeners};
 pub use memory::{MemoryConnector, MemoryListener};
@@ -96,7 +97,11 @@ impl Server {
         let mut accepting = Vec::new();
         for (listener, serves) in listeners {
             let (hub, router, tls, permits) = (hub.clone(), router.clone(), tls.clone(), permits.clone());
-            accepting.push(tokio::spawn(Acceptor { hub, router, tls, permits, serves }.run(listener)));
+            let failures = hub.failures().clone();
+            let acceptor = Acceptor { hub, router, tls, permits, serves };
+            let mut listener = listener;
+            let work = async move || acceptor.run(&mut listener).await;
+            accepting.push(tokio::spawn(failures.keep_running(TaskName::only("listener"), work)));
         }
         Ok(Self { hub, addresses, accepting, permits })
     }

@@ -24,7 +24,7 @@ use super::{answer, write};
 use crate::Hub;
 use crate::hub::Counted;
 use crate::rates::{Bucket, RefusedEvents, Resends};
-use crate::server::{HubStream, OpenSocket};
+use crate::server::{CONNECTION, HubStream, OpenSocket};
 
 /// Refused frames in a row, beyond which the client is not trying to get anywhere.
 const STRIKES: u32 = 1000;
@@ -87,7 +87,8 @@ impl End {
 pub(crate) async fn run(socket: OpenSocket, stream: HubStream, read_already: Bytes) {
     let hub = &socket.hub;
     let _counted = Counted::new(&hub.websockets);
-    serve(hub, stream, read_already).await;
+    // One that panics is cut; its client connects again.
+    let _cut = hub.failures().watch(&CONNECTION, serve(hub, stream, read_already)).await;
 }
 
 async fn serve(hub: &Arc<Hub>, stream: HubStream, read_already: Bytes) {

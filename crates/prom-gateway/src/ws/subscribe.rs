@@ -3,18 +3,21 @@
 use std::time::Duration;
 
 use prom_auth::{Action, Identity, Policy};
-use prom_engine::{Mode, Order, Position};
+use prom_engine::{Mode, Order, Position, TaskName};
+use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::subscribe::{Subscribe, SubscribeOpts};
 use prom_protocol::position::PositionError;
 use prom_protocol::{Corr, ErrorCode};
 use prom_types::{GroupName, TopicPattern};
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::burst::{AwaitedAnswer, FrameReply};
 use super::connection::{Connection, Speaker};
 use super::liveness::ReadPause;
 use super::member::{GroupMember, SubscribeError};
+use super::outbox::frame;
 use super::subscription::{InGroup, Subscribed, SubscriptionKind};
 use super::tail;
 use crate::{Hub, problem};
@@ -63,7 +66,7 @@ impl Connection {
                 let placed = placed?;
                 notes = placed.notes();
                 let kind = SubscriptionKind::Group(InGroup { group, seat: member.seat.clone() });
-                (kind, tokio::spawn(member.run(placed, begun)))
+                (kind, self.spawn_watched(name.clone(), member.run(placed, begun)))
             }
             None => {
                 check_without_group(&opts)?;
@@ -72,11 +75,23 @@ impl Connection {
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
                 let (pause, paused) = watch::channel(false);
                 let pump = tail::TailPump::new(self, name.clone(), tail, paused);
-                (SubscriptionKind::Tail(pause), tokio::spawn(pump.run(begun)))
+                (SubscriptionKind::Tail(pause), self.spawn_watched(name.clone(), pump.run(begun)))
             }
         };
         self.subscriptions.insert(name, Subscribed { patterns, kind, task });
         Ok((begin, notes))
+    }
+
+    /// The task of a subscription. If it panics the client hears that the subscription has ended.
+    fn spawn_watched(&self, name: SubscriptionName, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        let (hub, outbox) = (self.hub.clone(), self.outbox.clone());
+        tokio::spawn(async move {
+            if hub.failures().watch(&TaskName::one("subscription", &name.topic), work).await.is_err() {
+                let problem =
+                    Problem::new(ErrorCode::Internal, "the hub failed to serve this subscription; subscribe again");
+                outbox.put(|out| frame(out, |out| problem.write_for(out, &name)));
+            }
+        })
     }
 
     fn check_rights(&self, patterns: &[TopicPattern], group: Option<&GroupName>) -> Result<(), Problem> {

@@ -74,3 +74,15 @@ async fn unknown_paths_and_wrong_methods_are_problems_too() {
     assert_eq!(refused.headers["allow"], "POST");
     Ask::new(Method::DELETE, "/topics/a").send(&home).await.problem(405, "bad_request");
 }
+
+#[tokio::test]
+async fn a_task_that_panicked_is_counted_and_its_kind_is_told_without_names() {
+    let home = Home::open().await;
+    let failures = home.bus.task_failures().clone();
+    let task = prom_engine::TaskName::one("dispatcher", "secret.topic");
+    failures.watch(&task, async { panic!("a defect") }).await.unwrap_err();
+    let ready = home.get("/readyz").await;
+    assert_eq!(ready.json(), json!({"status": "ok", "failing": {"dispatcher": 1}}));
+    let metrics = home.get("/metrics").await.text().to_owned();
+    assert!(metrics.contains(r#"task_failures_total{task="dispatcher"} 1"#), "{metrics}");
+}

@@ -1,5 +1,7 @@
 //! `GET /healthz` and `GET /readyz`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The process answers, or takes events.
@@ -9,10 +11,14 @@ pub struct HealthAnswer {
     /// `ok`
     #[cfg_attr(feature = "openapi", schema(example = "ok"))]
     pub status: String,
+    /// Tasks of the hub that panicked within the last minute and were started again, by kind; missing where there are
+    /// none. Report them: the hub's log has the reasons.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failing: BTreeMap<String, u64>,
 }
 
 impl HealthAnswer {
     pub fn ok() -> Self {
-        Self { status: "ok".to_owned() }
+        Self { status: "ok".to_owned(), failing: BTreeMap::new() }
     }
 }

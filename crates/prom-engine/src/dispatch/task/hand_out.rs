@@ -72,12 +72,14 @@ impl DispatchTask {
         if granted == 0 {
             return Served::Nothing;
         }
+        seat.held += granted;
         let (outlet, now) = (&seat.outlet.clone(), self.now());
         let mut leased = std::mem::take(&mut self.leased);
         self.machine.lease(now, outlet.id, granted, &mut leased);
         if leased.len() < granted {
             outlet.give_back(&self.wake, granted - leased.len());
             self.seats[at].waits_for_room = false;
+            self.seats[at].held -= granted - leased.len();
         }
         let served = match leased.len() {
             0 => Served::Nothing,

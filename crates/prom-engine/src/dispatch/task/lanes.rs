@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
+use prom_store::LogName;
+
 use super::DispatchTask;
 use super::seats::SubscriberSeat;
 use crate::dispatch::{Leaving, SubscriberId};
+use crate::event::EventOrigin;
 use crate::group::Layout;
 use crate::group::coordinator::Desk;
 use crate::outlet::Outlet;
@@ -42,6 +45,29 @@ impl Partitioned {
     pub fn layout(&self) -> Layout {
         self.layout
     }
+
+    /// Who owns which lane. They are told that it went; lanes that were to go are finished.
+    pub fn owners(
+        &self,
+        seats: &[SubscriberSeat],
+        log: &LogName,
+        origin: &Arc<EventOrigin>,
+    ) -> Vec<(u32, u64, Arc<Outlet>)> {
+        let mut owners = Vec::new();
+        for (lane, owner) in (0..).zip(&self.lanes) {
+            let partition = self.layout.partition_at(log.partition, lane);
+            if self.closing.contains(&lane) {
+                self.desk.drained(partition, owner.epoch);
+                continue;
+            }
+            let is_owner = |seat: &&SubscriberSeat| Some(seat.outlet.id) == owner.subscriber;
+            if let Some(SubscriberSeat { outlet, .. }) = seats.iter().find(is_owner) {
+                drop(outlet.revoked(&log.topic, partition, origin, |_| true));
+                owners.push((lane, owner.epoch, outlet.clone()));
+            }
+        }
+        owners
+    }
 }
 
 impl DispatchTask {
@@ -65,13 +91,7 @@ impl DispatchTask {
         }
         if !self.seats.iter().any(|seat| seat.outlet.id == outlet.id) {
             outlet.attach_again(&self.cursor.log, &self.wake);
-            self.machine.join(outlet.id, outlet.options.ack_timeout);
-            self.seats.push(SubscriberSeat {
-                outlet: outlet.clone(),
-                paused: false,
-                waits_for_room: false,
-                leaving: false,
-            });
+            self.seat(outlet.clone());
         }
         outlet.assigned(&self.cursor.log.topic, partition);
         self.machine.assign(lane, outlet.id);

@@ -17,14 +17,20 @@ pub(super) struct SubscriberSeat {
     pub waits_for_room: bool,
     /// It ended, and what it had to say before was heard.
     pub leaving: bool,
+    /// Places in its window that this dispatcher has reserved and not given back.
+    pub held: usize,
 }
 
 impl DispatchTask {
     pub(super) fn take_in_joiners(&mut self) {
         for outlet in self.group.take_joining(&self.cursor.log) {
-            self.machine.join(outlet.id, outlet.options.ack_timeout);
-            self.seats.push(SubscriberSeat { outlet, paused: false, waits_for_room: false, leaving: false });
+            self.seat(outlet);
         }
+    }
+
+    pub(super) fn seat(&mut self, outlet: Arc<Outlet>) {
+        self.machine.join(outlet.id, outlet.options.ack_timeout);
+        self.seats.push(SubscriberSeat { outlet, paused: false, waits_for_room: false, leaving: false, held: 0 });
     }
 
     /// Lets go of those who leave, passes on who paused.
@@ -112,7 +118,8 @@ impl DispatchTask {
     pub(super) fn release_room(&mut self) {
         self.machine.released(&mut self.released);
         for (subscriber, ended) in self.released.drain(..) {
-            if let Some(seat) = self.seats.iter().find(|seat| seat.outlet.id == subscriber) {
+            if let Some(seat) = self.seats.iter_mut().find(|seat| seat.outlet.id == subscriber) {
+                seat.held = seat.held.saturating_sub(ended);
                 seat.outlet.release(ended);
             }
         }

@@ -1,7 +1,7 @@
 //! Taking the cursor over and building the machine. What fails here is tried again until the bus stops.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use prom_store::{Bounds, CursorState, StoreError};
 use prom_transform::{Program, ProgramLimits};
@@ -9,7 +9,7 @@ use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
 use super::lanes::Partitioned;
-use super::{DispatchTask, DispatcherSetup, Retry};
+use super::{DispatchTask, DispatcherSetup, Mailbox, Retry, Survivors};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::deliver::Port;
@@ -21,39 +21,50 @@ use crate::meters::{HandOvers, InFlight};
 
 impl DispatchTask {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
-    pub(super) async fn start(mut setup: DispatcherSetup) -> Option<Self> {
+    pub(super) async fn start(setup: &DispatcherSetup, mailbox: Mailbox, survivors: &mut Survivors) -> Option<Self> {
         let compiled = setup.options.filter.as_deref().map(|text| Program::compile(text, ProgramLimits::default()));
         let filter = match compiled.transpose() {
             Ok(filter) => filter,
             Err(error) => {
-                setup.give_up(|| Error::Filter(error.clone()));
+                setup.give_up(survivors, || Error::Filter(error.clone()));
                 return None;
             }
         };
         match setup.take_cursor().await {
             Some((cursor, newest)) => {
-                setup.options = newest.options;
-                Some(Self::build(setup, cursor, filter, newest.revision))
+                let mut task = Self::build(setup, mailbox, cursor, filter, newest);
+                task.take_in_survivors(survivors);
+                task.take_in_joiners();
+                task.follow_head();
+                Some(task)
             }
             None => {
-                setup.give_up(|| Error::Closed);
+                setup.give_up(survivors, || Error::Closed);
                 None
             }
         }
     }
 
-    fn build(setup: DispatcherSetup, cursor: CursorState, filter: Option<Program>, options_revision: u64) -> Self {
-        let max_attempts = max_attempts(&setup.core, &setup.cursor.log.topic, &setup.options);
+    fn build(
+        setup: &DispatcherSetup,
+        mailbox: Mailbox,
+        cursor: CursorState,
+        filter: Option<Program>,
+        newest: Newest,
+    ) -> Self {
+        let Newest { options, revision: options_revision } = newest;
+        let max_attempts = max_attempts(&setup.core, &setup.cursor.log.topic, &options);
         let partitions = setup.core.topics.get(&setup.cursor.log.topic).map_or(1, |topic| topic.logs().len());
-        let layout = setup.options.layout(partitions);
+        let layout = options.layout(partitions);
         let dispatch = DispatchOptions {
             lanes: layout.and_then(Layout::lane_count),
-            order: setup.options.order,
+            order: options.order,
             max_attempts,
-            backoff: setup.options.backoff,
+            backoff: options.backoff,
             limits: DispatchLimits::default(),
         };
-        let DispatcherSetup { core, group, cursor: name, options, meter, requests, mailbox, wake } = setup;
+        let DispatcherSetup { core, group, cursor: name, meter, wake, .. } = setup.clone();
+        let Mailbox { sender: mailbox, requests } = mailbox;
         let epoch = cursor.epoch;
         // Different for every partition and takeover, so that retries of many do not meet.
         let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
@@ -67,9 +78,10 @@ impl DispatchTask {
             store: core.store.clone(),
             clock: core.clock.clone(),
             meter: meter.clone(),
+            failed: AtomicBool::new(false),
         };
         let origin = EventOrigin { log: name.log.clone(), port: Some(port) };
-        let mut task = Self {
+        Self {
             // The start is looked at afterwards, so that a gap is told like any other.
             machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed),
             partitioned: layout.map(|layout| Partitioned::new(layout, group.desk(&name.log.topic))),
@@ -100,10 +112,7 @@ impl DispatchTask {
             requests,
             head,
             wake,
-        };
-        task.take_in_joiners();
-        task.moved(bounds);
-        task
+        }
     }
 }
 
@@ -157,14 +166,10 @@ impl DispatcherSetup {
         }
     }
 
-    fn give_up(mut self, error: impl Fn() -> Error) {
-        for outlet in self.group.remove(&self.cursor.log) {
+    pub(super) fn give_up(&self, survivors: &mut Survivors, error: impl Fn() -> Error) {
+        for outlet in survivors.take_outlets().chain(self.group.remove(&self.cursor.log)) {
             outlet.fail(error());
             outlet.detach(&self.cursor.log, &self.wake);
-        }
-        self.requests.close();
-        while let Ok(request) = self.requests.try_recv() {
-            request.refuse(&self.cursor);
         }
     }
 }

@@ -97,6 +97,13 @@ impl Desk {
         }
     }
 
+    /// The task failed: the next to join starts another. Returns those who were about to join.
+    pub(super) fn give_up(&self) -> Vec<Arc<Outlet>> {
+        let mut inbox = self.inbox.lock();
+        inbox.is_running = false;
+        std::mem::take(&mut inbox.arrivals).joining
+    }
+
     pub(super) fn show(&self, state: &Coordination, layout: Layout, meta: Vec<(String, String)>) {
         *self.shown.lock() = Shown { state: state.clone(), layout: Some(layout), meta };
     }

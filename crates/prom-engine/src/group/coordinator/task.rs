@@ -19,6 +19,7 @@ use crate::group::{Group, GroupOptions, Layout, Retired};
 use crate::limits::{CONTENTION_TRIES, FIRST_RETRY, HANDOVER};
 use crate::meters::GroupMeter;
 use crate::outlet::Outlet;
+use crate::supervise::TaskName;
 use crate::topic::millis;
 
 /// Changes of owners between two takeovers of a cursor. The epoch of a partition is that of the cursor,
@@ -26,6 +27,7 @@ use crate::topic::millis;
 const EPOCHS_PER_TAKEOVER: u64 = 1 << 20;
 
 /// What a coordinator is started with.
+#[derive(Clone)]
 pub(super) struct CoordinatorSetup {
     pub core: Arc<Core>,
     pub group: Arc<Group>,
@@ -44,8 +46,22 @@ struct Task {
     meter: Arc<GroupMeter>,
 }
 
-/// Runs a coordinator until it has no members.
+/// Runs a coordinator until it has no members. If it panics they all have to join again: who owned what is not known.
 pub(super) async fn run(setup: CoordinatorSetup) {
+    let CoordinatorSetup { core, group, desk, .. } = setup.clone();
+    let name = TaskName::one("coordinator", format_args!("{} of {}", desk.topic, group.name));
+    tokio::time::sleep(core.failures.hold_back(&name)).await;
+    let mut running = None;
+    if core.failures.watch(&name, coordinate(setup, &mut running)).await.is_err() {
+        let members = running.map_or_else(BTreeMap::new, |task: Task| task.members);
+        for outlet in members.into_values().chain(desk.give_up()) {
+            outlet.fail(Error::Restarted { group: group.name.clone(), topic: desk.topic.clone() });
+        }
+    }
+}
+
+/// In `running` its members can be found if it panics.
+async fn coordinate(setup: CoordinatorSetup, running: &mut Option<Task>) {
     let Some(takeover) = takeover(&setup).await else {
         return;
     };
@@ -56,7 +72,7 @@ pub(super) async fn run(setup: CoordinatorSetup) {
     let first_epoch = takeover.saturating_mul(EPOCHS_PER_TAKEOVER);
     let machine = Coordinator::new(desk.state(), layout.partitions() as usize, first_epoch, HANDOVER);
     let meter = group.meter(&desk.topic);
-    Task { core, group, options, desk, layout, machine, members: BTreeMap::new(), meter }.go().await;
+    running.insert(Task { core, group, options, desk, layout, machine, members: BTreeMap::new(), meter }).go().await;
 }
 
 /// The epoch of the topic's first cursor, raised by this process. `None` when the bus stops.
@@ -80,7 +96,7 @@ fn layout(core: &Core, topic: &TopicName, options: &GroupOptions) -> Option<Layo
 }
 
 impl Task {
-    async fn go(mut self) {
+    async fn go(&mut self) {
         let mut phase = self.core.watch_phase();
         while *phase.borrow_and_update() == BusPhase::Open {
             self.hear();

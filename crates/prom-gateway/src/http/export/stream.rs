@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::Stream;
 use prom_auth::AuthError;
-use prom_engine::Page;
+use prom_engine::{Page, TaskName};
 use prom_store::ReadLimit;
 use prom_types::TopicName;
 use tokio::sync::mpsc;
@@ -52,7 +52,9 @@ pub(super) fn start(
         let _held_to_the_end = share;
         let mut export =
             Export { hub, caller, topic, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
-        let reason = match export.run(parts).await {
+        let failures = export.hub.failures().clone();
+        let ran = failures.watch(&TaskName::one("export", export.topic.clone()), export.run(parts)).await;
+        let reason = match ran.unwrap_or_else(|panicked| Err(Ended::Failed(panicked.reason))) {
             Ok(()) | Err(Ended::ClientLeft) => return,
             Err(Ended::Refused(expired)) => {
                 tracing::info!(%expired, "an export broke off");

@@ -17,6 +17,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use prom_auth::Action;
+use prom_engine::{TaskName, TaskPanicked};
 use prom_protocol::http::import::{ImportQuery, ImportReport};
 use prom_types::TopicName;
 
@@ -27,7 +28,7 @@ use super::api::Api;
 use super::caller::Caller;
 use super::extract::Params;
 use super::limits::IMPORT_BATCH_BYTES;
-use super::problem::{Problem, Problems, PublishProblems};
+use super::problem::{Code, Problem, Problems, PublishProblems};
 use crate::Hub;
 
 #[utoipa::path(
@@ -71,7 +72,12 @@ struct BrokenOff {
 
 /// Runs beside the answer, so that errors and progress are told while lines still come.
 async fn run(api: Arc<Api>, caller: Caller, topic: Option<TopicName>, mut lines: Lines, mut report: Report) {
-    match store_all(&api.hub, &caller, topic.as_ref(), &mut lines, &mut report).await {
+    let work = store_all(&api.hub, &caller, topic.as_ref(), &mut lines, &mut report);
+    let stored = api.hub.failures().watch(&TaskName::only("import"), work).await;
+    let failed = |panicked: TaskPanicked| {
+        Err(BrokenOff { line: lines.number(), problem: Problem::new(Code::Internal, panicked.reason) })
+    };
+    match stored.unwrap_or_else(failed) {
         Ok(()) => report.end(),
         Err(BrokenOff { line, problem }) => {
             report.broken_off(line, &problem);

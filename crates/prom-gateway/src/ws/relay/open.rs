@@ -1,9 +1,9 @@
 //! Opening a link: the way to the owner, AUTH, and the task that keeps it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use prom_client::wire::{Wire, WireReading};
+use prom_engine::TaskName;
 use prom_protocol::frame::HubFrame;
 use prom_protocol::websocket::Message;
 use tokio::time::timeout;
@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::link::{LinkPulse, RelayLink};
 use super::task::{PINGS_PER_TTL, RelayTask};
 use crate::Hub;
+use crate::hub::Counted;
 use crate::peers::Batches;
 use crate::ws::outbox::Outbox;
 
@@ -41,10 +42,11 @@ pub async fn open(hub: Arc<Hub>, outbox: Arc<Outbox>, batches: Batches, url: Str
     let task = RelayTask::new(hub.clone(), wire, outbox, batches, commands, pulse);
     tokio::spawn(async move {
         let hub = task.hub.clone();
-        hub.links.fetch_add(1, Ordering::Relaxed);
-        let why = task.run().await;
-        hub.links.fetch_sub(1, Ordering::Relaxed);
-        tracing::debug!(url, why, "a link to another hub ends");
+        let _open = Counted::new(&hub.links);
+        // Those who are served through a link that panicked see that it is lost, and look for another.
+        if let Ok(why) = hub.failures().watch(&TaskName::one("link", &url), task.run()).await {
+            tracing::debug!(url, why, "a link to another hub ends");
+        }
     });
     Ok(Arc::new(link))
 }
