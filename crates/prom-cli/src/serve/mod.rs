@@ -1,6 +1,7 @@
 //! Running a hub: logging, wiring, the greeting, signals, the end.
 
 mod greeting;
+mod log_queue;
 mod logging;
 mod settings;
 mod telemetry;
@@ -8,14 +9,21 @@ mod wire;
 
 pub use wire::check;
 
+use self::log_queue::LogQueue;
 use crate::config::Loaded;
 use crate::exit::CommandResult;
-use crate::output::{Output, OutputFormat, note};
+use crate::output::{Output, OutputFormat};
 use crate::signals::Signals;
 
 /// Serves until a signal comes, then lets handlers finish.
-pub async fn run(Loaded { config, file }: Loaded) -> CommandResult {
-    logging::start(&config.log)?;
+pub async fn run(loaded: Loaded) -> CommandResult {
+    let log = logging::start(&loaded.config.log)?;
+    let ended = serve(loaded, &log).await;
+    log.flush();
+    ended
+}
+
+async fn serve(Loaded { config, file }: Loaded, log: &LogQueue) -> CommandResult {
     // Heard from the beginning: a signal during a long recovery is not lost.
     let mut signals = Signals::listen()?;
     let running = tokio::select! {
@@ -29,6 +37,6 @@ pub async fn run(Loaded { config, file }: Loaded) -> CommandResult {
     drop(output.line(greeting));
     signals.next().await;
     signals.end_at_the_next();
-    note("ending: handlers may finish; a second signal ends at once");
+    log.say("ending: handlers may finish; a second signal ends at once");
     running.shut_down().await
 }
