@@ -25,6 +25,7 @@ mod recursion;
 mod interpreter;
 mod meter;
 mod natives;
+mod regex;
 mod text;
 mod value;
 

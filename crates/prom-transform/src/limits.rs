@@ -50,6 +50,9 @@ pub(crate) const STACK_BYTES: usize = 512 * 1024;
 pub(crate) const PARSER_STACK_BYTES: usize = 128 * 1024 * 1024;
 /// Characters of a value quoted in an error message.
 pub(crate) const QUOTED_BYTES: usize = 200;
-/// Longest string a regular expression is matched against: one call is not interrupted, and finding every match of
-/// this many bytes takes a few milliseconds.
+/// Largest compiled regular expression. What people write has a few kilobytes; nested repetitions have millions.
+pub(crate) const REGEX_PROGRAM_BYTES: usize = 256 * 1024;
+/// Compiled regular expressions that a thread keeps: a program has a few, and threads take turns with programs.
+pub(crate) const REGEX_PROGRAMS: usize = 16;
+/// Longest string a regular expression is matched against.
 pub(crate) const REGEX_SUBJECT_BYTES: usize = 64 * 1024;

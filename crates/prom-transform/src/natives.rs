@@ -1,13 +1,13 @@
 //! The functions that programs may call: the interpreter's libraries without everything that reaches outside the
 //! program, and the JSON functions on metered values.
 
-use jaq_core::load::{self, parse::Def};
+use jaq_core::load::parse::Def;
 use jaq_core::native::{Filter, Fun, bome, run, unary, v};
 use jaq_core::{DataT, RunPtr};
 use jaq_json::Val;
 
 use crate::interpreter::Metered;
-use crate::limits::REGEX_SUBJECT_BYTES;
+use crate::regex::{Parts, search};
 use crate::value::{Error, Value, ValueResult, compare, has, indices};
 use crate::{meter, text};
 
@@ -30,32 +30,19 @@ const OUTSIDE: [&str; 14] = [
     "tobytes",
 ];
 
-/// The library's regular expressions under other names, so that [`REGEX_DEFINITIONS`] can wrap them: they collect all
-/// matches before the meter sees the first.
-const REGEX: [(&str, &str); 3] =
-    [("matches", "unchecked_matches"), ("split_matches", "unchecked_split_matches"), ("split_", "unchecked_split")];
-
-const REGEX_DEFINITIONS: &str = "
-def matches($re; $flags): regex_subject | unchecked_matches($re; $flags);
-def split_matches($re; $flags): regex_subject | unchecked_split_matches($re; $flags);
-def split_($re; $flags): regex_subject | unchecked_split($re; $flags);
-";
+/// Replaced by metered ones.
+const REGEX: [&str; 3] = ["matches", "split_matches", "split_"];
 
 /// Definitions written in jq.
 pub(crate) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
-    let regex = load::parse(REGEX_DEFINITIONS, |parser| parser.defs()).unwrap_or_default();
     let libraries = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
-    regex.into_iter().chain(libraries.filter(|def| !OUTSIDE.contains(&def.name)))
+    libraries.filter(|def| !OUTSIDE.contains(&def.name))
 }
 
 /// Functions written in Rust.
 pub(crate) fn functions() -> impl Iterator<Item = Fun<Metered>> {
     let libraries = jaq_core::funs::<Metered>().chain(jaq_std::funs::<Metered>());
-    let libraries = libraries.filter(|(name, _, _)| !OUTSIDE.contains(name));
-    let libraries = libraries.map(|(name, parameters, function)| {
-        let renamed = REGEX.iter().find(|(from, _)| *from == name);
-        (renamed.map_or(name, |(_, to)| *to), parameters, function)
-    });
+    let libraries = libraries.filter(|(name, _, _)| !OUTSIDE.contains(name) && !REGEX.contains(name));
     libraries.chain(json_functions().into_vec().into_iter().map(run))
 }
 
@@ -63,7 +50,9 @@ fn json_functions<D: for<'a> DataT<V<'a> = Value>>() -> Box<[Filter<RunPtr<D>>]>
     Box::new([
         ("fromjson", v(0), |cv| bome(from_json(&cv.1))),
         ("tojson", v(0), |cv| bome(to_json(&cv.1))),
-        ("regex_subject", v(0), |cv| bome(regex_subject(cv.1))),
+        ("matches", v(2), |cv| bome(search(Parts::Matches, cv))),
+        ("split_matches", v(2), |cv| bome(search(Parts::Both, cv))),
+        ("split_", v(2), |cv| bome(search(Parts::Between, cv))),
         ("length", v(0), |cv| bome(length(cv.1))),
         ("contains", v(1), |cv| unary(cv, |value, part| contains(&value, &part))),
         ("has", v(1), |cv| unary(cv, |value, index| has(value, &index))),
@@ -85,17 +74,6 @@ fn to_json(value: &Value) -> ValueResult {
     match text::write_inside(&value.val) {
         Ok(text) => Ok(Value::string(text)),
         Err(_) => Err(Error::str("a value that has no JSON text")),
-    }
-}
-
-/// Passes strings that a regular expression may be matched against.
-fn regex_subject(value: Value) -> ValueResult {
-    match &value.val {
-        Val::TStr(text) if text.len() > REGEX_SUBJECT_BYTES => Err(Error::str(format_args!(
-            "a string of {} bytes is too long for regular expressions (at most {REGEX_SUBJECT_BYTES})",
-            text.len()
-        ))),
-        _ => Ok(value),
     }
 }
 

@@ -249,3 +249,23 @@ fn monstrous_program_texts_are_refused_or_survived() {
         }
     }
 }
+
+#[test]
+fn a_regular_expression_that_would_take_long_does_not_begin() {
+    let quick = |program: &str| {
+        let started = Instant::now();
+        let outcome = run(program, "null", ProgramLimits::default());
+        assert!(started.elapsed() < Duration::from_secs(5), "{program} took {:?}", started.elapsed());
+        outcome.unwrap_err().to_string()
+    };
+    // Too large for any subject.
+    let told = quick(r#"("a" * 65000) | test("(a{0,300}){0,100}b")"#);
+    assert!(told.contains("size limit"), "{told}");
+    // Too large for this one.
+    let told = quick(r#"("a" * 65000) | test("(a{0,30}){0,30}b")"#);
+    assert!(told.contains("steps"), "{told}");
+    // Every match is found after looking to the end.
+    let told = quick(r#"("a" * 65000) | [match("a*b|a"; "g")] | length"#);
+    assert!(told.contains("time") || told.contains("steps"), "{told}");
+    assert!(run(r#""a" | test("(a{0,30}){0,30}b")"#, "null", ProgramLimits::default()).is_ok());
+}

@@ -174,3 +174,18 @@ fn a_program_is_shared_between_threads() {
         }
     });
 }
+
+#[test]
+fn matches_are_described_in_characters_and_groups_in_any_order() {
+    let run = |program: &str, input: &str| {
+        let outputs = Program::compile(program, ProgramLimits::default()).unwrap().run(input.as_bytes()).unwrap();
+        outputs.into_iter().map(|output| String::from_utf8(output).unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    let found = r#"{"offset":2,"length":2,"string":"ab","captures":[{"offset":3,"length":1,"string":"b","name":"y"}]}"#;
+    assert_eq!(run(r#"match("a(?<y>b)")"#, "\"éüab\""), found);
+    assert_eq!(run(r#"[match("(?:(b)|(a))*"; "g").captures[].string]"#, "\"ab\""), r#"["b","a"]"#);
+    assert_eq!(run(r#"[scan("[a-z]+")]"#, "\"ab 12 CD ef\""), r#"["ab","ef"]"#);
+    assert_eq!(run(r#"[scan("[a-z]+"; "i")] | length"#, "\"ab 12 CD ef\""), "3");
+    assert_eq!(run(r#"gsub("(?<d>[0-9]+)"; "<\(.d)>")"#, "\"a1b22\""), r#""a<1>b<22>""#);
+    assert_eq!(run(r#"[splits("[, ]+")]"#, "\"a, b c\""), r#"["a","b","c"]"#);
+}
