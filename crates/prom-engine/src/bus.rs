@@ -10,6 +10,7 @@ use prom_types::{IdMaker, TopicName};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::filter::FilterPlaces;
 use crate::group::RunningGroups;
 use crate::ownership::{HubOptions, Ownership};
 use crate::shutdown::Shutdown;
@@ -105,6 +106,7 @@ pub(crate) struct Core {
     pub maintenance: Mutex<Option<JoinHandle<()>>>,
     pub shutdown: Shutdown,
     pub failures: Arc<TaskFailures>,
+    pub filter_places: FilterPlaces,
     next_subscriber: AtomicU64,
     open: AtomicBool,
     phase: watch::Sender<BusPhase>,
@@ -143,6 +145,7 @@ impl Bus {
             maintenance: Mutex::new(None),
             shutdown: Shutdown::default(),
             failures: Arc::default(),
+            filter_places: FilterPlaces::default(),
             next_subscriber: AtomicU64::new(1),
             open: AtomicBool::new(true),
             phase: watch::Sender::new(BusPhase::Open),

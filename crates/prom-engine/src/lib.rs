@@ -33,6 +33,7 @@ mod dead_letter;
 mod deliver;
 pub mod dispatch;
 mod event;
+mod filter;
 mod gap;
 mod modack;
 mod nack;

@@ -83,6 +83,18 @@ pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
 pub const STEADY_AFTER: Duration = Duration::from_secs(60);
 /// Failed tasks that are known by name. Where more fail at once, those that are named say what is wrong with the rest.
 pub const FAILURES_NAMED: usize = 1000;
+/// How long a filter may run before it gives its place to another. One event can take as long as [`prom_transform`] allows
+/// a run, and is not interrupted by this.
+pub const FILTER_TURN: Duration = Duration::from_millis(50);
+/// Failures of a filter, with fewer than [`FILTER_CLEAN`] events between them, after which it is suspended: a few events
+/// may be odd, a filter that fails on many is wrong.
+pub const FILTER_STRIKES: u32 = 16;
+/// Events without a failure after which the failures before are forgotten.
+pub const FILTER_CLEAN: u32 = 100;
+/// How long a filter is suspended the first time; doubling. Long enough that trying costs nothing.
+pub const FIRST_SUSPENSION: Duration = Duration::from_secs(1);
+/// The longest suspension: one who has mended the reason does not wait for longer.
+pub const LONGEST_SUSPENSION: Duration = Duration::from_secs(60);
 /// Tries of a compare-and-set before the caller hears that others are faster.
 pub const CONTENTION_TRIES: usize = 64;
 /// Documents read at once when listing.

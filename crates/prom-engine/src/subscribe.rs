@@ -4,7 +4,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prom_transform::{Program, ProgramLimits};
 use prom_types::{GroupName, TopicPattern};
 
 use crate::bus::{BusPhase, Core};
@@ -225,7 +224,7 @@ impl Subscribe<'_> {
         self.asked.check()?;
         check_options(&self.options)?;
         if let Some(filter) = &self.asked.filter {
-            Program::compile(filter, ProgramLimits::default())?;
+            core.filter_places.compile_for(&core.groups.get(&name).filters, filter).await?;
         }
         core.topics.find_named(&*core.store, &topics).await?;
         core.check_division(&topics, self.asked.partitions)?;

@@ -158,6 +158,7 @@ fn explain(report: &DispatchReport) -> String {
             text.push_str("; too many events wait for owners that do not take them, or behind blocked keys");
         }
         Some(Limit::LookAhead) => text.push_str("; too many events wait behind blocked keys"),
+        Some(Limit::Filter) => text.extend(report.suspension.iter().flat_map(|reason| ["; ", reason])),
         None => {}
     }
     text

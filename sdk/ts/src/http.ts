@@ -53,7 +53,7 @@ export interface CursorView {
 }
 
 /** A limit of the dispatcher. */
-export type DispatchLimit = "ranges_above" | "waiting" | "look_ahead";
+export type DispatchLimit = "ranges_above" | "waiting" | "look_ahead" | "filter";
 
 /** The dispatcher at one moment. */
 export interface DispatcherView {
@@ -192,6 +192,11 @@ export type Headers = Readonly<Record<string, string>>;
 
 /** The process answers, or takes events. */
 export interface HealthAnswer {
+  /**
+   * Tasks of the hub that panicked within the last minute and were started again, by kind; missing where there are
+   * none. Report them: the hub's log has the reasons.
+   */
+  readonly failing?: Readonly<Record<string, number>>;
   /** `ok` */
   readonly status: string;
 }

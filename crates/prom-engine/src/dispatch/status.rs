@@ -56,6 +56,8 @@ pub enum Limit {
     Waiting,
     /// Too many events are blocked, or ready in lanes.
     LookAhead,
+    /// The group's filter keeps failing and is suspended.
+    Filter,
 }
 
 /// The oldest unsettled event.

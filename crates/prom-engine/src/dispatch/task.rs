@@ -11,6 +11,7 @@
 //! a commit fails the group goes on in memory, the change travels with a later commit, and callers that
 //! wait are told. A fenced dispatcher stops. Memory follows the windows, not the backlog.
 
+mod filter;
 mod hand_out;
 mod inbox;
 mod lanes;
@@ -28,11 +29,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prom_store::{CursorName, HeadWatch};
-use prom_transform::Program;
 use prom_types::Offset;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Instant, Sleep};
 
+use self::filter::Filtering;
 use self::lanes::Partitioned;
 use self::letters::Letters;
 use self::records::Records;
@@ -82,7 +83,7 @@ pub(crate) struct DispatchTask {
     cursor: CursorName,
     epoch: u64,
     order: Order,
-    filter: Option<Program>,
+    filtering: Option<Filtering>,
     /// Changes of the group that were made to an older document are known already.
     options_revision: u64,
     machine: Dispatcher,
@@ -167,6 +168,7 @@ impl DispatchTask {
             self.follow_head();
             self.reads.elapse(now);
             self.settlement.retry.elapse(now);
+            self.filtering.iter_mut().for_each(|filtering| filtering.elapse(now));
             let pace = self.hand_out().await;
             self.release_room();
             self.tell_what_is_drained();
@@ -214,6 +216,7 @@ impl DispatchTask {
             biased;
             result = self.settlement.done() => return self.settled(result),
             result = self.letters.done(), if self.letters.is_under_way() => return self.letters_done(result),
+            judged = Filtering::done(&mut self.filtering), if self.filtering.is_some() => self.judged(judged),
             () = self.wake.notified() => self.take_in_joiners(),
             _ = self.phase.changed() => {}
             _ = self.requests.recv_many(&mut self.inbox, REQUESTS_AT_ONCE), if has_room => {
@@ -242,8 +245,10 @@ impl DispatchTask {
     /// Sets the timer to the next deadline. It is only ever moved forward in time to an earlier
     /// moment: waking too early costs a look, moving it at every lease costs more.
     fn arm_timer(&mut self) {
-        let deadlines = [self.machine.next_deadline(), self.settlement.retry.not_before, self.reads.not_before];
-        let Some(next) = deadlines.into_iter().flatten().min() else {
+        let suspended = self.filtering.as_ref().and_then(Filtering::not_before);
+        let retries = [self.settlement.retry.not_before, self.reads.not_before, suspended];
+        let deadlines = retries.into_iter().chain([self.machine.next_deadline()]);
+        let Some(next) = deadlines.flatten().min() else {
             self.armed = None;
             return;
         };
@@ -296,7 +301,11 @@ impl DispatchTask {
 
 impl Retry {
     fn failed(&mut self, now: Duration) -> Duration {
-        let wait = FIRST_RETRY.saturating_mul(1 << self.failures.min(16)).min(LONGEST_RETRY);
+        self.failed_between(now, FIRST_RETRY, LONGEST_RETRY)
+    }
+
+    fn failed_between(&mut self, now: Duration, first: Duration, longest: Duration) -> Duration {
+        let wait = first.saturating_mul(1 << self.failures.min(16)).min(longest);
         self.failures = self.failures.saturating_add(1);
         self.not_before = Some(now.saturating_add(wait));
         wait

@@ -16,6 +16,7 @@ use super::GroupOptions;
 use super::coordinator::{Desk, PartitionOwners};
 use crate::bus::Core;
 use crate::dispatch::task::{self, DispatchRequest, DispatcherSetup, Mailbox};
+use crate::filter::GroupFilters;
 use crate::meters::GroupMeter;
 use crate::outlet::Outlet;
 
@@ -26,6 +27,7 @@ pub(crate) struct RunningGroups(Mutex<HashMap<GroupName, Arc<Group>>>);
 /// The dispatchers of one group.
 pub(crate) struct Group {
     pub name: GroupName,
+    pub filters: GroupFilters,
     dispatchers: Mutex<HashMap<LogName, Running>>,
     /// By topic; they outlive the dispatchers and go with the group.
     meters: Mutex<HashMap<TopicName, Arc<GroupMeter>>>,
@@ -85,7 +87,13 @@ impl RunningGroups {
 
 impl Group {
     fn new(name: GroupName) -> Self {
-        Self { name, dispatchers: Mutex::default(), meters: Mutex::default(), desks: Mutex::default() }
+        Self {
+            name,
+            filters: GroupFilters::default(),
+            dispatchers: Mutex::default(),
+            meters: Mutex::default(),
+            desks: Mutex::default(),
+        }
     }
 
     /// Where the coordinator of a topic is met.

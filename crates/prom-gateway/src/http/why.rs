@@ -63,6 +63,7 @@ fn dispatcher(status: DispatchStatus) -> DispatcherView {
             Limit::RangesAbove => DispatchLimit::RangesAbove,
             Limit::Waiting => DispatchLimit::Waiting,
             Limit::LookAhead => DispatchLimit::LookAhead,
+            Limit::Filter => DispatchLimit::Filter,
         }),
         oldest: status.oldest.map(oldest),
     }

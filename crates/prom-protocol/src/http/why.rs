@@ -65,6 +65,8 @@ pub enum DispatchLimit {
     Waiting,
     /// Too many events behind blocked keys.
     LookAhead,
+    /// The group's filter keeps failing and is suspended.
+    Filter,
 }
 
 /// The oldest unsettled event.

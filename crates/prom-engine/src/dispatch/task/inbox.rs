@@ -8,11 +8,12 @@ use prom_store::{CursorChange, CursorName};
 use prom_types::{NewEvent, Offset, TopicName};
 use tokio::sync::oneshot;
 
+use super::filter::Filtering;
 use super::start::max_attempts;
 use super::{DispatchTask, End, LaneOrder};
 use crate::Error;
 use crate::ack::LeasedOffsets;
-use crate::dispatch::{DispatchStatus, LeaseId, NotLeased, Settled, SubscriberId};
+use crate::dispatch::{DispatchStatus, LeaseId, Limit, NotLeased, Settled, SubscriberId};
 use crate::group::GroupOptions;
 use crate::limits::CONTENTION_TRIES;
 use crate::meters::AckTally;
@@ -78,6 +79,8 @@ pub(crate) struct DispatchReport {
     pub now: Duration,
     /// Subscribers with the names they gave themselves.
     pub members: Vec<(SubscriberId, Option<String>)>,
+    /// Why its filter is suspended, if it is.
+    pub suspension: Option<String>,
 }
 
 impl DispatchRequest {
@@ -214,7 +217,12 @@ impl DispatchTask {
 
     fn report(&self, now: Duration) -> DispatchReport {
         let member = |seat: &super::SubscriberSeat| (seat.outlet.id, seat.outlet.options.member.clone());
-        DispatchReport { status: self.machine.status(), now, members: self.seats.iter().map(member).collect() }
+        let mut status = self.machine.status();
+        let suspension = self.filtering.as_ref().and_then(|filtering| filtering.suspension(now));
+        if suspension.is_some() {
+            status.limit = Some(Limit::Filter);
+        }
+        DispatchReport { status, now, members: self.seats.iter().map(member).collect(), suspension }
     }
 
     /// Moves the cursor: durable first, then in memory. Everything in flight is fenced.
@@ -249,6 +257,7 @@ impl DispatchTask {
                     self.records.clear();
                     self.condemned.clear();
                     self.letters.clear();
+                    self.filtering.iter_mut().for_each(Filtering::clear);
                     let origin: &Arc<_> = &self.origin;
                     self.seats.iter().for_each(|seat| seat.outlet.forget_queued(origin));
                     return None;

@@ -3,8 +3,9 @@
 use prom_store::{Bounds, ReadBatch, ReadLimit, Record, StoreError};
 use prom_types::{Offset, partition_of};
 
+use super::filter::Filtering;
 use super::{DispatchTask, Pace};
-use crate::dispatch::{Order, ScanRequest, ScannedEvent};
+use crate::dispatch::{Order, ScanRequest};
 use crate::gap::gap;
 use crate::group::Layout;
 use crate::limits::READ_BYTES;
@@ -52,7 +53,7 @@ impl DispatchTask {
 
     /// Looks at what comes next in the log, if the machine has use for it.
     pub(super) async fn scan(&mut self) -> Pace {
-        if self.reads.must_wait() {
+        if self.reads.must_wait() || self.filtering.as_ref().is_some_and(Filtering::is_busy) {
             return Pace::Idle;
         }
         let Some(ScanRequest { from, events }) = self.machine.wants_scan() else {
@@ -84,14 +85,14 @@ impl DispatchTask {
             let lost = damage.lost.clone().unwrap_or(from..batch.next);
             self.tell_gap(gap(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
         }
+        if self.filtering.is_some() {
+            self.start_judging(from, batch.next, batch.records);
+            return Pace::Idle;
+        }
         let mut seen = Vec::with_capacity(batch.records.len());
         for record in batch.records {
-            let wanted = self.passes_filter(&record);
-            let (key_hash, lane) = (self.key_hash(&record), self.lane_of(&record));
-            seen.push(ScannedEvent { offset: record.offset(), key_hash, lane, wanted });
-            if wanted {
-                self.records.push(record);
-            }
+            seen.push(self.scanned_event(&record, true));
+            self.records.push(record);
         }
         self.machine.scanned(from, batch.next, seen);
         Pace::Busy
@@ -106,7 +107,7 @@ impl DispatchTask {
     }
 
     /// Only order by key needs it. Equal hashes of different keys only hold each other back.
-    fn key_hash(&self, record: &Record) -> Option<u64> {
+    pub(super) fn key_hash(&self, record: &Record) -> Option<u64> {
         use std::hash::BuildHasher;
         match self.order {
             Order::None => None,
@@ -115,34 +116,13 @@ impl DispatchTask {
     }
 
     /// By the hash of the key, else of the id, as partitions of a topic are chosen.
-    fn lane_of(&self, record: &Record) -> u32 {
+    pub(super) fn lane_of(&self, record: &Record) -> u32 {
         let Some(Layout::Virtual(lanes)) = self.partitioned.as_ref().map(|partitioned| partitioned.layout()) else {
             return 0;
         };
         match record.key() {
             Some(key) => partition_of(key, lanes),
             None => partition_of(&record.id().to_string(), lanes),
-        }
-    }
-
-    /// A filter that fails on an event says nothing about it: it is kept, and condemned.
-    fn passes_filter(&mut self, record: &Record) -> bool {
-        let Some(filter) = &self.filter else {
-            return true;
-        };
-        let mut event = Vec::new();
-        record.write_json(&self.cursor.log, &mut event);
-        match filter.test(&event) {
-            Ok(wanted) => wanted,
-            Err(error) => {
-                let reason = format!("the filter failed: {error}");
-                tracing::warn!(cursor = %self.cursor, offset = record.offset(), %reason);
-                // Letters have no letters: there the event is delivered instead.
-                if !self.cursor.log.topic.is_dead_letters() {
-                    self.condemned.insert(record.offset(), reason);
-                }
-                true
-            }
         }
     }
 

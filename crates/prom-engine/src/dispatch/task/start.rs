@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use prom_store::{Bounds, CursorState, StoreError};
-use prom_transform::{Program, ProgramLimits};
 use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
+use super::filter::Filtering;
 use super::lanes::Partitioned;
 use super::{DispatchTask, DispatcherSetup, Mailbox, Retry, Survivors};
 use crate::Error;
@@ -22,17 +22,19 @@ use crate::meters::{HandOvers, InFlight};
 impl DispatchTask {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
     pub(super) async fn start(setup: &DispatcherSetup, mailbox: Mailbox, survivors: &mut Survivors) -> Option<Self> {
-        let compiled = setup.options.filter.as_deref().map(|text| Program::compile(text, ProgramLimits::default()));
-        let filter = match compiled.transpose() {
-            Ok(filter) => filter,
-            Err(error) => {
-                setup.give_up(survivors, || Error::Filter(error.clone()));
-                return None;
+        let mut filtering = None;
+        if let Some(filter) = &setup.options.filter {
+            match setup.core.filter_places.compile_for(&setup.group.filters, filter).await {
+                Ok(program) => filtering = Some(Filtering::new(program)),
+                Err(error) => {
+                    setup.give_up(survivors, || Error::Filter(error.clone()));
+                    return None;
+                }
             }
-        };
+        }
         match setup.take_cursor().await {
             Some((cursor, newest)) => {
-                let mut task = Self::build(setup, mailbox, cursor, filter, newest);
+                let mut task = Self::build(setup, mailbox, cursor, filtering, newest);
                 task.take_in_survivors(survivors);
                 task.take_in_joiners();
                 task.follow_head();
@@ -49,7 +51,7 @@ impl DispatchTask {
         setup: &DispatcherSetup,
         mailbox: Mailbox,
         cursor: CursorState,
-        filter: Option<Program>,
+        filtering: Option<Filtering>,
         newest: Newest,
     ) -> Self {
         let Newest { options, revision: options_revision } = newest;
@@ -87,7 +89,7 @@ impl DispatchTask {
             partitioned: layout.map(|layout| Partitioned::new(layout, group.desk(&name.log.topic))),
             epoch,
             order: options.order,
-            filter,
+            filtering,
             options_revision,
             phase: core.watch_phase(),
             timer: Box::pin(tokio::time::sleep_until(Instant::now())),
