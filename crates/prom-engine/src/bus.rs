@@ -53,6 +53,8 @@ pub struct BusOptions {
     pub clock: Arc<dyn Clock>,
     /// What a topic is like that is made by its first publish.
     pub new_topics: NewTopics,
+    /// How long dead letters stay, in topics that are made for them from now on.
+    pub letter_retention: Retention,
     /// Between two passes of retention, compaction and expiry; `None` leaves them to the caller.
     pub maintenance_interval: Option<Duration>,
     /// How long a shutdown waits for handlers.
@@ -80,6 +82,7 @@ impl Default for BusOptions {
         Self {
             clock: Arc::new(SystemClock::new()),
             new_topics: NewTopics::Create { partitions: 1, retention: Retention::default() },
+            letter_retention: limits::LETTER_RETENTION,
             maintenance_interval: Some(limits::MAINTENANCE_INTERVAL),
             drain_timeout: limits::DRAIN_TIMEOUT,
             hub: None,
@@ -243,6 +246,9 @@ impl Core {
         match self.options.new_topics {
             NewTopics::Create { partitions, retention } if !settings.name.is_reserved() => {
                 TopicSettings { partitions, retention, ..settings }
+            }
+            _ if settings.name.is_dead_letters() => {
+                TopicSettings { retention: self.options.letter_retention, ..settings }
             }
             _ if crate::audit::is_audit(&settings.name) => settings.retain_for(limits::AUDIT_AGE),
             _ => settings,

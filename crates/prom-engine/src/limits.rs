@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use prom_types::Retention;
+
 /// Requests that wait for one dispatcher. When it is full, the next ack waits: backpressure.
 pub const MAILBOX: usize = 4096;
 /// Requests a dispatcher takes at once: large enough that a commit carries many, small enough that
@@ -108,5 +110,7 @@ pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Tombstones stay this long after their first cleaning, so that readers that lag see them.
 pub const TOMBSTONE_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long dead letters are kept, unless set otherwise: each is a copy of its event, one for every group that gave up on it.
+pub const LETTER_RETENTION: Retention = Retention { age_ms: Some(30 * 24 * 60 * 60 * 1000), size_bytes: None };
 /// How long the audit trail is kept.
 pub const AUDIT_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);

@@ -15,6 +15,8 @@ pub const TEXT: &str = r#"[topics]
 #partitions = 1
 # How long events of such a topic stay, by age, by size per partition, or both. Unset: forever.
 #retention = { age = "30d", size = "100GB" }
+# How long dead letters stay, in topics that are made for them from now on; { } keeps them forever.
+#dead_letter_retention = { age = "30d" }
 "#;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -22,11 +24,17 @@ pub struct TopicsConfig {
     pub auto_create: bool,
     pub partitions: u32,
     pub retention: Retention,
+    pub dead_letter_retention: Retention,
 }
 
 impl Default for TopicsConfig {
     fn default() -> Self {
-        Self { auto_create: true, partitions: 1, retention: Retention::default() }
+        Self {
+            auto_create: true,
+            partitions: 1,
+            retention: Retention::default(),
+            dead_letter_retention: prom_engine::limits::LETTER_RETENTION,
+        }
     }
 }
 
@@ -35,6 +43,9 @@ impl TopicsConfig {
         section.set("auto_create", &mut self.auto_create, value::flag);
         section.set("partitions", &mut self.partitions, value::number(1..=limits::PARTITIONS));
         section.table("retention", "[topics] retention", |section| self.retention = read_retention(section));
+        section.table("dead_letter_retention", "[topics] dead_letter_retention", |section| {
+            self.dead_letter_retention = read_retention(section);
+        });
     }
 }
 

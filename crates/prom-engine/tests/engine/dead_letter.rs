@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prom_engine::{Position, Subscription, TopicSettings};
+use prom_engine::{BusOptions, Position, Retention, Subscription, TopicSettings};
 use prom_types::EventId;
 use serde_json::{Value, json};
 
@@ -111,4 +111,20 @@ async fn with_order_by_key_the_next_event_of_the_key_follows_a_letter() {
     let second = next(&mut orders).await;
     assert_eq!(second.payload::<u64>().unwrap(), 1);
     assert_eq!(bus.read("dlq.orders", 0, 0, 10).await.unwrap().events.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn letters_stay_for_thirty_days_unless_set_otherwise() {
+    let keeps = async |change: fn(&mut BusOptions)| {
+        let bus = World::new().bus_with(change).await;
+        bus.publish("orders", json!("text")).await.unwrap();
+        let group = bus.subscribe("orders", "g").from(Position::Earliest).filter(".payload + 1 > 0");
+        let _subscription = group.start().await.unwrap();
+        until(async || bus.topic("dlq.orders").await.is_ok()).await;
+        bus.topic("dlq.orders").await.unwrap().settings.retention
+    };
+    let month_ms = 30 * 24 * 60 * 60 * 1000;
+    assert_eq!(keeps(|_| {}).await, Retention { age_ms: Some(month_ms), size_bytes: None });
+    const SMALL: Retention = Retention { age_ms: None, size_bytes: Some(1000) };
+    assert_eq!(keeps(|bus| bus.letter_retention = SMALL).await, SMALL);
 }
