@@ -46,6 +46,7 @@ use crate::dispatch::SubscriberId;
 use crate::event::EventOrigin;
 use crate::limits::{FREE_WAIT_SHARE, GAPS};
 use crate::meters::count_taken;
+use crate::ownership::HubLife;
 use crate::turns::Turns;
 use crate::{Error, Gap};
 
@@ -53,6 +54,8 @@ use crate::{Error, Gap};
 pub(crate) struct Outlet {
     pub id: SubscriberId,
     pub options: SubscriberOptions,
+    /// Among several hubs: whether this one may still hand out what lies in the queue.
+    life: Option<HubLife>,
     paused: AtomicBool,
     ended: AtomicBool,
     /// When it was last known to be alive, in microseconds of the monotonic clock.
@@ -114,11 +117,12 @@ struct State {
 }
 
 impl Outlet {
-    pub fn new(id: SubscriberId, options: SubscriberOptions) -> Self {
+    pub fn new(id: SubscriberId, options: SubscriberOptions, life: Option<HubLife>) -> Self {
         let state = State { max_in_flight: options.max_in_flight, ..State::default() };
         Self {
             id,
             options,
+            life,
             paused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             heard_micros: AtomicU64::new(0),
@@ -283,7 +287,7 @@ impl Outlet {
     /// The next delivery in the queue; its time to be settled begins now.
     pub fn take(&self, now: Duration) -> Option<Delivery> {
         let mut state = self.state.lock();
-        let taken = self.pop(&mut state, now);
+        let taken = if self.allowed(now, 1) == 1 { self.pop(&mut state, now) } else { None };
         let now_ms = state.wall_ms(now);
         self.note_demand(&mut state);
         drop(state);
@@ -294,6 +298,7 @@ impl Outlet {
     /// As [`Outlet::take`], many at once.
     pub fn take_many(&self, now: Duration, most: usize) -> Vec<Delivery> {
         let mut state = self.state.lock();
+        let most = self.allowed(now, most);
         let mut taken = Vec::with_capacity(most.min(state.queue.len()));
         while taken.len() < most
             && let Some(delivery) = self.pop(&mut state, now)
@@ -313,6 +318,7 @@ impl Outlet {
         let mut state = self.state.lock();
         let gaps = state.gaps.drain(..).collect();
         let assignments = state.assignments.take();
+        let most = self.allowed(now, most);
         let mut deliveries = Vec::with_capacity(most.min(state.queue.len()));
         while deliveries.len() < most
             && let Some(delivery) = self.pop(&mut state, now)
@@ -430,7 +436,7 @@ mod tests {
     fn outlet(max_in_flight: usize) -> Outlet {
         let ack_timeout = Duration::from_secs(1);
         let options = SubscriberOptions { batch_size: 10, max_in_flight, ack_timeout, ..SubscriberOptions::default() };
-        let outlet = Outlet::new(1, options);
+        let outlet = Outlet::new(1, options, None);
         outlet.state.lock().queue.expect_no_bytes();
         outlet
     }

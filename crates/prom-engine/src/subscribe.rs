@@ -235,7 +235,7 @@ impl Subscribe<'_> {
             self.options.ttl = None;
         }
         let live = Arc::new(LiveSubscription {
-            outlet: Arc::new(Outlet::new(core.next_subscriber(), self.options)),
+            outlet: Arc::new(Outlet::new(core.next_subscriber(), self.options, core.hub_life())),
             group: core.groups.get(&name),
             topics,
             options,

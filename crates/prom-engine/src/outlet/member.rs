@@ -1,5 +1,5 @@
 //! A subscriber as a member of a group whose partitions have owners: what comes and goes, and whether it
-//! is alive.
+//! and its hub are alive.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,6 +64,12 @@ impl Outlet {
     /// Partitions that came and went since the last look.
     pub fn take_assignments(&self) -> Vec<AssignmentChange> {
         self.state.lock().assignments.take()
+    }
+
+    /// A hub that slept hands out nothing: another may have delivered it, and the subscription is about to end.
+    pub(super) fn allowed(&self, now: Duration, most: usize) -> usize {
+        let has_slept = self.life.as_ref().is_some_and(|life| life.is_over(now));
+        if has_slept { 0 } else { most }
     }
 
     /// It was alive at this time.

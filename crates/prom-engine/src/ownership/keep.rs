@@ -69,7 +69,7 @@ impl Ownership {
             return self.start_over(core, every).await;
         }
         match timeout(left, take_lease(&*core.store, &lease.holder, self.options.ttl)).await {
-            Ok(Ok(extended)) if extended.fence == lease.fence => self.state.lock().renewed = sent,
+            Ok(Ok(extended)) if extended.fence == lease.fence => self.renewed(&mut self.state.lock(), sent),
             // It had ended already, by the store's clock.
             Ok(Ok(_)) | Err(_) => self.start_over(core, every).await,
             Ok(Err(error)) => tracing::warn!(%error, "this hub could not say that it lives; it tries again"),
@@ -106,7 +106,7 @@ impl Ownership {
     fn join_as(&self, lease: StoreLease, sent: Duration) {
         let mut state = self.state.lock();
         state.lease = lease;
-        state.renewed = sent;
+        self.renewed(&mut state, sent);
         state.owned.clear();
     }
 

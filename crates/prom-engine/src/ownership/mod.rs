@@ -17,6 +17,8 @@ mod document;
 mod keep;
 mod take;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hashbrown::HashMap;
@@ -43,9 +45,36 @@ pub struct HubOptions {
 /// What this hub is among the others.
 pub(crate) struct Ownership {
     pub options: HubOptions,
+    pub life: HubLife,
     state: Mutex<State>,
     /// The task that renews.
     pub keeper: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Until when the others take this hub for live, and leave its groups to it. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct HubLife {
+    /// In microseconds of the monotonic clock.
+    until_micros: Arc<AtomicU64>,
+}
+
+impl HubLife {
+    fn until(until: Duration) -> Self {
+        Self { until_micros: Arc::new(AtomicU64::new(micros(until))) }
+    }
+
+    fn extend(&self, until: Duration) {
+        self.until_micros.store(micros(until), Ordering::Relaxed);
+    }
+
+    /// Cheap enough for every hand-out.
+    pub fn is_over(&self, now: Duration) -> bool {
+        micros(now) >= self.until_micros.load(Ordering::Relaxed)
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 struct State {
@@ -80,12 +109,18 @@ impl Ownership {
         }
         let lease = take_lease(store, &id, options.ttl).await?;
         let state = State { lease, renewed: now, owned: HashMap::new(), elsewhere: HashMap::new() };
-        Ok(Self { options, state: Mutex::new(state), keeper: Mutex::new(None) })
+        let life = HubLife::until(now + options.ttl);
+        Ok(Self { options, life, state: Mutex::new(state), keeper: Mutex::new(None) })
     }
 
     /// The others take this hub for live, and none can have taken its groups.
     fn is_live(&self, now: Duration) -> bool {
-        now < self.state.lock().renewed + self.options.ttl
+        !self.life.is_over(now)
+    }
+
+    fn renewed(&self, state: &mut State, sent: Duration) {
+        state.renewed = sent;
+        self.life.extend(sent + self.options.ttl);
     }
 
     /// Another hub has dispatched the group: what this one remembers of it counts for nothing.

@@ -8,7 +8,7 @@ use prom_store::{Expect, Store};
 use prom_types::GroupName;
 
 use super::document::{self, OwnerDocument};
-use super::{Ownership, Tenure, lease_of};
+use super::{HubLife, Ownership, Tenure, lease_of};
 use crate::bus::Core;
 use crate::limits::CONTENTION_TRIES;
 use crate::{Bus, Error};
@@ -63,6 +63,16 @@ impl Core {
             Some(_) => document::all(&*self.store).await,
             None => Ok(HashMap::new()),
         }
+    }
+
+    /// This hub has slept past its time: another may have its groups, and the keeper gives them up in a moment.
+    pub fn has_slept(&self) -> bool {
+        self.ownership.as_ref().is_some_and(|ownership| ownership.life.is_over(self.clock.monotonic()))
+    }
+
+    /// `None` where this hub has its store to itself.
+    pub fn hub_life(&self) -> Option<HubLife> {
+        self.ownership.as_ref().map(|ownership| ownership.life.clone())
     }
 
     /// How many groups this hub serves; `None` where there is only one hub.

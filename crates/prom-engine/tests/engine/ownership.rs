@@ -1,12 +1,15 @@
 //! Several hubs on one store: one of them dispatches a group, and another takes over when it is gone.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use prom_engine::{Bus, Error, HubOptions, Owner, Position};
+use prom_store::Clock;
 use prom_types::GroupName;
 
 use crate::faults::Stubborn;
-use crate::support::{World, next, publish_numbers, soon, stays_silent, take_acked, until};
+use crate::support::{TokioClock, World, next, publish_numbers, soon, stays_silent, take_acked, until};
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -141,4 +144,44 @@ async fn a_group_in_use_at_another_hub_does_not_expire() {
     drop(orders);
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(blue.expire_groups_now().await.unwrap(), [billing()]);
+}
+
+/// A clock that a test can put forward, as if its hub had slept.
+struct SleepyClock {
+    awake: Arc<TokioClock>,
+    slept_ms: AtomicU64,
+}
+
+impl Clock for SleepyClock {
+    fn now_ms(&self) -> i64 {
+        self.awake.now_ms()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.awake.monotonic() + Duration::from_millis(self.slept_ms.load(Ordering::Relaxed))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_slept_past_its_time_hands_out_nothing_when_it_wakes() {
+    let world = World::new();
+    let clock = Arc::new(SleepyClock { awake: world.clock.clone(), slept_ms: AtomicU64::new(0) });
+    let options = HubOptions { url: "http://red".to_owned(), ttl: TTL };
+    let red = world
+        .bus_with(|bus| {
+            bus.hub = Some(options);
+            bus.clock = clock.clone();
+        })
+        .await;
+    publish_numbers(&red, "orders", 0..1).await;
+    let subscribe = red.subscribe("orders", "billing").from(Position::Earliest);
+    let mut orders = subscribe.start().await.unwrap();
+    let in_flight = async || red.lag("orders", "billing").await.unwrap().in_flight;
+    until(async || in_flight().await == 1).await;
+    // The first lies in its queue when it falls asleep, the second comes when it wakes. Its timers have not noticed.
+    clock.slept_ms.store(11_000, Ordering::Relaxed);
+    publish_numbers(&red, "orders", 1..2).await;
+    assert!(orders.next_batch().await.is_empty(), "another hub may have delivered these");
+    assert!(matches!(orders.failure(), Some(Error::LostGroup { .. })));
+    assert_eq!(in_flight().await, 0, "and nothing more was leased");
 }

@@ -25,7 +25,7 @@ enum Served {
 impl DispatchTask {
     /// Looks ahead and serves the subscribers in turn, for some rounds. `Busy` if more may be found at once.
     pub(super) async fn hand_out(&mut self) -> Pace {
-        if *self.phase.borrow() != BusPhase::Open {
+        if *self.phase.borrow() != BusPhase::Open || self.core.has_slept() {
             return Pace::Idle;
         }
         for _ in 0..ROUNDS {
