@@ -65,12 +65,12 @@ pub(crate) struct DispatcherSetup {
 }
 
 /// How others reach a dispatcher. Each one that is built has its own, so that no lease is settled by an ack of another.
-pub(crate) struct Mailbox {
+pub(crate) struct DispatcherMailbox {
     pub sender: mpsc::Sender<DispatchRequest>,
     pub requests: mpsc::Receiver<DispatchRequest>,
 }
 
-impl Mailbox {
+impl DispatcherMailbox {
     pub fn new() -> Self {
         let (sender, requests) = mpsc::channel(MAILBOX);
         Self { sender, requests }
@@ -146,7 +146,12 @@ enum Pace {
 
 impl DispatchTask {
     /// Starts where the cursor stands and runs to the end. In `running` it can be found if it panics.
-    async fn run(setup: &DispatcherSetup, mailbox: Mailbox, survivors: &mut Survivors, running: &mut Option<Self>) {
+    async fn run(
+        setup: &DispatcherSetup,
+        mailbox: DispatcherMailbox,
+        survivors: &mut Survivors,
+        running: &mut Option<Self>,
+    ) {
         if let Some(task) = Self::start(setup, mailbox, survivors).await {
             let task = running.insert(task);
             let end = task.go().await;

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use super::GroupOptions;
 use super::coordinator::{Desk, PartitionOwners};
 use crate::bus::Core;
-use crate::dispatch::task::{self, DispatchRequest, DispatcherSetup, Mailbox};
+use crate::dispatch::task::{self, DispatchRequest, DispatcherMailbox, DispatcherSetup};
 use crate::filter::GroupFilters;
 use crate::meters::GroupMeter;
 use crate::outlet::Outlet;
@@ -164,10 +164,10 @@ impl Group {
     }
 
     /// A new mailbox for a dispatcher that is built anew; `None` if it is off the list.
-    pub fn renew_mailbox(&self, log: &LogName) -> Option<Mailbox> {
+    pub fn renew_mailbox(&self, log: &LogName) -> Option<DispatcherMailbox> {
         let mut dispatchers = self.dispatchers.lock();
         let running = dispatchers.get_mut(log)?;
-        let mailbox = Mailbox::new();
+        let mailbox = DispatcherMailbox::new();
         running.mailbox = mailbox.sender.clone();
         Some(mailbox)
     }
@@ -202,7 +202,7 @@ impl Group {
         options: &Arc<GroupOptions>,
     ) -> &'a mut Running {
         dispatchers.entry(log.clone()).or_insert_with(|| {
-            let mailbox = Mailbox::new();
+            let mailbox = DispatcherMailbox::new();
             let sender = mailbox.sender.clone();
             let wake = Arc::new(Notify::new());
             let setup = DispatcherSetup {

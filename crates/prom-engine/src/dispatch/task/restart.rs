@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::sleep;
 
 use super::seats::SubscriberSeat;
-use super::{DispatchRequest, DispatchTask, DispatcherSetup, LaneOrder, Mailbox};
+use super::{DispatchRequest, DispatchTask, DispatcherMailbox, DispatcherSetup, LaneOrder};
 use crate::Error;
 use crate::bus::BusPhase;
 use crate::limits::MAILBOX;
@@ -26,7 +26,7 @@ pub(super) struct Survivors {
 }
 
 /// Runs a dispatcher to its end, through its failures.
-pub(crate) async fn run(setup: DispatcherSetup, mut mailbox: Mailbox) {
+pub(crate) async fn run(setup: DispatcherSetup, mut mailbox: DispatcherMailbox) {
     let task = TaskName::dispatcher(&setup.cursor);
     let failures = setup.core.failures.clone();
     let mut survivors = Survivors::default();
@@ -74,7 +74,12 @@ impl Survivors {
 
     /// Waits until it may start again. Those who leave meanwhile are let go; who asks something waits with us, except
     /// for those who ask how it is.
-    async fn wait(&mut self, setup: &DispatcherSetup, mailbox: &mut Mailbox, panicked: &TaskPanicked) -> BusPhase {
+    async fn wait(
+        &mut self,
+        setup: &DispatcherSetup,
+        mailbox: &mut DispatcherMailbox,
+        panicked: &TaskPanicked,
+    ) -> BusPhase {
         let mut phase = setup.core.watch_phase();
         let over = sleep(panicked.wait);
         tokio::pin!(over);

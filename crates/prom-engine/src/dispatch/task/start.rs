@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::filter::Filtering;
 use super::lanes::Partitioned;
-use super::{DispatchTask, DispatcherSetup, Mailbox, Retry, Survivors};
+use super::{DispatchTask, DispatcherMailbox, DispatcherSetup, Retry, Survivors};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::deliver::Port;
@@ -21,7 +21,11 @@ use crate::meters::{HandOvers, InFlight};
 
 impl DispatchTask {
     /// `None` when the bus stopped before the cursor could be had, or the filter is no program.
-    pub(super) async fn start(setup: &DispatcherSetup, mailbox: Mailbox, survivors: &mut Survivors) -> Option<Self> {
+    pub(super) async fn start(
+        setup: &DispatcherSetup,
+        mailbox: DispatcherMailbox,
+        survivors: &mut Survivors,
+    ) -> Option<Self> {
         let mut filtering = None;
         if let Some(filter) = &setup.options.filter {
             match setup.core.filter_places.compile_for(&setup.group.filters, filter).await {
@@ -49,7 +53,7 @@ impl DispatchTask {
 
     fn build(
         setup: &DispatcherSetup,
-        mailbox: Mailbox,
+        mailbox: DispatcherMailbox,
         cursor: CursorState,
         filtering: Option<Filtering>,
         newest: Newest,
@@ -66,7 +70,7 @@ impl DispatchTask {
             limits: DispatchLimits::default(),
         };
         let DispatcherSetup { core, group, cursor: name, meter, wake, .. } = setup.clone();
-        let Mailbox { sender: mailbox, requests } = mailbox;
+        let DispatcherMailbox { sender: mailbox, requests } = mailbox;
         let epoch = cursor.epoch;
         // Different for every partition and takeover, so that retries of many do not meet.
         let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
