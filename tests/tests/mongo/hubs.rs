@@ -42,6 +42,27 @@ async fn nothing_is_lost_duplicated_or_reordered_when_primaries_and_hubs_are_kil
     assert!(summary.redeliveries > 0 && summary.epochs > 0, "nothing was taken over: {summary:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_fails_leaves_its_history_and_the_logs_of_hubs_and_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let history = folder.path().join("run.ndjson");
+    let failing = history.clone();
+    let run = tokio::spawn(async move {
+        let mut cluster = Cluster::start(1, 1, GROUPS, Some(failing)).await;
+        let killed = cluster.kill_primary().await;
+        cluster.restart_server(killed);
+        cluster.set.until_whole().await.unwrap();
+        panic!("as planned");
+    });
+    assert!(run.await.is_err_and(|ended| ended.is_panic()));
+    let text = |extension: &str| std::fs::read_to_string(history.with_extension(extension)).unwrap();
+    let primaries = text("ndjson").lines().filter(|line| line.contains("\"primary\"")).count();
+    assert!(primaries >= 1, "who was primary is not in the history");
+    text("hub-1.log");
+    let starts: usize = (1..=3).map(|n| text(&format!("server-{n}.log")).matches("MongoDB starting").count()).sum();
+    assert_eq!(starts, 4, "a server that came back has written over its log");
+}
+
 /// Kills the primary twice; kills the hub that serves a group, and stops the hub that serves it then.
 async fn every_fault(cluster: &mut Cluster) {
     calm(cluster).await;

@@ -16,7 +16,7 @@ use crate::tools::ToolError;
 
 /// Prints the server's process id, waits for the end of its input, ends the server and waits until it is gone.
 const KEEPER: &str = r#"log=$1; shift
-"$@" </dev/null >"$log" 2>&1 &
+"$@" </dev/null >>"$log" 2>&1 &
 server=$!
 echo $server
 cat >/dev/null

@@ -1,5 +1,6 @@
 //! A separate replica set of one or three members.
 
+use std::path::Path;
 use std::time::Duration;
 
 use mongodb::Client;
@@ -38,7 +39,7 @@ pub struct SetOptions {
 pub struct ReplicaSet {
     pub members: Vec<SetMember>,
     options: SetOptions,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Default for SetOptions {
@@ -68,7 +69,7 @@ impl ReplicaSet {
             std::fs::create_dir_all(&own)?;
             members.push(SetMember::start(&own, &arguments)?);
         }
-        let set = Self { members, options, _folder: folder };
+        let set = Self { members, options, folder };
         let hosts: Vec<String> = set.members.iter().map(SetMember::address).collect();
         initiate(&set.direct_url(0), &hosts).await?;
         set.make_user().await?;
@@ -91,6 +92,11 @@ impl ReplicaSet {
         let url = format!("mongodb://{}/prom", member.address());
         ask(&format!("{url}?directConnection=true"), doc! { "hello": 1 }).await?;
         Ok((member, folder, url))
+    }
+
+    /// Where the servers have their files and logs.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The address for clients, including credentials.

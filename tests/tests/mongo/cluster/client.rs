@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::flow::Flow;
+use super::primaries::PrimaryWatch;
 use super::{HUB_TTL, PromisedGroup, TOPIC};
 
 const PUBLISHERS: u64 = 6;
@@ -58,6 +59,7 @@ struct Own {
     client: Client,
     recorder: Arc<Recorder>,
     flow: Arc<Flow>,
+    primaries: Arc<PrimaryWatch>,
     ids: IdMaker,
     stop_publishing: AtomicBool,
     is_over: AtomicBool,
@@ -70,12 +72,13 @@ impl Worker {
         groups: &'static [PromisedGroup],
         recorder: Arc<Recorder>,
         flow: Arc<Flow>,
+        primaries: Arc<PrimaryWatch>,
     ) -> Self {
         // Long absences are not tested here.
         let options = ClientOptions::default().backoff(Duration::from_millis(50), Duration::from_millis(500));
         let client = Client::connect(&spec.url, options).await.unwrap();
         let (ids, stop_publishing, is_over) = (IdMaker::new(), AtomicBool::new(false), AtomicBool::new(false));
-        let own = Arc::new(Own { spec, duty, client, recorder, flow, ids, stop_publishing, is_over });
+        let own = Arc::new(Own { spec, duty, client, recorder, flow, primaries, ids, stop_publishing, is_over });
         let (mut publishers, mut consumers) = (JoinSet::new(), JoinSet::new());
         consumers.spawn(own.clone().note_connections());
         if duty != Duty::Publish {
@@ -142,8 +145,10 @@ impl Own {
                 return;
             }
             let key = format!("k{}", random.within(0..KEYS));
-            let sent = self.publish_one(&publisher, event, &key);
-            tokio::time::timeout(PATIENCE, sent).await.expect("an event could not be published");
+            tokio::select! {
+                () = self.publish_one(&publisher, event, &key) => {}
+                why = self.primaries.lost_patience(PATIENCE) => panic!("{publisher} could not publish event {event}: {why}"),
+            }
         }
     }
 

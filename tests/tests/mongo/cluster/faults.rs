@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use prom_testkit::history::clients::{Fault, Observation};
 
-use super::{Cluster, until};
+use super::Cluster;
 
 impl Cluster {
     /// Kills the primary without a goodbye; another one is elected when this returns.
@@ -44,14 +44,22 @@ impl Cluster {
     /// Waits until every partition of every group has handled an event that is published from now on.
     pub async fn until_it_flows(&self, what: &str) -> Duration {
         let (begin, begin_us) = (Instant::now(), self.recorder.now_us());
-        until(&format!("events flowing {what}"), async || {
-            if begin.elapsed() > Duration::from_secs(60) {
-                panic!("{what}: after {:?} nothing new in {:?}", begin.elapsed(), self.flow.dry(begin_us));
+        let flowing = async {
+            while !self.flow.is_past(begin_us) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            self.flow.is_past(begin_us)
-        })
-        .await;
-        begin.elapsed()
+        };
+        tokio::select! {
+            () = flowing => begin.elapsed(),
+            why = self.primaries.lost_patience(Duration::from_secs(60)) => {
+                let mut hubs = Vec::new();
+                for hub in 0..self.hubs.len() {
+                    hubs.push(self.get(hub, "/readyz").await.is_some());
+                }
+                let dry = self.flow.dry(begin_us);
+                panic!("{what}: nothing new in {dry:?}; {why}; are the hubs ready: {hubs:?}");
+            }
+        }
     }
 
     fn note_fault(&self, fault: Fault, target: impl Into<String>) {

@@ -72,7 +72,6 @@ impl Cluster {
                 summary
             }
             Err(broken) => {
-                self.folder.disable_cleanup(true);
                 let first: Vec<String> = broken.iter().take(20).map(ToString::to_string).collect();
                 panic!("{} promises are broken in {}:\n{}", broken.len(), self.history.display(), first.join("\n"))
             }

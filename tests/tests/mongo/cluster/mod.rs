@@ -5,6 +5,7 @@ mod cursors;
 mod faults;
 mod finish;
 mod flow;
+mod primaries;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,13 +13,14 @@ use std::time::Duration;
 
 use prom_testkit::HubProcess;
 use prom_testkit::history::clients::{GroupOrder, Observation, Recorder};
-use prom_testkit::mongo::ReplicaSet;
+use prom_testkit::mongo::{ReplicaSet, SetMember};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub use client::{Duty, Worker};
 use cursors::CursorWatch;
 use flow::Flow;
+use primaries::PrimaryWatch;
 
 pub const TOPIC: &str = "orders";
 pub const HUB_TTL: Duration = Duration::from_secs(3);
@@ -39,6 +41,7 @@ pub struct Cluster {
     pub flow: Arc<Flow>,
     recorder: Arc<Recorder>,
     cursors: CursorWatch,
+    primaries: Arc<PrimaryWatch>,
     http: reqwest::Client,
     folder: TempDir,
     history: PathBuf,
@@ -61,12 +64,15 @@ impl Cluster {
             recorder.note(Observation::Group { group: group.name.to_owned(), order: group.order });
         }
         let set = ReplicaSet::start(3).await.unwrap();
+        eprintln!("the history and the logs of hubs: {}; the servers: {}", history.display(), set.folder().display());
         let url = set.url("prom");
         let hubs = (1..=hubs).map(|number| start_hub(&url, &log_of(&history, number))).collect();
         let flow = Arc::new(Flow::new(groups, partitions));
         let cursors = CursorWatch::watch(&url, recorder.clone()).await;
+        let addresses: Vec<String> = set.members.iter().map(SetMember::address).collect();
+        let primaries = Arc::new(PrimaryWatch::watch(&addresses, recorder.clone()).await);
         let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
-        let cluster = Self { set, hubs, groups, flow, recorder, cursors, http, folder, history };
+        let cluster = Self { set, hubs, groups, flow, recorder, cursors, primaries, http, folder, history };
         let topic = cluster.http.put(format!("{}/topics/{TOPIC}", cluster.hubs[0].url()));
         let answer = topic.json(&json!({ "partitions": partitions })).send().await.unwrap();
         assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
@@ -81,7 +87,8 @@ impl Cluster {
     /// A client of a hub, under its own name.
     pub async fn worker(&self, name: &str, hub: usize, duty: Duty) -> Worker {
         let spec = client::ClientSpec { name: name.to_owned(), hub: Self::hub_name(hub), url: self.hubs[hub].url() };
-        Worker::start(spec, duty, self.groups, self.recorder.clone(), self.flow.clone()).await
+        let (recorder, flow, primaries) = (self.recorder.clone(), self.flow.clone(), self.primaries.clone());
+        Worker::start(spec, duty, self.groups, recorder, flow, primaries).await
     }
 
     pub async fn get(&self, hub: usize, path: &str) -> Option<Value> {
@@ -94,6 +101,26 @@ impl Cluster {
     pub async fn owner_of(&self, group: &str) -> usize {
         let url = self.cursors.owner_url(group).await.unwrap();
         self.hubs.iter().position(|hub| hub.url() == url).unwrap_or_else(|| panic!("no hub is at {url}"))
+    }
+}
+
+/// A run that fails leaves what is needed to judge it: the history, who was primary when, the logs of hubs and servers.
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        self.folder.disable_cleanup(true);
+        for (index, server) in self.set.members.iter().enumerate() {
+            let log = self.history.with_extension(format!("server-{}.log", index + 1));
+            if let Err(error) = std::fs::write(&log, server.log()) {
+                eprintln!("{} cannot be written: {error}", log.display());
+            }
+        }
+        if let Err(error) = self.recorder.finish() {
+            eprintln!("the history is not complete: {error}");
+        }
+        eprintln!("left to judge: {} and the logs beside it", self.history.display());
     }
 }
 

@@ -109,6 +109,7 @@ impl<'a> Index<'a> {
             | Observation::PublishFailed { .. }
             | Observation::Connected { .. }
             | Observation::Assigned { .. }
+            | Observation::Primary { .. }
             | Observation::Gap { .. } => {}
             Observation::Group { group, order } => {
                 self.groups.insert(group, *order);

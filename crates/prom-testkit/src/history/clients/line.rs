@@ -114,6 +114,10 @@ pub enum Observation {
         fault: Fault,
         target: String,
     },
+    /// The server that takes writes from now on; `None` while there is none.
+    Primary {
+        address: Option<String>,
+    },
     /// A cursor in the database. It was last known to be unchanged at `since_us`.
     Cursor {
         group: String,
