@@ -1,7 +1,9 @@
 //! Headers: `x-…` names of the application's own, `content-type`, `traceparent`, `tracestate`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Invalid, excerpt};
@@ -95,8 +97,24 @@ impl TryFrom<BTreeMap<String, String>> for Headers {
 
 impl<'de> Deserialize<'de> for Headers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let map = BTreeMap::<String, String>::deserialize(deserializer)?;
-        Self::try_from(map).map_err(serde::de::Error::custom)
+        /// Each is checked when it is read, so that many cost no more than the limit.
+        struct Checking;
+        impl<'de> Visitor<'de> for Checking {
+            type Value = Headers;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of texts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Headers, A::Error> {
+                let mut headers = Headers::default();
+                while let Some((name, value)) = entries.next_entry::<String, String>()? {
+                    headers.insert(&name, value).map_err(A::Error::custom)?;
+                }
+                Ok(headers)
+            }
+        }
+        deserializer.deserialize_map(Checking)
     }
 }
 

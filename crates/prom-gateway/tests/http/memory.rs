@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Method, Request};
@@ -125,4 +126,17 @@ async fn the_bodies_of_all_requests_and_answers_share_one_budget() {
     assert_eq!(unread.into_body().collect().await.unwrap().to_bytes(), "[]");
     publish().await.json();
     home.get("/replay?topic=a").await.json();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_drips_is_given_up() {
+    let home = Home::open().await;
+    let drips = futures::stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        Some((Ok::<_, std::io::Error>(Bytes::from_static(b" ")), ()))
+    });
+    let began = tokio::time::Instant::now();
+    let answer = home.post("/publish", Body::from_stream(drips)).await;
+    answer.problem(408, "bad_request");
+    assert_eq!(began.elapsed().as_secs(), 120);
 }

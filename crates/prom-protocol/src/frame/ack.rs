@@ -55,7 +55,7 @@ impl Which {
             let partition = optional("partition", fields.partition, field::number)?.unwrap_or_default();
             return Ok(Self::Offsets { partition, ranges });
         }
-        if let Some(ids) = optional("ids", fields.ids, field::event_ids)? {
+        if let Some(ids) = optional("ids", fields.ids, field::event_ids::<BATCH_ITEMS>)? {
             bounded(ids.len())?;
             let mut sorted = ids.clone();
             sorted.sort_unstable();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::client::Fields;
 use super::write::Object;
 use super::{Corr, FrameError, field};
+use crate::limits::BATCH_ITEMS;
 
 /// Many events and many acks in one frame.
 pub const BATCH: &str = "batch";
@@ -50,7 +51,7 @@ impl<'a> Auth<'a> {
     pub(super) fn read(fields: &Fields<'a>) -> Result<Self, FrameError> {
         Ok(Self {
             token: field::optional("token", fields.token, field::text)?,
-            features: field::optional("features", fields.features, field::texts)?.unwrap_or_default(),
+            features: field::optional("features", fields.features, field::texts::<BATCH_ITEMS>)?.unwrap_or_default(),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use prom_types::{EventId, Headers};
+use prom_types::{EventId, Headers, read_list};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -57,8 +57,10 @@ pub fn number<T: std::str::FromStr>(name: &str, raw: &RawValue) -> Result<T, Fra
     raw.get().parse().map_err(|_| FrameError::field(name, "must be a whole number in range"))
 }
 
-pub fn texts(name: &str, raw: &RawValue) -> Result<Vec<String>, FrameError> {
-    serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, "must be a list of strings"))
+/// Of more than `MOST` one too many is kept.
+pub fn texts<const MOST: usize>(name: &str, raw: &RawValue) -> Result<Vec<String>, FrameError> {
+    let list = read_list::<MOST, String, _>(&mut serde_json::Deserializer::from_str(raw.get()));
+    list.map_err(|_| FrameError::field(name, "must be a list of strings"))
 }
 
 pub fn numbers(name: &str, raw: &RawValue) -> Result<Vec<u32>, FrameError> {
@@ -85,8 +87,8 @@ pub fn event_id(name: &str, raw: &RawValue) -> Result<EventId, FrameError> {
     EventId::parse(&id).map_err(|error| FrameError::field(name, &error.to_string()))
 }
 
-pub fn event_ids(name: &str, raw: &RawValue) -> Result<Vec<EventId>, FrameError> {
-    let ids = texts(name, raw)?;
+pub fn event_ids<const MOST: usize>(name: &str, raw: &RawValue) -> Result<Vec<EventId>, FrameError> {
+    let ids = texts::<MOST>(name, raw)?;
     let parse = |id: &String| EventId::parse(id).map_err(|error| FrameError::field(name, &error.to_string()));
     ids.iter().map(parse).collect()
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName};
+use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName, limits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -134,8 +134,9 @@ impl PublishOpts {
             ts: optional("opts.ts", fields.ts, field::number)?,
             key: optional("opts.key", fields.key, field::owned_text)?,
             headers: optional("opts.headers", fields.headers, field::headers)?.unwrap_or_default(),
-            tags: optional("opts.tags", fields.tags, field::texts)?.unwrap_or_default(),
-            caused_by: optional("opts.caused_by", fields.caused_by, field::event_ids)?.unwrap_or_default(),
+            tags: optional("opts.tags", fields.tags, field::texts::<{ limits::TAGS }>)?.unwrap_or_default(),
+            caused_by: optional("opts.caused_by", fields.caused_by, field::event_ids::<{ limits::CAUSED_BY }>)?
+                .unwrap_or_default(),
             sid: optional("opts.sid", fields.sid, field::owned_text)?,
             partition: optional("opts.partition", fields.partition, field::number)?,
         })

@@ -10,6 +10,7 @@ use super::client::Fields;
 use super::field::{self, Raw, optional, required};
 use super::write::Object;
 use super::{Corr, FrameError, SubscriptionName};
+use crate::limits::BATCH_ITEMS;
 use crate::position::PositionFields;
 
 #[derive(Debug, PartialEq)]
@@ -166,7 +167,7 @@ impl SubscribeOpts {
             backoff: optional("opts.backoff", fields.backoff, read_backoff)?,
             partitions: optional("opts.partitions", fields.partitions, field::number)?,
             expire_after: optional("opts.expireAfter", fields.expire_after, field::number)?,
-            topics: optional("opts.topics", fields.topics, field::texts)?.unwrap_or_default(),
+            topics: optional("opts.topics", fields.topics, field::texts::<BATCH_ITEMS>)?.unwrap_or_default(),
             batch_size: optional("opts.batchSize", fields.batch_size, field::number)?,
             max_in_flight: optional("opts.maxInFlight", fields.max_in_flight, field::number)?,
             ack_timeout_ms: optional("opts.ackTimeoutMs", fields.ack_timeout_ms, field::number)?,

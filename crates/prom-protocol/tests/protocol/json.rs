@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use prom_protocol::{ClientFrame, ErrorCode, Request};
+use prom_types::{Headers, limits};
 
 fn read<T>(text: &str, check: impl FnOnce(Result<Request<'_>, prom_protocol::frame::Refused>) -> T) -> T {
     let text = Bytes::copy_from_slice(text.as_bytes());
@@ -138,6 +139,23 @@ fn half_a_surrogate_pair_is_no_text() {
             assert_eq!(read.unwrap_err().error.to_string(), format!("field `{field}` must be a string"))
         });
     }
+}
+
+#[test]
+fn lists_and_headers_are_counted_while_they_are_read() {
+    let many = |item: &str| vec![item; 100_000].join(",");
+    let frame = |opts: &str| format!(r#"{{"op":"PUBLISH","topic":"a","payload":1,"opts":{opts}}}"#);
+    let cause = r#""01890a5d-ac96-774b-bcce-b302099a8057""#;
+    let opts = format!(r#"{{"tags":[{}],"caused_by":[{}]}}"#, many(r#""""#), vec![cause; 5000].join(","));
+    read(&frame(&opts), |request| {
+        let ClientFrame::Publish(publish) = request.unwrap().frame else { panic!() };
+        // One too many is enough to be refused.
+        assert_eq!(publish.opts.tags.len(), limits::TAGS + 1);
+        assert_eq!(publish.opts.caused_by.len(), limits::CAUSED_BY + 1);
+    });
+    let names: Vec<String> = (0..=limits::HEADERS).map(|n| format!(r#""x-{n}":"v""#)).collect();
+    let told = serde_json::from_str::<Headers>(&format!("{{{},broken", names.join(","))).unwrap_err().to_string();
+    assert!(told.contains("number of headers"), "{told}");
 }
 
 #[test]

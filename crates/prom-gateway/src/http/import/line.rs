@@ -1,7 +1,7 @@
 //! One line of an import: an event as an export wrote it, read back into what is published.
 
 use bytes::Bytes;
-use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName};
+use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName, limits, read_list};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -20,9 +20,9 @@ struct Exported<'a> {
     sid: Option<String>,
     #[serde(default)]
     headers: Headers,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "read_list::<{ limits::CAUSED_BY }, _, _>")]
     caused_by: Vec<EventId>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "read_list::<{ limits::TAGS }, _, _>")]
     tags: Vec<String>,
     #[serde(borrow)]
     payload: &'a RawValue,
