@@ -1,10 +1,11 @@
 //! How far a group is behind.
 
-use prom_store::ReadLimit;
+use hashbrown::HashMap;
+use prom_store::{Bounds, CursorName, CursorState, LogName, ReadLimit};
 use prom_types::{GroupName, Offset, TopicName};
 
 use crate::dispatch::task::DispatchRequest;
-use crate::{Bus, Error};
+use crate::{Bus, Error, GroupInfo};
 
 /// Retained, unsettled events of a group in a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +43,48 @@ pub struct PartitionLag {
     pub in_flight: usize,
 }
 
+/// How many events a group has not settled in a topic, and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LagCount {
+    /// The topic.
+    pub topic: TopicName,
+    /// The group.
+    pub group: GroupName,
+    /// Unsettled events of all partitions.
+    pub lag_events: u64,
+}
+
 impl Bus {
+    /// The lag of every group in every topic that it reads, by topic and group. It lists cursors and logs once, whatever
+    /// their number; it reads no event and asks no dispatcher.
+    pub async fn lag_counts(&self) -> Result<Vec<LagCount>, Error> {
+        let groups = self.groups().await?;
+        let mut counts = Vec::new();
+        if groups.is_empty() {
+            return Ok(counts);
+        }
+        let cursors: HashMap<CursorName, CursorState> = self.store().cursors(None).await?.into_iter().collect();
+        let bounds: HashMap<LogName, Bounds> =
+            self.store().logs().await?.into_iter().map(|info| (info.log, info.bounds)).collect();
+        let mut topics = self.core().topics.all();
+        topics.retain(|topic| topic.is_stored());
+        topics.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+        let new = CursorState::default();
+        for topic in topics {
+            let reads = |group: &&GroupInfo| group.patterns().any(|pattern| pattern.matches(topic.name()));
+            for group in groups.iter().filter(reads) {
+                let lag = |log: &LogName| {
+                    let Bounds { start, next, .. } = bounds.get(log).copied()?;
+                    let cursor = cursors.get(&CursorName::new(log.clone(), group.name.clone())).unwrap_or(&new);
+                    Some(cursor.lag(start, next))
+                };
+                let lag_events = topic.logs().iter().filter_map(lag).sum();
+                counts.push(LagCount { topic: topic.name().clone(), group: group.name.clone(), lag_events });
+            }
+        }
+        Ok(counts)
+    }
+
     /// How many events a group has not settled, and how old the oldest is. Counts what is durable.
     pub async fn lag(&self, topic: &str, group: &str) -> Result<Lag, Error> {
         let reading = self.reading(topic, group).await?;

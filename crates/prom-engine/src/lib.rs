@@ -68,7 +68,7 @@ pub use group::{
     Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, OptionDifference, PartitionOwner,
     PartitionOwners,
 };
-pub use lag::{Lag, PartitionLag};
+pub use lag::{Lag, LagCount, PartitionLag};
 pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
 pub use nack::give_back_tickets;

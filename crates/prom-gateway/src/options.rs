@@ -31,6 +31,9 @@ pub struct GatewayOptions {
     pub write_buffer_bytes: usize,
     /// Requests of one connection that are under way, beyond which nothing more is read from it.
     pub pipeline: usize,
+    /// Topics, groups in topics, and lags that `/metrics` has: those where most happens. Each group in a topic is 80 lines,
+    /// and a scrape has to end before the next begins.
+    pub metric_series: usize,
     pub rates: RateOptions,
     pub cors: Cors,
 }
@@ -59,6 +62,7 @@ impl Default for GatewayOptions {
             silence_limit: Duration::from_secs(60),
             write_buffer_bytes: 256 * 1024,
             pipeline: 4096,
+            metric_series: 2000,
             rates: RateOptions::default(),
             cors: Cors::default(),
         }

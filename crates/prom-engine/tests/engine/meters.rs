@@ -237,3 +237,25 @@ async fn the_meters_of_a_deleted_group_disappear() {
     soon(next(&mut events).await.ack()).await.unwrap();
     assert_eq!(counts(&bus, "a"), Counts { delivered: 1, acked: 1, ..Counts::default() }, "a new group begins at 0");
 }
+
+#[tokio::test(start_paused = true)]
+async fn lags_counted_together_are_those_counted_one_by_one() {
+    let bus = bus().await;
+    for (topic, events) in [("a.one", 3), ("a.two", 5), ("b", 7)] {
+        publish_numbers(&bus, topic, 0..events).await;
+    }
+    let mut both = bus.subscribe("a.*", "g").from(Position::Earliest).start().await.unwrap();
+    for _ in 0..4 {
+        soon(next(&mut both).await.ack()).await.unwrap();
+    }
+    let _latest = bus.subscribe("**", "h").start().await.unwrap();
+    // Comes after both groups, and its cursors are not stored yet.
+    publish_numbers(&bus, "a.three", 0..2).await;
+    let counts = bus.lag_counts().await.unwrap();
+    let named: Vec<String> = counts.iter().map(|count| format!("{} {}", count.topic, count.group)).collect();
+    assert_eq!(named, ["a.one g", "a.one h", "a.three g", "a.three h", "a.two g", "a.two h", "b h"]);
+    for count in counts {
+        let lag = bus.lag(&count.topic, &count.group).await.unwrap();
+        assert_eq!(count.lag_events, lag.lag_events, "{} {}", count.topic, count.group);
+    }
+}

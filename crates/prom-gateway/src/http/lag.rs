@@ -73,10 +73,6 @@ pub(super) async fn get(
 }
 
 /// Every group in every topic that it reads, by topic and group.
-pub(crate) async fn readings(bus: &Bus) -> Result<Vec<(TopicName, GroupName)>, Error> {
-    Ok(readings_of(bus, &bus.groups().await?))
-}
-
 fn readings_of(bus: &Bus, groups: &[GroupInfo]) -> Vec<(TopicName, GroupName)> {
     let mut found = Vec::new();
     if groups.is_empty() {
@@ -91,7 +87,7 @@ fn readings_of(bus: &Bus, groups: &[GroupInfo]) -> Vec<(TopicName, GroupName)> {
 }
 
 /// The lags of those that are still there when they are asked.
-pub(crate) async fn lags(bus: &Bus, readings: Vec<(TopicName, GroupName)>) -> Result<Vec<Lag>, Error> {
+async fn lags(bus: &Bus, readings: Vec<(TopicName, GroupName)>) -> Result<Vec<Lag>, Error> {
     let mut lags = Vec::with_capacity(readings.len());
     for (topic, group) in readings {
         match bus.lag(&topic, &group).await {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use prom_engine::{GroupMeters, Lag, MetersSnapshot, OwnerMeters};
+use prom_engine::{GroupMeters, LagCount, MetersSnapshot, OwnerMeters};
 use prom_store::HistogramSnapshot;
 use prometheus::core::Collector;
 use prometheus::process_collector::ProcessCollector;
@@ -12,14 +12,27 @@ use prometheus::{Error, TextEncoder};
 use super::family::{counters, gauges, histograms};
 use crate::Hub;
 
+/// What was left out, because there is too much of it.
+pub(crate) struct Omitted {
+    pub topics: usize,
+    pub groups: usize,
+    pub lags: usize,
+}
+
 /// All families that have something to say.
-pub(crate) fn exposition(hub: &Hub, meters: &MetersSnapshot, lags: &[Lag]) -> Result<String, Error> {
+pub(crate) fn exposition(
+    hub: &Hub,
+    meters: &MetersSnapshot,
+    lags: &[LagCount],
+    omitted: &Omitted,
+) -> Result<String, Error> {
     let mut families: Vec<MetricFamily> = events(meters).collect();
     families.extend(durations(meters));
     families.extend(hub_state(hub, meters, lags));
     families.extend(company(hub, meters));
     families.extend(owners(meters));
     families.extend(failures(hub));
+    families.extend(left_out(omitted));
     families.extend(ProcessCollector::for_self().collect());
     TextEncoder::new().encode_to_string(&families)
 }
@@ -64,10 +77,10 @@ fn durations(meters: &MetersSnapshot) -> impl Iterator<Item = MetricFamily> + us
     .flatten()
 }
 
-fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[Lag]) -> impl Iterator<Item = MetricFamily> + use<> {
+fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[LagCount]) -> impl Iterator<Item = MetricFamily> + use<> {
     let in_flight = || meters.groups.iter().map(|group| (labels(group), group.in_flight));
     let lag = |lag| -> (Vec<(&str, &str)>, u64) {
-        let lag: &Lag = lag;
+        let lag: &LagCount = lag;
         (vec![("topic", &lag.topic), ("group", &lag.group)], lag.lag_events)
     };
     let connections = u64::try_from(hub.ws_connections()).unwrap_or(u64::MAX);
@@ -101,6 +114,13 @@ fn company(hub: &Hub, meters: &MetersSnapshot) -> impl Iterator<Item = MetricFam
     ]
     .into_iter()
     .flatten()
+}
+
+fn left_out(omitted: &Omitted) -> Option<MetricFamily> {
+    let Omitted { topics, groups, lags } = *omitted;
+    let series = [("topics", topics), ("groups", groups), ("lags", lags)].into_iter().filter(|(_, count)| *count > 0);
+    let labelled = series.map(|(what, count)| (vec![("what", what)], count as u64));
+    gauges("metrics_omitted", "Series left out here because there are too many; those with most events stay.", labelled)
 }
 
 /// Of tasks inside the hub. It should have nothing to say.

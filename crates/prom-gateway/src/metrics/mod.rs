@@ -5,6 +5,6 @@ mod family;
 mod rates;
 mod sampler;
 
-pub(crate) use exposition::exposition;
+pub(crate) use exposition::{Omitted, exposition};
 pub(crate) use rates::{TopicRates, totals};
 pub(crate) use sampler::Sampler;

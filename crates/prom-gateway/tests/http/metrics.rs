@@ -113,3 +113,23 @@ async fn topics_and_groups_that_the_token_may_not_see_are_not_named() {
     let named = serde_json::json!({"effect": "allow", "action": "ops", "topics": ["system.audit"]});
     assert!(metrics(serde_json::json!([all, named])).await.contains("topic=\"system.audit\""));
 }
+
+#[tokio::test]
+async fn metrics_stay_bounded_and_say_what_they_leave_out() {
+    let store = std::sync::Arc::new(prom_store::MemoryStore::new(std::sync::Arc::new(prom_store::SystemClock::new())));
+    let options = GatewayOptions { metric_series: 3, ..GatewayOptions::default() };
+    let home = Home::over(store, options, Default::default()).await;
+    for (topic, events) in [("a.one", 1), ("a.two", 2), ("a.three", 3), ("a.four", 4)] {
+        home.publish_numbers(topic, events).await;
+    }
+    for group in ["g", "h"] {
+        drop(home.bus.subscribe("a.*", group).from(Position::Earliest).start().await.unwrap());
+    }
+    let answer = home.get("/metrics").await;
+    let lines: Vec<&str> = answer.text().lines().collect();
+    let of = |name: &str| lines.iter().filter(|line| line.starts_with(name)).count();
+    assert_eq!((of("events_published_total{"), of("consumer_lag_events{")), (3, 3), "{}", answer.text());
+    assert!(lines.contains(&r#"consumer_lag_events{topic="a.four",group="g"} 4"#), "{}", answer.text());
+    assert!(lines.contains(&r#"metrics_omitted{what="lags"} 5"#), "{}", answer.text());
+    assert!(lines.contains(&r#"metrics_omitted{what="topics"} 1"#), "{}", answer.text());
+}
