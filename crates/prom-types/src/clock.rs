@@ -1,6 +1,6 @@
 //! Time as an argument: the wall clock for what is written down, a monotonic one for deadlines.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::EpochMs;
 
@@ -16,13 +16,13 @@ pub trait Clock: Send + Sync + 'static {
 /// The machine's clocks.
 #[derive(Debug, Clone)]
 pub struct SystemClock {
-    started: Duration,
+    started: Instant,
 }
 
 impl SystemClock {
     /// The clock of the system.
     pub fn new() -> Self {
-        Self { started: since_boot() }
+        Self { started: Instant::now() }
     }
 }
 
@@ -39,20 +39,6 @@ impl Clock for SystemClock {
     }
 
     fn monotonic(&self) -> Duration {
-        since_boot().saturating_sub(self.started)
+        self.started.elapsed()
     }
-}
-
-/// Goes on while the machine sleeps: a hub that wakes up knows that its leases are over.
-#[cfg(target_os = "linux")]
-fn since_boot() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
-}
-
-/// Where there is no such clock, the sleep of the machine is not noticed.
-#[cfg(not(target_os = "linux"))]
-fn since_boot() -> Duration {
-    static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    FIRST.get_or_init(std::time::Instant::now).elapsed()
 }
