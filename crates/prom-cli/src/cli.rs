@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::command::{
     Bench, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish, Serve,
-    Subscribe, Token, TopicsCommand, Why,
+    Skip, Subscribe, Token, TopicsCommand, Why,
 };
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
@@ -79,6 +79,7 @@ pub enum Command {
     Lag(Lag),
     Partitions(Partitions),
     Cursor(Cursor),
+    Skip(Skip),
     Why(Why),
     Export(Export),
     Import(Import),
@@ -126,6 +127,7 @@ impl Cli {
             Command::Lag(lag) => lag.run(&context).await,
             Command::Partitions(partitions) => partitions.run(&context).await,
             Command::Cursor(cursor) => cursor.run(&context).await,
+            Command::Skip(skip) => skip.run(&context).await,
             Command::Why(why) => why.run(&context).await,
             Command::Export(export) => export.run(&context).await,
             Command::Import(import) => import.run(&context).await,

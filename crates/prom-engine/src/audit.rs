@@ -1,10 +1,13 @@
-//! The audit trail: what administration changed, as events on `system.audit`.
+//! The audit trail: what administration changed and who did it, as events on `system.audit`.
 
 use prom_store::CursorName;
-use prom_types::{Invalid, NewEvent, Offset, TopicName};
-use serde_json::json;
+use prom_types::{EventId, GroupName, Invalid, NewEvent, Offset, TopicName};
+use serde_json::{Value, json};
 
-use crate::{Position, TopicSettings};
+use crate::commit::UnitOfWork;
+use crate::cursor::CursorMove;
+use crate::group::Agreed;
+use crate::{Error, Position, TopicSettings};
 
 const TOPIC: &str = "system.audit";
 
@@ -12,34 +15,95 @@ pub(crate) fn is_audit(topic: &TopicName) -> bool {
     topic.as_str() == TOPIC
 }
 
+/// One entry of the trail.
+pub(crate) struct AuditEvent {
+    topic: TopicName,
+    event: NewEvent,
+}
+
+impl AuditEvent {
+    fn new(subject: Option<&str>, mut payload: Value) -> Result<Self, Invalid> {
+        payload["subject"] = json!(subject);
+        let topic = TopicName::parse(TOPIC)?;
+        Ok(Self { topic: topic.clone(), event: NewEvent::new(topic, payload) })
+    }
+
+    /// Into the commit of what it tells.
+    pub fn add_to(self, work: &mut UnitOfWork) -> Result<(), Error> {
+        work.publish_own(self.topic, &self.event)
+    }
+}
+
 /// A topic got more partitions.
-pub(crate) fn partitions_raised(before: &TopicSettings, after: u32) -> Result<(TopicName, NewEvent), Invalid> {
-    let topic = TopicName::parse(TOPIC)?;
+pub(crate) fn partitions_raised(
+    before: &TopicSettings,
+    after: u32,
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
     let payload = json!({
         "action": "raise_partitions",
         "topic": before.name.as_str(),
         "before": before.partitions,
         "after": after,
     });
-    Ok((topic.clone(), NewEvent::new(topic, payload)))
+    AuditEvent::new(subject, payload)
 }
 
-/// A cursor was moved by hand.
+/// A cursor was moved.
 pub(crate) fn cursor_moved(
     cursor: &CursorName,
-    before: Option<Offset>,
-    after: Offset,
+    moved: &CursorMove,
     asked: Position,
-) -> Result<(TopicName, NewEvent), Invalid> {
-    let topic = TopicName::parse(TOPIC)?;
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
     let payload = json!({
         "action": "set_cursor",
         "topic": cursor.log.topic.as_str(),
         "partition": cursor.log.partition,
         "group": cursor.group.as_str(),
         "asked": asked.to_string(),
-        "before": before,
-        "after": after,
+        "before": moved.before,
+        "after": moved.after,
+        "come_again": moved.come_again,
+        "skipped": moved.skipped,
     });
-    Ok((topic.clone(), NewEvent::new(topic, payload)))
+    AuditEvent::new(subject, payload)
+}
+
+/// An event was settled for a group.
+pub(crate) fn event_skipped(
+    cursor: &CursorName,
+    offset: Offset,
+    id: Option<EventId>,
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    let payload = json!({
+        "action": "skip",
+        "topic": cursor.log.topic.as_str(),
+        "partition": cursor.log.partition,
+        "group": cursor.group.as_str(),
+        "offset": offset,
+        "id": id.map(|id| id.to_string()),
+    });
+    AuditEvent::new(subject, payload)
+}
+
+/// The options of a group changed: its subscriptions before and after.
+pub(crate) fn group_changed(
+    group: &GroupName,
+    before: &[Agreed],
+    after: &[Agreed],
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    let payload = json!({ "action": "change_group", "group": group.as_str(), "before": before, "after": after });
+    AuditEvent::new(subject, payload)
+}
+
+/// A group was deleted, with these subscriptions.
+pub(crate) fn group_deleted(
+    group: &GroupName,
+    before: &[Agreed],
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    AuditEvent::new(subject, json!({ "action": "delete_group", "group": group.as_str(), "before": before }))
 }

@@ -19,7 +19,7 @@ use crate::supervise::{TaskFailures, TaskName};
 use crate::topic::{TopicRegistry, TopicSettings};
 use crate::{Error, Retention, limits, maintain, ownership};
 
-/// A durable event bus over a store. Cloning costs a reference count.
+/// A durable event bus over a store. Cloning costs reference counts.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -44,6 +44,7 @@ use crate::{Error, Retention, limits, maintain, ownership};
 #[derive(Clone)]
 pub struct Bus {
     handle: Arc<Handle>,
+    subject: Option<Arc<str>>,
 }
 
 /// How a bus behaves. The defaults suit an application of its own.
@@ -156,7 +157,17 @@ impl Bus {
             store,
         });
         start_tasks(&core, news);
-        Ok(Self { handle: Arc::new(Handle { core }) })
+        Ok(Self { handle: Arc::new(Handle { core }), subject: None })
+    }
+
+    /// The same bus in the name of a user: `system.audit` then says who changed something.
+    pub fn acting_for(&self, subject: Option<&str>) -> Self {
+        Self { handle: self.handle.clone(), subject: subject.map(Arc::from) }
+    }
+
+    /// In whose name it acts.
+    pub(crate) fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -1,17 +1,18 @@
 //! Where a group stands in a topic, and putting it somewhere else.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use prom_store::{CursorName, CursorState, LogName, ReadLimit};
+use prom_store::{CursorName, CursorState, LogName, RangeSet, ReadLimit};
 use prom_types::{EpochMs, EventId, GroupName, Offset, TopicName};
 use tokio::sync::oneshot;
 
-use crate::dispatch::task::{DispatchRequest, Reset};
+use crate::dispatch::task::{DispatchRequest, MoveOrder};
 use crate::group::{GroupOptions, read_group};
 use crate::limits::CONTENTION_TRIES;
 use crate::position::resolve;
 use crate::topic::Topic;
-use crate::{BeyondEnd, Bus, Error, Position, audit};
+use crate::{BeyondEnd, Bus, Error, Position};
 
 /// The durable cursor of a group in one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,37 @@ pub struct CursorInfo {
     pub last_ts: Option<EpochMs>,
     /// How many offsets beyond the floor are settled.
     pub acked_above: u64,
+}
+
+/// What moving a cursor does to a group in one partition. Events that are gone count as events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CursorMove {
+    /// The partition.
+    pub partition: u32,
+    /// The floor until now.
+    pub before: Offset,
+    /// The floor from now on, unless what follows it is settled too.
+    pub after: Offset,
+    /// Settled events that are delivered again.
+    pub come_again: u64,
+    /// Unsettled events that are not delivered any more.
+    pub skipped: u64,
+}
+
+impl CursorMove {
+    pub(crate) fn new(partition: u32, before: Offset, above: &RangeSet, after: Offset) -> Self {
+        let (come_again, skipped) = if after > before {
+            (0, after - before - above.count_within(before..after))
+        } else {
+            (before - after + above.count_within(before..Offset::MAX), 0)
+        };
+        Self { partition, before, after, come_again, skipped }
+    }
+
+    /// Where it goes forward: what is settled by that.
+    pub(crate) fn passed_over(&self) -> Option<Range<Offset>> {
+        (self.after > self.before).then_some(self.before..self.after)
+    }
 }
 
 impl Bus {
@@ -53,43 +85,72 @@ impl Bus {
         Ok(cursors)
     }
 
-    /// Rewinds a group or skips ahead, in one partition. Fences everything in flight there: what was
-    /// delivered before can no longer be settled. Written to `system.audit` in the same commit.
-    /// Returns the new floor.
+    /// Moves a group in one partition. Forward, it passes over what is not settled before the new floor; everything
+    /// beyond stays as it is. Back, or to where it stands, it gets all events from there on again, and what
+    /// was delivered before can no longer be settled. Written to `system.audit` in the same commit.
     pub async fn set_cursor(
         &self,
         topic: &str,
         partition: u32,
         group: &str,
         position: Position,
-    ) -> Result<Offset, Error> {
+    ) -> Result<CursorMove, Error> {
         self.core().check_open()?;
         let log = self.log(topic, partition).await?;
         let reading = self.reading(topic, group).await?;
         self.core().own(&reading.group).await?;
-        let floors = resolve(position, BeyondEnd::Refuse, &**self.store(), std::slice::from_ref(&log)).await?;
-        let floor = floors.first().copied().unwrap_or_default();
-        let cursor = CursorName::new(log, reading.group.clone());
-        let before = self.store().cursor(&cursor).await?.map(|state| state.floor);
+        let floor = self.floor_at(&log, position).await?;
+        let order = |reply| {
+            let subject = self.subject().map(Arc::from);
+            DispatchRequest::Move(MoveOrder { floor, asked: position, subject, reply })
+        };
+        let moved = self.order(&reading, &log, order).await?;
+        let CursorMove { before, after, .. } = moved;
+        tracing::info!(%log, group = %reading.group, before, after, asked = %position, "the cursor was moved");
+        Ok(moved)
+    }
+
+    /// What [`Bus::set_cursor`] would do at this moment; changes nothing.
+    pub async fn preview_cursor(
+        &self,
+        topic: &str,
+        partition: u32,
+        group: &str,
+        position: Position,
+    ) -> Result<CursorMove, Error> {
+        let log = self.log(topic, partition).await?;
+        let reading = self.reading(topic, group).await?;
+        let floor = self.floor_at(&log, position).await?;
+        let state = self.cursor_state(&log, &reading.group).await?;
+        let start = self.store().bounds(&log).await?.start;
+        Ok(CursorMove::new(partition, state.floor.max(start), &state.above, floor))
+    }
+
+    async fn floor_at(&self, log: &LogName, position: Position) -> Result<Offset, Error> {
+        let floors = resolve(position, BeyondEnd::Refuse, &**self.store(), std::slice::from_ref(log)).await?;
+        Ok(floors.first().copied().unwrap_or_default())
+    }
+
+    /// Has a dispatcher carry out what an operator orders. One may retire before it answers; then the next is asked.
+    pub(crate) async fn order<A>(
+        &self,
+        reading: &GroupReading,
+        log: &LogName,
+        order: impl Fn(oneshot::Sender<Result<A, Error>>) -> DispatchRequest,
+    ) -> Result<A, Error> {
         let group = self.core().groups.get(&reading.group);
-        // A dispatcher may retire between two words of this; then another one is asked.
         for _ in 0..CONTENTION_TRIES {
             let (reply, answer) = oneshot::channel();
-            let reset = Reset { floor, audit: audit::cursor_moved(&cursor, before, floor, position)?, reply };
-            let mailbox = group.mailbox(self.core(), &cursor.log, &reading.options);
-            if mailbox.send(DispatchRequest::Reset(Box::new(reset))).await.is_err() {
+            let mailbox = group.mailbox(self.core(), log, &reading.options);
+            if mailbox.send(order(reply)).await.is_err() {
                 continue;
             }
             match answer.await {
                 Ok(Err(Error::Fenced { .. })) | Err(_) => {}
-                Ok(result) => {
-                    result?;
-                    tracing::info!(%cursor, ?before, floor, asked = %position, "the cursor was moved");
-                    return Ok(floor);
-                }
+                Ok(result) => return result,
             }
         }
-        Err(Error::Contended { what: format!("cursor {cursor}") })
+        Err(Error::Contended { what: format!("cursor {}", CursorName::new(log.clone(), reading.group.clone())) })
     }
 
     /// A group that exists and reads a topic that exists.

@@ -27,6 +27,7 @@ mod queue;
 mod window;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,7 +35,7 @@ use std::time::Duration;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::LogName;
-use prom_types::{EpochMs, TopicName};
+use prom_types::{EpochMs, Offset, TopicName};
 use tokio::sync::Notify;
 
 pub use self::assignments::AssignmentChange;
@@ -244,16 +245,17 @@ impl Outlet {
         taken_late.extract_if(.., |(ticket, _)| Arc::ptr_eq(&ticket.origin, origin)).collect()
     }
 
-    /// Drops from the queue what was fenced.
-    pub fn forget_queued(&self, origin: &Arc<EventOrigin>) {
+    /// Drops from the queue what was fenced or settled.
+    pub fn forget_queued(&self, origin: &Arc<EventOrigin>, offsets: Range<Offset>) -> Vec<Ticket> {
         let mut state = self.state.lock();
-        state.queue.take_all_of(origin);
+        let forgotten = state.queue.take_within(origin, &offsets);
         self.feed(&mut state);
+        forgotten
     }
 
     /// Everything of a dispatcher that failed is void.
     pub fn forget(&self, origin: &Arc<EventOrigin>) {
-        self.forget_queued(origin);
+        self.forget_queued(origin, 0..Offset::MAX);
         drop(self.take_unseen(origin));
         drop(self.take_taken_late(origin));
     }

@@ -152,6 +152,9 @@ fn host_of(url: &str) -> &str {
 /// Marks a request whose token is a hub's.
 pub(crate) const RELAY_HEADER: &str = "x-prom-relay";
 
+/// Whose request it is, percent-encoded; believed of hubs only.
+pub(crate) const SUBJECT_HEADER: &str = "x-prom-subject";
+
 /// Whether a client reads batched frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batches {

@@ -35,7 +35,8 @@
 //! | settle | [`Delivery::ack`], [`Delivery::nack`], [`Delivery::modack`], [`ack_all`] |
 //! | follow without a group | [`Bus::tail`], [`Tail`] |
 //! | read | [`Bus::read`], [`Bus::read_topic`], [`Bus::latest_by_key`], [`StoredEvent`] |
-//! | see where a group stands | [`Bus::cursor`], [`Bus::lag`], [`Bus::why`], [`Bus::set_cursor`] |
+//! | see where a group stands | [`Bus::cursor`], [`Bus::lag`], [`Bus::why`] |
+//! | move a group, or get it past one event | [`Bus::preview_cursor`], [`Bus::set_cursor`], [`Bus::skip`] |
 //! | make and change topics | [`Bus::create_topic`], [`TopicSettings`], [`Retention`], [`Compaction`] |
 //! | know what went wrong | [`Error`], [`ErrorKind`], [`Gap`] |
 //!
@@ -45,12 +46,12 @@
 #![warn(missing_docs)]
 
 pub use prom_engine::{
-    Arrivals, AssignmentChange, Backoff, BeyondEnd, Bus, BusOptions, CommittingUnit, Compaction, CursorInfo, Delivery,
-    Error, ErrorKind, Expiry, Gap, GapReason, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Item, Lag,
-    MemberStatus, Mode, NewTopics, OptionDifference, Order, Page, PartitionInfo, PartitionLag, PartitionOwner,
-    PartitionOwners, PartitionWhy, Position, Publish, Publishing, Retained, Retention, StoredEvent, Subscribe,
-    Subscription, SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicOffsets, TopicPage, TopicSettings,
-    UnitOfWork, Why, ack_all,
+    Arrivals, AssignmentChange, Backoff, BeyondEnd, Bus, BusOptions, CommittingUnit, Compaction, CursorInfo,
+    CursorMove, Delivery, Error, ErrorKind, EventPlace, Expiry, Gap, GapReason, GroupChange, GroupInfo, GroupOptions,
+    GroupSubscription, Item, Lag, MemberStatus, Mode, NewTopics, OptionDifference, Order, Page, PartitionInfo,
+    PartitionLag, PartitionOwner, PartitionOwners, PartitionWhy, Position, Publish, Publishing, Retained, Retention,
+    SkippedEvent, StoredEvent, Subscribe, Subscription, SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo,
+    TopicOffsets, TopicPage, TopicSettings, UnitOfWork, Why, ack_all,
 };
 pub use prom_store::{
     Bounds, Clock, CursorChange, CursorName, DocumentWrite, Expect, LogName, MemoryStore, Outcome, ReadLimit, Store,

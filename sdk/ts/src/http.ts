@@ -264,15 +264,24 @@ export interface MemberView {
 /** Whether partitions have owners. */
 export type Mode = "shared" | "partitioned";
 
-/** The new floor of one partition. */
+/** What the move does, or would do, in one partition. Events that are gone count as events. */
 export interface MovedCursor {
+  /** The floor until now. */
+  readonly before: number;
+  /** Settled events that are delivered again. */
+  readonly comeAgain: number;
+  /** The new floor; it goes on at once over what is settled there. */
   readonly offset: number;
   readonly partition: number;
+  /** Unsettled events that are not delivered any more. */
+  readonly skipped: number;
 }
 
 /** The answer to `POST /cursors`. */
 export interface MovedCursors {
   readonly cursors: readonly MovedCursor[];
+  /** Whether nothing was moved, because only the preview was asked for. */
+  readonly dryRun: boolean;
   readonly group: GroupName;
   readonly topic: TopicName;
 }
@@ -473,7 +482,29 @@ export interface Retention {
 }
 
 /** The body of `POST /cursors`. */
-export type SetCursor = PositionFields & { readonly group: GroupName; readonly partition?: number | null; readonly topic: TopicName };
+export type SetCursor = PositionFields & { readonly dryRun?: boolean; readonly group: GroupName; readonly partition?: number | null; readonly topic: TopicName };
+
+/** The body of `POST /skip`: an event by its offset or by its id. */
+export interface SkipEvent {
+  readonly group: GroupName;
+  readonly id?: EventId | null;
+  readonly offset?: number | null;
+  /** Of the offset. 0 unless given; needed where the topic has several. */
+  readonly partition?: number | null;
+  readonly topic: TopicName;
+}
+
+/** The answer to `POST /skip`. */
+export interface SkippedEventView {
+  /** The group had settled it before; nothing was changed. */
+  readonly already_settled: boolean;
+  readonly group: GroupName;
+  /** Its id, if the event is still there. */
+  readonly id?: EventId | null;
+  readonly offset: number;
+  readonly partition: number;
+  readonly topic: TopicName;
+}
 
 /** The kinds of positions. */
 export type StartFrom = "latest" | "earliest" | "ts" | "afterId" | "offset";

@@ -13,7 +13,7 @@ async fn a_rewound_group_reads_again_after_a_restart_and_the_audit_trail_records
         let mut orders = bus.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
         take_acked(&mut orders, 900).await;
         let fenced = next(&mut orders).await;
-        assert_eq!(soon(bus.set_cursor("orders", 0, "billing", Position::Offset(250))).await.unwrap(), 250);
+        assert_eq!(soon(bus.set_cursor("orders", 0, "billing", Position::Offset(250))).await.unwrap().after, 250);
         let late = soon(fenced.ack()).await;
         assert!(matches!(late, Err(Error::NotLeased { .. })), "events in flight are fenced: {late:?}");
         let bus = home.restart(bus).await;

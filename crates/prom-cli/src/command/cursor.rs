@@ -39,9 +39,12 @@ Examples:
     },
     /// Move a group back to see events again, or forward to skip them
     #[command(after_help = "\
-What is in flight at that moment can no longer be settled. The move is written to system.audit.
+Forward, events before the new place are skipped; what is settled or in flight beyond it stays so.
+Back, all events from there on come again, and what is in flight can no longer be settled.
+system.audit records who moved it.
 
 Examples:
+  prom cursor set orders.placed billing --from earliest --dry-run
   prom cursor set orders.placed billing --from earliest
   prom cursor set orders.placed billing --from ts:-1h
   prom cursor set orders.placed billing --partition 3 --from offset:1200")]
@@ -58,6 +61,9 @@ Examples:
         /// Only this partition
         #[arg(long, value_name = "N")]
         partition: Option<u32>,
+        /// Only show what the move would do
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
@@ -68,10 +74,10 @@ impl Cursor {
                 let answer = context.hub()?.get(&["cursors"], &CursorQuery { topic, group }).await?;
                 context.show(&answer, |list: CursorList| show(context, &list.cursors))
             }
-            What::Set { topic, group, from, partition } => {
-                let request = SetCursor { topic, group, partition, position: from.into() };
+            What::Set { topic, group, from, partition, dry_run } => {
+                let request = SetCursor { topic, group, partition, dry_run, position: from.into() };
                 let answer = context.hub()?.post(&["cursors"], &request).await?;
-                context.show(&answer, |moved: MovedCursors| show_moved(context, &moved.cursors))
+                context.show(&answer, |moved: MovedCursors| show_moved(context, &moved))
             }
         }
     }
@@ -104,10 +110,16 @@ fn show(context: &Context, cursors: &[CursorView]) -> CommandResult {
     context.output.table(&table)
 }
 
-fn show_moved(context: &Context, cursors: &[MovedCursor]) -> CommandResult {
-    let mut table = Table::new([("PARTITION", Align::Right), ("NEXT", Align::Right)]);
-    for MovedCursor { partition, offset } in cursors {
-        table.row([partition.to_string(), offset.to_string()]);
+fn show_moved(context: &Context, moved: &MovedCursors) -> CommandResult {
+    let columns = ["PARTITION", "BEFORE", "NEXT", "COME AGAIN", "SKIPPED"];
+    let mut table = Table::new(columns.map(|column| (column, Align::Right)));
+    for MovedCursor { partition, before, offset, come_again, skipped } in &moved.cursors {
+        let numbers = [u64::from(*partition), *before, *offset, *come_again, *skipped];
+        table.row(numbers.map(|number| number.to_string()));
     }
-    context.output.table(&table)
+    context.output.table(&table)?;
+    if moved.dry_run {
+        context.output.line("nothing was moved; leave out --dry-run to move it")?;
+    }
+    Ok(())
 }

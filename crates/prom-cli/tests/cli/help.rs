@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 29] = [
+const COMMANDS: [&[&str]; 30] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -18,6 +18,7 @@ const COMMANDS: [&[&str]; 29] = [
     &["cursor"],
     &["cursor", "get"],
     &["cursor", "set"],
+    &["skip"],
     &["why"],
     &["export"],
     &["import"],
@@ -63,6 +64,7 @@ fn wrong_usage_exits_2_and_says_so_on_standard_error() {
         &["lag", "--max", "many"],
         &["why", "Orders", "billing"],
         &["cursor", "set", "orders", "billing", "--from", "sometime"],
+        &["skip", "orders", "billing", "the-bad-one"],
         &["topics", "--url", "not an address"],
         &["serve", "--listen", "everywhere"],
     ] {

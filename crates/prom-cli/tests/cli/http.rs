@@ -138,15 +138,53 @@ fn why_explains() {
 
 #[test]
 fn a_cursor_is_moved_by_what_was_typed() {
-    let hub = FakeHub::answering(200, r#"{"topic":"a","group":"g","cursors":[{"partition":1,"offset":7}]}"#);
+    let hub = FakeHub::answering(
+        200,
+        r#"{"topic":"a","group":"g","dryRun":false,"cursors":[{"partition":1,"before":9,"offset":7,"comeAgain":2,"skipped":0}]}"#,
+    );
     let ran = ask(&hub, &["cursor", "set", "a", "g", "--partition", "1", "--from", "offset:7"]).exits(0);
     insta::assert_snapshot!(ran.stdout, @r"
-    PARTITION  NEXT
-            1     7
+    PARTITION  BEFORE  NEXT  COME AGAIN  SKIPPED
+            1       9     7           2        0
     ");
     let asked = hub.asked();
     assert_eq!(asked.line, "POST /cursors");
     assert_eq!(asked.body, r#"{"topic":"a","group":"g","partition":1,"from":"offset","offset":7}"#);
+}
+
+#[test]
+fn a_preview_says_that_nothing_was_moved() {
+    let hub = FakeHub::answering(
+        200,
+        r#"{"topic":"a","group":"g","dryRun":true,"cursors":[{"partition":0,"before":2,"offset":5,"comeAgain":0,"skipped":3}]}"#,
+    );
+    let ran = ask(&hub, &["cursor", "set", "a", "g", "--from", "latest", "--dry-run"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @r"
+    PARTITION  BEFORE  NEXT  COME AGAIN  SKIPPED
+            0       2     5           0        3
+    nothing was moved; leave out --dry-run to move it
+    ");
+    assert_eq!(hub.asked().body, r#"{"topic":"a","group":"g","dryRun":true,"from":"latest"}"#);
+}
+
+#[test]
+fn an_event_is_skipped_by_its_offset_or_its_id() {
+    let hub = FakeHub::answering(
+        200,
+        r#"{"topic":"a","group":"g","partition":1,"offset":7,"id":null,"already_settled":false}"#,
+    );
+    let ran = ask(&hub, &["skip", "a", "g", "7", "--partition", "1"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @"g skips offset 7 of a, partition 1");
+    let asked = hub.asked();
+    assert_eq!(asked.line, "POST /skip");
+    assert_eq!(asked.body, r#"{"topic":"a","group":"g","partition":1,"offset":7}"#);
+    let hub = FakeHub::answering(
+        200,
+        r#"{"topic":"a","group":"g","partition":1,"offset":7,"id":null,"already_settled":true}"#,
+    );
+    let ran = ask(&hub, &["skip", "a", "g", "0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @"g had settled offset 7 of a, partition 1");
+    assert_eq!(hub.asked().body, r#"{"topic":"a","group":"g","id":"0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f"}"#);
 }
 
 #[test]

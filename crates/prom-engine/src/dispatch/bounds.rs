@@ -1,6 +1,7 @@
-//! The log moved: events were appended, or retention took the oldest.
+//! The beginning of what counts moved: retention took the oldest events, or an operator moved the cursor forward.
 
 use prom_store::Bounds;
+use prom_types::Offset;
 
 use super::Dispatcher;
 use super::unsettled::EventState;
@@ -11,12 +12,16 @@ impl Dispatcher {
         self.bounds
     }
 
-    /// Learns the log's bounds. A start beyond the floor settles everything before it. A lease on
-    /// such an event goes on to its end, because its holder's window is still taken; however it
-    /// ends, it changes nothing.
+    /// Learns the log's bounds. A start beyond the floor settles everything before it.
     pub fn bounds_moved(&mut self, bounds: Bounds) {
         self.bounds = bounds;
-        let (floor, start) = (self.progress.floor(), bounds.start);
+        self.settle_before(bounds.start);
+    }
+
+    /// Settles everything before `start`, and keeps what is settled beyond it. A lease on such an event goes
+    /// on to its end, because its holder's window is still taken; however it ends, it changes nothing.
+    pub fn settle_before(&mut self, start: Offset) {
+        let floor = self.progress.floor();
         if start <= floor {
             return;
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
-use prom_store::{Bounds, CursorState, Failures};
+use prom_store::{Bounds, CursorState, Failures, RangeSet};
 use prom_types::Offset;
 
 use super::backoff::{self, Jitter};
@@ -81,6 +81,16 @@ impl Dispatcher {
     /// The first unsettled offset. The stored cursor follows it through [`Self::take_changes`].
     pub fn floor(&self) -> Offset {
         self.progress.floor()
+    }
+
+    /// Whether the event is done with, for good.
+    pub fn is_settled(&self, offset: Offset) -> bool {
+        self.progress.is_settled(offset)
+    }
+
+    /// What is settled beyond the floor.
+    pub fn settled_above(&self) -> &RangeSet {
+        self.progress.above()
     }
 
     /// The event of this offset is done with; the next one of its key may go.

@@ -32,6 +32,7 @@ mod modack;
 mod nack;
 mod reset;
 mod scan;
+mod skip;
 mod status;
 mod subscriber;
 mod take;

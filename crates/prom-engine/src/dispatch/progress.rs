@@ -22,6 +22,11 @@ impl SettledOffsets {
         self.floor
     }
 
+    /// What is settled beyond the floor.
+    pub fn above(&self) -> &RangeSet {
+        &self.above
+    }
+
     pub fn ranges_above(&self) -> usize {
         self.above.len()
     }

@@ -1,4 +1,4 @@
-//! Going somewhere else in the log: rewind, or skip.
+//! Going back in the log.
 
 use prom_store::{Bounds, RangeSet};
 use prom_types::Offset;

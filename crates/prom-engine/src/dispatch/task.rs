@@ -11,6 +11,7 @@
 //! a commit fails the group goes on in memory, the change travels with a later commit, and callers that
 //! wait are told. A fenced dispatcher stops. Memory follows the windows, not the backlog.
 
+mod by_hand;
 mod filter;
 mod hand_out;
 mod inbox;
@@ -49,7 +50,8 @@ use crate::limits::{FIRST_RETRY, LONGEST_RETRY, MAILBOX, REQUESTS_AT_ONCE};
 use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 
-pub(crate) use self::inbox::{DispatchReport, DispatchRequest, Reset, SettleReply};
+pub(crate) use self::by_hand::{MoveOrder, SkipOrder};
+pub(crate) use self::inbox::{DispatchReport, DispatchRequest, SettleReply};
 pub(crate) use self::lanes::LaneOrder;
 pub(crate) use self::restart::run;
 

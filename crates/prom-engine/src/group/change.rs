@@ -15,7 +15,7 @@ use super::{GroupDocument, GroupOptions, RequestedOptions, read_group};
 use crate::dispatch::task::DispatchRequest;
 use crate::limits::CONTENTION_TRIES;
 use crate::topic::millis;
-use crate::{Backoff, Bus, Error, Mode, Order, Position};
+use crate::{Backoff, Bus, Error, Mode, Order, Position, audit};
 
 /// What changes; everything left out stays as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,7 +78,7 @@ impl GroupChange {
 impl Bus {
     /// Changes what a group agreed on for a topic or pattern that it subscribes to, and for every
     /// other of its subscriptions that can reach the same topics: those share their options.
-    /// Durable when it returns; subscribers that run go on under the new options. With fewer
+    /// Durable when it returns, and written to `system.audit` in the same commit; subscribers that run go on under the new options. With fewer
     /// attempts, what has failed as often already goes to the dead letters.
     pub async fn change_group(&self, topic_or_pattern: &str, group: &str, change: GroupChange) -> Result<(), Error> {
         let core = self.core();
@@ -91,14 +91,18 @@ impl Bus {
             let Some((mut document, revision)) = read_group(&**self.store(), &name).await? else {
                 return Err(Error::UnknownGroup { group: name });
             };
+            let before = document.subscriptions.clone();
             let changed = document.change(&pattern, &change);
             if changed.is_empty() {
                 return Err(not_subscribed(name, &pattern));
             }
             // It may begin to expire now: its time begins now too.
             document.last_used_ts = document.last_used_ts.max(core.clock.now_ms());
-            let write = document.write(&name, Expect::Revision(revision))?;
-            match core.write(write).await {
+            let mut work = core.unit_of_work();
+            work.write(document.write(&name, Expect::Revision(revision))?);
+            let subject = self.subject();
+            audit::group_changed(&name, &before, &document.subscriptions, subject)?.add_to(&mut work)?;
+            match work.send().await {
                 Ok(_) => {
                     self.tell_dispatchers(&name, &changed, revision).await;
                     return Ok(());

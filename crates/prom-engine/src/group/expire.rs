@@ -60,7 +60,7 @@ async fn expire_one(core: &Arc<Core>, document: &Document) -> Result<Option<Grou
     if unused < EpochMs::try_from(expire_after_ms).unwrap_or(EpochMs::MAX) {
         return Ok(None);
     }
-    core.delete_group(&name, Expect::Revision(document.revision)).await?;
+    core.delete_group(&name, Expect::Revision(document.revision), None).await?;
     tracing::info!(group = %name, "the group was not used and has expired");
     Ok(Some(name))
 }

@@ -6,6 +6,7 @@ use prom_store::{CursorChange, DocumentWrite, Expect};
 use prom_types::{EpochMs, GroupName, TopicPattern};
 
 use super::{COLLECTION, GroupDocument, GroupOptions, read_group};
+use crate::audit::{self, AuditEvent};
 use crate::bus::Core;
 use crate::dispatch::task::DispatchRequest;
 use crate::limits::DOCUMENTS_AT_ONCE;
@@ -77,16 +78,16 @@ impl Bus {
         Ok(Some(GroupInfo { served_by, ..self.info(name.clone(), group) }))
     }
 
-    /// Deletes a group with its cursors. Its subscriptions end.
+    /// Deletes a group with its cursors. Its subscriptions end. Written to `system.audit` in the same commit.
     pub async fn delete_group(&self, group: &str) -> Result<(), Error> {
         let name = GroupName::parse(group)?;
-        match read_group(&**self.store(), &name).await? {
-            Some(_) => {
-                self.core().not_elsewhere(&name).await?;
-                self.core().delete_group(&name, Expect::Anything).await
-            }
-            None => Err(Error::UnknownGroup { group: name }),
-        }
+        let Some((document, _)) = read_group(&**self.store(), &name).await? else {
+            return Err(Error::UnknownGroup { group: name });
+        };
+        self.core().not_elsewhere(&name).await?;
+        let subject = self.subject();
+        let event = audit::group_deleted(&name, &document.subscriptions, subject)?;
+        self.core().delete_group(&name, Expect::Anything, Some(event)).await
     }
 
     fn info(&self, name: GroupName, group: GroupDocument) -> GroupInfo {
@@ -107,7 +108,12 @@ impl Bus {
 
 impl Core {
     /// Ends the dispatchers first, so that nothing is settled in a cursor that is gone.
-    pub(super) async fn delete_group(self: &Arc<Self>, name: &GroupName, expect: Expect) -> Result<(), Error> {
+    pub(super) async fn delete_group(
+        self: &Arc<Self>,
+        name: &GroupName,
+        expect: Expect,
+        audited: Option<AuditEvent>,
+    ) -> Result<(), Error> {
         let here = self.followers.all();
         here.iter().filter(|live| live.group.name == *name).for_each(|live| {
             live.outlet.fail(Error::UnknownGroup { group: name.clone() });
@@ -121,6 +127,9 @@ impl Core {
         let mut work = self.unit_of_work();
         cursors.for_each(|(cursor, _)| work.change_cursor(cursor, CursorChange::Delete));
         work.write(DocumentWrite::delete(COLLECTION, name.as_str()).expecting(expect));
+        if let Some(event) = audited {
+            event.add_to(&mut work)?;
+        }
         match work.send().await {
             Ok(_) => Ok(()),
             // It was used again at the last moment: it stays.

@@ -13,7 +13,7 @@ mod registry;
 
 pub use change::{Expiry, GroupChange};
 pub use coordinator::{MemberStatus, PartitionOwner, PartitionOwners};
-pub(crate) use document::{GroupDocument, read_group};
+pub(crate) use document::{Agreed, GroupDocument, read_group};
 pub(crate) use expire::expire;
 pub use list::{GroupInfo, GroupSubscription};
 pub(crate) use options::Layout;

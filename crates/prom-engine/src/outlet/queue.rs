@@ -6,9 +6,11 @@
 //! [`QUEUE_BYTES`]; then no dispatcher gets room until enough was taken.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prom_types::Offset;
 use prom_types::limits::PAYLOAD_BYTES;
 
 use crate::deliver::{Delivery, Ticket};
@@ -74,6 +76,12 @@ impl DeliveryQueue {
 
     pub fn take_all_of(&mut self, origin: &Arc<EventOrigin>) -> Vec<Ticket> {
         self.take_where(|delivery| Arc::ptr_eq(&delivery.origin, origin))
+    }
+
+    pub fn take_within(&mut self, origin: &Arc<EventOrigin>, offsets: &Range<Offset>) -> Vec<Ticket> {
+        self.take_where(|delivery| {
+            Arc::ptr_eq(&delivery.origin, origin) && offsets.contains(&delivery.record().offset())
+        })
     }
 
     pub fn take_where(&mut self, is_wanted: impl Fn(&Delivery) -> bool) -> Vec<Ticket> {

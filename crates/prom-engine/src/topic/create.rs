@@ -87,8 +87,8 @@ impl Bus {
                 if settings.partitions > before.settings.partitions {
                     work.write(core.division().await?);
                     self.check_not_divided(&settings.name).await?;
-                    let (trail, event) = audit::partitions_raised(&before.settings, settings.partitions)?;
-                    work.publish_own(trail, &event)?;
+                    let subject = self.subject();
+                    audit::partitions_raised(&before.settings, settings.partitions, subject)?.add_to(&mut work)?;
                 }
             }
             let checked_at = before.map_or(0, |before| before.revision());

@@ -7,9 +7,11 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use parking_lot::Mutex;
 use prom_auth::{Action, AuthError, Identity};
+use prom_engine::Bus;
 use prom_types::{GroupName, TopicName, TopicPattern};
 
 use super::api::Api;
+use super::forward::{self, ForOwner};
 use super::problem::{Code, Problem};
 use crate::Hub;
 use crate::peers::RELAY_HEADER;
@@ -41,9 +43,15 @@ impl FromRequestParts<Arc<Api>> for Caller {
         let token = header.and_then(bearer);
         let peers = api.hub.peers.as_ref().filter(|_| parts.headers.contains_key(RELAY_HEADER));
         let identity = match peers {
-            Some(peers) => peers.authenticate(token).await?,
+            Some(peers) => {
+                let hub = peers.authenticate(token).await?;
+                Identity { subject: forward::subject_of(&parts.headers)?, ..hub }
+            }
             None => api.hub.auth.authenticate(token).await?,
         };
+        if let Some(for_owner) = parts.extensions.get::<ForOwner>() {
+            for_owner.set_subject(identity.subject.as_deref());
+        }
         let connection = parts.extensions.get::<ConnectionRate>().cloned();
         Ok(Self { identity, connection, is_hub: peers.is_some() })
     }
@@ -65,6 +73,11 @@ impl Caller {
     /// Another hub, which asks for a client of its own.
     pub fn is_hub(&self) -> bool {
         self.is_hub
+    }
+
+    /// The bus, acting in the caller's name.
+    pub fn bus(&self, hub: &Hub) -> Bus {
+        hub.bus.acting_for(self.identity.subject.as_deref())
     }
 
     pub fn may(&self, action: Action, topic: &TopicName) -> Result<(), Problem> {

@@ -37,7 +37,7 @@ pub(super) async fn patch(
     GroupInPath(group): GroupInPath,
     body: JsonBody<PatchGroup>,
 ) -> Result<Json<GroupView>, Problem> {
-    let bus = &api.hub.bus;
+    let bus = &caller.bus(&api.hub);
     let info = groups::find(bus, &caller, Action::Admin, &group).await?;
     let body = body.read(&api).await?;
     let asked = body.topic.clone();
@@ -66,7 +66,7 @@ pub(super) async fn delete(
     caller: Caller,
     GroupInPath(group): GroupInPath,
 ) -> Result<StatusCode, Problem> {
-    let bus = &api.hub.bus;
+    let bus = &caller.bus(&api.hub);
     groups::find(bus, &caller, Action::Admin, &group).await?;
     bus.delete_group(&group).await?;
     Ok(StatusCode::NO_CONTENT)

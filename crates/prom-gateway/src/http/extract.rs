@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::api::Api;
 use super::body;
-use super::forward::BodyForOwner;
+use super::forward::ForOwner;
 use super::problem::{Code, Problem};
 
 /// The query string.
@@ -59,7 +59,7 @@ impl FromRequestParts<Arc<Api>> for GroupInPath {
 /// A JSON body, whatever content type it claims. The route reads it, after it has looked at the caller's rights.
 pub(crate) struct JsonBody<T> {
     body: Body,
-    keep: Option<BodyForOwner>,
+    keep: Option<ForOwner>,
     shape: PhantomData<fn() -> T>,
 }
 
@@ -67,7 +67,7 @@ impl<T> FromRequest<Arc<Api>> for JsonBody<T> {
     type Rejection = Infallible;
 
     async fn from_request(mut request: Request<Body>, _: &Arc<Api>) -> Result<Self, Infallible> {
-        let keep = request.extensions_mut().remove::<BodyForOwner>();
+        let keep = request.extensions_mut().remove::<ForOwner>();
         Ok(Self { body: request.into_body(), keep, shape: PhantomData })
     }
 }
@@ -77,7 +77,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
         let limit = api.hub.options.frame_bytes;
         let body::WholeBody { text, .. } = body::whole(self.body, &api.budget, limit, |_| limit).await?;
         if let Some(keep) = self.keep {
-            keep.set(text.clone());
+            keep.set_body(text.clone());
         }
         body::check_object(&text)?;
         let mut json = serde_json::Deserializer::from_slice(&text);

@@ -1,7 +1,8 @@
 //! Requests about a group that another hub serves: answered by that one.
 //!
 //! A route finds out by asking the bus, after it has looked at the caller's rights; its refusal carries
-//! the address. The request is then sent there as it is, with this hub's own token; of its body, what the route has read.
+//! the address. The request is then sent there as it is, with this hub's own token and the
+//! caller's subject; of its body, what the route has read.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,25 +11,50 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use http_body_util::Full;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 use prom_engine::{Bus, Error, Owner};
 use prom_types::GroupName;
 
 use super::api::Api;
 use super::problem::{Code, Problem};
-use crate::peers::RELAY_HEADER;
+use crate::peers::{RELAY_HEADER, SUBJECT_HEADER};
 
 /// Where a refused request would be answered.
 #[derive(Clone)]
 pub(super) struct ServedAt(pub String);
 
-/// Where a route leaves the body that it has read, for the hub that may have to answer instead.
+/// What a request left behind for the hub that may have to answer instead: the body that was read, and the caller.
 #[derive(Clone, Default)]
-pub(super) struct BodyForOwner(Arc<OnceLock<Bytes>>);
+pub(super) struct ForOwner(Arc<LeftForOwner>);
 
-impl BodyForOwner {
-    pub fn set(&self, text: Bytes) {
-        self.0.get_or_init(|| text);
+#[derive(Default)]
+struct LeftForOwner {
+    body: OnceLock<Bytes>,
+    subject: OnceLock<String>,
+}
+
+impl ForOwner {
+    pub fn set_body(&self, text: Bytes) {
+        self.0.body.get_or_init(|| text);
+    }
+
+    pub fn set_subject(&self, subject: Option<&str>) {
+        if let Some(subject) = subject {
+            self.0.subject.get_or_init(|| subject.to_owned());
+        }
+    }
+}
+
+/// Whose request another hub passed on.
+pub(super) fn subject_of(headers: &HeaderMap) -> Result<Option<Arc<str>>, Problem> {
+    let Some(header) = headers.get(SUBJECT_HEADER) else {
+        return Ok(None);
+    };
+    match percent_decode(header.as_bytes()).decode_utf8() {
+        Ok(subject) => Ok(Some(Arc::from(subject))),
+        Err(error) => Err(Problem::new(Code::BadRequest, format!("{SUBJECT_HEADER}: {error}"))),
     }
 }
 
@@ -42,13 +68,17 @@ pub(super) async fn to_owner(State(api): State<Arc<Api>>, mut request: Request, 
         Ok(again) => again,
         Err(problem) => return problem.into_response(),
     };
-    let body = BodyForOwner::default();
-    request.extensions_mut().insert(body.clone());
+    let left = ForOwner::default();
+    request.extensions_mut().insert(left.clone());
     let response = next.run(request).await;
     let Some(ServedAt(url)) = response.extensions().get::<ServedAt>().cloned() else {
         return response;
     };
-    let again = again.map(|()| Full::new(body.0.get().cloned().unwrap_or_default()));
+    let mut again = again.map(|()| Full::new(left.0.body.get().cloned().unwrap_or_default()));
+    let subject = left.0.subject.get().map(|subject| utf8_percent_encode(subject, NON_ALPHANUMERIC).to_string());
+    if let Some(Ok(subject)) = subject.map(HeaderValue::try_from) {
+        again.headers_mut().insert(SUBJECT_HEADER, subject);
+    }
     match peers.ask(&url, again).await {
         Ok(answer) => {
             // The other headers are about the way between the hubs.
@@ -76,7 +106,7 @@ pub(super) async fn check_here(bus: &Bus, group: &GroupName) -> Result<(), Probl
 /// Whether the hub that serves a group is the one to ask.
 pub(crate) fn is_about_group(path: &str) -> bool {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    matches!(first, "groups" | "cursors" | "lag" | "why" | "partitions")
+    matches!(first, "groups" | "cursors" | "skip" | "lag" | "why" | "partitions")
 }
 
 fn head_of(request: &Request) -> Result<http::Request<()>, Problem> {

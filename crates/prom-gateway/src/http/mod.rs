@@ -35,6 +35,7 @@ mod groups;
 mod lag;
 mod partitions;
 mod set_cursor;
+mod skip;
 mod why;
 
 mod health;
@@ -97,6 +98,7 @@ fn routes() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(change_group::delete))
         .routes(routes!(cursors::list))
         .routes(routes!(set_cursor::post))
+        .routes(routes!(skip::post))
         .routes(routes!(lag::get))
         .routes(routes!(why::get))
         .routes(routes!(partitions::list))

@@ -62,7 +62,7 @@ pub(super) async fn put(
     };
     // A number of partitions above the limit is a bad request, not a body that is too large.
     let refused = |error| Problem::from(error).with_status(http::StatusCode::BAD_REQUEST);
-    match api.hub.bus.create_topic(settings.clone()).await {
+    match caller.bus(&api.hub).create_topic(settings.clone()).await {
         Err(error @ prom_engine::Error::Invalid(_)) => return Err(refused(error)),
         other => other?,
     }

@@ -1,11 +1,11 @@
-//! `POST /cursors`: rewinds a group or lets it skip ahead. Fences what is in flight; audited.
+//! `POST /cursors`: moves a group back or forward, or only tells what that would do. Audited with the caller.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
-use prom_engine::{BeyondEnd, Bus};
+use prom_engine::{BeyondEnd, Bus, CursorMove};
 use prom_protocol::http::cursors::{MovedCursor, MovedCursors, SetCursor};
 use prom_types::{Position, TopicName};
 
@@ -20,8 +20,10 @@ use super::problem::{Problem, Problems};
     operation_id = "setCursor",
     tag = "groups",
     summary = "Move the cursor of a group",
-    description = "What was delivered before can no longer be settled. Partitions are moved one after the other; \
-                   if one fails, those before it have moved.",
+    description = "Forward, events before the new floor are skipped, and what is settled or in flight beyond it stays so. \
+                   Back, or to where the group stands, all events from there on come again, and what was delivered before \
+                   can no longer be settled. Partitions are moved one after the other; if one fails, those before it have \
+                   moved. With `dryRun` nothing is moved.",
     request_body = SetCursor,
     responses((status = 200, description = "The new floors", body = MovedCursors), Problems),
 )]
@@ -31,21 +33,35 @@ pub(super) async fn post(
     body: JsonBody<SetCursor>,
 ) -> Result<Json<MovedCursors>, Problem> {
     caller.may_somewhere(Action::Admin)?;
-    let SetCursor { topic, group, partition, position } = body.read(&api).await?;
+    let SetCursor { topic, group, partition, dry_run, position } = body.read(&api).await?;
     caller.may_in_group(Action::Admin, &topic, &group)?;
     let missing = || Problem::field("from", "is missing; one of earliest, latest, ts, afterId, offset");
     let position = position.position()?.ok_or_else(missing)?;
-    let bus = &api.hub.bus;
+    let bus = caller.bus(&api.hub);
     let moves = match partition {
         Some(partition) => vec![(partition, position)],
-        None => everywhere(bus, &topic, position).await?,
+        None => everywhere(&bus, &topic, position).await?,
     };
     let mut cursors = Vec::with_capacity(moves.len());
     for (partition, position) in moves {
-        let offset = bus.set_cursor(&topic, partition, &group, position).await?;
-        cursors.push(MovedCursor { partition, offset });
+        let moved = if dry_run {
+            bus.preview_cursor(&topic, partition, &group, position).await?
+        } else {
+            bus.set_cursor(&topic, partition, &group, position).await?
+        };
+        cursors.push(view(moved));
     }
-    Ok(Json(MovedCursors { topic, group, cursors }))
+    Ok(Json(MovedCursors { topic, group, dry_run, cursors }))
+}
+
+fn view(moved: CursorMove) -> MovedCursor {
+    MovedCursor {
+        partition: moved.partition,
+        before: moved.before,
+        offset: moved.after,
+        come_again: moved.come_again,
+        skipped: moved.skipped,
+    }
 }
 
 /// What the position means in each partition.

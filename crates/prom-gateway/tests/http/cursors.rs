@@ -55,15 +55,61 @@ async fn a_cursor_is_moved_to_every_kind_of_place() {
         body["topic"] = json!("a");
         body["group"] = json!("g");
         let moved = home.post("/cursors", body.to_string()).await.json();
-        assert_eq!(
-            moved,
-            json!({"topic": "a", "group": "g", "cursors": [{"partition": 0, "offset": floor}]}),
-            "{place}"
-        );
+        assert_eq!((&moved["topic"], &moved["group"], &moved["dryRun"]), (&json!("a"), &json!("g"), &json!(false)));
+        let cursor = &moved["cursors"][0];
+        assert_eq!((&cursor["partition"], &cursor["offset"]), (&json!(0), &json!(floor)), "{place}");
         assert_eq!(floors(&home).await, [floor], "{place}");
     }
     let audited = home.get("/replay?topic=system.audit&limit=1").await.json();
     assert_eq!(audited["events"][0]["payload"]["action"], "set_cursor");
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_what_would_come_again_and_moves_nothing() {
+    let home = with_cursor(5).await;
+    let body = |dry_run: bool| json!({"topic": "a", "group": "g", "from": "earliest", "dryRun": dry_run}).to_string();
+    let cursors = json!([{"partition": 0, "before": 2, "offset": 0, "comeAgain": 2, "skipped": 0}]);
+    let preview = home.post("/cursors", body(true)).await.json();
+    assert_eq!(preview, json!({"topic": "a", "group": "g", "dryRun": true, "cursors": cursors}));
+    assert_eq!(floors(&home).await, [2]);
+    home.get("/replay?topic=system.audit").await.problem(404, "unknown_topic");
+    assert_eq!(home.post("/cursors", body(false)).await.json()["cursors"], cursors);
+    assert_eq!(floors(&home).await, [0]);
+}
+
+#[tokio::test]
+async fn one_event_is_skipped_by_its_offset_or_its_id() {
+    let home = with_cursor(5).await;
+    let events = home.get("/replay?topic=a").await.json()["events"].clone();
+    let skip = |event: Value| {
+        let mut body = event;
+        body["topic"] = json!("a");
+        body["group"] = json!("g");
+        home.post("/skip", body.to_string())
+    };
+    let skipped = skip(json!({"offset": 2})).await.json();
+    let id = &events[2]["id"];
+    let expected = json!({"topic": "a", "group": "g", "partition": 0, "offset": 2, "id": id, "already_settled": false});
+    assert_eq!(skipped, expected);
+    assert_eq!(floors(&home).await, [3]);
+    assert_eq!(skip(json!({"id": events[4]["id"]})).await.json()["offset"], 4);
+    assert_eq!(skip(json!({"id": events[4]["id"]})).await.json()["already_settled"], true);
+    assert_eq!(floors(&home).await, [3]);
+    for (wrong, status, field) in [
+        (json!({}), 400, Some("offset")),
+        (json!({"offset": 3, "id": id}), 400, Some("id")),
+        (json!({"id": id, "partition": 0}), 400, Some("partition")),
+        (json!({"offset": 5}), 400, None),
+        (json!({"id": "0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f"}), 404, None),
+    ] {
+        let answer = skip(wrong.clone()).await;
+        assert_eq!(answer.status.as_u16(), status, "{wrong} → {}", answer.text());
+        if let Some(field) = field {
+            assert_eq!(answer.problem(status, "bad_request")["field"], field, "{wrong}");
+        }
+    }
+    let audited = home.get("/replay?topic=system.audit").await.json();
+    assert_eq!(audited["count"], 2);
 }
 
 #[tokio::test]

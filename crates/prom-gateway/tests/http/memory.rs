@@ -37,12 +37,13 @@ async fn nothing_is_read_for_strangers(home: &Home) {
         (Method::POST, "/import?topic=shop", "publish"),
         (Method::PUT, "/topics/shop", "admin"),
         (Method::POST, "/cursors", "admin"),
+        (Method::POST, "/skip", "admin"),
         (Method::PATCH, "/groups/ours", "admin"),
     ] {
         let others = ["publish", "subscribe", "ops", "admin"].into_iter().filter(|other| *other != action);
         let mut rights: Vec<Option<Vec<&str>>> = vec![None, Some(vec![]), Some(others.collect())];
         let elsewhere = format!("{action}:elsewhere");
-        if !matches!(path, "/publish" | "/publish?topic=shop" | "/import" | "/cursors") {
+        if !matches!(path, "/publish" | "/publish?topic=shop" | "/import" | "/cursors" | "/skip") {
             rights.push(Some(vec![&elsewhere]));
         }
         for scopes in rights {

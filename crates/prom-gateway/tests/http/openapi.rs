@@ -40,6 +40,7 @@ async fn every_route_is_described() {
         "post /cursors",
         "post /import",
         "post /publish",
+        "post /skip",
         "put /topics/{topic}",
     ];
     assert_eq!(found, expected);

@@ -22,6 +22,7 @@ async fn each_route_wants_its_own_right_and_no_other() {
     let home = protected().await;
     let event = json!({"topic": "shop.orders", "payload": 2, "opts": {"key": "k"}}).to_string();
     let cursor = json!({"topic": "shop.orders", "group": "ours", "from": "earliest"}).to_string();
+    let skip = json!({"topic": "shop.orders", "group": "ours", "offset": 0}).to_string();
     let (none, change) = (String::new(), json!({"max_attempts": 7}).to_string());
     let settings = json!({"compaction": true}).to_string();
     let routes = [
@@ -40,6 +41,7 @@ async fn each_route_wants_its_own_right_and_no_other() {
         (Method::GET, "/metrics", &none, "ops:**"),
         (Method::PUT, "/topics/shop.orders", &settings, "admin:shop.orders"),
         (Method::POST, "/cursors", &cursor, "admin:shop.orders"),
+        (Method::POST, "/skip", &skip, "admin:shop.orders"),
         (Method::PATCH, "/groups/ours", &change, "admin:shop.*"),
         (Method::DELETE, "/groups/ours", &none, "admin:shop.*"),
     ];
@@ -146,10 +148,15 @@ async fn whether_a_group_exists_is_told_only_to_those_who_may_see_it() {
         (Method::GET, "/partitions?topic=shop.orders&group=NAME"),
         (Method::GET, "/cursors?topic=shop.orders&group=NAME"),
         (Method::POST, "/cursors"),
+        (Method::POST, "/skip"),
     ] {
         for scopes in [&["ops:shop.**", "admin:shop.**"][..], &["ops:shop.orders", "admin:shop.orders"], &["publish"]] {
             let ask = async |group: &str| {
-                let body = if path == "/cursors" { cursor(group) } else { "{}".to_owned() };
+                let body = match path {
+                    "/cursors" => cursor(group),
+                    "/skip" => json!({"topic": "shop.orders", "group": group, "offset": 0}).to_string(),
+                    _ => "{}".to_owned(),
+                };
                 let ask = Ask::new(method.clone(), &path.replace("NAME", group)).token(scopes).body(body);
                 let answer = ask.send(&home).await;
                 (answer.status, answer.text().replace(group, "NAME"))

@@ -315,6 +315,25 @@ async fn questions_about_a_group_are_answered_by_the_hub_that_serves_it() {
 }
 
 #[tokio::test]
+async fn the_audit_trail_names_the_caller_also_where_another_hub_answers() {
+    let hubs = Hubs::with(auth()).await;
+    hubs.publish(0..1).await;
+    let skipped = reqwest::Client::new()
+        .post(format!("http://{}/skip", hubs.blue.server.address()))
+        .bearer_auth(token("ada/é", &["admin:**"]))
+        .header("x-prom-subject", "eve")
+        .json(&json!({"topic": "orders", "group": "g", "partition": 0, "offset": 0}))
+        .send()
+        .await
+        .unwrap();
+    let (status, body) = (skipped.status(), skipped.text().await.unwrap());
+    assert_eq!(status, 200, "{body}");
+    let trail = hubs.red.bus.read("system.audit", 0, 0, 10).await.unwrap();
+    let entry: Value = trail.events[0].payload().unwrap();
+    assert_eq!((&entry["action"], &entry["subject"]), (&json!("skip"), &json!("ada/é")));
+}
+
+#[tokio::test]
 async fn when_the_serving_hub_dies_a_subscription_goes_on_and_its_client_hears_of_its_partitions() {
     let Mortal { red, red_world, blue } = Mortal::open().await;
     blue.bus.create_topic(TopicSettings::new("orders").unwrap().partitions(4)).await.unwrap();

@@ -48,6 +48,9 @@ pub struct SetCursor {
     /// All partitions unless given. An offset needs one where the topic has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<u32>,
+    /// Only tell what the move would do.
+    #[serde(rename = "dryRun", default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
     #[serde(flatten)]
     pub position: PositionFields,
 }
@@ -55,18 +58,29 @@ pub struct SetCursor {
 /// The answer to `POST /cursors`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct MovedCursors {
     pub topic: TopicName,
     pub group: GroupName,
+    /// Whether nothing was moved, because only the preview was asked for.
+    pub dry_run: bool,
     pub cursors: Vec<MovedCursor>,
 }
 
-/// The new floor of one partition.
+/// What the move does, or would do, in one partition. Events that are gone count as events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct MovedCursor {
     pub partition: u32,
+    /// The floor until now.
+    pub before: u64,
+    /// The new floor; it goes on at once over what is settled there.
     pub offset: u64,
+    /// Settled events that are delivered again.
+    pub come_again: u64,
+    /// Unsettled events that are not delivered any more.
+    pub skipped: u64,
 }
 
 #[cfg(test)]

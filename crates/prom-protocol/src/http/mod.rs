@@ -19,6 +19,7 @@ pub mod partitions;
 pub mod problem;
 pub mod publish;
 pub mod replay;
+pub mod skip;
 pub mod stats;
 pub mod topics;
 pub mod why;

@@ -1,21 +1,18 @@
 //! What others ask of a dispatcher.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use prom_store::{CursorChange, CursorName};
-use prom_types::{NewEvent, Offset, TopicName};
+use prom_store::CursorName;
+use prom_types::Offset;
 use tokio::sync::oneshot;
 
-use super::filter::Filtering;
 use super::start::max_attempts;
-use super::{DispatchTask, End, LaneOrder};
+use super::{DispatchTask, End, LaneOrder, MoveOrder, SkipOrder};
 use crate::Error;
 use crate::ack::LeasedOffsets;
 use crate::dispatch::{DispatchStatus, LeaseId, Limit, NotLeased, Settled, SubscriberId};
 use crate::group::GroupOptions;
-use crate::limits::CONTENTION_TRIES;
 use crate::meters::AckTally;
 
 pub(crate) type SettleReply = oneshot::Sender<Result<(), Error>>;
@@ -47,8 +44,10 @@ pub(crate) enum DispatchRequest {
         extend: Duration,
         reply: Option<SettleReply>,
     },
-    /// Moves the cursor.
-    Reset(Box<Reset>),
+    /// An operator moves the cursor.
+    Move(MoveOrder),
+    /// An operator settles an event.
+    Skip(SkipOrder),
     Status(oneshot::Sender<DispatchReport>),
     /// The group's options changed; they are durable already.
     Change {
@@ -63,13 +62,6 @@ pub(crate) enum DispatchRequest {
     Epoch(oneshot::Sender<u64>),
     /// The group is being deleted.
     Delete(oneshot::Sender<()>),
-}
-
-/// A cursor to be moved, with the audit event that goes into the same commit.
-pub(crate) struct Reset {
-    pub floor: Offset,
-    pub audit: (TopicName, NewEvent),
-    pub reply: SettleReply,
 }
 
 /// What a dispatcher tells about itself.
@@ -96,7 +88,14 @@ impl DispatchRequest {
                 let _caller_left = reply.send(Ok(()));
                 return;
             }
-            Self::Reset(reset) => (Some(reset.reply), Error::fenced(cursor)),
+            Self::Move(order) => {
+                let _caller_left = order.reply.send(Err(Error::fenced(cursor)));
+                return;
+            }
+            Self::Skip(order) => {
+                let _caller_left = order.reply.send(Err(Error::fenced(cursor)));
+                return;
+            }
             Self::Status(_) | Self::Change { .. } | Self::Lane(_) | Self::Epoch(_) | Self::Delete(_) => return,
         };
         if let Some(reply) = reply {
@@ -130,7 +129,8 @@ impl DispatchTask {
                 DispatchRequest::Modack { subscriber, leases, extend, reply } => {
                     self.modack(now, subscriber, &leases, extend, reply)
                 }
-                DispatchRequest::Reset(reset) => end = end.or(self.reset(*reset).await),
+                DispatchRequest::Move(order) => end = end.or(self.move_cursor(order).await),
+                DispatchRequest::Skip(order) => end = end.or(self.skip(order).await),
                 DispatchRequest::Status(reply) => {
                     let _caller_left = reply.send(self.report(now));
                 }
@@ -223,49 +223,5 @@ impl DispatchTask {
             status.limit = Some(Limit::Filter);
         }
         DispatchReport { status, now, members: self.seats.iter().map(member).collect(), suspension }
-    }
-
-    /// Moves the cursor: durable first, then in memory. Everything in flight is fenced.
-    async fn reset(&mut self, reset: Reset) -> Option<End> {
-        if let Some(end) = self.finish_commits().await {
-            let _caller_left = reset.reply.send(Err(Error::fenced(&self.cursor)));
-            return Some(end);
-        }
-        let (topic, event) = reset.audit;
-        let mut work = self.core.unit_of_work();
-        work.change_cursor(self.cursor.clone(), CursorChange::Reset { floor: reset.floor });
-        let moved = match work.publish_own(topic, &event) {
-            Ok(()) => work.send().await.map(drop).map_err(Error::from),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = moved {
-            let _caller_left = reset.reply.send(Err(error));
-            return None;
-        }
-        let end = self.take_again().await;
-        let _caller_left = reset.reply.send(Ok(()));
-        end
-    }
-
-    /// Goes on under the epoch that the reset raised.
-    async fn take_again(&mut self) -> Option<End> {
-        for _ in 0..CONTENTION_TRIES {
-            match self.core.store.take_cursor(&self.cursor, 0).await {
-                Ok(cursor) => {
-                    self.epoch = cursor.epoch;
-                    self.machine.reset(cursor.floor, self.head.bounds());
-                    self.records.clear();
-                    self.condemned.clear();
-                    self.letters.clear();
-                    self.filtering.iter_mut().for_each(Filtering::clear);
-                    let origin: &Arc<_> = &self.origin;
-                    self.seats.iter().for_each(|seat| seat.outlet.forget_queued(origin));
-                    return None;
-                }
-                Err(error) => tracing::error!(cursor = %self.cursor, %error, "the moved cursor cannot be read"),
-            }
-            tokio::time::sleep(crate::limits::FIRST_RETRY).await;
-        }
-        Some(End::Failed(Error::fenced))
     }
 }

@@ -2,6 +2,7 @@
 //! If that fails the event stays and is tried again.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use prom_store::{CommitError, CursorChange, Record};
 use prom_types::{Offset, TopicName};
@@ -62,9 +63,10 @@ impl Letters {
         self.under_way.is_none() && self.dead.is_empty() && self.condemned.is_empty()
     }
 
-    pub fn clear(&mut self) {
-        self.dead.clear();
-        self.condemned.clear();
+    /// Of events that are settled by now.
+    pub fn forget(&mut self, settled: &Range<Offset>) {
+        self.dead.retain(|dead| !settled.contains(&dead.offset));
+        self.condemned.retain(|condemned| !settled.contains(&condemned.leased.offset));
     }
 }
 
