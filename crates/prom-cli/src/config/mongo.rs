@@ -14,7 +14,7 @@ pub const TEXT: &str = r#"[mongo]
 # The replica set for `kind = "mongo"`; where it names no database, that is `prom`. MONGO_URL replaces it. Unset by
 # default.
 #url = "mongodb://127.0.0.1:27017/prom?replicaSet=rs0"
-# Comes before the names of all collections, so that several hubs' worlds fit into one database.
+# Put before the names of all collections, so that several installations can share one database.
 #prefix = ""
 # Where the other hubs on this database reach this one. Unset: the address in `listen`, which has to be one that they
 # can reach.
