@@ -4,9 +4,9 @@
 //! Promises asked of an implementation: what was written and then synced (`sync_data` for contents
 //! and length, `sync_dir` for names) is there after a crash; nothing is promised about the rest.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -87,14 +87,24 @@ pub trait DiskFile: Send + Sync {
     fn len(&self) -> io::Result<u64>;
 }
 
-/// The operating system's files.
+/// Files hold what events hold, so that only their owner may read them.
+pub(crate) const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_DIR: u32 = 0o700;
+
+/// Makes the directory and its parents, for their owner alone.
+pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(path)
+}
+
+/// The operating system's files. What it makes is readable by their owner only; what is there keeps its mode.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn open(&self, path: &Path, create: Create) -> io::Result<Arc<dyn DiskFile>> {
-        let file =
-            OpenOptions::new().read(true).write(true).create(create == Create::IfMissing).truncate(false).open(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(create == Create::IfMissing).truncate(false);
+        let file = options.mode(PRIVATE_FILE).open(path)?;
         Ok(Arc::new(RealFile { file, path: path.to_path_buf(), direct: OnceLock::new() }))
     }
 
@@ -103,7 +113,7 @@ impl Disk for RealDisk {
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        create_private_dir(path)
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {

@@ -33,6 +33,8 @@ pub struct FsckReport {
     /// Journal frames behind the checkpoint.
     pub frames: u64,
     pub damage: Vec<Damage>,
+    /// What is left of a last journal frame that is not whole. Opening the directory cuts it.
+    pub cut: Option<Damage>,
     /// Indexes that were missing or bad and were made again.
     pub rebuilt: Vec<String>,
 }
@@ -65,6 +67,9 @@ impl fmt::Display for FsckReport {
         )?;
         for index in &self.rebuilt {
             writeln!(f, "made again: {index}")?;
+        }
+        if let Some(cut) = &self.cut {
+            writeln!(f, "{} at byte {}: {}", cut.file.display(), cut.position, cut.reason)?;
         }
         for damage in &self.damage {
             writeln!(f, "{damage}")?;
@@ -107,6 +112,7 @@ pub fn fsck(
         }
         Ok(())
     })?;
+    report.cut = walked.cut;
     report.damage.extend(walked.missing.filter(|_| walked.damage.is_empty()));
     report.damage.extend(walked.damage);
     let folders = parts::folders(&*options.disk, root)?;

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
@@ -97,6 +98,7 @@ fn open_checkpoint(root: &Path, options: EmbeddedOptions) -> Result<(Arc<StoreSh
         background: Background::default(),
         health: Mutex::new(StoreHealth::default()),
         damage: Mutex::default(),
+        cut_frames: AtomicU64::new(0),
         compacting: Mutex::new(()),
         options,
     };
@@ -127,10 +129,11 @@ fn raise_to_cursors(shared: &StoreShared) -> Result<(), StoreError> {
 
 fn resume(shared: &StoreShared, walked: Walked, dir: &Path) -> Result<Journal, StoreError> {
     walked.make_durable(&*shared.options.disk, dir)?;
-    for damage in &walked.damage {
-        tracing::error!(%damage, "the journal is damaged");
+    walked.damage.iter().for_each(|damage| shared.note_damage(damage));
+    if let Some(cut) = &walked.cut {
+        tracing::warn!(file = %cut.file.display(), position = cut.position, "{}", cut.reason);
+        shared.cut_frames.store(1, Ordering::Relaxed);
     }
-    shared.damage.lock().extend(walked.damage.iter().cloned());
     shared.applied.lock().frame = walked.next_frame - 1;
     Journal::resume(shared.journal.clone(), shared.options.sync, walked)
         .map_err(fault::io("beginning a journal in", dir))
@@ -184,8 +187,7 @@ impl Replay<'_> {
     }
 
     fn unknown_log(&self, damage: Damage) {
-        tracing::error!(%damage, "events cannot be placed");
-        self.shared.damage.lock().push(damage);
+        self.shared.note_damage(&damage);
     }
 
     fn log(&mut self, id: u32, name: LogName, options: LogOptions) {

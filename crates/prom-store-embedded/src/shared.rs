@@ -18,6 +18,9 @@ use crate::log::{Log, LogState};
 use crate::options::EmbeddedOptions;
 use crate::segment::{OpenFiles, Segment};
 
+/// How many damaged places are remembered. Beyond that it is the disk that is damaged; fsck lists them all.
+const MOST_DAMAGE: usize = 1_000;
+
 pub(crate) struct StoreShared {
     pub(crate) root: PathBuf,
     pub(crate) options: EmbeddedOptions,
@@ -32,8 +35,10 @@ pub(crate) struct StoreShared {
     pub(crate) applied: Mutex<Applied>,
     pub(crate) background: Background,
     pub(crate) health: Mutex<StoreHealth>,
-    /// What was found bad when the store was opened.
+    /// What was found bad when the store was opened, and by reads since.
     pub(crate) damage: Mutex<Vec<Damage>>,
+    /// Frames at the journal's end that were not whole when the store was opened.
+    pub(crate) cut_frames: AtomicU64,
     /// One compaction at a time.
     pub(crate) compacting: Mutex<()>,
 }
@@ -97,6 +102,16 @@ impl StoreShared {
 
     pub(crate) fn known_log(&self, name: &LogName) -> Option<Arc<Log>> {
         self.logs.read().get(name).cloned()
+    }
+
+    /// Keeps and logs damage that is not known yet.
+    pub(crate) fn note_damage(&self, damage: &Damage) {
+        let mut known = self.damage.lock();
+        let is_known = known.iter().any(|one| (&one.file, one.position) == (&damage.file, damage.position));
+        if !is_known && known.len() < MOST_DAMAGE {
+            tracing::error!(%damage, "the data directory is damaged");
+            known.push(damage.clone());
+        }
     }
 
     pub(crate) fn interval(&self) -> u64 {

@@ -18,6 +18,7 @@ use prom_types::{Durability, Offset, TopicName};
 use crate::background::BackgroundWorker;
 use crate::commit::{CommitBy, CommitRequest, CommitThread, Committer, TakeOver, commit_if_free, commit_inline};
 use crate::cursors::EmbeddedCursors;
+use crate::disk::create_private_dir;
 use crate::lock::DirectoryLock;
 use crate::log::Log;
 use crate::options::{Drive, EmbeddedOptions, Sync};
@@ -171,7 +172,11 @@ impl Store for EmbeddedStore {
     }
 
     fn meters(&self) -> StoreMeters {
-        StoreMeters { sync_ms: Some(self.shared.journal.syncs.snapshot()) }
+        StoreMeters {
+            sync_ms: Some(self.shared.journal.syncs.snapshot()),
+            damaged_places: self.shared.damage.lock().len() as u64,
+            cut_frames: self.shared.cut_frames.load(Ordering::Relaxed),
+        }
     }
 
     async fn close(&self) -> Result<(), StoreError> {
@@ -193,8 +198,13 @@ impl Logs for EmbeddedStore {
         if let Some(batch) = log::read::from_memory(&log, from, limit) {
             return Ok(batch);
         }
-        let read =
-            move |shared: &StoreShared| log::read::from_anywhere(&log, &shared.files, shared.interval(), from, limit);
+        let read = move |shared: &StoreShared| {
+            let batch = log::read::from_anywhere(&log, &shared.files, shared.interval(), from, limit)?;
+            if let Some(damage) = &batch.damage {
+                shared.note_damage(damage);
+            }
+            Ok(batch)
+        };
         self.blocking(read).await
     }
 
@@ -404,7 +414,7 @@ fn make_dir(root: &Path) -> Result<(), StoreError> {
     if root.is_dir() {
         return Ok(());
     }
-    std::fs::create_dir_all(root).map_err(fault::io("making", root))?;
+    create_private_dir(root).map_err(fault::io("making", root))?;
     let root = root.canonicalize().map_err(fault::io("making", root))?;
     for parent in root.ancestors().skip(1) {
         // Directories above that belong to others may not be readable; those were there before.

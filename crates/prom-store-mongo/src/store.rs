@@ -71,7 +71,7 @@ impl Store for MongoStore {
     }
 
     fn meters(&self) -> StoreMeters {
-        StoreMeters { sync_ms: Some(self.shared.sync_ms.snapshot()) }
+        StoreMeters { sync_ms: Some(self.shared.sync_ms.snapshot()), ..StoreMeters::default() }
     }
 
     fn trouble(&self) -> Option<String> {

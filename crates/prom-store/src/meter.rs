@@ -127,6 +127,11 @@ impl Histogram {
 pub struct StoreMeters {
     /// How long it took to make commits durable, one entry per sync; `None` for a store that does not sync.
     pub sync_ms: Option<HistogramSnapshot>,
+    /// Places found since the start that no longer hold what was written.
+    pub damaged_places: u64,
+    /// Journal frames that were not whole when the store was opened and were cut: a crash while a frame is written
+    /// leaves one, and so does damage to the last frame.
+    pub cut_frames: u64,
 }
 
 #[cfg(test)]

@@ -63,6 +63,9 @@ impl Fsck {
                 "bytes": report.bytes,
                 "frames": report.frames,
                 "rebuilt": report.rebuilt,
+                "cut": report.cut.as_ref().map(|cut| json!({
+                    "file": cut.file, "position": cut.position, "reason": cut.reason,
+                })),
                 "damage": report.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
             }))?
         } else {

@@ -155,9 +155,6 @@ async fn open_embedded(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn
     };
     let options = EmbeddedOptions { clock, sync, ..EmbeddedOptions::default() };
     let store = EmbeddedStore::open_with(&config.server.data, options).await.map_err(explain_store)?;
-    for damage in store.damage() {
-        tracing::error!(%damage, "the data directory is damaged; `prom fsck` lists everything");
-    }
     Ok(store)
 }
 

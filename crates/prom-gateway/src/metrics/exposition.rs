@@ -94,6 +94,16 @@ fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[LagCount]) -> impl Iter
             [(Vec::new(), hub.rates.refused())].into_iter(),
         ),
         gauges("ws_inflight", "Events leased to subscribers that are connected by WebSocket.", in_flight()),
+        gauges(
+            "store_damaged_places",
+            "Places found since the start that no longer hold what was written.",
+            [(Vec::new(), meters.store.damaged_places)].into_iter(),
+        ),
+        gauges(
+            "store_cut_frames",
+            "Journal frames that were not whole at the start and were cut: by a crash, or by damage to the last one.",
+            [(Vec::new(), meters.store.cut_frames)].into_iter(),
+        ),
     ]
     .into_iter()
     .flatten()

@@ -41,6 +41,8 @@ async fn every_name_is_there_with_its_labels() {
         format!("events_acked_total{both} 1"),
         format!("events_nacked_total{both} 1"),
         "ws_connections 0".to_owned(),
+        "store_damaged_places 0".to_owned(),
+        "store_cut_frames 0".to_owned(),
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
     }

@@ -131,9 +131,7 @@ impl BackgroundWorker {
     ) {
         let is_there = |path: &Path| path.file_name().is_some_and(|name| names.contains(&*name.to_string_lossy()));
         for segment in kept.iter().filter(|segment| !is_there(&segment.path)) {
-            let damage = segment.missing(segment.base);
-            tracing::error!(log = %log.name, %damage, "events are lost");
-            self.shared.damage.lock().push(damage);
+            self.shared.note_damage(&segment.missing(segment.base));
         }
         let of_segment = |segment: &Arc<Segment>| [segment.path.clone(), segment.index_path(), segment.ids_path()];
         let known: HashSet<_> = kept.iter().flat_map(of_segment).chain(others).collect();

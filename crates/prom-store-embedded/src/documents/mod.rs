@@ -24,7 +24,7 @@ use parking_lot::RwLock;
 use prom_store::{Document, StoreError};
 
 use crate::codec::{Put, Take};
-use crate::disk::Disk;
+use crate::disk::{Disk, create_private_dir};
 use crate::fault::{documents as fault, io};
 use overlay::Overlay;
 pub(crate) use overlay::Writes;
@@ -52,6 +52,8 @@ struct Open {
 
 impl Open {
     fn new(disk: &dyn Disk, dir: &Path) -> Result<Self, StoreError> {
+        // The database makes its files readable by everybody; the directory around them is not.
+        create_private_dir(dir).map_err(io("making", dir))?;
         disk.renew_documents(dir).map_err(io("writing again the journal in", dir))?;
         let unusable = |error| {
             let dir = dir.display();

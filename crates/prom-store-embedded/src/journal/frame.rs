@@ -16,6 +16,7 @@ use crate::codec::{Malformed, Put, Take};
 
 const MAGIC: u32 = 0x4d52_464a;
 pub(crate) const HEADER_BYTES: usize = 24;
+const NUMBER: Range<usize> = 8..16;
 const SECTION_BYTES: usize = 12;
 pub(crate) const ALIGN: usize = 8;
 
@@ -111,6 +112,18 @@ pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
     (take.u32().ok()? == MAGIC).then_some(())?;
     take.slice(4).ok()?;
     take.u64().ok()
+}
+
+/// Whether `bytes` begin with what is left of a frame of this number: either its number or all but its number is there.
+pub(crate) fn is_remainder(bytes: &[u8], number: u64) -> bool {
+    let stated = bytes.get(NUMBER).and_then(|stated| stated.try_into().ok()).map(u64::from_le_bytes);
+    let length = || Some(u32::from_le_bytes(bytes.get(16..20)?.try_into().ok()?) as usize);
+    let with_number = || {
+        let mut whole = bytes.get(..HEADER_BYTES.checked_add(length()?)?)?.to_vec();
+        whole[NUMBER].copy_from_slice(&number.to_le_bytes());
+        check(&whole)
+    };
+    stated == Some(number) || self::number(bytes).is_some() && with_number().is_some()
 }
 
 /// The frame at the beginning of `bytes`, if there is a whole and sound one.

@@ -27,6 +27,8 @@ pub(crate) struct Walked {
     pub(crate) position: u64,
     pub(crate) free: Vec<JournalFile>,
     pub(crate) damage: Vec<Damage>,
+    /// What is left of a last frame that is not whole. The next one is written over it.
+    pub(crate) cut: Option<Damage>,
     /// The journal does not reach back to the checkpoint. Going on would lose what lies between.
     pub(crate) missing: Option<Damage>,
     /// The newest frame: the file, where in it, and its bytes.
@@ -61,6 +63,7 @@ pub(crate) fn read(
         position: FRAMES_AT,
         free: Vec::new(),
         damage: Vec::new(),
+        cut: None,
         missing: None,
         newest: None,
     };
@@ -163,6 +166,8 @@ fn walk_file(
                 break;
             }
             let Some((at, found)) = find_later(&bytes, position, expected, replaced_from) else {
+                let rest = bytes.get(position..).unwrap_or_default();
+                walked.cut = frame::is_remainder(rest, expected).then(|| cut_frame(&file.path, position, expected));
                 break;
             };
             walked.damage.push(lost_frames(&file.path, position as u64, expected, found));
@@ -200,6 +205,14 @@ fn lost_frames(path: &Path, position: u64, expected: u64, found: u64) -> Damage 
         reason: format!("journal frames {expected} to {} cannot be read", found - 1),
         lost: None,
     }
+}
+
+fn cut_frame(path: &Path, position: usize, number: u64) -> Damage {
+    let reason = format!(
+        "journal frame {number} is not whole and was cut; a crash while it was written leaves this behind, and nothing is \
+         lost; if there was none, its commits are lost"
+    );
+    Damage { file: PathBuf::from(path), position: position as u64, reason, lost: None }
 }
 
 fn no_next_file(dir: &Path, first_frame: u64) -> Damage {
