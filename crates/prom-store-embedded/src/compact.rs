@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use prom_store::{CompactReport, ReadLimit, Record, StoreError, StoredAt};
+use prom_store::{CompactReport, LogName, ReadLimit, Record, StoreError, StoredAt};
 use prom_types::{EpochMs, EventId, Offset};
 
-use crate::codec::Take;
+use crate::codec::{Put, Take};
 use crate::documents::keys;
 use crate::log::Log;
 use crate::log::read::from_anywhere;
@@ -146,9 +146,10 @@ fn swap(
     applied.dropped.push(segment.clone());
     let mut known = Vec::new();
     for (offset, gone) in dropped {
-        let exact = gone.is_exact.then(|| keys::exact(id, gone.id));
-        let key = gone.forgotten_key.as_ref().map(|key| keys::latest(id, key));
-        known.extend(exact.into_iter().chain(key).map(|place| (place, stored_offset(*offset))));
+        let LogName { topic, partition } = &log.name;
+        let exact = gone.is_exact.then(|| (keys::exact(topic, gone.id), stored_place(*partition, *offset)));
+        let key = gone.forgotten_key.as_ref().map(|key| (keys::latest(id, key), stored_offset(*offset)));
+        known.extend(exact.into_iter().chain(key));
     }
     shared.state.forget_unchanged(&known)?;
     Ok(true)
@@ -192,6 +193,14 @@ pub(crate) fn know_latest(shared: &StoreShared, log: &Arc<Log>) -> Result<(), St
 pub(crate) fn latest_offset(shared: &StoreShared, log: u32, key: &str) -> Result<Option<Offset>, StoreError> {
     let found = shared.state.get(&keys::latest(log, key))?;
     Ok(found.and_then(|bytes| Take::new(&bytes).u64().ok()))
+}
+
+/// A place of an exact id as the documents have it.
+pub(crate) fn stored_place(partition: u32, offset: Offset) -> Bytes {
+    let mut place = Vec::with_capacity(12);
+    place.put_u64(offset);
+    place.put_u32(partition);
+    place.into()
 }
 
 /// An offset as the documents have it.

@@ -208,7 +208,7 @@ impl Replay<'_> {
             (state.id, state.options.compacted, state.bounds.next)
         };
         if let Some(id) = id {
-            index_events(self.shared, id, compacted, &chunk);
+            index_events(self.shared, &log.name, id, compacted, &chunk);
         }
         if chunk.end() <= next {
             return;

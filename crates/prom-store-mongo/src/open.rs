@@ -140,11 +140,16 @@ fn unless_there(made: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-fn batch_indexes() -> [IndexModel; 2] {
+fn batch_indexes() -> [IndexModel; 3] {
     let by_time = IndexOptions::builder().name(TIME_INDEX.to_owned()).build();
     let exact = IndexOptions::builder()
         .name(EXACT_INDEX.to_owned())
         .unique(true)
+        .partial_filter_expression(doc! { "exact": { "$exists": true } })
+        .build();
+    // For finding them in whichever partition they are. Not unique: a database from before may have one in several.
+    let exact_of_topic = IndexOptions::builder()
+        .name(format!("{EXACT_INDEX}_of_topic"))
         .partial_filter_expression(doc! { "exact": { "$exists": true } })
         .build();
     [
@@ -153,6 +158,7 @@ fn batch_indexes() -> [IndexModel; 2] {
             .options(by_time)
             .build(),
         IndexModel::builder().keys(doc! { "topic": 1, "partition": 1, "exact": 1 }).options(exact).build(),
+        IndexModel::builder().keys(doc! { "topic": 1, "exact": 1 }).options(exact_of_topic).build(),
     ]
 }
 

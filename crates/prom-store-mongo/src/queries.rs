@@ -76,12 +76,11 @@ pub fn ids_before(log: &LogName, before: Offset) -> IndexedQuery {
     batches_before(log, before).showing(id_projection())
 }
 
-/// The batches that hold these ids as exact ids.
-pub fn exact_ids(log: &LogName, ids: &[EventId]) -> IndexedQuery {
+/// The batches of a topic that hold these ids as exact ids.
+pub fn exact_ids(topic: &TopicName, ids: &[EventId]) -> IndexedQuery {
     let ids: Vec<_> = ids.iter().copied().map(binary_id).collect();
     let filter = doc! {
-        "topic": log.topic.as_str(),
-        "partition": log.partition as i32,
+        "topic": topic.as_str(),
         "exact": { "$exists": true, "$in": ids },
     };
     IndexedQuery::new(filter, doc! {}).showing(id_projection())

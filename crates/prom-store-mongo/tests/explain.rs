@@ -18,7 +18,7 @@ fn all(log: &LogName) -> Vec<(&'static str, &'static str, IndexedQuery)> {
         ("heads_from", "event_batches", queries::heads_from(log, 7)),
         ("head", "event_batches", queries::head(log)),
         ("ids_before", "event_batches", queries::ids_before(log, 7)),
-        ("exact_ids", "event_batches", queries::exact_ids(log, &[id, EventId::derived("b")])),
+        ("exact_ids", "event_batches", queries::exact_ids(&log.topic, &[id, EventId::derived("b")])),
         ("stored_at", "event_batches", queries::stored_at(log, 7)),
         ("with_id", "event_batches", queries::with_id(log, id, 3, 7)),
         ("log", "logs", queries::log(log)),

@@ -34,7 +34,8 @@ pub enum Dedupe {
     Fresh,
     /// Within the dedupe window ([`prom_types::limits::DEDUPE_WINDOW_MS`], by `stored_ts`).
     Window,
-    /// As `Window`, and also among retained events that were appended with `Exact`.
+    /// As `Window`, and also among retained events that were appended with `Exact`, in all partitions of the topic: a
+    /// topic may have got more of them since.
     Exact,
 }
 
@@ -78,10 +79,12 @@ pub struct Stored {
     pub stored_ts: EpochMs,
     /// The id was stored before, at this offset.
     pub duplicate: bool,
+    /// The partition of that offset, where an exact id was found in another one of the topic.
+    pub elsewhere: Option<u32>,
 }
 
 impl From<StoredAt> for Stored {
     fn from(StoredAt { offset, stored_ts }: StoredAt) -> Self {
-        Self { offset, stored_ts, duplicate: false }
+        Self { offset, stored_ts, duplicate: false, elsewhere: None }
     }
 }

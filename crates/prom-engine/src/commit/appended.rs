@@ -84,7 +84,7 @@ impl Appended {
         let with_receipt = self.appends.into_iter().zip(stored).filter(|(event, _)| !event.is_copy);
         with_receipt.map(move |(event, stored)| Receipt {
             id: event.id,
-            partition: event.partition,
+            partition: stored.elsewhere.unwrap_or(event.partition),
             offset: stored.offset,
             stored_ts: stored.stored_ts,
             durability,

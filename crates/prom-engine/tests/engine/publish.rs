@@ -12,6 +12,28 @@ fn event(topic: &str, payload: serde_json::Value) -> NewEvent {
     NewEvent::new(TopicName::parse(topic).unwrap(), payload)
 }
 
+#[tokio::test(start_paused = true)]
+async fn exact_ids_are_stored_once_also_after_partitions_were_raised() {
+    let bus = bus().await;
+    bus.create_topic(TopicSettings::new("orders").unwrap()).await.unwrap();
+    let publish = async |n: u32| {
+        let id = EventId::derived(&n.to_string());
+        bus.publish("orders", json!(n)).key(format!("k{n}")).exact_id(id).await.unwrap()
+    };
+    let mut first = Vec::new();
+    for n in 0..40 {
+        first.push(publish(n).await);
+    }
+    bus.create_topic(TopicSettings::new("orders").unwrap().partitions(4)).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(11 * 60)).await;
+    for (n, receipt) in (0..).zip(&first) {
+        let repeated = Receipt { duplicate: true, ..receipt.clone() };
+        assert_eq!(publish(n).await, repeated, "the first receipt, with its partition");
+    }
+    let stored: u64 = bus.bounds("orders").await.unwrap().iter().map(|bounds| bounds.next).sum();
+    assert_eq!(stored, 40);
+}
+
 #[tokio::test]
 async fn offsets_count_from_zero_in_each_topic() {
     let bus = bus().await;

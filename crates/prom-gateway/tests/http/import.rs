@@ -45,6 +45,22 @@ async fn what_was_exported_is_imported_with_everything_it_had_and_only_once() {
 }
 
 #[tokio::test]
+async fn what_a_topic_still_has_is_not_imported_into_it_again() {
+    // Every event is outside the dedupe window of the next.
+    let home = Home::ticking_by(11 * 60 * 1000).await;
+    home.bus.create_topic(TopicSettings::new("a").unwrap().partitions(3)).await.unwrap();
+    for n in 0..40 {
+        home.bus.publish("a", json!(n)).key(format!("k{n}")).await.unwrap();
+    }
+    let exported = home.get("/export?topic=a").await;
+    let told = home.post_lines("/import", exported.body.clone()).await.lines();
+    assert_eq!(told, [json!({"imported": 0, "duplicates": 40, "failed": 0})]);
+    assert_eq!(home.get("/export?topic=a").await.lines().len(), 40);
+    let told = home.post_lines("/import?topic=b", exported.body.clone()).await.lines();
+    assert_eq!(told, [json!({"imported": 40, "duplicates": 0, "failed": 0})], "another topic gets them");
+}
+
+#[tokio::test]
 async fn a_topic_that_is_not_there_is_made_and_partitions_it_does_not_have_are_chosen_again() {
     let home = Home::open().await;
     let line = |id: u8, partition: u32| {

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prom_store::StoreError;
+use prom_store::{LogName, StoreError};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::BackgroundWorker;
 use super::name::NAME;
-use crate::compact::stored_offset;
+use crate::compact::stored_place;
 use crate::documents::keys;
 use crate::log::Log;
 use crate::segment::gone::Removal;
@@ -20,18 +20,21 @@ impl BackgroundWorker {
     /// One that stays by mistake does no harm: a look-up by it finds no event.
     pub(super) fn forget_exact_ids(&mut self, dropped: &[Arc<Segment>]) {
         for segment in dropped.iter().filter(|segment| !segment.is_replaced()) {
-            let Some(log) = log_of(segment) else {
+            let id = log_of(segment);
+            let log = self.shared.logs.read().values().find(|log| log.state.lock().id == id).cloned();
+            let Some(log) = log.filter(|_| id.is_some()) else {
                 continue;
             };
-            if let Err(error) = self.forget_exact_ids_of(log, segment) {
+            if let Err(error) = self.forget_exact_ids_of(&log.name, segment) {
                 tracing::warn!(segment = %segment.path.display(), %error, "exact ids of a dropped segment stay");
             }
         }
     }
 
-    fn forget_exact_ids_of(&self, log: u32, segment: &Segment) -> Result<(), StoreError> {
-        // An id may be published again since its first event was trimmed: then it has another offset.
-        let place = |(id, offset): (EventId, Offset)| (keys::exact(log, id), stored_offset(offset));
+    fn forget_exact_ids_of(&self, log: &LogName, segment: &Segment) -> Result<(), StoreError> {
+        // An id may be published again since its first event was trimmed: then it has another place.
+        let place =
+            |(id, offset): (EventId, Offset)| (keys::exact(&log.topic, id), stored_place(log.partition, offset));
         let known: Vec<_> = segment.exact_ids(&self.shared.files)?.into_iter().map(place).collect();
         self.shared.state.forget_unchanged(&known)
     }

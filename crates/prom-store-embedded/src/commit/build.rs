@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
@@ -9,14 +10,16 @@ use prom_store::{
     Append, Commit, CommitError, CursorChange, CursorName, Dedupe, DocumentWrite, LogName, Outcome, Standing,
     StoreError, Stored,
 };
-use prom_types::EpochMs;
+use prom_types::{EpochMs, EventId, Offset, TopicName};
 
 use super::queue::CommitRequest;
 use super::slot::LogSlot;
+use crate::codec::Take;
 use crate::documents::keys;
 use crate::journal::CursorStep;
 use crate::journal::entry;
 use crate::journal::frame::{self, FrameDraft, FrameSection};
+use crate::log::Log;
 use crate::log::ids::stored_ts_of;
 use crate::log::read::Reach;
 use crate::segment::gone::is_recent;
@@ -42,6 +45,8 @@ pub(super) struct Builder {
     /// Epochs and documents as the frame under way will leave them.
     epochs: HashMap<CursorName, Option<u64>>,
     documents: HashMap<(String, String), Standing>,
+    /// What another partition answers to the exact ids of the frame under way.
+    exact: HashMap<(TopicName, EventId), Stored>,
 }
 
 /// What is applied to memory once the frame is durable.
@@ -71,6 +76,7 @@ impl Builder {
             effects: Effects::default(),
             epochs: HashMap::new(),
             documents: HashMap::new(),
+            exact: HashMap::new(),
         }
     }
 
@@ -210,7 +216,12 @@ impl Builder {
         if append.dedupe != Dedupe::Fresh
             && let Some((offset, stored_ts)) = slot.find_in_frame(append.event.id())
         {
-            self.stored.push(Stored { offset, stored_ts, duplicate: true });
+            self.stored.push(Stored { offset, stored_ts, duplicate: true, elsewhere: None });
+            return;
+        }
+        let is_exact = append.dedupe == Dedupe::Exact;
+        if is_exact && let Some(beside) = self.exact.get(&(append.log.topic.clone(), append.event.id())) {
+            self.stored.push(*beside);
             return;
         }
         if !slot.is_touched() {
@@ -220,7 +231,12 @@ impl Builder {
         if !slot.defined {
             self.define(index);
         }
-        self.stored.push(Stored { offset, stored_ts, duplicate: false });
+        self.stored.push(Stored { offset, stored_ts, duplicate: false, elsewhere: None });
+        if is_exact {
+            let LogName { topic, partition } = append.log.clone();
+            let beside = Stored { offset, stored_ts, duplicate: true, elsewhere: Some(partition) };
+            self.exact.insert((topic, append.event.id()), beside);
+        }
     }
 
     /// Where the same id was stored before, within the window or, if exact, at all.
@@ -234,7 +250,7 @@ impl Builder {
         let slot = &mut self.slots[index];
         let id = append.event.id();
         let (files, interval) = (&shared.files, shared.interval());
-        let receipt = |offset, stored_ts| Stored { offset, stored_ts, duplicate: true };
+        let receipt = |offset, stored_ts| Stored { offset, stored_ts, duplicate: true, elsewhere: None };
         if let Some(offset) = slot.ids.find(&slot.log, files, interval, id, now).map_err(refused)? {
             if let Some(stored_ts) = slot.stored_ts_in_frame(offset, id) {
                 return Ok(Some(receipt(offset, stored_ts)));
@@ -248,15 +264,22 @@ impl Builder {
         if let Some(place) = gone.filter(|place| is_recent(place.stored_ts, now)) {
             return Ok(Some(receipt(place.offset, place.stored_ts)));
         }
-        if append.dedupe != Dedupe::Exact || !slot.defined {
+        if append.dedupe != Dedupe::Exact {
             return Ok(None);
         }
-        let known = shared.state.get(&keys::exact(slot.id, id)).map_err(refused)?;
-        let Some(offset) = known.and_then(|bytes| crate::codec::Take::new(&bytes).u64().ok()) else {
+        let LogName { topic, partition } = slot.name();
+        let known = shared.state.get(&keys::exact(topic, id)).map_err(refused)?;
+        let Some((offset, holder)) = known.and_then(|bytes| exact_place(&bytes)) else {
             return Ok(None);
         };
-        let stored_ts = stored_ts_of(&slot.log, files, interval, offset, id, Reach::Retained).map_err(refused)?;
-        Ok(stored_ts.map(|stored_ts| receipt(offset, stored_ts)))
+        let elsewhere = Some(holder).filter(|holder| holder != partition);
+        let log = match elsewhere {
+            Some(holder) => shared.known_log(&LogName::new(topic.clone(), holder)),
+            None => Some(slot.log.clone()),
+        };
+        let stored_ts = |log: Arc<Log>| stored_ts_of(&log, files, interval, offset, id, Reach::Retained);
+        let stored_ts = log.map(stored_ts).transpose().map_err(refused)?.flatten();
+        Ok(stored_ts.map(|stored_ts| Stored { elsewhere, ..receipt(offset, stored_ts) }))
     }
 
     fn change_cursor(&mut self, name: &CursorName, change: &CursorChange) {
@@ -391,6 +414,7 @@ impl Builder {
         self.effects = Effects::default();
         self.epochs.clear();
         self.documents.clear();
+        self.exact.clear();
     }
 
     /// The frame failed: nothing of it ever was.
@@ -415,6 +439,12 @@ impl Builder {
     pub(super) fn slots(&mut self) -> &mut [LogSlot] {
         &mut self.slots
     }
+}
+
+/// Offset and partition, as [`crate::compact::stored_place`] wrote them.
+fn exact_place(stored: &[u8]) -> Option<(Offset, u32)> {
+    let mut take = Take::new(stored);
+    Some((take.u64().ok()?, take.u32().ok()?))
 }
 
 /// A precondition could not be looked up.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prom_store::{CommitAnswers, CommitError, CommitReply, Committed, Outcome};
+use prom_store::{CommitAnswers, CommitError, CommitReply, Committed, LogName, Outcome};
 
 use super::build::Builder;
 use super::queue::CommitRequest;
-use crate::compact::stored_offset;
+use crate::compact::{stored_offset, stored_place};
 use crate::documents::keys;
 use crate::journal::Journal;
 use crate::journal::writer::WriteFault;
@@ -227,7 +227,7 @@ impl Committer {
         state.push(chunk.clone(), slot.last_stored_ts);
         let bounds = state.bounds;
         drop(state);
-        index_events(shared, id, options.compacted, &chunk);
+        index_events(shared, &log.name, id, options.compacted, &chunk);
         log.announce(bounds);
         bytes
     }
@@ -263,18 +263,18 @@ impl Committer {
 }
 
 /// The latest offset of each key of a compacted log, and where exact ids are.
-pub(crate) fn index_events(shared: &StoreShared, log: u32, compacted: bool, chunk: &Chunk) {
+pub(crate) fn index_events(shared: &StoreShared, name: &LogName, log: u32, compacted: bool, chunk: &Chunk) {
     if !compacted && !chunk.has_exact() {
         return;
     }
     let mut changes = Vec::new();
     for record in chunk.records() {
-        let offset = stored_offset(record.offset());
         if record.is_exact() {
-            changes.push((keys::exact(log, record.id()), Some(offset.clone())));
+            let place = stored_place(name.partition, record.offset());
+            changes.push((keys::exact(&name.topic, record.id()), Some(place)));
         }
         if let Some(key) = record.key().filter(|_| compacted) {
-            changes.push((keys::latest(log, key), Some(offset)));
+            changes.push((keys::latest(log, key), Some(stored_offset(record.offset()))));
         }
     }
     shared.state.put_all(changes);

@@ -47,9 +47,9 @@ pub(crate) fn latest(log: u32, key: &str) -> Vec<u8> {
     joined(b'k', &[&log.to_be_bytes(), key.as_bytes()])
 }
 
-/// Where the event with an exact id lies.
-pub(crate) fn exact(log: u32, id: EventId) -> Vec<u8> {
-    joined(b'x', &[&log.to_be_bytes(), id.as_bytes()])
+/// In which partition of the topic the event with an exact id lies, and where.
+pub(crate) fn exact(topic: &TopicName, id: EventId) -> Vec<u8> {
+    joined(b'x', &[topic.as_bytes(), id.as_bytes()])
 }
 
 /// Parts are joined by a zero byte, which no name contains.

@@ -14,6 +14,7 @@ use prom_types::Offset;
 
 use crate::background::manifest;
 use crate::background::name::read_name;
+use crate::compact::stored_place;
 use crate::disk::{Create, Disk};
 use crate::documents::{DocumentState, keys};
 use crate::fault::{self, io};
@@ -71,7 +72,7 @@ pub fn rebuild(
             return Err(twice(&dir, &name, other));
         }
         progress(&name);
-        log.read(id, &state)?;
+        log.read(&name, &state)?;
         let log = log.state(id, known.map(|(_, log)| log));
         let Bounds { start, next } = log.bounds;
         made.push(format!("{name}: {} segments, offsets {start} to {}", log.segments.len(), next.saturating_sub(1)));
@@ -228,7 +229,7 @@ impl LogFiles {
     }
 
     /// Counts the events of each segment and notes where exact ids are.
-    fn read(&mut self, id: u32, state: &DocumentState) -> Result<(), StoreError> {
+    fn read(&mut self, name: &LogName, state: &DocumentState) -> Result<(), StoreError> {
         let mut ids = Vec::new();
         for segment in &self.segments {
             let mut meta = *segment.meta.lock();
@@ -249,8 +250,8 @@ impl LogFiles {
                 meta.end = meta.end.max(record.offset() + 1);
                 length = position + record.len() as u64;
                 if record.is_exact() {
-                    let offset = Bytes::copy_from_slice(&record.offset().to_le_bytes());
-                    ids.push((keys::exact(id, record.id()), Some(offset)));
+                    let place = stored_place(name.partition, record.offset());
+                    ids.push((keys::exact(&name.topic, record.id()), Some(place)));
                 }
                 if ids.len() >= IDS_AT_ONCE {
                     state.flush(std::mem::take(&mut ids))?;

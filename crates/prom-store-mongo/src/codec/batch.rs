@@ -217,6 +217,10 @@ impl StoredBatch {
         Record::trusted(&bytes.into()).ok()
     }
 
+    pub fn partition_of(document: &RawDocument) -> Option<u32> {
+        u32::try_from(number(document.get_document("_id").ok()?, "partition")?).ok()
+    }
+
     pub fn base_of(document: &RawDocument) -> Option<Offset> {
         Some(number(document.get_document("_id").ok()?, "base")? as Offset)
     }

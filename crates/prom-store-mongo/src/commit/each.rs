@@ -37,7 +37,7 @@ pub fn commit_each(shared: &Arc<MongoShared>, whole: Commit) -> PendingCommit {
 
 /// One answer for all: where each was stored, or the first failure.
 async fn together(under_way: Vec<(Vec<usize>, PendingCommit)>, count: usize) -> Result<Committed, CommitError> {
-    let mut stored = vec![Stored { offset: 0, stored_ts: 0, duplicate: false }; count];
+    let mut stored = vec![Stored { offset: 0, stored_ts: 0, duplicate: false, elsewhere: None }; count];
     let mut failure = None;
     let mut is_partly_stored = false;
     for (places, pending) in under_way {

@@ -7,8 +7,8 @@ use prom_types::{EpochMs, EventId, Offset};
 
 use crate::log::LogView;
 
-/// Exact ids that were found in the database.
-pub type ExactPlaces = HashMap<EventId, StoredAt>;
+/// Exact ids that were found in the database, as a repetition of each is answered.
+pub type ExactPlaces = HashMap<EventId, Stored>;
 
 /// The end of a log, including the events placed so far.
 pub struct Placer {
@@ -41,17 +41,18 @@ impl Placer {
     pub fn place(&mut self, append: &Append, known: &LogView, exact: &ExactPlaces) -> Stored {
         let id = append.event.id();
         match self.earlier(&id, append.dedupe, known, exact) {
-            Some(place) => Stored { duplicate: true, ..place.into() },
+            Some(known) => known,
             None => self.add(append),
         }
     }
 
-    fn earlier(&self, id: &EventId, dedupe: Dedupe, known: &LogView, exact: &ExactPlaces) -> Option<StoredAt> {
+    fn earlier(&self, id: &EventId, dedupe: Dedupe, known: &LogView, exact: &ExactPlaces) -> Option<Stored> {
         if dedupe == Dedupe::Fresh {
             return None;
         }
         let in_window = || known.window.as_ref()?.place_within(id, self.stored_ts);
         let found = self.ids.get(id).copied().or_else(in_window);
+        let found = found.map(|place| Stored { duplicate: true, ..place.into() });
         match dedupe {
             Dedupe::Exact => found.or_else(|| exact.get(id).copied()),
             _ => found,

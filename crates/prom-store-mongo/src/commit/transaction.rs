@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use mongodb::ClientSession;
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
 use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
 use mongodb::options::ReadConcern;
-use prom_store::{Append, Commit, CommitError, Committed, LogName, LogOptions, Outcome, Record, Stored};
+use prom_store::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored};
+use prom_types::{EventId, TopicName};
 use tokio::time::Instant;
 
 use super::append::{check_keys, chunks, not_stored, ready};
@@ -80,7 +82,9 @@ async fn decide(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Option<(Ve
     for (index, append) in commit.appends.iter().enumerate() {
         by_log.entry(&append.log).or_default().push(index);
     }
-    let mut stored = vec![Stored { offset: 0, stored_ts: 0, duplicate: false }; commit.appends.len()];
+    let mut stored = vec![Stored { offset: 0, stored_ts: 0, duplicate: false, elsewhere: None }; commit.appends.len()];
+    // What other partitions answer to the exact ids of this commit.
+    let mut exact_beside: HashMap<(TopicName, EventId), Stored> = HashMap::new();
     let mut parts = Vec::new();
     let now = shared.options.clock.now_ms();
     for (name, indexes) in by_log {
@@ -95,7 +99,17 @@ async fn decide(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Option<(Ve
         let mut placer = Placer::new(&known, now);
         for &index in &indexes {
             let append: &Append = &commit.appends[index];
-            stored[index] = placer.place(append, &known, &exact);
+            let id = (name.topic.clone(), append.event.id());
+            if append.dedupe != Dedupe::Exact {
+                stored[index] = placer.place(append, &known, &exact);
+            } else if let Some(beside) = exact_beside.get(&id).filter(|beside| beside.elsewhere != Some(name.partition))
+            {
+                stored[index] = *beside;
+            } else {
+                stored[index] = placer.place(append, &known, &exact);
+                let holder = stored[index].elsewhere.or(Some(name.partition));
+                exact_beside.insert(id, Stored { duplicate: true, elsewhere: holder, ..stored[index] });
+            }
         }
         drop(known);
         parts.push(Part { log, records: placer.into_records()? });

@@ -6,7 +6,7 @@ use prom_types::limits::DEDUPE_WINDOW_MS;
 
 use super::Harness;
 use super::scene::{CheckResult, EventDraft, StoreScene, Unexpected, log, partition};
-use crate::{Bounds, Dedupe, LogName, Record, Stored};
+use crate::{Bounds, Commit, Dedupe, LogName, Record, Stored};
 
 const WINDOW: Duration = Duration::from_millis(DEDUPE_WINDOW_MS.unsigned_abs());
 const MOMENT: Duration = Duration::from_secs(1);
@@ -61,9 +61,41 @@ pub async fn an_id_that_the_hub_made_is_known_when_it_is_repeated(harness: &dyn 
 pub async fn the_same_id_in_another_log_is_another_event(harness: &dyn Harness) -> CheckResult {
     let scene = StoreScene::open(harness).await?;
     for name in [log("orders")?, partition("orders", 1)?, log("bills")?] {
-        let stored = scene.append(&name, EventDraft::named("a").dedupe(Dedupe::Exact)).await?;
+        let stored = scene.append(&name, EventDraft::named("a")).await?;
         assert_eq!((stored.offset, stored.duplicate), (0, false));
     }
+    for name in [log("orders")?, log("bills")?] {
+        let stored = scene.append(&name, EventDraft::named("b").dedupe(Dedupe::Exact)).await?;
+        assert_eq!((stored.offset, stored.duplicate), (1, false));
+    }
+    Ok(())
+}
+
+pub async fn an_exact_id_is_known_in_every_partition_of_its_topic(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
+    let partitions = [partition("orders", 0)?, partition("orders", 1)?, partition("orders", 2)?];
+    let exact = |name: &str| EventDraft::named(name).dedupe(Dedupe::Exact);
+    scene.append(&partitions[1], EventDraft::unnamed()).await?;
+    let first = scene.append(&partitions[1], exact("a")).await?;
+    let repeated = Stored { duplicate: true, elsewhere: Some(1), ..first };
+    for other in [&partitions[0], &partitions[2]] {
+        assert_eq!(scene.append(other, exact("a")).await?, repeated);
+    }
+    let mut commit = Commit::default();
+    commit.appends.push(exact("b").for_log(&partitions[0])?);
+    commit.appends.push(exact("b").for_log(&partitions[2])?);
+    let stored = scene.commit(commit).await?.stored;
+    let places: Vec<_> = stored.iter().map(|stored| (stored.offset, stored.elsewhere)).collect();
+    assert_eq!(places, [(0, None), (0, Some(0))], "stored once within one commit");
+
+    scene.clock().advance(100 * WINDOW);
+    let scene = scene.reopen().await?;
+    assert_eq!(scene.append(&partitions[0], exact("a")).await?, repeated);
+    assert!(scene.offsets(&partitions[2]).await?.is_empty());
+    scene.append(&partitions[1], EventDraft::unnamed()).await?;
+    scene.store.trim(&partitions[1], 2).await?;
+    let again = scene.append(&partitions[2], exact("a")).await?;
+    assert_eq!((again.offset, again.duplicate), (0, false), "forgotten with its event");
     Ok(())
 }
 

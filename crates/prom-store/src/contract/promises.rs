@@ -36,6 +36,7 @@ macro_rules! contract_tests {
                 an_id_is_known_within_the_window_although_compaction_removed_its_event
                 an_exact_id_is_known_for_as_long_as_its_event_is_retained
                 an_exact_id_is_forgotten_with_its_event
+                an_exact_id_is_known_in_every_partition_of_its_topic
             }
             read {
                 a_read_stops_at_the_number_of_events

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hashbrown::HashMap;
-use prom_types::{EpochMs, EventId, Offset};
+use prom_types::{EpochMs, EventId, Offset, TopicName};
 
 use super::MemoryState;
 use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored, StoredAt};
@@ -64,6 +64,7 @@ impl MemoryState {
 
     fn place(&self, appends: &[Append], now: EpochMs) -> Result<Vec<PlacedAppend>, CommitError> {
         let mut tails: HashMap<&LogName, Tail> = HashMap::new();
+        let mut exact: HashMap<(&TopicName, EventId), (u32, StoredAt)> = HashMap::new();
         let mut placed = Vec::with_capacity(appends.len());
         for append in appends {
             let log = self.logs.get(&append.log);
@@ -80,12 +81,35 @@ impl MemoryState {
                     tail.ids.get(&id).copied().or_else(stored_before)
                 }
             };
-            placed.push(match known {
-                Some(place) => PlacedAppend::duplicate(place),
-                None => tail.add(append)?,
+            let LogName { topic, partition } = &append.log;
+            let elsewhere = || {
+                let is_exact = append.dedupe == Dedupe::Exact;
+                let in_commit = || exact.get(&(topic, id)).copied();
+                is_exact.then(|| in_commit().or_else(|| self.exact_place_beside(&append.log, &id)))?
+            };
+            placed.push(match (known, elsewhere) {
+                (Some(place), _) => PlacedAppend::duplicate(place, None),
+                (None, elsewhere) => match elsewhere() {
+                    Some((other, place)) => PlacedAppend::duplicate(place, Some(other)),
+                    None => tail.add(append)?,
+                },
             });
+            if append.dedupe == Dedupe::Exact
+                && let Some(PlacedAppend { stored, record: Some(_) }) = placed.last()
+            {
+                let place = StoredAt { offset: stored.offset, stored_ts: stored.stored_ts };
+                exact.insert((topic, id), (*partition, place));
+            }
         }
         Ok(placed)
+    }
+
+    /// Where another partition of the topic has the exact id.
+    fn exact_place_beside(&self, log: &LogName, id: &EventId) -> Option<(u32, StoredAt)> {
+        let of_topic = self.logs.range(LogName::new(log.topic.clone(), 0)..);
+        let of_topic = of_topic.take_while(|(name, _)| name.topic == log.topic);
+        let mut others = of_topic.filter(|(name, _)| name.partition != log.partition);
+        others.find_map(|(name, other)| Some((name.partition, other.exact_place(id)?)))
     }
 
     fn push(&mut self, name: LogName, record: Record, dedupe: Dedupe) {
@@ -110,7 +134,7 @@ impl Tail {
 }
 
 impl PlacedAppend {
-    fn duplicate(place: StoredAt) -> Self {
-        Self { stored: Stored { duplicate: true, ..place.into() }, record: None }
+    fn duplicate(place: StoredAt, elsewhere: Option<u32>) -> Self {
+        Self { stored: Stored { duplicate: true, elsewhere, ..place.into() }, record: None }
     }
 }

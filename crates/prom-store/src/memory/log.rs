@@ -74,6 +74,11 @@ impl MemoryLog {
         }
     }
 
+    /// Where the retained event with this exact id is.
+    pub fn exact_place(&self, id: &EventId) -> Option<StoredAt> {
+        self.exact.get(id).copied()
+    }
+
     /// Adds a record that was placed at `next`.
     pub fn push(&mut self, record: Record, dedupe: Dedupe) {
         let place = StoredAt { offset: record.offset(), stored_ts: record.stored_ts() };

@@ -6,6 +6,8 @@ use prom_engine::Bus;
 use prom_types::{NewEvent, TopicName};
 
 use super::BrokenOff;
+use super::line::ImportLine;
+use super::origin::Origins;
 use super::report::Report;
 use crate::Hub;
 use crate::http::caller::Caller;
@@ -14,15 +16,16 @@ use crate::http::problem::Problem;
 
 #[derive(Default)]
 pub(super) struct ImportBatch {
-    lines: Vec<(u64, NewEvent)>,
+    lines: Vec<(u64, ImportLine)>,
     bytes: usize,
+    origins: Origins,
     /// How many each topic has; none while there is no such topic.
     partitions: HashMap<TopicName, u32>,
 }
 
 impl ImportBatch {
-    pub fn add(&mut self, number: u64, event: NewEvent, bytes: usize) {
-        self.lines.push((number, event));
+    pub fn add(&mut self, number: u64, line: ImportLine, bytes: usize) {
+        self.lines.push((number, line));
         self.bytes += bytes;
     }
 
@@ -37,9 +40,16 @@ impl ImportBatch {
         let lines = std::mem::take(&mut self.lines);
         let (mut numbers, mut events) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
         let mut per_topic: HashMap<TopicName, usize> = HashMap::new();
-        for (number, event) in lines {
+        self.origins.forget();
+        for (number, ImportLine { event, origin }) in lines {
             match caller.may(Action::Publish, &event.topic) {
                 Ok(()) => {
+                    if let Some(origin) = origin
+                        && self.origins.hold(&hub.bus, &event, origin).await
+                    {
+                        report.duplicate();
+                        continue;
+                    }
                     *per_topic.entry(event.topic.clone()).or_default() += 1;
                     numbers.push(number);
                     events.push(event);

@@ -1,7 +1,7 @@
 //! One line of an import: an event as an export wrote it, read back into what is published.
 
 use bytes::Bytes;
-use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName, limits, read_list};
+use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, Offset, TopicName, limits, read_list};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -16,6 +16,7 @@ struct Exported<'a> {
     ts: Option<EpochMs>,
     topic: Option<String>,
     partition: Option<u32>,
+    offset: Option<Offset>,
     key: Option<String>,
     sid: Option<String>,
     #[serde(default)]
@@ -28,7 +29,14 @@ struct Exported<'a> {
     payload: &'a RawValue,
 }
 
-pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<NewEvent, Problem> {
+/// An event to import.
+pub(super) struct ImportLine {
+    pub(super) event: NewEvent,
+    /// Where it was in the topic that it goes to.
+    pub(super) origin: Option<(u32, Offset)>,
+}
+
+pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<ImportLine, Problem> {
     check_object(text)?;
     let exported: Exported<'_> = serde_json::from_slice(text).map_err(|error| {
         let code = if error.is_data() { Code::BadRequest } else { Code::BadJson };
@@ -39,7 +47,9 @@ pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<NewEvent, 
         (None, Some(name)) => topic_name(name)?,
         (None, None) => return Err(Problem::field("topic", "is missing; give it in the event or as ?topic=…")),
     };
-    Ok(NewEvent {
+    let is_home = exported.topic.as_deref() == Some(topic.as_str());
+    let origin = exported.partition.zip(exported.offset).filter(|_| is_home && exported.id.is_some());
+    let event = NewEvent {
         topic,
         payload: Json::parse(text.slice_ref(exported.payload.get().as_bytes()))?,
         id: exported.id,
@@ -51,5 +61,6 @@ pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<NewEvent, 
         caused_by: exported.caused_by,
         sid: exported.sid,
         partition: exported.partition,
-    })
+    };
+    Ok(ImportLine { event, origin })
 }

@@ -1,6 +1,7 @@
 //! `POST /import`: whole events, one per line, as an export wrote them.
 //!
-//! Promises: ids are kept and stored once, however often a file is imported; memory stays flat
+//! Promises: ids are kept and stored once, however often a file is imported, and not again where the topic still has the
+//! event that was exported; memory stays flat
 //! whatever the file's size; a bad line stops nothing and is described in the answer; where rates
 //! are limited the import is slowed down to them instead of refused; nothing is stored for a token
 //! that has expired meanwhile.
@@ -8,6 +9,7 @@
 mod batch;
 mod line;
 mod lines;
+mod origin;
 mod report;
 
 use std::sync::Arc;
@@ -97,7 +99,7 @@ async fn store_all(
     loop {
         match lines.next().await {
             Ok(Some(Line::Whole { number, text })) => match line::read(&text, topic) {
-                Ok(event) => batch.add(number, event, text.len()),
+                Ok(line) => batch.add(number, line, text.len()),
                 Err(problem) => report.bad(number, &problem),
             },
             Ok(Some(Line::TooLong { number, problem })) => report.bad(number, &problem),
