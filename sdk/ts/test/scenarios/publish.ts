@@ -61,13 +61,13 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "publishing an id again stores nothing and gives the first receipt",
+    name: "publishing an id again stores nothing and gives the first receipt, marked as a duplicate",
     async run({ sdk, connect, topic, hub }) {
       const client = await connect();
       const id = new sdk.IdMaker().make(Date.now());
       const first = await client.publish(topic("once"), 1, { id });
       const again = await client.publish(topic("once"), 2, { id: id.toUpperCase(), exact: true });
-      equal(again, first);
+      equal(again, { ...first, duplicate: true });
       equal(
         (await replay(hub, topic("once"))).map(({ payload }) => payload),
         [1],

@@ -266,9 +266,9 @@ export const scenarios: readonly Scenario[] = [
       await refuse("g", { topics: ["NOT A TOPIC"] });
       await refuse("g", { filter: "][" });
       await refuse("g", { mode: "divided" });
-      await client.subscribe(topic("refused"), "agreed", () => {}, { maxAttempts: 3 });
+      await client.subscribe(topic("refused"), "agreed", () => {}, { order: "key" });
       const other = await connect();
-      const otherwise = other.subscribe(topic("refused"), "agreed", () => {}, { maxAttempts: 4 });
+      const otherwise = other.subscribe(topic("refused"), "agreed", () => {}, { order: "none" });
       await rejectsWithCode(otherwise, "bad_request");
     },
   },
