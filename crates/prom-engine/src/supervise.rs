@@ -54,10 +54,10 @@ pub struct TaskPanicked {
 
 /// What is known about failed tasks.
 #[derive(Debug, Default)]
-pub struct TaskFailures(Mutex<Known>);
+pub struct TaskFailures(Mutex<FailureCounts>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct FailureCounts {
     /// Since the process started, by kind.
     totals: BTreeMap<&'static str, u64>,
     recent: BTreeMap<TaskName, Recent>,

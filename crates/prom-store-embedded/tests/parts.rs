@@ -83,7 +83,7 @@ async fn what_opening_refuses_is_usable_again_after_a_rebuild() {
         };
         fsck::rebuild(dir.path(), &options(), |_| {}).unwrap();
         let store = EmbeddedStore::open_with(dir.path(), options()).await.unwrap();
-        let found = Found::read(&store).await;
+        let found = StoreContent::read(&store).await;
         let lost_events = part.starts_with("segments");
         assert_eq!(found.events == template.events, !lost_events, "{} after {refused}", part.display());
         let next = publish(&store, "orders", "after the rebuild", Dedupe::Window).await;
@@ -100,7 +100,7 @@ async fn open_and_judge(dir: &Path, context: &str) -> Opened {
         Err(StoreError::Incomplete { path, reason }) => return Opened::Refused(format!("{} {reason}", path.display())),
         Err(error) => return Opened::Refused(error.to_string()),
     };
-    let found = Found::read(&store).await;
+    let found = StoreContent::read(&store).await;
     publish(&store, "fresh", "a new topic", Dedupe::Window).await;
     publish(&store, "orders", "one more", Dedupe::Window).await;
     let mut damage = store.damage();
@@ -108,7 +108,7 @@ async fn open_and_judge(dir: &Path, context: &str) -> Opened {
     store.close().await.unwrap();
     drop(store);
     let store = EmbeddedStore::open_with(dir, options()).await.unwrap();
-    let again = Found::read(&store).await;
+    let again = StoreContent::read(&store).await;
     for (log, events) in &found.events {
         assert!(again.events[log].starts_with(events), "{context}: {log} changed by adding a topic");
     }
@@ -161,7 +161,7 @@ impl Template {
                 publish(&store, topic, &format!("{topic} {number}"), Dedupe::Exact).await;
             }
         }
-        let events = Found::read(&store).await.events;
+        let events = StoreContent::read(&store).await.events;
         store.close().await.unwrap();
         assert!(!dir.path().join("journal/0.journal").exists(), "the first journal file was freed");
         Self { dir, events }
@@ -206,14 +206,14 @@ impl Template {
 }
 
 #[derive(Debug)]
-struct Found {
+struct StoreContent {
     events: BTreeMap<LogName, Vec<EventId>>,
     damage: Vec<Damage>,
     has_document: bool,
     has_cursor: bool,
 }
 
-impl Found {
+impl StoreContent {
     async fn read(store: &EmbeddedStore) -> Self {
         let mut found = Self {
             events: BTreeMap::new(),
