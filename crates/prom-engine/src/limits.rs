@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use prom_transform::ProgramLimits;
 use prom_types::Retention;
 
 /// Requests that wait for one dispatcher. When it is full, the next ack waits: backpressure.
@@ -85,6 +86,16 @@ pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
 pub const STEADY_AFTER: Duration = Duration::from_secs(60);
 /// Failed tasks that are known by name. Where more fail at once, those that are named say what is wrong with the rest.
 pub const FAILURES_NAMED: usize = 1000;
+/// What a topic's key program may use for one event. It runs where publishing does, and ten thousand events can come at once. What
+/// puts a few fields together takes some hundred steps. The time is that of any program: on a busy machine it says little.
+pub const KEY_PROGRAM: ProgramLimits = ProgramLimits {
+    time: Duration::from_millis(50),
+    steps: 1000,
+    memory_bytes: 64 * 1024,
+    output_bytes: 64 * 1024,
+    outputs: 1,
+    depth: 128,
+};
 /// How long a filter may run before it gives its place to another. One event can take as long as [`prom_transform`] allows
 /// a run, and is not interrupted by this.
 pub const FILTER_TURN: Duration = Duration::from_millis(50);

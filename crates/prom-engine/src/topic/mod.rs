@@ -3,6 +3,7 @@
 mod create;
 mod division;
 mod key;
+mod key_path;
 mod learn;
 mod registry;
 mod settings;

@@ -1,5 +1,7 @@
 //! `POST /publish` with many events.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -80,4 +82,24 @@ async fn an_array_that_is_not_json_is_refused_whole() {
     let home = Home::open().await;
     home.post("/publish", format!("[{},", item("a", 0))).await.problem(400, "bad_json");
     assert!(home.bus.topics().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_key_program_that_burns_delays_no_one_and_its_publisher_hears_why() {
+    let home = Home::open().await;
+    home.put("/topics/burns", json!({"key": "[range(100000000)]"})).await.json();
+    let events: Vec<Value> = (0..200).map(|n| item("burns", n)).collect();
+    let burning = home.post("/publish", Value::from(events).to_string());
+    // This runtime has one thread: whatever is late here would be late in a hub.
+    let began = Instant::now();
+    let others = async {
+        home.get("/healthz").await;
+        home.post("/publish", item("others", 1).to_string()).await.json();
+        began.elapsed()
+    };
+    let (refused, waited) = tokio::join!(burning, others);
+    assert!(waited < Duration::from_secs(2), "others waited for {waited:?}");
+    let refused = refused.json();
+    let detail = refused[199]["detail"].as_str().unwrap();
+    assert!(detail.contains("burns") && detail.contains("costs too much"), "{detail}");
 }
