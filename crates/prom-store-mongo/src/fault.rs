@@ -10,6 +10,7 @@ use crate::limits::REASON_CHARS;
 const DUPLICATE_KEY: i32 = 11000;
 const UNAUTHORIZED: i32 = 13;
 const AUTHENTICATION_FAILED: i32 = 18;
+const INDEX_NOT_FOUND: i32 = 27;
 const NAMESPACE_EXISTS: i32 = 48;
 const INVALID_RESUME_TOKEN: i32 = 260;
 const CHANGE_STREAM_FATAL: i32 = 280;
@@ -54,6 +55,10 @@ pub fn is_passing(error: &Error) -> bool {
 
 pub fn is_namespace_exists(error: &Error) -> bool {
     code(error) == Some(NAMESPACE_EXISTS)
+}
+
+pub fn is_index_not_found(error: &Error) -> bool {
+    code(error) == Some(INDEX_NOT_FOUND)
 }
 
 /// The stream's position is gone from the server's log.

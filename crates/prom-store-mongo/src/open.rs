@@ -12,20 +12,23 @@ use mongodb::{Client, IndexModel};
 use prom_store::StoreError;
 use tokio::time::Instant;
 
-use crate::command;
-use crate::fault::{self, explain, explain_address};
+use crate::fault::{self, FailedWrite, explain, explain_address};
 use crate::limits::{FENCED_AFTER_DELETION, SELECTION_TIMEOUT};
 use crate::names::{BATCHES, CURSORS, Collections, EVENTS, LATEST, LEASES, LOGS};
 use crate::options::MongoOptions;
 use crate::shared::{MongoShared, RetryPause};
 use crate::topology::Topology;
+use crate::{command, exact};
 
 /// Used if the connection string names no database.
 const DATABASE: &str = "prom";
 /// MongoDB 6.0.
 const OLDEST_WIRE_VERSION: i32 = 17;
 
-pub const EXACT_INDEX: &str = "exact_ids";
+/// Unique over all partitions of a topic: what two hubs store at one moment in two of them is refused for one of them.
+pub const EXACT_INDEX: &str = "exact_ids_by_topic";
+/// Indexes of earlier versions: unique only within a partition, and not unique.
+const EARLIER_EXACT_INDEXES: [&str; 2] = ["exact_ids_of_topic", "exact_ids"];
 pub const TIME_INDEX: &str = "by_time";
 
 /// Connects and sets up.
@@ -119,7 +122,7 @@ async fn set_up(collections: &Collections) -> Result<(), Error> {
             unless_there(collections.database.create_collection(name).await)?;
         }
     }
-    collections.batches.create_indexes(batch_indexes()).await?;
+    make_batch_indexes(collections).await?;
     let expiry = IndexOptions::builder().expire_after(FENCED_AFTER_DELETION).build();
     collections
         .cursors
@@ -140,16 +143,39 @@ fn unless_there(made: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-fn batch_indexes() -> [IndexModel; 3] {
+async fn make_batch_indexes(collections: &Collections) -> Result<(), Error> {
+    let batches = &collections.batches;
+    let there = batches.list_index_names().await?;
+    let is_there = |name: &str| there.iter().any(|there| there == name);
+    if !is_there(EXACT_INDEX) && is_there(EARLIER_EXACT_INDEXES[0]) {
+        unless_gone(batches.drop_index(EARLIER_EXACT_INDEXES[0]).await)?;
+    }
+    match batches.create_indexes(batch_indexes()).await {
+        Err(error) if fault::of_write(&error) == FailedWrite::Duplicate => {
+            // An earlier version may have stored an id in several partitions.
+            exact::keep_first(collections).await?;
+            batches.create_indexes(batch_indexes()).await?;
+        }
+        made => drop(made?),
+    }
+    if is_there(EARLIER_EXACT_INDEXES[1]) {
+        unless_gone(batches.drop_index(EARLIER_EXACT_INDEXES[1]).await)?;
+    }
+    Ok(())
+}
+
+fn unless_gone(dropped: Result<(), Error>) -> Result<(), Error> {
+    match dropped {
+        Err(error) if !fault::is_index_not_found(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn batch_indexes() -> [IndexModel; 2] {
     let by_time = IndexOptions::builder().name(TIME_INDEX.to_owned()).build();
     let exact = IndexOptions::builder()
         .name(EXACT_INDEX.to_owned())
         .unique(true)
-        .partial_filter_expression(doc! { "exact": { "$exists": true } })
-        .build();
-    // For finding them in whichever partition they are. Not unique: a database from before may have one in several.
-    let exact_of_topic = IndexOptions::builder()
-        .name(format!("{EXACT_INDEX}_of_topic"))
         .partial_filter_expression(doc! { "exact": { "$exists": true } })
         .build();
     [
@@ -157,8 +183,7 @@ fn batch_indexes() -> [IndexModel; 3] {
             .keys(doc! { "topic": 1, "partition": 1, "last_ts": 1, "next": 1 })
             .options(by_time)
             .build(),
-        IndexModel::builder().keys(doc! { "topic": 1, "partition": 1, "exact": 1 }).options(exact).build(),
-        IndexModel::builder().keys(doc! { "topic": 1, "exact": 1 }).options(exact_of_topic).build(),
+        IndexModel::builder().keys(doc! { "topic": 1, "exact": 1 }).options(exact).build(),
     ]
 }
 

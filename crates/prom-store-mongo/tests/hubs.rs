@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Duration;
 
-use prom_store::{Bounds, Commit, CommitError, CursorChange, CursorName, Cursors, Dedupe, Logs, Store};
+use prom_store::{Bounds, Commit, CommitError, CursorChange, CursorName, Cursors, Dedupe, LogName, Logs, Store};
 use prom_types::GroupName;
 use support::{append, database, draft, log, named, open, open_with, read_all, soon};
 
@@ -78,6 +78,37 @@ async fn an_id_that_several_hubs_publish_at_once_is_stored_once_and_all_get_the_
             hub.close().await.unwrap();
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_exact_id_that_hubs_publish_to_several_partitions_at_once_is_stored_once() {
+    const ROUNDS: usize = 40;
+    let url = database().await;
+    let hubs = [open(&url).await, open(&url).await, open(&url).await];
+    let partitions: [LogName; 3] = std::array::from_fn(|n| LogName::new(log("orders").topic, n as u32));
+    for round in 0..ROUNDS {
+        let exact = |log: &LogName| append(log, named(&format!("same {round}"), Dedupe::Exact), Dedupe::Exact);
+        let mut under_way = Vec::new();
+        for (hub, partition) in hubs.iter().zip(&partitions) {
+            under_way.push((partition, hub.commit(exact(partition))));
+        }
+        let mut holders = Vec::new();
+        for (partition, pending) in under_way {
+            let stored = pending.await.unwrap().stored[0];
+            assert_eq!(stored.duplicate, stored.elsewhere.is_some());
+            holders.push((stored.elsewhere.unwrap_or(partition.partition), stored.offset));
+        }
+        assert!(holders.iter().all(|holder| *holder == holders[0]), "stored at {holders:?}");
+        // The partitions of one hub are as far from each other as those of several.
+        let mut both = exact(&partitions[1]);
+        both.appends.extend(exact(&partitions[2]).appends);
+        assert!(hubs[0].commit_each(both).await.unwrap().stored.iter().all(|stored| stored.duplicate));
+    }
+    let mut events = 0;
+    for partition in &partitions {
+        events += hubs[0].bounds(partition).await.unwrap().next;
+    }
+    assert_eq!(events, ROUNDS as u64);
 }
 
 #[tokio::test]

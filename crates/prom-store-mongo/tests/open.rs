@@ -5,11 +5,13 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use mongodb::Client;
-use prom_store::{Dedupe, Store, StoreError};
+use mongodb::bson::doc;
+use mongodb::options::IndexOptions;
+use mongodb::{Client, IndexModel};
+use prom_store::{Dedupe, LogName, Store, StoreError};
 use prom_store_mongo::{MongoOptions, MongoStore};
 use prom_testkit::mongo::ReplicaSet;
-use support::{append, database, draft, log, open, soon};
+use support::{append, collection, database, draft, log, named, open, soon};
 
 async fn refusal(url: &str) -> String {
     match MongoStore::open(url, MongoOptions::default()).await {
@@ -56,6 +58,43 @@ async fn opening_waits_for_a_primary() {
     let store = soon(opening).await.unwrap();
     assert_eq!(store.trouble(), None);
     store.commit(append(&log("orders"), draft("first"), Dedupe::Fresh)).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_id_that_an_earlier_version_stored_in_two_partitions_stays_with_the_first() {
+    let url = database().await;
+    let store = open(&url).await;
+    let partition = |number| LogName::new(log("orders").topic, number);
+    let exact = |name: &str, number| append(&partition(number), named(name, Dedupe::Exact), Dedupe::Exact);
+    for (name, number) in [("twice", 1), ("once", 0), ("lone", 2)] {
+        store.commit(exact(name, number)).await.unwrap();
+    }
+    store.close().await.unwrap();
+    let batches = collection(&url, "event_batches").await;
+    batches.drop_index("exact_ids_by_topic").await.unwrap();
+    let earlier = [
+        ("exact_ids", doc! { "topic": 1, "partition": 1, "exact": 1 }),
+        ("exact_ids_of_topic", doc! { "topic": 1, "exact": 1 }),
+    ];
+    for (name, keys) in earlier {
+        let partly = doc! { "exact": { "$exists": true } };
+        let options = IndexOptions::builder().name(name.to_owned()).partial_filter_expression(partly).build();
+        batches.create_index(IndexModel::builder().keys(keys).options(options).build()).await.unwrap();
+    }
+    // The second and the third batch hold the id of the first as well; for the third it is the only one.
+    let first = batches.find_one(doc! { "_id.partition": 1 }).await.unwrap().unwrap();
+    let twice = first.get_array("exact").unwrap();
+    let push = doc! { "$push": { "exact": { "$each": twice } } };
+    batches.update_one(doc! { "_id.partition": 0 }, push).await.unwrap();
+    batches.update_one(doc! { "_id.partition": 2 }, doc! { "$set": { "exact": twice } }).await.unwrap();
+
+    let store = open(&url).await;
+    let indexes = batches.list_index_names().await.unwrap();
+    assert!(indexes.iter().filter(|name| name.starts_with("exact_ids")).eq(["exact_ids_by_topic"]), "{indexes:?}");
+    for (name, holder) in [("twice", 1), ("once", 0)] {
+        let again = store.commit(exact(name, 3)).await.unwrap().stored[0];
+        assert_eq!((again.duplicate, again.elsewhere), (true, Some(holder)), "{name}");
+    }
 }
 
 #[tokio::test]

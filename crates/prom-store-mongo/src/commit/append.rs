@@ -17,7 +17,7 @@ use super::transaction::in_transaction;
 use crate::exact;
 use crate::latest::fill_soon;
 use crate::log::{LogHandle, ensure_loaded, fill_window, reload};
-use crate::shared::{MongoShared, commit_error};
+use crate::shared::{MongoShared, RetryPause, commit_error};
 
 /// What was decided about the first waiting commits.
 struct Decided {
@@ -43,6 +43,7 @@ async fn round(
     most_commits: &mut usize,
 ) {
     let deadline = Instant::now() + shared.options.times.commit;
+    let mut pause = RetryPause::default();
     loop {
         let exact = match ready(shared, log, rest.iter().flat_map(|waiting| &waiting.commit.appends)).await {
             Ok(exact) => exact,
@@ -69,8 +70,9 @@ async fn round(
                 return fill_soon(shared, log);
             }
             Inserted::OthersWereFirst => {}
+            Inserted::IdsAreTaken(_) if Instant::now() < deadline => pause.wait().await,
             Inserted::Refused(_) if decided.answers.len() > 1 => *most_commits = 1,
-            Inserted::Failed(error) | Inserted::Refused(error) => {
+            Inserted::Failed(error) | Inserted::Refused(error) | Inserted::IdsAreTaken(error) => {
                 let failed = decided.answers.len();
                 let mut gone: VecDeque<WaitingCommit> = rest.drain(..failed).collect();
                 return refuse(shared, &mut gone, &error);

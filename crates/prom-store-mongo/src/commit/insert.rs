@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mongodb::bson::RawDocumentBuf;
-use mongodb::bson::doc;
 use mongodb::error::Error;
 use prom_store::{CommitError, Outcome, Record, StoreError};
 use tokio::time::Instant;
@@ -29,6 +28,8 @@ pub enum Inserted {
     Stored,
     /// Their batches have been taken in; what was decided no longer holds.
     OthersWereFirst,
+    /// An exact id is in another batch, which may not be on a majority yet.
+    IdsAreTaken(CommitError),
     Failed(CommitError),
     /// The database does not take these records.
     Refused(CommitError),
@@ -140,7 +141,7 @@ async fn whose(
     if fault::is_about_exact_ids(error) {
         // Either another hub's batch, or one that retention has hidden. Reading again tells which.
         return match exact::forget_trimmed(shared, log, plan.records).await {
-            Ok(()) => Inserted::OthersWereFirst,
+            Ok(()) => Inserted::IdsAreTaken(fault::commit_failed(error, Outcome::NotStored)),
             Err(error) => Inserted::Failed(commit_error(error)),
         };
     }
@@ -259,17 +260,4 @@ pub fn head_is_settled(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) {
 
 fn unknown(reason: impl ToString) -> CommitError {
     CommitError::Failed { reason: reason.to_string(), outcome: Outcome::Unknown }
-}
-
-/// Forgets exact ids of a batch whose events retention has hidden.
-pub async fn pull_exact(
-    shared: &MongoShared,
-    log: &LogHandle,
-    base: u64,
-    ids: Vec<mongodb::bson::Binary>,
-) -> Result<(), StoreError> {
-    let key = || doc! { "_id": queries::batch_key(&log.name, base) };
-    let change = || doc! { "$pullAll": { "exact": ids.clone() } };
-    shared.read(|| async { shared.collections.batches.update_one(key(), change()).await }).await?;
-    Ok(())
 }

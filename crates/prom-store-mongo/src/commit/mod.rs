@@ -22,7 +22,7 @@ use std::sync::Arc;
 use prom_store::{Commit, CommitError, Committed, PendingCommit};
 
 pub use each::commit_each;
-pub use insert::{pull_exact, take_in_read};
+pub use insert::take_in_read;
 pub use lanes::{CommitLanes, LaneKey, WaitingCommit};
 pub use place::ExactPlaces;
 pub use transaction::{TransactionError, in_transaction};

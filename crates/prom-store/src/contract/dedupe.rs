@@ -193,12 +193,16 @@ pub async fn an_exact_id_is_known_for_as_long_as_its_event_is_retained(harness: 
 pub async fn an_exact_id_is_forgotten_with_its_event(harness: &dyn Harness) -> CheckResult {
     let scene = StoreScene::open(harness).await?;
     let orders = log("orders")?;
-    let exact = EventDraft::named("a").dedupe(Dedupe::Exact);
-    scene.append(&orders, exact.clone()).await?;
-    scene.append(&orders, EventDraft::unnamed()).await?;
+    let exact = |name: &str| EventDraft::named(name).dedupe(Dedupe::Exact);
+    scene.append(&orders, exact("a")).await?;
+    scene.append(&orders, exact("b")).await?;
+    scene.append(&orders, exact("kept")).await?;
     scene.clock().advance(WINDOW + MOMENT);
-    scene.store.trim(&orders, 1).await?;
-    let again = scene.append(&orders, exact).await?;
-    assert_eq!((again.offset, again.duplicate), (2, false));
+    scene.store.trim(&orders, 2).await?;
+    for (name, offset) in [("a", 3), ("b", 4)] {
+        let again = scene.append(&orders, exact(name)).await?;
+        assert_eq!((again.offset, again.duplicate), (offset, false));
+    }
+    assert!(scene.append(&orders, exact("kept")).await?.duplicate);
     Ok(())
 }
