@@ -4,11 +4,14 @@
 //! batches. Documents of the collections that hubs watch go to their listeners. A collection of the store that is dropped is
 //! noted, because nothing that this hub remembers of it is true any more. A broken stream resumes where it
 //! stopped. If that position is gone, the head of every log in use is read again first, and listeners are told to read
-//! all documents.
+//! all documents. A stream whose server does not answer in time counts as broken: a server that is gone without a word
+//! would keep it silent.
 
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures::StreamExt;
+use futures::FutureExt;
 use mongodb::bson::{Document, RawDocumentBuf, doc};
 use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
@@ -31,7 +34,7 @@ pub type ChangeFeed = ChangeStream<RawDocumentBuf>;
 pub async fn open(shared: &MongoShared, after: Option<ResumeToken>) -> Result<ChangeFeed, Error> {
     let watch = shared.collections.database.watch().pipeline(pipeline(shared)).max_await_time(STREAM_AWAIT);
     let watch = watch.full_document(FullDocumentType::UpdateLookup).resume_after(after);
-    Ok(watch.await?.with_type())
+    Ok(shared.call(async { watch.await }).await?.with_type())
 }
 
 /// Batches of other hubs, changes to logs, and documents that were written.
@@ -57,23 +60,41 @@ fn pipeline(shared: &MongoShared) -> Vec<Document> {
     vec![doc! { "$match": { "$or": [batches, logs, documents, dropped] } }]
 }
 
-/// Runs until the store closes.
-pub async fn run(shared: Arc<MongoShared>, mut stream: ChangeFeed) {
+/// Runs until the store closes. If it panics, it starts again.
+pub async fn run(shared: Arc<MongoShared>, stream: ChangeFeed) {
     let mut closing = shared.closing.subscribe();
+    let following = async {
+        let (mut stream, mut pause) = (Some(stream), RetryPause::default());
+        loop {
+            let Err(_) = AssertUnwindSafe(follow(&shared, stream.take())).catch_unwind().await;
+            tracing::error!("following the change stream panicked; starting again");
+            pause.wait().await;
+        }
+    };
+    tokio::select! {
+        () = following => {}
+        _ = closing.wait_for(|closing| *closing) => {}
+    }
+}
+
+/// Without a stream, everything is read first.
+async fn follow(shared: &Arc<MongoShared>, stream: Option<ChangeFeed>) -> Infallible {
     let mut pause = RetryPause::default();
+    let mut stream = match stream {
+        Some(stream) => stream,
+        None => reopen(shared, None, &mut pause).await,
+    };
     loop {
-        let next = tokio::select! {
-            next = stream.next() => next,
-            _ = closing.wait_for(|closing| *closing) => return,
-        };
+        let next = MongoShared::within(STREAM_AWAIT + shared.options.times.call, stream.next_if_any()).await;
         let error = match next {
-            Some(Ok(change)) => {
-                take_in(&shared, &change);
+            Ok(Some(change)) => {
+                take_in(shared, &change);
                 pause = RetryPause::default();
                 continue;
             }
-            Some(Err(error)) => Some(error),
-            None => None,
+            Ok(None) if stream.is_alive() => continue,
+            Ok(None) => None,
+            Err(error) => Some(error),
         };
         let token = match &error {
             Some(error) if !fault::is_stream_lost(error) => stream.resume_token(),
@@ -81,11 +102,7 @@ pub async fn run(shared: Arc<MongoShared>, mut stream: ChangeFeed) {
         };
         let said = error.as_ref().map_or_else(|| "it ended".to_owned(), fault::reason);
         tracing::warn!(reason = %said, "the change stream broke; reopening it");
-        let reopening = reopen(&shared, token, &mut pause);
-        stream = tokio::select! {
-            stream = reopening => stream,
-            _ = closing.wait_for(|closing| *closing) => return,
-        };
+        stream = reopen(shared, token, &mut pause).await;
     }
 }
 

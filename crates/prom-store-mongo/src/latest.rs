@@ -117,15 +117,23 @@ pub fn fill_soon(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) {
     }
     let (shared, log) = (shared.clone(), log.clone());
     shared.clone().runtime.spawn(async move {
-        let filled = fill(&shared, &log).await;
-        log.lock().filling_latest = false;
-        match filled {
+        let _end = FillEnd(&log);
+        match fill(&shared, &log).await {
             Ok(()) => {}
             Err(StoreError::Closed) => {}
             // Lookups still combine it with the rest of the log; the next append tries again.
             Err(error) => tracing::warn!(log = %log.name, %error, "the latest events could not be filled in"),
         }
     });
+}
+
+/// However filling ends, the next append can start it again.
+struct FillEnd<'a>(&'a LogHandle);
+
+impl Drop for FillEnd<'_> {
+    fn drop(&mut self) {
+        self.0.lock().filling_latest = false;
+    }
 }
 
 /// Brings `latest` up to the head.

@@ -7,6 +7,7 @@ use prom_store::{LogName, StoreError};
 use prom_types::Offset;
 
 use crate::codec::BatchHead;
+use crate::fault::unreadable;
 use crate::limits::REMOVED_AT_ONCE;
 use crate::shared::MongoShared;
 use crate::trim::LogDocument;
@@ -82,9 +83,12 @@ pub async fn heads_from(shared: &MongoShared, name: &LogName, from: Offset) -> R
             let mut cursor = find.limit(REMOVED_AT_ONCE).await?;
             let mut heads = Vec::new();
             while cursor.advance().await? {
-                heads.extend(BatchHead::read(cursor.current()).ok());
+                heads.push(BatchHead::read(cursor.current()));
             }
             Ok(heads)
         })
-        .await
+        .await?
+        .into_iter()
+        .map(|head| head.map_err(|_| unreadable(format!("a batch of {name}"))))
+        .collect()
 }

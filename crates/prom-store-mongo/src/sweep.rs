@@ -1,9 +1,11 @@
 //! The store's background maintenance, on one hub at a time: removes batches that retention has hidden, merges small
 //! ones, forgets the windows of idle logs.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use mongodb::bson::{Document, doc};
 use prom_store::{LogName, StoreError};
 use prom_types::TopicName;
@@ -17,7 +19,7 @@ use crate::{lease, queries};
 
 const LEASE: &str = "store.sweep";
 
-/// Runs until the store closes.
+/// Runs until the store closes. If a round panics, the next one comes at its time.
 pub async fn run(shared: Arc<MongoShared>) {
     let mut closing = shared.closing.subscribe();
     let every = shared.options.times.sweep;
@@ -27,16 +29,18 @@ pub async fn run(shared: Arc<MongoShared>) {
             () = tokio::time::sleep(every) => {}
             _ = closing.wait_for(|closing| *closing) => return,
         }
-        forget_resting_windows(&shared);
-        let turn = lease::acquire(&shared, LEASE, &holder, every + Duration::from_secs(60)).await;
-        let swept = match turn {
-            Ok(Some(_)) => sweep(&shared).await,
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
+        let round = async {
+            forget_resting_windows(&shared);
+            match lease::acquire(&shared, LEASE, &holder, every + Duration::from_secs(60)).await {
+                Ok(Some(_)) => sweep(&shared).await,
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            }
         };
-        match swept {
-            Ok(()) | Err(StoreError::Closed) => {}
-            Err(error) => tracing::warn!(%error, "cannot remove or merge old batches; trying again later"),
+        match AssertUnwindSafe(round).catch_unwind().await {
+            Ok(Ok(()) | Err(StoreError::Closed)) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "cannot remove or merge old batches; trying again later"),
+            Err(_) => tracing::error!("removing and merging old batches panicked; trying again later"),
         }
     }
 }

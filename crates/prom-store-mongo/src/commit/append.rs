@@ -62,11 +62,11 @@ async fn round(
             Err(error) => return refuse(shared, rest, &error),
         };
         if decided.records.is_empty() {
-            return answer(shared, rest, decided.answers);
+            return answer(rest, decided.answers);
         }
         match insert(shared, log, &decided.records, deadline).await {
             Inserted::Stored => {
-                answer(shared, rest, decided.answers);
+                answer(rest, decided.answers);
                 return fill_soon(shared, log);
             }
             Inserted::OthersWereFirst => {}
@@ -157,11 +157,12 @@ pub fn check_keys<'a>(appends: impl IntoIterator<Item = &'a Append>, options: Lo
     }
 }
 
-fn answer(shared: &MongoShared, rest: &mut VecDeque<WaitingCommit>, answers: Vec<Committed>) {
+fn answer(rest: &mut VecDeque<WaitingCommit>, answers: Vec<Committed>) {
     let mut together = prom_store::CommitAnswers::default();
-    for (waiting, committed) in rest.drain(..answers.len()).zip(answers) {
-        shared.lanes.release(waiting.bytes);
-        together.put(waiting.reply, Ok(committed));
+    for (mut waiting, committed) in rest.drain(..answers.len()).zip(answers) {
+        if let Some(reply) = waiting.take_reply() {
+            together.put(reply, Ok(committed));
+        }
     }
     together.wake();
 }

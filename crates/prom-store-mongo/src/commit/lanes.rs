@@ -1,13 +1,16 @@
 //! Lanes: commits that touch the same log, cursor or document run one after the other, in the order of the calls.
-//! Different lanes run concurrently. A lane is a task only while it has work.
+//! Different lanes run concurrently. A lane is a task only while it has work. If work panics, its callers hear of it and the lane
+//! goes on with what follows.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures::FutureExt;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
-use prom_store::{Commit, CommitError, CommitReply, Committed, CursorName, LogName};
+use prom_store::{Commit, CommitError, CommitReply, Committed, CursorName, LogName, Outcome};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{append, transaction};
@@ -21,11 +24,31 @@ pub enum LaneKey {
     Document(String, String),
 }
 
-/// A commit whose work has not begun.
+/// A commit without an answer. It takes up space until it has one.
 pub struct WaitingCommit {
     pub commit: Commit,
-    pub reply: CommitReply,
     pub bytes: usize,
+    reply: Option<CommitReply>,
+    waiting_bytes: Arc<AtomicUsize>,
+}
+
+impl WaitingCommit {
+    /// Frees the space.
+    pub fn take_reply(&mut self) -> Option<CommitReply> {
+        let reply = self.reply.take()?;
+        self.waiting_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        Some(reply)
+    }
+}
+
+/// The work on it panicked.
+impl Drop for WaitingCommit {
+    fn drop(&mut self) {
+        if let Some(reply) = self.take_reply() {
+            let reason = "the hub failed while it was storing this; its log says why".to_owned();
+            reply.send(Err(CommitError::Failed { reason, outcome: Outcome::Unknown }));
+        }
+    }
 }
 
 /// A commit that several lanes pause for.
@@ -51,7 +74,7 @@ enum Turn {
 #[derive(Default)]
 pub struct CommitLanes {
     queues: Mutex<HashMap<LaneKey, VecDeque<Item>>>,
-    waiting_bytes: AtomicUsize,
+    waiting_bytes: Arc<AtomicUsize>,
     /// Notified whenever a lane ends.
     ended: Notify,
 }
@@ -68,14 +91,16 @@ impl CommitLanes {
         true
     }
 
-    /// Answers, and frees the space.
-    pub fn answer(&self, waiting: WaitingCommit, result: Result<Committed, CommitError>) {
-        self.release(waiting.bytes);
-        waiting.reply.send(result);
+    /// A commit that was admitted with this many bytes.
+    pub fn waiting(&self, commit: Commit, bytes: usize, reply: CommitReply) -> WaitingCommit {
+        WaitingCommit { commit, bytes, reply: Some(reply), waiting_bytes: self.waiting_bytes.clone() }
     }
 
-    pub fn release(&self, bytes: usize) {
-        self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// Answers, and frees the space.
+    pub fn answer(&self, mut waiting: WaitingCommit, result: Result<Committed, CommitError>) {
+        if let Some(reply) = waiting.take_reply() {
+            reply.send(result);
+        }
     }
 
     /// Ready when no commit is in progress.
@@ -147,10 +172,14 @@ fn push(shared: &Arc<MongoShared>, queues: &mut HashMap<LaneKey, VecDeque<Item>>
 async fn run(shared: Arc<MongoShared>, key: LaneKey) {
     let most_commits = shared.options.sizes.batch_events;
     loop {
-        match shared.lanes.next_turn(&key, most_commits) {
-            Turn::Own(waiting) => own_turn(&shared, &key, waiting).await,
-            Turn::Crossing(crossing) => cross(&shared, &crossing).await,
+        let turn = match shared.lanes.next_turn(&key, most_commits) {
+            Turn::Own(waiting) => own_turn(&shared, &key, waiting).boxed(),
+            Turn::Crossing(crossing) => cross(&shared, crossing).boxed(),
             Turn::Over => break,
+        };
+        // Whoever commits to this lane next would wait forever for a task that is gone.
+        if AssertUnwindSafe(turn).catch_unwind().await.is_err() {
+            tracing::error!(lane = ?key, "storing panicked; its callers are told that it may be stored or not");
         }
     }
     shared.lanes.ended.notify_waiters();
@@ -165,16 +194,25 @@ async fn own_turn(shared: &Arc<MongoShared>, key: &LaneKey, waiting: Vec<Waiting
 }
 
 /// The last lane to arrive does the work; the others wait for it.
-async fn cross(shared: &Arc<MongoShared>, crossing: &Crossing) {
+async fn cross(shared: &Arc<MongoShared>, crossing: Arc<Crossing>) {
     if crossing.missing.fetch_sub(1, Ordering::AcqRel) > 1 {
         // The semaphore is only ever closed: an error means that the work is done.
         drop(crossing.over.acquire().await);
         return;
     }
+    let _over = CrossingEnd(&crossing);
     let waiting = crossing.waiting.lock().take();
     if let Some(waiting) = waiting {
         let result = transaction::in_transaction(shared, &waiting.commit).await;
         shared.lanes.answer(waiting, result);
     }
-    crossing.over.close();
+}
+
+/// However the work ends, the other lanes go on.
+struct CrossingEnd<'a>(&'a Crossing);
+
+impl Drop for CrossingEnd<'_> {
+    fn drop(&mut self) {
+        self.0.over.close();
+    }
 }

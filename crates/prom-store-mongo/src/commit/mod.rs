@@ -43,7 +43,7 @@ pub fn commit(shared: &Arc<MongoShared>, commit: Commit) -> PendingCommit {
     }
     let (reply, pending) = PendingCommit::new();
     let keys = keys_of(&commit);
-    lanes::enqueue(shared, keys, WaitingCommit { commit, reply, bytes });
+    lanes::enqueue(shared, keys, shared.lanes.waiting(commit, bytes, reply));
     pending
 }
 
