@@ -4,8 +4,8 @@
 //! batches. Documents of the collections that hubs watch go to their listeners. A collection of the store that is dropped is
 //! noted, because nothing that this hub remembers of it is true any more. A broken stream resumes where it
 //! stopped. If that position is gone, the head of every log in use is read again first, and listeners are told to read
-//! all documents. A stream whose server does not answer in time counts as broken: a server that is gone without a word
-//! would keep it silent.
+//! all documents. A stream that is not answered in time counts as broken: a connection that is lost without a word would stay
+//! silent.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;

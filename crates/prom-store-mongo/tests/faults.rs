@@ -1,4 +1,4 @@
-//! A hub whose own work panics, or whose server falls silent without a word, goes on afterwards.
+//! A hub whose own work panics, or whose connection falls silent without a word, goes on afterwards.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -12,6 +12,7 @@ use prom_store::{CommitError, Dedupe, LogName, Logs, Outcome, Store, SystemClock
 use prom_store_mongo::MongoStore;
 use prom_types::{Clock, EpochMs};
 use support::{append, database, draft, log, open, open_with, soon};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -105,10 +106,11 @@ async fn a_hub_whose_follower_panics_still_hears_of_others() {
     hears_of(&follower, &orders, 3).await;
 }
 
-/// A way to the server on which connections can fall silent.
+/// A way to the server on which the connections of change streams can fall silent. The others go on, so that the driver has no
+/// reason to give the server up.
 struct Line {
     address: SocketAddr,
-    /// Counts up; connections from before pass nothing on.
+    /// Counts up; streams from before pass nothing on.
     silenced: watch::Sender<u32>,
 }
 
@@ -133,16 +135,34 @@ impl Line {
     }
 }
 
-async fn pass_on(mut near: TcpStream, mut far: TcpStream, mut silenced: watch::Receiver<u32>) {
+async fn pass_on(near: TcpStream, far: TcpStream, mut silenced: watch::Receiver<u32>) {
+    let ((mut from_near, mut to_near), (mut from_far, mut to_far)) = (near.into_split(), far.into_split());
+    let is_stream = AtomicBool::new(false);
+    let asking = async {
+        let mut bytes = vec![0; 64 * 1024];
+        while let Ok(read @ 1..) = from_near.read(&mut bytes).await {
+            if bytes[..read].windows(7).any(|part| part == b"getMore") {
+                is_stream.store(true, Ordering::SeqCst);
+            }
+            to_far.write_all(&bytes[..read]).await.unwrap();
+        }
+    };
+    let silence = async {
+        silenced.changed().await.unwrap();
+        if !is_stream.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
-        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+        () = asking => {}
+        _ = tokio::io::copy(&mut from_far, &mut to_near) => {}
         // Neither closed nor answered.
-        Ok(()) = silenced.changed() => std::future::pending().await,
+        () = silence => std::future::pending().await,
     }
 }
 
 #[tokio::test]
-async fn a_hub_whose_server_falls_silent_hears_of_others_over_a_new_connection() {
+async fn a_hub_whose_change_stream_falls_silent_hears_of_others_over_a_new_connection() {
     let url = database().await;
     let (scheme, rest) = url.split_once("://").unwrap();
     let (server, path) = rest.split_once('/').unwrap();

@@ -177,7 +177,7 @@ async fn run(shared: Arc<MongoShared>, key: LaneKey) {
             Turn::Crossing(crossing) => cross(&shared, crossing).boxed(),
             Turn::Over => break,
         };
-        // Whoever commits to this lane next would wait forever for a task that is gone.
+        // The next caller of this lane would wait forever for a task that is gone.
         if AssertUnwindSafe(turn).catch_unwind().await.is_err() {
             tracing::error!(lane = ?key, "storing panicked; its callers are told that it may be stored or not");
         }
