@@ -100,7 +100,7 @@ impl Bus {
                 _ => self.store().read(log, cursor.floor, one).await?.records.into_iter().next(),
             };
             let age = |stored_ts: i64| self.core().clock.now_ms().saturating_sub(stored_ts).max(0).unsigned_abs();
-            let report = running.ask(log, DispatchRequest::Status).await;
+            let report = running.ask_if_working(log, DispatchRequest::Status).await;
             partitions.push(PartitionLag {
                 partition: log.partition,
                 floor: cursor.floor,

@@ -70,7 +70,7 @@ pub use group::{
     PartitionOwners,
 };
 pub use lag::{Lag, LagCount, PartitionLag};
-pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
+pub use meters::{DispatcherCounts, GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
 pub use nack::give_back_tickets;
 pub use outlet::{Arrivals, AssignmentChange};

@@ -81,6 +81,9 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// The longest wait before a failed read or commit is tried again.
 pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// How long a dispatcher has nothing to do before it rests, and gives up what it needs for work: long enough that a group
+/// that gets an event now and then does not build it anew for each.
+pub const REST_AFTER: Duration = Duration::from_secs(5);
 /// A task that ran this long after a failure is well again: it is no longer named, and its next wait is the first one.
 pub const STEADY_AFTER: Duration = Duration::from_secs(60);
 /// Failed tasks that are known by name. Where more fail at once, those that are named say what is wrong with the rest.

@@ -113,6 +113,11 @@ impl Dispatcher {
         self.unsettled.leased()
     }
 
+    /// Everything in the log is settled, and nobody holds any of it.
+    pub fn is_at_rest(&self) -> bool {
+        self.progress.floor() >= self.bounds.next && self.unsettled.is_empty()
+    }
+
     /// What the dispatcher knows now.
     pub fn status(&self) -> DispatchStatus {
         DispatchStatus {

@@ -119,6 +119,7 @@ impl Core {
             live.outlet.fail(Error::UnknownGroup { group: name.clone() });
         });
         let group = self.groups.get(name);
+        group.dismiss_resting();
         for log in group.running_logs() {
             group.ask(&log, DispatchRequest::Delete).await;
         }

@@ -19,7 +19,7 @@ pub use list::{GroupInfo, GroupSubscription};
 pub(crate) use options::Layout;
 pub(crate) use options::RequestedOptions;
 pub use options::{GroupOptions, OptionDifference};
-pub(crate) use registry::{Group, Retired, RunningGroups};
+pub(crate) use registry::{Group, LooksUp, Retired, RunningGroups};
 
 /// Where groups are kept, one document per group.
 pub(crate) const COLLECTION: &str = "groups";

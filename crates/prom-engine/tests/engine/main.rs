@@ -20,6 +20,7 @@ mod partitioned;
 mod publish;
 mod queue;
 mod redeliver;
+mod rest;
 mod retain;
 mod run;
 mod shutdown;

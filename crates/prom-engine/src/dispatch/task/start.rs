@@ -36,7 +36,11 @@ impl DispatchTask {
                 }
             }
         }
-        match setup.take_cursor().await {
+        let taken = match survivors.take_cursor() {
+            Some(rested_at) => Some(rested_at),
+            None => setup.take_cursor().await,
+        };
+        match taken {
             Some((cursor, newest)) => {
                 let mut task = Self::build(setup, mailbox, cursor, filtering, newest);
                 task.take_in_survivors(survivors);
@@ -69,7 +73,8 @@ impl DispatchTask {
             backoff: options.backoff,
             limits: DispatchLimits::default(),
         };
-        let DispatcherSetup { core, group, cursor: name, meter, wake, .. } = setup.clone();
+        let DispatcherSetup { core, group, cursor: name, wake, .. } = setup.clone();
+        let meter = group.meter(&name.log.topic);
         let DispatcherMailbox { sender: mailbox, requests } = mailbox;
         let epoch = cursor.epoch;
         // Different for every partition and takeover, so that retries of many do not meet.
@@ -93,11 +98,13 @@ impl DispatchTask {
             partitioned: layout.map(|layout| Partitioned::new(layout, group.desk(&name.log.topic))),
             epoch,
             order: options.order,
+            options,
             filtering,
             options_revision,
             phase: core.watch_phase(),
             timer: Box::pin(tokio::time::sleep_until(Instant::now())),
             armed: None,
+            rest: Default::default(),
             inbox: Vec::new(),
             seats: Vec::new(),
             turn: 0,
@@ -123,9 +130,9 @@ impl DispatchTask {
 }
 
 /// The options of the group, and the revision of the document they stand in.
-struct Newest {
-    options: Arc<GroupOptions>,
-    revision: u64,
+pub(super) struct Newest {
+    pub options: Arc<GroupOptions>,
+    pub revision: u64,
 }
 
 impl DispatcherSetup {
