@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod bus;
+mod caps;
 mod error;
 pub mod limits;
 
@@ -60,6 +61,7 @@ mod supervise;
 
 pub use ack::{ack_all, ack_tickets};
 pub use bus::{Bus, BusOptions, NewTopics};
+pub use caps::{Cap, Caps};
 pub use commit::{CommittingUnit, UnitOfWork};
 pub use cursor::{CursorInfo, CursorMove};
 pub use deliver::{Delivery, Ticket};

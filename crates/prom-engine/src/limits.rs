@@ -32,6 +32,9 @@ pub const TOPICS_OF_SUBSCRIPTION: usize = 100;
 /// for every new subscriber.
 pub const TOPICS_OF_GROUP: usize = 1000;
 
+/// How old a count of groups may be where other hubs make some too: counting reads all of them.
+pub const CENSUS_AGE: Duration = Duration::from_secs(10);
+
 /// Of a subscriber, unless it says otherwise.
 pub const BATCH_SIZE: usize = 100;
 /// Events that a subscriber holds at most, unless it asks for another number.

@@ -36,6 +36,7 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::LogName;
 use prom_types::{EpochMs, Offset, TopicName};
+use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 pub use self::assignments::AssignmentChange;
@@ -69,6 +70,9 @@ pub(crate) struct Outlet {
     /// Wakes those that wait until nothing is in flight or no dispatcher is left.
     eased: Notify,
 }
+
+/// The subscribers of one dispatcher; most have one.
+pub(crate) type Outlets = SmallVec<[Arc<Outlet>; 1]>;
 
 /// Everything that waits for a subscriber.
 #[derive(Debug, Default)]

@@ -131,7 +131,9 @@ impl Core {
         if let Some(event) = audited {
             event.add_to(&mut work)?;
         }
-        match work.send().await {
+        let deleted = work.send().await;
+        self.group_census.deleted();
+        match deleted {
             Ok(_) => Ok(()),
             // It was used again at the last moment: it stays.
             Err(error) if error.is_conflict() => Ok(()),

@@ -1,6 +1,7 @@
 //! Groups: what they agreed on, where it is kept, and the dispatchers that run for them.
 
 pub(crate) mod assignment;
+mod census;
 mod change;
 pub(crate) mod coordinator;
 mod document;
@@ -11,6 +12,7 @@ mod overlap;
 mod position;
 mod registry;
 
+pub(crate) use census::GroupCensus;
 pub use change::{Expiry, GroupChange};
 pub use coordinator::{MemberStatus, PartitionOwner, PartitionOwners};
 pub(crate) use document::{Agreed, GroupDocument, read_group};

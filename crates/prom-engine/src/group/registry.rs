@@ -19,7 +19,7 @@ use crate::bus::Core;
 use crate::dispatch::task::{self, DispatchRequest, DispatcherMailbox, DispatcherSetup};
 use crate::filter::GroupFilters;
 use crate::meters::{DispatcherCounts, GroupMeter};
-use crate::outlet::Outlet;
+use crate::outlet::{Outlet, Outlets};
 
 /// All groups that run.
 #[derive(Default)]
@@ -195,12 +195,12 @@ impl Group {
 
     /// For a dispatcher that rests: takes in who joined, and says whether there is a reason to go on resting. Without a
     /// subscriber it is taken off the list.
-    pub fn look_up(&self, log: &LogName, wake: &Arc<Notify>, outlets: &mut Vec<Arc<Outlet>>) -> LooksUp {
+    pub fn look_up(&self, log: &LogName, wake: &Arc<Notify>, outlets: &mut Outlets) -> LooksUp {
         let mut dispatchers = self.dispatchers.lock();
         let Some(running) = dispatchers.get_mut(log).filter(|running| Arc::ptr_eq(&running.wake, wake)) else {
             return LooksUp::NotNeeded;
         };
-        outlets.append(&mut running.joining);
+        outlets.extend(std::mem::take(&mut running.joining));
         if running.handed.is_some() {
             LooksUp::Asked
         } else if outlets.is_empty() {

@@ -5,6 +5,7 @@
 mod support;
 
 mod ack;
+mod caps;
 mod change_group;
 mod cursor;
 mod dead_letter;

@@ -21,14 +21,14 @@ use super::start::Newest;
 use super::{DispatchTask, DispatcherMailbox, DispatcherSetup, End};
 use crate::bus::BusPhase;
 use crate::group::{LooksUp, Retired};
-use crate::outlet::Outlet;
+use crate::outlet::Outlets;
 use crate::supervise::TaskName;
 use crate::{Error, Mode};
 
 /// What a dispatcher is while it rests.
 #[derive(Default)]
 pub(super) struct Resting {
-    pub outlets: Vec<Arc<Outlet>>,
+    pub outlets: Outlets,
     /// There is something to do when the log goes on beyond it.
     floor: Offset,
     /// `None` before it first worked, and after a failure.
@@ -87,8 +87,13 @@ impl Resting {
         let log = &setup.cursor.log;
         let mut head = setup.core.store.watch(log);
         loop {
-            let ended = self.outlets.extract_if(.., |outlet| outlet.is_ended());
-            ended.for_each(|outlet| outlet.detach(log, &setup.wake));
+            self.outlets.retain(|outlet| {
+                let is_ended = outlet.is_ended();
+                if is_ended {
+                    outlet.detach(log, &setup.wake);
+                }
+                !is_ended
+            });
             match setup.group.look_up(log, &setup.wake, &mut self.outlets) {
                 LooksUp::Asked => break,
                 LooksUp::NotNeeded => {
@@ -162,5 +167,20 @@ impl DispatchTask {
             floor: self.machine.floor(),
             taken: Some(TakenCursor { epoch: self.epoch, newest }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::restart;
+
+    fn size_of_future<A, F: Future>(_: impl Fn(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_task_of_a_dispatcher_that_rests_is_small() {
+        let bytes = size_of_future(restart::run);
+        assert!(bytes <= 352, "{bytes} bytes, for every topic and group");
     }
 }

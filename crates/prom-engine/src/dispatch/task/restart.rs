@@ -48,7 +48,8 @@ pub(crate) async fn run(setup: DispatcherSetup) {
 async fn work(setup: &DispatcherSetup, mut mailbox: DispatcherMailbox, mut resting: Resting) -> Option<Resting> {
     let task = TaskName::dispatcher(&setup.cursor);
     let failures = setup.core.failures.clone();
-    let mut survivors = Survivors { cursor: resting.take_cursor(), outlets: resting.outlets, ..Survivors::default() };
+    let mut survivors =
+        Survivors { cursor: resting.take_cursor(), outlets: resting.outlets.into_vec(), ..Survivors::default() };
     loop {
         let mut running = None;
         let work = DispatchTask::run(setup, mailbox, &mut survivors, &mut running);
