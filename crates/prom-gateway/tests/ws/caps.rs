@@ -36,7 +36,7 @@ async fn a_subject_makes_no_more_topics_than_it_may() {
     ada.ok(publish("a.2")).await;
     refused(&ada.ask(publish("a.3")).await, "subject ada may make 2 topics");
     let events = ["a.1", "a.4"].map(|topic| json!({"topic": topic, "payload": 1}));
-    let batch = json!({"op": "PUBLISH_BATCH", "atomic": true, "events": events});
+    let batch = json!({"op": "PUBLISH", "atomic": true, "events": events});
     refused(&ada.ask(batch).await, "`topics_per_subject`");
     ada.ok(publish("a.2")).await;
     let mut again = client_of(&scene, "ada").await;

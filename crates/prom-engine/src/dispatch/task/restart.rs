@@ -33,13 +33,16 @@ pub(super) struct Survivors {
 }
 
 /// Runs a dispatcher to its end.
-pub(crate) async fn run(setup: DispatcherSetup) {
-    // What it needs to look and to work is on the heap: while it rests, a task is as large as what it holds.
-    let mut resting = Box::pin(Resting::new(&setup)).await;
-    while let Some(mailbox) = resting.wait(&setup).await {
-        match Box::pin(work(&setup, mailbox, resting)).await {
-            Some(rests) => resting = rests,
-            None => return,
+#[allow(clippy::manual_async_fn, reason = "an `async fn` would hold its argument twice")]
+pub(crate) fn run(setup: DispatcherSetup) -> impl Future<Output = ()> {
+    async move {
+        // What it needs to look and to work is on the heap: while it rests, a task is as large as what it holds.
+        let mut resting = Box::pin(Resting::new(&setup)).await;
+        while let Some(mailbox) = resting.wait(&setup).await {
+            match Box::pin(work(&setup, mailbox, std::mem::take(&mut resting))).await {
+                Some(rests) => resting = rests,
+                None => return,
+            }
         }
     }
 }
