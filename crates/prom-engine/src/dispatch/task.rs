@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use prom_store::{CursorName, HeadWatch};
 use prom_types::Offset;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Sleep};
 
 use self::filter::Filtering;
@@ -43,7 +43,7 @@ use self::rest::{RestWatch, Resting};
 use self::restart::Survivors;
 use self::seats::SubscriberSeat;
 use self::settle::PendingSettlements;
-use super::{Dispatcher, Leased, Order};
+use super::{Dispatcher, DispatcherWake, Leased, Order};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::event::EventOrigin;
@@ -55,6 +55,7 @@ use crate::outlet::Outlet;
 pub(crate) use self::by_hand::{MoveOrder, SkipOrder};
 pub(crate) use self::inbox::{DispatchReport, DispatchRequest, SettleReply};
 pub(crate) use self::lanes::LaneOrder;
+pub(crate) use self::rest::Outlets;
 pub(crate) use self::restart::run;
 
 /// What a dispatcher is started with, and started again.
@@ -64,7 +65,7 @@ pub(crate) struct DispatcherSetup {
     pub group: Arc<Group>,
     pub cursor: CursorName,
     pub options: Arc<GroupOptions>,
-    pub wake: Arc<Notify>,
+    pub wake: Arc<DispatcherWake>,
 }
 
 /// How others reach a dispatcher. Each one that is built has its own, so that no lease is settled by an ack of another.
@@ -97,7 +98,7 @@ pub(crate) struct DispatchTask {
     requests: mpsc::Receiver<DispatchRequest>,
     inbox: Vec<DispatchRequest>,
     head: HeadWatch,
-    wake: Arc<Notify>,
+    wake: Arc<DispatcherWake>,
     phase: watch::Receiver<BusPhase>,
     timer: Pin<Box<Sleep>>,
     /// What the timer is set to, on the bus's clock.

@@ -10,16 +10,17 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::{CursorName, LogName};
 use prom_types::{GroupName, TopicName};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::GroupOptions;
 use super::coordinator::{Desk, PartitionOwners};
 use crate::bus::Core;
-use crate::dispatch::task::{self, DispatchRequest, DispatcherMailbox, DispatcherSetup};
+use crate::dispatch::DispatcherWake;
+use crate::dispatch::task::{self, DispatchRequest, DispatcherMailbox, DispatcherSetup, Outlets};
 use crate::filter::GroupFilters;
 use crate::meters::{DispatcherCounts, GroupMeter};
-use crate::outlet::{Outlet, Outlets};
+use crate::outlet::Outlet;
 
 /// All groups that run.
 #[derive(Default)]
@@ -41,7 +42,7 @@ struct Running {
     mailbox: Option<mpsc::Sender<DispatchRequest>>,
     /// The other end of a mailbox that was made for it while it rested.
     handed: Option<mpsc::Receiver<DispatchRequest>>,
-    wake: Arc<Notify>,
+    wake: Arc<DispatcherWake>,
     /// Subscribers the task has not taken in yet.
     joining: Vec<Arc<Outlet>>,
     /// Until a shutdown takes it to wait for its end.
@@ -195,7 +196,7 @@ impl Group {
 
     /// For a dispatcher that rests: takes in who joined, and says whether there is a reason to go on resting. Without a
     /// subscriber it is taken off the list.
-    pub fn look_up(&self, log: &LogName, wake: &Arc<Notify>, outlets: &mut Outlets) -> LooksUp {
+    pub fn look_up(&self, log: &LogName, wake: &Arc<DispatcherWake>, outlets: &mut Outlets) -> LooksUp {
         let mut dispatchers = self.dispatchers.lock();
         let Some(running) = dispatchers.get_mut(log).filter(|running| Arc::ptr_eq(&running.wake, wake)) else {
             return LooksUp::NotNeeded;
@@ -212,7 +213,7 @@ impl Group {
     }
 
     /// The mailbox of a dispatcher that begins to work; `None` if it is off the list.
-    pub fn open_mailbox(&self, log: &LogName, wake: &Arc<Notify>) -> Option<DispatcherMailbox> {
+    pub fn open_mailbox(&self, log: &LogName, wake: &Arc<DispatcherWake>) -> Option<DispatcherMailbox> {
         let mut dispatchers = self.dispatchers.lock();
         let running = dispatchers.get_mut(log).filter(|running| Arc::ptr_eq(&running.wake, wake))?;
         let sender = running.reach();
@@ -276,7 +277,7 @@ impl Group {
         options: &Arc<GroupOptions>,
     ) -> &'a mut Running {
         dispatchers.entry(log.clone()).or_insert_with(|| {
-            let wake = Arc::new(Notify::new());
+            let wake = Arc::<DispatcherWake>::default();
             let setup = DispatcherSetup {
                 core: core.clone(),
                 group: self.clone(),

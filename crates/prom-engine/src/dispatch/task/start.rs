@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
-use prom_store::{Bounds, CursorState, StoreError};
+use prom_store::{Bounds, CursorName, CursorState, StoreError};
 use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
@@ -77,8 +77,6 @@ impl DispatchTask {
         let meter = group.meter(&name.log.topic);
         let DispatcherMailbox { sender: mailbox, requests } = mailbox;
         let epoch = cursor.epoch;
-        // Different for every partition and takeover, so that retries of many do not meet.
-        let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
         let mut head = core.store.watch(&name.log);
         let bounds = head.bounds();
         let port = Port {
@@ -94,7 +92,7 @@ impl DispatchTask {
         let origin = EventOrigin { log: name.log.clone(), port: Some(port) };
         Self {
             // The start is looked at afterwards, so that a gap is told like any other.
-            machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed),
+            machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed(&core, &name, epoch)),
             partitioned: layout.map(|layout| Partitioned::new(layout, group.desk(&name.log.topic))),
             epoch,
             order: options.order,
@@ -127,6 +125,11 @@ impl DispatchTask {
             wake,
         }
     }
+}
+
+/// Different for every partition and takeover, so that retries of many do not meet.
+fn seed(core: &Core, cursor: &CursorName, epoch: u64) -> u64 {
+    epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(cursor.log.partition) << 32)
 }
 
 /// The options of the group, and the revision of the document they stand in.
