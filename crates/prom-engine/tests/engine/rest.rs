@@ -93,6 +93,40 @@ async fn an_event_that_is_not_settled_keeps_its_dispatcher_working() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn dispatchers_rest_while_their_subscriber_has_no_room_and_each_gets_its_turn() {
+    let bus = bus().await;
+    for number in 0..50 {
+        publish_numbers(&bus, &format!("a.{number}"), number..number + 1).await;
+    }
+    let subscribe = bus.subscribe("a.**", "g").from(Position::Earliest).max_in_flight(5);
+    let mut events = subscribe.ack_timeout(Duration::from_secs(3600)).start().await.unwrap();
+    until(async || bus.meters().dispatchers == DispatcherCounts { working: 5, resting: 45 }).await;
+    let mut taken = Vec::new();
+    for _ in 0..50 {
+        // Slower than a dispatcher takes to rest.
+        tokio::time::sleep(Duration::from_secs(15)).await;
+        taken.extend(take_acked(&mut events, 1).await);
+    }
+    taken.sort_unstable();
+    assert_eq!(taken, (0..50).collect::<Vec<_>>());
+    until(async || bus.meters().dispatchers == DispatcherCounts { working: 0, resting: 50 }).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_subscriber_gets_what_the_first_has_no_room_for_though_the_dispatcher_rests() {
+    let bus = bus().await;
+    let mut stuck =
+        bus.subscribe("**", "g").max_in_flight(1).ack_timeout(Duration::from_secs(3600)).start().await.unwrap();
+    publish_numbers(&bus, "first", 0..1).await;
+    let held = next(&mut stuck).await;
+    publish_numbers(&bus, "second", 1..3).await;
+    until(async || bus.meters().dispatchers == DispatcherCounts { working: 1, resting: 1 }).await;
+    let mut other = bus.subscribe("**", "g").start().await.unwrap();
+    assert_eq!(take_acked(&mut other, 2).await, [1, 2]);
+    soon(held.ack()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_subscriber_leaves_and_another_joins_while_the_dispatcher_rests() {
     let (bus, events) = rested().await;
     let mut others = bus.subscribe("a", "g").start().await.unwrap();

@@ -1,20 +1,23 @@
 //! A dispatcher with nothing to do rests: what is left of it is a position, its subscribers, and a task that waits.
 //!
 //! ```text
-//!   new ──▶ rests ──event, request──▶ works ──nothing unsettled for a while──▶ rests
+//!   new ──▶ rests ──event, request, room──▶ works ──nothing to do for a while──▶ rests
 //!             └──no subscriber──▶ ends
 //! ```
+//!
+//! It has nothing to do where everything in its log is settled, and where none of its subscribers has room for more.
 //!
 //! A group that reads ten thousand quiet topics has ten thousand dispatchers, so one that rests has no machine, no mailbox,
 //! no meter and no timer. It keeps the epoch that it took the cursor under, so that waking writes nothing. One that never
 //! worked has not taken the cursor yet.
 //!
-//! Promises: it rests only where everything in its log is settled and that is durable, nobody holds one of its deliveries,
-//! and nobody is about to ask it something. The last two are decided under the lock of its group.
+//! Promises: it rests only where nothing is leased, all that is settled lies before the floor and is durable, nobody has one of
+//! its deliveries, and nobody is about to ask it something. The last is decided under the lock of its group. While it waits
+//! for room it keeps its place among the dispatchers that do.
 
 use std::sync::Arc;
 
-use prom_store::CursorState;
+use prom_store::{CursorState, HeadWatch};
 use prom_types::Offset;
 use smallvec::SmallVec;
 
@@ -33,10 +36,20 @@ pub(crate) type Outlets = SmallVec<[Arc<Outlet>; 1]>;
 #[derive(Default)]
 pub(super) struct Resting {
     pub outlets: Outlets,
-    /// There is something to do when the log goes on beyond it.
     floor: Offset,
+    until: RestUntil,
     /// `None` before it first worked, and after a failure.
     taken: Option<TakenCursor>,
+}
+
+/// What a dispatcher that rests waits for, besides being asked.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum RestUntil {
+    /// The log goes on beyond the floor.
+    #[default]
+    Event,
+    /// A subscriber has room for what is in the log, or another one joins.
+    Room,
 }
 
 /// A cursor that this process took over.
@@ -105,11 +118,12 @@ impl Resting {
                     return None;
                 }
                 // Partitions get their owners by requests.
-                LooksUp::Rests if setup.options.mode == Mode::Shared && head.bounds().next > self.floor => break,
+                LooksUp::Rests if setup.options.mode == Mode::Shared && self.has_an_event(&mut head) => break,
                 LooksUp::Rests => {}
             }
             tokio::select! {
-                () = setup.wake.notified() => {}
+                // One that waits for room looks for it once it is woken.
+                () = setup.wake.notified() => self.until = RestUntil::Event,
                 moved = head.changed() => if moved.is_err() {
                     self.give_up(setup);
                     return None;
@@ -117,6 +131,11 @@ impl Resting {
             }
         }
         setup.group.open_mailbox(log, &setup.wake)
+    }
+
+    fn has_an_event(&self, head: &mut HeadWatch) -> bool {
+        let next = head.bounds().next;
+        self.until == RestUntil::Event && next > self.floor
     }
 
     /// Where the group stands, if the cursor was taken: everything before the floor is settled, and nothing beyond.
@@ -157,6 +176,7 @@ impl DispatchTask {
         self.may_ever_rest()
             && *self.phase.borrow() == BusPhase::Open
             && self.machine.is_at_rest()
+            && (self.machine.has_settled_all() || self.seats.iter().all(|seat| seat.waits_for_room || seat.paused))
             && self.settlement.is_idle()
             && self.letters.is_idle()
             && filter_rests()
@@ -169,6 +189,7 @@ impl DispatchTask {
         Resting {
             outlets: self.seats.drain(..).map(|seat| seat.outlet).collect(),
             floor: self.machine.floor(),
+            until: if self.machine.has_settled_all() { RestUntil::Event } else { RestUntil::Room },
             taken: Some(TakenCursor { epoch: self.epoch, newest }),
         }
     }

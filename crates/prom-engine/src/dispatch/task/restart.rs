@@ -152,6 +152,8 @@ impl DispatchTask {
         for outlet in survivors.outlets.drain(..) {
             self.seat(outlet);
         }
+        // One that rested may still be among those that wait for room.
+        self.seats.iter_mut().for_each(|seat| seat.waits_for_room = true);
         for (lane, epoch, outlet) in survivors.lanes.drain(..) {
             self.obey(LaneOrder::Assign { lane, outlet, epoch });
         }
