@@ -1,5 +1,5 @@
-//! `prom-bench growth`: the hub's figures while something grows: the events of a topic, the topics, the groups, the
-//! connections. They should stay flat, or we should know why not.
+//! `prom-bench growth`: the hub's figures while something grows: the events of a topic, the topics, the topics that are
+//! quiet, the groups, the connections. They should stay flat, or we should know why not.
 //!
 //! Each point has a fresh hub. Rates and latencies are by our Rust client, fsync on, 256-byte payloads.
 
@@ -8,6 +8,7 @@ mod connections;
 mod events;
 mod groups;
 mod point;
+mod quiet;
 mod report;
 mod topics;
 
@@ -50,6 +51,7 @@ async fn measure(args: &GrowthArgs, work_dir: &WorkDir, axes: Vec<(Axis, Vec<u64
             let figures = match axis {
                 Axis::Events => events::measure(&mut scene, size).await,
                 Axis::Topics => topics::measure(&mut scene, usize::try_from(size)?).await,
+                Axis::Quiet => quiet::measure(&mut scene, usize::try_from(size)?).await,
                 Axis::Groups => groups::measure(&mut scene, usize::try_from(size)?).await,
                 Axis::Connections => connections::measure(&mut scene, usize::try_from(size)?).await,
             };

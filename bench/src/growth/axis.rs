@@ -8,6 +8,8 @@ use crate::args::GrowthArgs;
 pub enum Axis {
     Events,
     Topics,
+    /// Topics that twenty groups read and nothing happens in.
+    Quiet,
     Groups,
     Connections,
 }
@@ -17,6 +19,7 @@ impl Axis {
         match self {
             Self::Events => "events",
             Self::Topics => "topics",
+            Self::Quiet => "quiet",
             Self::Groups => "groups",
             Self::Connections => "connections",
         }
@@ -26,6 +29,7 @@ impl Axis {
         match self {
             Self::Events => "More and more events in a topic",
             Self::Topics => "More and more topics",
+            Self::Quiet => "More and more quiet topics that twenty groups read",
             Self::Groups => "More and more groups of a topic",
             Self::Connections => "More and more idle connections",
         }
@@ -34,7 +38,7 @@ impl Axis {
     fn sizes(self, args: &GrowthArgs) -> Vec<u64> {
         let longest = match self {
             Self::Events => args.measure.full_or_quick(args.max_events, args.max_events.min(1_000_000)),
-            Self::Topics | Self::Connections => args.measure.full_or_quick(10_000, 100),
+            Self::Topics | Self::Quiet | Self::Connections => args.measure.full_or_quick(10_000, 100),
             Self::Groups => args.measure.full_or_quick(1_000, 100),
         };
         let first = if self == Self::Events { 10_000 } else { 1 };
@@ -75,6 +79,6 @@ mod tests {
             [10_000, 100_000, 1_000_000, 10_000_000, 30_000_000]
         );
         assert_eq!(sizes("growth --only groups")[0], [1, 10, 100, 1_000]);
-        assert_eq!(sizes("growth --quick").len(), 4);
+        assert_eq!(sizes("growth --quick").len(), 5);
     }
 }

@@ -29,14 +29,18 @@ pub enum What {
     P50,
     P99,
     Open,
+    Metrics,
+    Lags,
+    GroupList,
     Resident,
+    ResidentAfterLists,
     ResidentAtRest,
     EachConnection,
     Disk,
 }
 
 /// Each with its column and its name in JSON, in the order of the tables.
-pub const COLUMNS: [(What, &str, &str); 11] = [
+pub const COLUMNS: [(What, &str, &str); 15] = [
     (What::Publish, "publish, events/s", "publish_per_second"),
     (What::Consume, "consume the backlog, events/s", "consume_per_second"),
     (What::Both, "publish and consume at once, events/s", "both_per_second"),
@@ -44,8 +48,12 @@ pub const COLUMNS: [(What, &str, &str); 11] = [
     (What::P50, "publish to handler p50, µs", "p50_us"),
     (What::P99, "publish to handler p99, µs", "p99_us"),
     (What::Open, "ready after a restart, ms", "open_ms"),
+    (What::Metrics, "`/metrics`, ms", "metrics_ms"),
+    (What::Lags, "`/lag`, ms", "lag_ms"),
+    (What::GroupList, "`/groups`, ms", "groups_ms"),
     (What::ResidentAtRest, "memory after a restart, MB", "resident_at_rest_mb"),
     (What::Resident, "memory after the load, MB", "resident_mb"),
+    (What::ResidentAfterLists, "memory after these lists, MB", "resident_after_lists_mb"),
     (What::EachConnection, "memory of each connection, KB", "connection_kb"),
     (What::Disk, "on disk, MB", "disk_mb"),
 ];

@@ -66,7 +66,7 @@ impl Core {
     }
 
     /// Every rule for what a caller publishes.
-    pub fn check(&self, slot: &TopicSlot, event: &NewEvent) -> Result<(), Error> {
+    pub fn check(&self, slot: &TopicSlot, event: &NewEvent, maker: Option<&Arc<str>>) -> Result<(), Error> {
         let settings = slot.settings();
         if settings.name.is_reserved() {
             let name = settings.name.to_string();
@@ -77,8 +77,10 @@ impl Core {
             let topic = settings.name.clone();
             return Err(Error::KeyRequired { topic });
         }
-        if let TopicSlot::Missing(settings) = slot {
-            return Err(Error::UnknownTopic { topic: settings.name.clone() });
+        match slot {
+            TopicSlot::Topic(_) => {}
+            TopicSlot::New(_) => self.check_room_for_topics(maker, 1)?,
+            TopicSlot::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name.clone() }),
         }
         match event.partition {
             Some(chosen) if chosen >= settings.partitions => Err(no_such_partition(settings, chosen)),
@@ -88,15 +90,29 @@ impl Core {
 
     /// Whether an event is refused only because its topic is not known here, though others may have made it.
     pub fn may_be_elsewhere(&self, slot: &TopicSlot, refusal: &Error) -> bool {
-        let depends = matches!(refusal, Error::UnknownTopic { .. } | Error::Invalid(Invalid::Partition { .. }));
+        let depends = matches!(
+            refusal,
+            Error::UnknownTopic { .. } | Error::Capped { .. } | Error::Invalid(Invalid::Partition { .. })
+        );
         depends && !matches!(slot, TopicSlot::Topic(_)) && self.topics.others_write()
     }
 
-    /// Admits an event that passed [`Core::check`].
-    pub fn admit(&self, slot: TopicSlot, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
+    /// Whether `more` topics may be made.
+    pub fn check_room_for_topics(&self, maker: Option<&Arc<str>>, more: usize) -> Result<(), Error> {
+        self.topics.check_room(&self.options.caps, maker, more)
+    }
+
+    /// Admits an event that passed [`Core::check`]. A topic that it makes counts to `maker`.
+    pub fn admit(
+        &self,
+        slot: TopicSlot,
+        event: &NewEvent,
+        maker: Option<&Arc<str>>,
+        encoder: &mut Encoder,
+    ) -> Result<Admitted, Error> {
         let topic = match slot {
             TopicSlot::Topic(topic) => topic,
-            TopicSlot::New(settings) => self.topics.get_or_propose(settings),
+            TopicSlot::New(settings) => self.topics.get_or_propose(settings, maker),
             TopicSlot::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
         };
         self.encode(topic, event, encoder)
@@ -108,7 +124,7 @@ impl Core {
             Some(topic) => TopicSlot::Topic(topic),
             None => TopicSlot::New(self.settings_of_new(topic)),
         };
-        self.admit(slot, event, encoder)
+        self.admit(slot, event, None, encoder)
     }
 
     fn encode(&self, topic: Arc<Topic>, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {

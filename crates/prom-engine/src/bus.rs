@@ -11,13 +11,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::filter::FilterPlaces;
-use crate::group::RunningGroups;
+use crate::group::{GroupCensus, RunningGroups};
 use crate::ownership::{HubOptions, Ownership};
 use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
 use crate::supervise::{TaskFailures, TaskName};
 use crate::topic::{TopicRegistry, TopicSettings};
-use crate::{Error, Retention, limits, maintain, ownership};
+use crate::{Caps, Error, Retention, limits, maintain, ownership};
 
 /// A durable event bus over a store. Cloning costs reference counts.
 ///
@@ -54,6 +54,8 @@ pub struct BusOptions {
     pub clock: Arc<dyn Clock>,
     /// What a topic is like that is made by its first publish.
     pub new_topics: NewTopics,
+    /// How many topics and groups may be made; no limit unless said.
+    pub caps: Caps,
     /// How long dead letters stay, in topics that are made for them from now on.
     pub letter_retention: Retention,
     /// Between two passes of retention, compaction and expiry; `None` leaves them to the caller.
@@ -83,6 +85,7 @@ impl Default for BusOptions {
         Self {
             clock: Arc::new(SystemClock::new()),
             new_topics: NewTopics::Create { partitions: 1, retention: Retention::default() },
+            caps: Caps::default(),
             letter_retention: limits::LETTER_RETENTION,
             maintenance_interval: Some(limits::MAINTENANCE_INTERVAL),
             drain_timeout: limits::DRAIN_TIMEOUT,
@@ -111,6 +114,7 @@ pub(crate) struct Core {
     pub shutdown: Shutdown,
     pub failures: Arc<TaskFailures>,
     pub filter_places: FilterPlaces,
+    pub group_census: GroupCensus,
     next_subscriber: AtomicU64,
     open: AtomicBool,
     phase: watch::Sender<BusPhase>,
@@ -153,6 +157,7 @@ impl Bus {
             next_subscriber: AtomicU64::new(1),
             open: AtomicBool::new(true),
             phase: watch::Sender::new(BusPhase::Open),
+            group_census: GroupCensus::default(),
             options,
             store,
         });
@@ -160,7 +165,8 @@ impl Bus {
         Ok(Self { handle: Arc::new(Handle { core }), subject: None })
     }
 
-    /// The same bus in the name of a user: `system.audit` then says who changed something.
+    /// The same bus in the name of a user: `system.audit` then says who changed something, and topics and groups that are
+    /// made count to that user ([`Caps`]).
     pub fn acting_for(&self, subject: Option<&str>) -> Self {
         Self { handle: self.handle.clone(), subject: subject.map(Arc::from) }
     }
@@ -168,6 +174,11 @@ impl Bus {
     /// In whose name it acts.
     pub(crate) fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
+    }
+
+    /// Whom topics and groups count to that are made through it.
+    pub(crate) fn maker(&self) -> Option<&Arc<str>> {
+        self.subject.as_ref()
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -57,6 +57,8 @@ pub(crate) use self::pending::{Durable, NotCommitted, PendingUnit};
 /// ```
 pub struct UnitOfWork {
     core: Arc<Core>,
+    /// Whom topics count to that it makes.
+    maker: Option<Arc<str>>,
     encoder: Encoder,
     commit: Commit,
     appended: Appended,
@@ -76,7 +78,12 @@ enum Atomicity {
 impl Bus {
     /// Begins a unit of work. Nothing is stored before it is committed.
     pub fn unit_of_work(&self) -> UnitOfWork {
-        self.core().unit_of_work()
+        self.unit_of_work_for(self.maker())
+    }
+
+    /// As [`Bus::unit_of_work`] of a bus that acts for this subject.
+    pub fn unit_of_work_for(&self, subject: Option<&Arc<str>>) -> UnitOfWork {
+        UnitOfWork { maker: subject.cloned(), ..self.core().unit_of_work() }
     }
 }
 
@@ -84,6 +91,7 @@ impl Core {
     pub fn unit_of_work(self: &Arc<Self>) -> UnitOfWork {
         UnitOfWork {
             core: self.clone(),
+            maker: None,
             encoder: Encoder::default(),
             commit: Commit::default(),
             appended: Appended::default(),
@@ -103,7 +111,7 @@ impl UnitOfWork {
     /// Adds an event. What is refused here leaves no trace.
     pub fn publish(&mut self, event: &NewEvent) -> Result<(), Error> {
         let slot = self.core.slot_for_publish(&event.topic)?;
-        self.core.check(&slot, event)?;
+        self.core.check(&slot, event, self.maker.as_ref())?;
         self.publish_to(slot, event)
     }
 
@@ -157,14 +165,14 @@ impl UnitOfWork {
 
     /// Adds an event that passed every check.
     pub(crate) fn publish_to(&mut self, slot: TopicSlot, event: &NewEvent) -> Result<(), Error> {
-        let admitted = self.core.admit(slot, event, &mut self.encoder)?;
+        let admitted = self.core.admit(slot, event, self.maker.as_ref(), &mut self.encoder)?;
         self.add(admitted, event, PublishedBy::Caller);
         Ok(())
     }
 
     /// As [`UnitOfWork::publish_to`]; a lone event shares memory with other lone ones.
     pub(crate) fn publish_alone(&mut self, slot: TopicSlot, event: &NewEvent, lone: &mut Encoder) -> Result<(), Error> {
-        let admitted = self.core.admit(slot, event, lone)?;
+        let admitted = self.core.admit(slot, event, self.maker.as_ref(), lone)?;
         self.add(admitted, event, PublishedBy::Caller);
         Ok(())
     }

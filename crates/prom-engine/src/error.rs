@@ -1,9 +1,12 @@
 //! What can go wrong on the bus. Every variant says what the caller can do.
 
+use std::sync::Arc;
+
 use prom_store::{CommitError, CursorName, Outcome, StoreError};
 use prom_transform::CompileError;
 use prom_types::{EventId, GroupName, Invalid, Offset, TopicName};
 
+use crate::caps::Cap;
 use crate::commit::NotCommitted;
 use crate::topic::COLLECTION as TOPICS;
 
@@ -37,6 +40,9 @@ pub enum Error {
     /// An option outside its range. Nothing was changed.
     #[error("{option} cannot be {asked}: {reason}")]
     BadOption { option: &'static str, asked: String, reason: &'static str },
+    /// Nothing was made. Use what exists, or have the cap raised.
+    #[error("{}", .cap.told(*.allowed, .subject.as_deref()))]
+    Capped { cap: Cap, allowed: usize, subject: Option<Arc<str>> },
     /// A change of a topic that would break what readers rely on. Make a new topic instead.
     #[error("topic {topic} cannot be changed like this: {reason}")]
     TopicChange { topic: TopicName, reason: &'static str },
@@ -127,6 +133,8 @@ pub enum ErrorKind {
     Fenced,
     /// The store failed; trying again may help.
     Store,
+    /// The caller may not make more of it.
+    Capped,
     /// The bus is closed.
     Closed,
 }
@@ -145,6 +153,7 @@ impl Error {
             | Self::KeyRequired { .. }
             | Self::Filter(_)
             | Self::Payload { .. } => ErrorKind::BadRequest,
+            Self::Capped { .. } => ErrorKind::Capped,
             Self::UnknownTopic { .. }
             | Self::UnknownGroup { .. }
             | Self::NotOfTheGroup { .. }
@@ -182,6 +191,9 @@ impl Error {
         match self {
             Self::PublishFailed { reason, stored } => Self::PublishFailed { reason: reason.clone(), stored: *stored },
             Self::KeyRequired { topic } => Self::KeyRequired { topic: topic.clone() },
+            Self::Capped { cap, allowed, subject } => {
+                Self::Capped { cap: *cap, allowed: *allowed, subject: subject.clone() }
+            }
             Self::Fenced { group, topic, partition } => {
                 Self::Fenced { group: group.clone(), topic: topic.clone(), partition: *partition }
             }

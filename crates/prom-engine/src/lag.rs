@@ -1,7 +1,7 @@
 //! How far a group is behind.
 
 use hashbrown::HashMap;
-use prom_store::{Bounds, CursorName, CursorState, LogName, ReadLimit};
+use prom_store::{Bounds, CursorState, LogName, ReadLimit};
 use prom_types::{GroupName, Offset, TopicName};
 
 use crate::dispatch::task::DispatchRequest;
@@ -63,7 +63,8 @@ impl Bus {
         if groups.is_empty() {
             return Ok(counts);
         }
-        let cursors: HashMap<CursorName, CursorState> = self.store().cursors(None).await?.into_iter().collect();
+        let mut cursors = self.store().cursors(None).await?;
+        cursors.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let bounds: HashMap<LogName, Bounds> =
             self.store().logs().await?.into_iter().map(|info| (info.log, info.bounds)).collect();
         let mut topics = self.core().topics.all();
@@ -75,7 +76,8 @@ impl Bus {
             for group in groups.iter().filter(reads) {
                 let lag = |log: &LogName| {
                     let Bounds { start, next, .. } = bounds.get(log).copied()?;
-                    let cursor = cursors.get(&CursorName::new(log.clone(), group.name.clone())).unwrap_or(&new);
+                    let at = cursors.binary_search_by(|(name, _)| (&name.log, &name.group).cmp(&(log, &group.name)));
+                    let cursor = at.ok().and_then(|at| cursors.get(at)).map_or(&new, |(_, cursor)| cursor);
                     Some(cursor.lag(start, next))
                 };
                 let lag_events = topic.logs().iter().filter_map(lag).sum();
@@ -100,7 +102,7 @@ impl Bus {
                 _ => self.store().read(log, cursor.floor, one).await?.records.into_iter().next(),
             };
             let age = |stored_ts: i64| self.core().clock.now_ms().saturating_sub(stored_ts).max(0).unsigned_abs();
-            let report = running.ask(log, DispatchRequest::Status).await;
+            let report = running.ask_if_working(log, DispatchRequest::Status).await;
             partitions.push(PartitionLag {
                 partition: log.partition,
                 floor: cursor.floor,

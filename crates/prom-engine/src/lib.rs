@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod bus;
+mod caps;
 mod error;
 pub mod limits;
 
@@ -60,6 +61,7 @@ mod supervise;
 
 pub use ack::{ack_all, ack_tickets};
 pub use bus::{Bus, BusOptions, NewTopics};
+pub use caps::{Cap, Caps};
 pub use commit::{CommittingUnit, UnitOfWork};
 pub use cursor::{CursorInfo, CursorMove};
 pub use deliver::{Delivery, Ticket};
@@ -70,7 +72,7 @@ pub use group::{
     PartitionOwners,
 };
 pub use lag::{Lag, LagCount, PartitionLag};
-pub use meters::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
+pub use meters::{DispatcherCounts, GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
 pub use nack::give_back_tickets;
 pub use outlet::{Arrivals, AssignmentChange};

@@ -33,6 +33,9 @@ pub const TOPICS_OF_SUBSCRIPTION: usize = 100;
 /// for every new subscriber.
 pub const TOPICS_OF_GROUP: usize = 1000;
 
+/// How old a count of groups may be where other hubs make some too: counting reads all of them.
+pub const CENSUS_AGE: Duration = Duration::from_secs(10);
+
 /// Of a subscriber, unless it says otherwise.
 pub const BATCH_SIZE: usize = 100;
 /// Events that a subscriber holds at most, unless it asks for another number.
@@ -82,6 +85,9 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// The longest wait before a failed read or commit is tried again.
 pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// How long a dispatcher has nothing to do before it rests, and gives up what it needs for work: long enough that a group
+/// that gets an event now and then does not build it anew for each.
+pub const REST_AFTER: Duration = Duration::from_secs(5);
 /// A task that ran this long after a failure is well again: it is no longer named, and its next wait is the first one.
 pub const STEADY_AFTER: Duration = Duration::from_secs(60);
 /// Failed tasks that are known by name. Where more fail at once, those that are named say what is wrong with the rest.

@@ -43,7 +43,7 @@ use self::assignments::Assignments;
 pub(crate) use self::options::{SubscriberOptions, TellAssignments};
 use self::queue::DeliveryQueue;
 use crate::deliver::{Delivery, Ticket};
-use crate::dispatch::SubscriberId;
+use crate::dispatch::{DispatcherWake, SubscriberId};
 use crate::event::EventOrigin;
 use crate::limits::{FREE_WAIT_SHARE, GAPS};
 use crate::meters::count_taken;
@@ -107,7 +107,7 @@ struct State {
     /// Dispatchers that found too little room, in the order in which they get some.
     waiting_for_room: Turns,
     /// All dispatchers by log; `None` for one that let go.
-    dispatchers: HashMap<LogName, Option<Arc<Notify>>>,
+    dispatchers: HashMap<LogName, Option<Arc<DispatcherWake>>>,
     /// Those that did not let go.
     attached: usize,
     /// The topics whose coordinators know it, with their wakes.
@@ -137,7 +137,7 @@ impl Outlet {
     // What dispatchers do.
 
     /// True the first time a log is attached.
-    pub fn attach(&self, log: &LogName, wake: &Arc<Notify>) -> bool {
+    pub fn attach(&self, log: &LogName, wake: &Arc<DispatcherWake>) -> bool {
         let mut state = self.state.lock();
         if state.dispatchers.contains_key(log) {
             return false;
@@ -148,7 +148,7 @@ impl Outlet {
     }
 
     /// The dispatcher of a log lets the subscriber go.
-    pub fn detach(&self, log: &LogName, wake: &Arc<Notify>) {
+    pub fn detach(&self, log: &LogName, wake: &Arc<DispatcherWake>) {
         let mut state = self.state.lock();
         state.waiting_for_room.leave(wake);
         if let Some(Some(_)) = state.dispatchers.insert(log.clone(), None) {
@@ -164,7 +164,7 @@ impl Outlet {
     }
 
     /// Up to `want` places in the window, for this dispatcher. One that gets fewer is woken later.
-    pub fn reserve(&self, wake: &Arc<Notify>, want: usize) -> usize {
+    pub fn reserve(&self, wake: &Arc<DispatcherWake>, want: usize) -> usize {
         if self.is_ended() || want == 0 {
             return 0;
         }
@@ -192,7 +192,7 @@ impl Outlet {
     }
 
     /// Gives back places that were reserved and not used; the dispatcher no longer waits for room.
-    pub fn give_back(&self, wake: &Arc<Notify>, unused: usize) {
+    pub fn give_back(&self, wake: &Arc<DispatcherWake>, unused: usize) {
         let mut state = self.state.lock();
         state.in_flight = state.in_flight.saturating_sub(unused);
         state.waiting_for_room.leave(wake);
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn the_window_is_never_exceeded_and_room_goes_round_in_turn() {
         let outlet = outlet(10);
-        let [a, b, c] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        let [a, b, c] = std::array::from_fn(|_| Arc::<DispatcherWake>::default());
         assert_eq!(outlet.reserve(&a, 100), 10);
         assert_eq!(outlet.reserve(&b, 100), 0);
         assert_eq!(outlet.reserve(&c, 100), 0);
@@ -467,8 +467,8 @@ mod tests {
     #[tokio::test]
     async fn a_dispatcher_that_waits_is_woken_when_room_comes_back() {
         let outlet = outlet(1);
-        let wake = Arc::new(Notify::new());
-        assert_eq!(outlet.reserve(&Arc::new(Notify::new()), 1), 1);
+        let wake = Arc::<DispatcherWake>::default();
+        assert_eq!(outlet.reserve(&Arc::<DispatcherWake>::default(), 1), 1);
         assert_eq!(outlet.reserve(&wake, 1), 0);
         outlet.release(1);
         tokio::time::timeout(Duration::from_secs(5), wake.notified()).await.expect("woken");
@@ -479,7 +479,7 @@ mod tests {
     async fn events_of_unknown_size_are_taken_for_large_and_asking_without_success_wakes_no_task() {
         let outlet = outlet(1000);
         outlet.state.lock().queue = DeliveryQueue::default();
-        let (idle, other) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (idle, other) = (Arc::<DispatcherWake>::default(), Arc::<DispatcherWake>::default());
         assert_eq!(outlet.reserve(&idle, 100), 8);
         outlet.give_back(&idle, 8);
         assert!(idle.notified().now_or_never().is_none(), "it would ask again, and again");
@@ -493,6 +493,6 @@ mod tests {
     fn an_ended_subscriber_gets_no_room() {
         let outlet = outlet(10);
         outlet.end();
-        assert_eq!(outlet.reserve(&Arc::new(Notify::new()), 5), 0);
+        assert_eq!(outlet.reserve(&Arc::<DispatcherWake>::default(), 5), 0);
     }
 }

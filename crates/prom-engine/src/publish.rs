@@ -8,6 +8,7 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use hashbrown::HashSet;
 use prom_store::Encoder;
 use prom_types::{EpochMs, EventId, Json, NewEvent, Receipt};
 
@@ -122,11 +123,11 @@ impl Bus {
 
     fn send(&self, slot: TopicSlot, event: &NewEvent) -> Publishing {
         let core = self.core();
-        let checked = core.check(&slot, event);
+        let checked = core.check(&slot, event, self.maker());
         if let Err(refusal) = &checked
             && core.may_be_elsewhere(&slot, refusal)
         {
-            let looked = after_a_look(core, std::slice::from_ref(event), &event.topic);
+            let looked = after_a_look(self, std::slice::from_ref(event), &event.topic);
             return Publishing(PublishState::Pending(looked));
         }
         let mut work = self.unit_of_work();
@@ -146,20 +147,27 @@ impl Bus {
         let mut checked = Vec::with_capacity(events.len());
         for event in events {
             let slot = core.slot_for_publish(&event.topic)?;
-            match core.check(&slot, event) {
+            match core.check(&slot, event, self.maker()) {
                 Ok(()) => checked.push(slot),
                 Err(refusal) if core.may_be_elsewhere(&slot, &refusal) => {
-                    return Ok(after_a_look(core, events, &event.topic).into());
+                    return Ok(after_a_look(self, events, &event.topic).into());
                 }
                 Err(refusal) => return Err(refusal),
             }
         }
+        core.check_room_for_topics(self.maker(), new_topics(&checked))?;
         let mut work = self.unit_of_work();
         for (slot, event) in checked.into_iter().zip(events) {
             work.publish_to(slot, event)?;
         }
         Ok(work.send().into())
     }
+}
+
+/// How many topics these would make.
+fn new_topics(slots: &[TopicSlot]) -> usize {
+    let new = slots.iter().filter(|slot| matches!(slot, TopicSlot::New(_)));
+    new.map(TopicSlot::name).collect::<HashSet<_>>().len()
 }
 
 impl Publish<'_> {

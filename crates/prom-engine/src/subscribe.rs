@@ -229,7 +229,7 @@ impl Subscribe<'_> {
         core.topics.find_named(&*core.store, &topics).await?;
         core.check_division(&topics, self.asked.partitions)?;
         core.own(&name).await?;
-        let options = Arc::new(core.join_group(&name, &topics, &self.asked).await?);
+        let options = Arc::new(core.join_group(&name, &topics, &self.asked, self.bus.maker()).await?);
         if options.mode == Mode::Shared {
             // Only owners have something to lose by falling silent.
             self.options.ttl = None;

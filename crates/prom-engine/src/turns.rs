@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use tokio::sync::Notify;
+
+use crate::dispatch::DispatcherWake;
 
 /// First come, first served; each waits at most once.
 #[derive(Default)]
 pub(crate) struct Turns {
     /// Entries whose number is not the one in `waiting` have left.
-    queue: VecDeque<(u64, Arc<Notify>)>,
+    queue: VecDeque<(u64, Arc<DispatcherWake>)>,
     waiting: HashMap<usize, u64, FixedState>,
     next_number: u64,
 }
@@ -26,7 +27,7 @@ impl Turns {
     }
 
     /// Queues up; one that waits already keeps its place.
-    pub fn join(&mut self, wake: &Arc<Notify>) {
+    pub fn join(&mut self, wake: &Arc<DispatcherWake>) {
         if self.waiting.contains_key(&identity(wake)) {
             return;
         }
@@ -39,31 +40,31 @@ impl Turns {
         self.next_number += 1;
     }
 
-    pub fn leave(&mut self, wake: &Arc<Notify>) {
+    pub fn leave(&mut self, wake: &Arc<DispatcherWake>) {
         if !self.waiting.is_empty() {
             self.waiting.remove(&identity(wake));
         }
     }
 
     /// Whose turn it is.
-    pub fn first(&mut self) -> Option<&Arc<Notify>> {
+    pub fn first(&mut self) -> Option<&Arc<DispatcherWake>> {
         if self.queue.is_empty() {
             return None;
         }
         let waiting = &self.waiting;
-        let has_left = |(number, wake): &mut (u64, Arc<Notify>)| waiting.get(&identity(wake)) != Some(number);
+        let has_left = |(number, wake): &mut (u64, Arc<DispatcherWake>)| waiting.get(&identity(wake)) != Some(number);
         while self.queue.pop_front_if(has_left).is_some() {}
         self.queue.front().map(|(_, wake)| wake)
     }
 
     /// True if no other is first.
-    pub fn is_turn_of(&mut self, wake: &Arc<Notify>) -> bool {
+    pub fn is_turn_of(&mut self, wake: &Arc<DispatcherWake>) -> bool {
         self.first().is_none_or(|first| Arc::ptr_eq(first, wake))
     }
 }
 
 /// An entry in the queue keeps its dispatcher's wake alive, so an address means one dispatcher.
-fn identity(wake: &Arc<Notify>) -> usize {
+fn identity(wake: &Arc<DispatcherWake>) -> usize {
     Arc::as_ptr(wake).addr()
 }
 
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn turns_come_in_the_order_of_joining_and_those_who_left_are_skipped() {
         let mut turns = Turns::default();
-        let [a, b, c] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        let [a, b, c] = std::array::from_fn(|_| Arc::<DispatcherWake>::default());
         assert!(turns.is_turn_of(&c));
         for wake in [&a, &b, &a, &c] {
             turns.join(wake);
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn coming_and_going_leaves_nothing_behind() {
         let mut turns = Turns::default();
-        let (stays, comes) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (stays, comes) = (Arc::<DispatcherWake>::default(), Arc::<DispatcherWake>::default());
         turns.join(&stays);
         for _ in 0..10_000 {
             turns.join(&comes);

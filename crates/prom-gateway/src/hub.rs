@@ -12,6 +12,7 @@ use crate::GatewayOptions;
 use crate::peers::Peers;
 use crate::rates::Rates;
 use crate::trace::Traces;
+use crate::ws::SubscriptionCounts;
 
 /// A running hub, without its sockets. Cheap to share; holds nothing durable.
 pub struct Hub {
@@ -30,6 +31,8 @@ pub struct Hub {
     pub(crate) websockets: AtomicUsize,
     /// Connections to other hubs, for clients whose groups they serve.
     pub(crate) links: AtomicUsize,
+    /// Of clients that are connected here, by subject.
+    pub(crate) subscriptions: SubscriptionCounts,
     /// True once every connection has to end.
     pub(crate) stopping: watch::Sender<bool>,
     next_connection: AtomicU64,
@@ -67,6 +70,7 @@ impl Hub {
             sockets: AtomicUsize::new(0),
             websockets: AtomicUsize::new(0),
             links: AtomicUsize::new(0),
+            subscriptions: SubscriptionCounts::default(),
             stopping: watch::Sender::new(false),
             next_connection: AtomicU64::new(1),
         })

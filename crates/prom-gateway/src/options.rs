@@ -17,6 +17,8 @@ pub struct GatewayOptions {
     pub connections: usize,
     /// Each costs a task and a window.
     pub subscriptions_per_connection: usize,
+    /// Of one subject, over all its connections to this hub; `None` is no limit.
+    pub subscriptions_per_subject: Option<usize>,
     /// How long a socket may stay without a valid AUTH.
     pub auth_deadline: Duration,
     /// How long an HTTP client may take to send the head of a request.
@@ -55,6 +57,7 @@ impl Default for GatewayOptions {
             bodies_bytes: 256 * 1024 * 1024,
             connections: 20_000,
             subscriptions_per_connection: 1000,
+            subscriptions_per_subject: Some(1000),
             auth_deadline: Duration::from_secs(10),
             header_deadline: Duration::from_secs(10),
             write_deadline: Duration::from_secs(30),

@@ -15,6 +15,8 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::UnknownGroup { .. }
         | Error::NotOfTheGroup { .. }
         | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
+        // Sending it again does not help before somebody raises the cap or deletes something.
+        Error::Capped { .. } => ErrorCode::Forbidden,
         Error::NotLeased { .. } => ErrorCode::UnknownId,
         Error::Fenced { .. }
         | Error::Revoked { .. }

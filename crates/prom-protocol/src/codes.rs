@@ -33,7 +33,7 @@ pub enum ErrorCode {
     BadRequest,
     /// AUTH has to come first.
     Unauthorized,
-    /// The token's rights do not cover this.
+    /// The token's rights do not cover this, or its subject has as many of it as it may.
     Forbidden,
     /// The hub wants a token and none was sent.
     NoToken,
@@ -173,7 +173,7 @@ impl ErrorCode {
             Self::BadJson => "The text is not one JSON object.",
             Self::BadRequest => "A field is missing, has the wrong type or a value out of range, or an option is not what the group agreed on.",
             Self::Unauthorized => "AUTH has to come first.",
-            Self::Forbidden => "The token's rights do not cover this.",
+            Self::Forbidden => "The token's rights do not cover this, or its subject has as many of it as it may.",
             Self::NoToken => "The hub wants a token and none was sent.",
             Self::JwtInvalid => "The token is malformed, forged, for another audience or not valid yet.",
             Self::JwtExpired => "The token's time is over.",
@@ -198,7 +198,7 @@ impl ErrorCode {
             Self::BadJson => "Send one JSON object per text frame.",
             Self::BadRequest => "Change what the message names.",
             Self::Unauthorized => "Send AUTH and wait for its OK, or send it first without waiting.",
-            Self::Forbidden => "Use a token whose scopes or policy allow the action on the topic.",
+            Self::Forbidden => "Use a token whose scopes or policy allow the action on the topic; where a cap is named, use what exists or have it raised.",
             Self::NoToken => "Send a token.",
             Self::JwtInvalid => "Get a token that this hub accepts; the message says what is wrong with this one.",
             Self::JwtExpired => "Get a fresh token and send AUTH again.",

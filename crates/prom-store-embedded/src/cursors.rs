@@ -85,22 +85,21 @@ impl EmbeddedCursors {
         topic: Option<&TopicName>,
     ) -> Result<Vec<(CursorName, CursorState)>, StoreError> {
         let prefix = topic.map_or(keys::ALL_CURSORS.to_vec(), keys::cursors_of);
-        let mut found: HashMap<CursorName, CursorState> = HashMap::new();
-        for (key, value) in documents.scan(&prefix, None, usize::MAX)? {
+        let stored = documents.scan(&prefix, None, usize::MAX)?;
+        let table = self.touched.lock();
+        let mut found = Vec::with_capacity(stored.len());
+        for (key, value) in stored {
             let name = keys::parse_cursor(&key).map_err(fault::documents)?;
-            found.insert(name, decode(&value).map_err(fault::documents)?);
-        }
-        for (name, touched) in self.touched.lock().iter() {
-            if topic.is_some_and(|topic| *topic != name.log.topic) {
-                continue;
+            if !table.contains_key(&name) {
+                found.push((name, decode(&value).map_err(fault::documents)?));
             }
-            match &touched.state {
-                Some(state) => found.insert(name.clone(), state.clone()),
-                None => found.remove(name),
-            };
         }
-        let mut found: Vec<_> = found.into_iter().collect();
-        found.sort_by(|a, b| a.0.cmp(&b.0));
+        let wanted = |name: &CursorName| topic.is_none_or(|topic| *topic == name.log.topic);
+        for (name, touched) in table.iter().filter(|(name, _)| wanted(name)) {
+            found.extend(touched.state.clone().map(|state| (name.clone(), state)));
+        }
+        drop(table);
+        found.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         Ok(found)
     }
 

@@ -46,12 +46,12 @@ export const ERROR_CODES = {
     meaning: "AUTH has to come first.",
     fix: "Send AUTH and wait for its OK, or send it first without waiting.",
   },
-  /** The token's rights do not cover this. */
+  /** The token's rights do not cover this, or its subject has as many of it as it may. */
   forbidden: {
     httpStatus: 403,
     retry: "no",
-    meaning: "The token's rights do not cover this.",
-    fix: "Use a token whose scopes or policy allow the action on the topic.",
+    meaning: "The token's rights do not cover this, or its subject has as many of it as it may.",
+    fix: "Use a token whose scopes or policy allow the action on the topic; where a cap is named, use what exists or have it raised.",
   },
   /** The hub wants a token and none was sent. */
   no_token: {

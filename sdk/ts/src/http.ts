@@ -225,7 +225,7 @@ export type ImportReport = { readonly error: ProblemDocument; readonly line: num
 export type Json = unknown;
 
 /** One lag where topic and group are given, else those that the caller may see. */
-export type LagAnswer = LagView | { readonly hidden?: boolean; readonly lags: readonly LagView[]; readonly silent_hubs?: readonly string[] };
+export type LagAnswer = LagView | { readonly hidden?: boolean; readonly lags: readonly LagView[]; readonly omitted?: number; readonly silent_hubs?: readonly string[] };
 
 /** Retained, unsettled events of a group in a topic. */
 export interface LagView {

@@ -10,7 +10,7 @@ use super::{names, partly};
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
-use crate::output::{Align, Output, Style, Table};
+use crate::output::{Align, Output, Style, Table, note};
 use crate::units::{parse_duration, show_age};
 
 /// Show how far groups are behind
@@ -47,6 +47,9 @@ impl Lag {
             let told = answer.parse::<LagAnswer>()?;
             if told.is_partial() {
                 partly::shown("groups", lags.len())?;
+            }
+            if told.omitted() > 0 {
+                note(format!("{} more are no further behind; name a topic or a group to see them", told.omitted()));
             }
             partly::answered(told.silent_hubs(), "what subscribers hold");
             show(&context.output, &lags, &answer).map(drop)?;

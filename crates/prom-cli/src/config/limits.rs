@@ -16,6 +16,13 @@ pub const TEXT: &str = r#"[limits]
 #connections = 20000
 # Subscriptions of one WebSocket.
 #subscriptions_per_connection = 1000
+# Subscriptions that the `sub` of a token has on this hub, over all its connections: a number, or "off".
+#subscriptions_per_subject = 1000
+# Topics and groups that a `sub` may make, and that there may be in all: a number, or "off". What exists stays.
+#topics_per_subject = 1000
+#groups_per_subject = 100
+#topics = 100000
+#groups = 10000
 # How long a WebSocket may stay without a valid AUTH.
 #auth_deadline = "10s"
 # An HTTP client that takes nothing of its answer for this long is cut off.
@@ -40,6 +47,11 @@ pub struct LimitsConfig {
     pub bodies_bytes: u64,
     pub connections: usize,
     pub subscriptions_per_connection: usize,
+    pub subscriptions_per_subject: Option<usize>,
+    pub topics_per_subject: Option<usize>,
+    pub groups_per_subject: Option<usize>,
+    pub topics: Option<usize>,
+    pub groups: Option<usize>,
     pub auth_deadline: Duration,
     pub write_deadline: Duration,
     pub ping_interval: Duration,
@@ -68,6 +80,11 @@ impl Default for LimitsConfig {
             bodies_bytes: 256 << 20,
             connections: 20_000,
             subscriptions_per_connection: 1000,
+            subscriptions_per_subject: Some(1000),
+            topics_per_subject: Some(1000),
+            groups_per_subject: Some(100),
+            topics: Some(100_000),
+            groups: Some(10_000),
             auth_deadline: Duration::from_secs(10),
             write_deadline: Duration::from_secs(30),
             ping_interval: Duration::from_secs(20),
@@ -99,6 +116,11 @@ impl LimitsConfig {
         section.set("connections", &mut self.connections, value::number(1..=1_000_000));
         let subscriptions = &mut self.subscriptions_per_connection;
         section.set("subscriptions_per_connection", subscriptions, value::number(1..=100_000));
+        section.set("subscriptions_per_subject", &mut self.subscriptions_per_subject, cap);
+        section.set("topics_per_subject", &mut self.topics_per_subject, cap);
+        section.set("groups_per_subject", &mut self.groups_per_subject, cap);
+        section.set("topics", &mut self.topics, cap);
+        section.set("groups", &mut self.groups, cap);
         section.set("auth_deadline", &mut self.auth_deadline, not_zero);
         section.set("write_deadline", &mut self.write_deadline, not_zero);
         section.set("ping_interval", &mut self.ping_interval, not_zero);
@@ -152,6 +174,11 @@ fn within(bytes: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Strin
     } else {
         Err(format!("{bytes} bytes is outside of {} to {}", range.start(), range.end()))
     }
+}
+
+/// A number, or "off".
+fn cap(value: &toml::de::DeValue<'_>) -> Result<Option<usize>, String> {
+    if value.is_str() { value::one_of(&[("off", None)])(value) } else { value::number(0..=usize::MAX)(value).map(Some) }
 }
 
 fn not_zero(value: &toml::de::DeValue<'_>) -> Result<Duration, String> {

@@ -112,7 +112,7 @@ fn unknown_keys_are_named_with_their_place_and_the_nearest_key() {
     prom.toml:7:15: unknown key `rat` in [limits] per_topic
       did you mean `rate`?
     prom.toml:8:1: unknown key `qqq` in [limits]
-      valid here: frame_bytes, body_bytes, bodies_bytes, connections, subscriptions_per_connection, auth_deadline, write_deadline, ping_interval, silence_limit, per_connection, per_topic, per_subject
+      valid here: frame_bytes, body_bytes, bodies_bytes, connections, subscriptions_per_connection, subscriptions_per_subject, topics_per_subject, groups_per_subject, topics, groups, auth_deadline, write_deadline, ping_interval, silence_limit, per_connection, per_topic, per_subject
     ");
 }
 

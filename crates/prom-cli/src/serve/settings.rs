@@ -3,17 +3,26 @@
 use std::time::Duration;
 
 use prom_auth::AuthOptions;
-use prom_engine::{NewTopics, TopicSettings};
+use prom_engine::{Caps, NewTopics, TopicSettings};
 use prom_gateway::rates::Loopback;
 use prom_gateway::{Cors, GatewayOptions, Rate, RateOptions};
 
-use crate::config::{AuthConfig, Config, CorsConfig, DeclaredTopic, RateLimit, TopicsConfig};
+use crate::config::{AuthConfig, Config, CorsConfig, DeclaredTopic, LimitsConfig, RateLimit, TopicsConfig};
 
 pub fn new_topics(topics: &TopicsConfig) -> NewTopics {
     if topics.auto_create {
         return NewTopics::Create { partitions: topics.partitions, retention: topics.retention };
     }
     NewTopics::Refuse
+}
+
+pub fn caps(limits: &LimitsConfig) -> Caps {
+    Caps {
+        topics: limits.topics,
+        topics_per_subject: limits.topics_per_subject,
+        groups: limits.groups,
+        groups_per_subject: limits.groups_per_subject,
+    }
 }
 
 pub fn topic(declared: &DeclaredTopic) -> Result<TopicSettings, prom_engine::Error> {
@@ -47,6 +56,7 @@ pub fn gateway(config: &Config) -> GatewayOptions {
         bodies_bytes: size(limits.bodies_bytes),
         connections: limits.connections,
         subscriptions_per_connection: limits.subscriptions_per_connection,
+        subscriptions_per_subject: limits.subscriptions_per_subject,
         auth_deadline: limits.auth_deadline,
         write_deadline: limits.write_deadline,
         ping_interval: limits.ping_interval,

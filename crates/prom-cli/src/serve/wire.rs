@@ -162,6 +162,7 @@ async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>
     let options = BusOptions {
         clock,
         new_topics: settings::new_topics(&config.topics),
+        caps: settings::caps(&config.limits),
         letter_retention: config.topics.dead_letter_retention,
         drain_timeout: config.server.drain,
         hub: hub_url(config).map(|url| HubOptions { url, ttl: config.mongo.hub_ttl }),

@@ -8,11 +8,11 @@ use tokio::task::JoinHandle;
 
 use super::pending::{Durable, NotCommitted, PendingUnit};
 use super::{Atomicity, UnitOfWork};
-use crate::Error;
 use crate::admit::{Admitted, PublishedBy};
 use crate::bus::Core;
 use crate::limits::CONTENTION_TRIES;
 use crate::topic;
+use crate::{Bus, Error};
 
 /// An event whose topic is only proposed.
 #[derive(Clone)]
@@ -24,6 +24,7 @@ pub(super) struct EventDraft {
 /// A unit that may have to be made again.
 pub(super) struct Again {
     core: Arc<Core>,
+    maker: Option<Arc<str>>,
     events: Vec<Kept>,
     cursors: Vec<(CursorName, CursorChange)>,
     documents: Vec<DocumentWrite>,
@@ -42,11 +43,13 @@ enum KeptEvent {
 }
 
 /// An atomic batch with a topic that is not known here: the store is asked for it first.
-pub(crate) fn after_a_look(core: &Arc<Core>, events: &[NewEvent], unknown: &TopicName) -> PendingUnit {
+pub(crate) fn after_a_look(bus: &Bus, events: &[NewEvent], unknown: &TopicName) -> PendingUnit {
+    let core = bus.core();
     let draft = |event: &NewEvent| EventDraft { event: event.clone(), publisher: PublishedBy::Caller };
     let kept = |event| Kept { event: KeptEvent::Draft(draft(event)), is_copy: false };
     let again = Again {
         core: core.clone(),
+        maker: bus.maker().cloned(),
         events: events.iter().map(kept).collect(),
         cursors: Vec::new(),
         documents: Vec::new(),
@@ -71,6 +74,7 @@ impl UnitOfWork {
         };
         Some(Box::new(Again {
             core: self.core.clone(),
+            maker: self.maker.clone(),
             events: self.commit.appends.iter().enumerate().filter_map(kept).collect(),
             cursors: self.commit.cursors.clone(),
             documents: self.commit.documents.clone(),
@@ -108,7 +112,7 @@ impl Again {
     }
 
     fn unit(&self) -> Result<UnitOfWork, Error> {
-        let mut work = self.core.unit_of_work();
+        let mut work = UnitOfWork { maker: self.maker.clone(), ..self.core.unit_of_work() };
         work.commit.cursors.clone_from(&self.cursors);
         work.commit.documents.clone_from(&self.documents);
         for kept in &self.events {

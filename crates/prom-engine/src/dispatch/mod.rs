@@ -37,6 +37,7 @@ mod status;
 mod subscriber;
 mod take;
 mod vanish;
+mod wake;
 mod withdraw;
 
 mod backoff;
@@ -59,5 +60,6 @@ pub use options::{DispatchLimits, DispatchOptions};
 pub use scan::{ScanRequest, ScannedEvent};
 pub use status::{DispatchStatus, Holdup, Limit, Oldest};
 pub use subscriber::SubscriberId;
+pub(crate) use wake::DispatcherWake;
 
 pub use prom_types::{Backoff, Order};

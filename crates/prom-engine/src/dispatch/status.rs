@@ -113,6 +113,19 @@ impl Dispatcher {
         self.unsettled.leased()
     }
 
+    /// Nothing is leased, blocked or waits, and the floor says all that there is to know: what is ready can be read again.
+    pub fn is_at_rest(&self) -> bool {
+        self.unsettled.is_empty()
+            && self.failures.is_empty()
+            && self.progress.ranges_above() == 0
+            && self.keys.blocked_events() == 0
+    }
+
+    /// Everything in the log is settled.
+    pub fn has_settled_all(&self) -> bool {
+        self.progress.floor() >= self.bounds.next
+    }
+
     /// What the dispatcher knows now.
     pub fn status(&self) -> DispatchStatus {
         DispatchStatus {

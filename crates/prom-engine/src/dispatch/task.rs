@@ -18,6 +18,7 @@ mod inbox;
 mod lanes;
 mod letters;
 mod records;
+mod rest;
 mod restart;
 mod scan;
 mod seats;
@@ -31,28 +32,30 @@ use std::time::Duration;
 
 use prom_store::{CursorName, HeadWatch};
 use prom_types::Offset;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Sleep};
 
 use self::filter::Filtering;
 use self::lanes::Partitioned;
 use self::letters::Letters;
 use self::records::Records;
+use self::rest::{RestWatch, Resting};
 use self::restart::Survivors;
 use self::seats::SubscriberSeat;
 use self::settle::PendingSettlements;
-use super::{Dispatcher, Leased, Order};
+use super::{Dispatcher, DispatcherWake, Leased, Order};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::event::EventOrigin;
 use crate::group::{Group, GroupOptions, Retired};
-use crate::limits::{FIRST_RETRY, LONGEST_RETRY, MAILBOX, REQUESTS_AT_ONCE};
+use crate::limits::{FIRST_RETRY, LONGEST_RETRY, MAILBOX, REQUESTS_AT_ONCE, REST_AFTER};
 use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 
 pub(crate) use self::by_hand::{MoveOrder, SkipOrder};
 pub(crate) use self::inbox::{DispatchReport, DispatchRequest, SettleReply};
 pub(crate) use self::lanes::LaneOrder;
+pub(crate) use self::rest::Outlets;
 pub(crate) use self::restart::run;
 
 /// What a dispatcher is started with, and started again.
@@ -62,8 +65,7 @@ pub(crate) struct DispatcherSetup {
     pub group: Arc<Group>,
     pub cursor: CursorName,
     pub options: Arc<GroupOptions>,
-    pub meter: Arc<GroupMeter>,
-    pub wake: Arc<Notify>,
+    pub wake: Arc<DispatcherWake>,
 }
 
 /// How others reach a dispatcher. Each one that is built has its own, so that no lease is settled by an ack of another.
@@ -84,6 +86,7 @@ pub(crate) struct DispatchTask {
     group: Arc<Group>,
     cursor: CursorName,
     epoch: u64,
+    options: Arc<GroupOptions>,
     order: Order,
     filtering: Option<Filtering>,
     /// Changes of the group that were made to an older document are known already.
@@ -95,11 +98,12 @@ pub(crate) struct DispatchTask {
     requests: mpsc::Receiver<DispatchRequest>,
     inbox: Vec<DispatchRequest>,
     head: HeadWatch,
-    wake: Arc<Notify>,
+    wake: Arc<DispatcherWake>,
     phase: watch::Receiver<BusPhase>,
     timer: Pin<Box<Sleep>>,
     /// What the timer is set to, on the bus's clock.
     armed: Option<Duration>,
+    rest: RestWatch,
 
     origin: Arc<EventOrigin>,
     seats: Vec<SubscriberSeat>,
@@ -131,6 +135,8 @@ struct Retry {
 enum End {
     /// No longer needed; already removed.
     Retired,
+    /// Nothing to do; its mailbox is closed already.
+    Rests,
     /// The bus stops.
     Stopped,
     /// Another one has the cursor, or the store is closed.
@@ -147,18 +153,18 @@ enum Pace {
 }
 
 impl DispatchTask {
-    /// Starts where the cursor stands and runs to the end. In `running` it can be found if it panics.
+    /// Starts where the cursor stands and runs to the end. In `running` it can be found if it panics. `None` unless it
+    /// rests now.
     async fn run(
         setup: &DispatcherSetup,
         mailbox: DispatcherMailbox,
         survivors: &mut Survivors,
         running: &mut Option<Self>,
-    ) {
-        if let Some(task) = Self::start(setup, mailbox, survivors).await {
-            let task = running.insert(task);
-            let end = task.go().await;
-            task.finish(end).await;
-        }
+    ) -> Option<Resting> {
+        let task = Self::start(setup, mailbox, survivors).await?;
+        let task = running.insert(task);
+        let end = task.go().await;
+        task.finish(end).await
     }
 
     async fn go(&mut self) -> End {
@@ -187,6 +193,9 @@ impl DispatchTask {
             self.start_settlement();
             if self.is_idle() && self.group.retire(&self.cursor.log, &mut self.requests) == Retired::Yes {
                 break End::Retired;
+            }
+            if let Some(end) = self.rest() {
+                break end;
             }
             if let Some(end) = self.wait(pace).await {
                 break end;
@@ -234,7 +243,10 @@ impl DispatchTask {
                     return Some(End::Failed(|_| Error::Closed));
                 }
             }
-            () = &mut self.timer, if self.armed.is_some() => self.armed = None,
+            () = &mut self.timer, if self.armed.is_some() => {
+                self.armed = None;
+                self.rest.timer_went_off();
+            }
             () = tokio::task::yield_now(), if pace == Pace::Busy => {}
         }
         None
@@ -249,15 +261,16 @@ impl DispatchTask {
         self.seats.is_empty() && self.settlement.is_idle() && self.letters.is_idle()
     }
 
-    /// Sets the timer to the next deadline. It is only ever moved forward in time to an earlier
-    /// moment: waking too early costs a look, moving it at every lease costs more.
+    /// Sets the timer to the next deadline, or to when it may rest. It is only ever moved forward in time to an
+    /// earlier moment: waking too early costs a look, moving it at every lease costs more.
     fn arm_timer(&mut self) {
         let suspended = self.filtering.as_ref().and_then(Filtering::not_before);
         let retries = [self.settlement.retry.not_before, self.reads.not_before, suspended];
         let deadlines = retries.into_iter().chain([self.machine.next_deadline()]);
-        let Some(next) = deadlines.flatten().min() else {
-            self.armed = None;
-            return;
+        let next = match deadlines.flatten().min() {
+            Some(next) => next,
+            None if self.may_ever_rest() && self.rest.arm() => self.now().saturating_add(REST_AFTER),
+            None => return,
         };
         if self.armed.is_none_or(|armed| next < armed) {
             let wait = next.saturating_sub(self.now());
@@ -267,12 +280,13 @@ impl DispatchTask {
     }
 
     /// Makes durable what can be and tells all callers.
-    async fn finish(&mut self, end: End) {
+    async fn finish(&mut self, end: End) -> Option<Resting> {
         let log = self.cursor.log.clone();
         let now = self.now();
         let mut left: Vec<Arc<Outlet>> = Vec::new();
         match end {
             End::Retired => {}
+            End::Rests => return Some(self.resting()),
             End::Stopped => {
                 self.leave_all(now);
                 self.flush().await;
@@ -303,6 +317,7 @@ impl DispatchTask {
         while let Some(request) = self.requests.recv().await {
             request.refuse(&self.cursor);
         }
+        None
     }
 }
 

@@ -225,6 +225,10 @@ impl UnsettledEvents {
         self.by_offset.clear();
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.by_offset.is_empty()
+    }
+
     pub fn leased(&self) -> usize {
         self.leased
     }

@@ -15,6 +15,9 @@ pub(crate) struct GroupDocument {
     pub subscriptions: Vec<Agreed>,
     pub created_ts: EpochMs,
     pub last_used_ts: EpochMs,
+    /// The subject that made it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
 }
 
 /// What a group subscribes to in one go.
@@ -47,7 +50,7 @@ pub(crate) async fn read_group(store: &dyn Store, name: &GroupName) -> Result<Op
 
 impl GroupDocument {
     pub fn new(now: EpochMs) -> Self {
-        Self { subscriptions: Vec::new(), created_ts: now, last_used_ts: now }
+        Self { subscriptions: Vec::new(), created_ts: now, last_used_ts: now, made_by: None }
     }
 
     pub fn parse(key: &str, value: &[u8]) -> Result<Self, Error> {

@@ -119,6 +119,7 @@ impl Core {
             live.outlet.fail(Error::UnknownGroup { group: name.clone() });
         });
         let group = self.groups.get(name);
+        group.dismiss_resting();
         for log in group.running_logs() {
             group.ask(&log, DispatchRequest::Delete).await;
         }
@@ -130,7 +131,9 @@ impl Core {
         if let Some(event) = audited {
             event.add_to(&mut work)?;
         }
-        match work.send().await {
+        let deleted = work.send().await;
+        self.group_census.deleted();
+        match deleted {
             Ok(_) => Ok(()),
             // It was used again at the last moment: it stays.
             Err(error) if error.is_conflict() => Ok(()),

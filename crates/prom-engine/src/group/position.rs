@@ -20,14 +20,20 @@ impl Core {
         name: &GroupName,
         topics: &[TopicPattern],
         asked: &RequestedOptions,
+        maker: Option<&Arc<str>>,
     ) -> Result<GroupOptions, Error> {
         for _ in 0..CONTENTION_TRIES {
             let now = self.clock.now_ms();
             let found = read_group(&*self.store, name).await?;
             let (mut group, expect) = match found {
                 Some((group, revision)) => (group, Expect::Revision(revision)),
-                None => (GroupDocument::new(now), Expect::Absent),
+                None => {
+                    self.check_room_for_group(maker).await?;
+                    let made_by = maker.map(|maker| maker.to_string());
+                    (GroupDocument { made_by, ..GroupDocument::new(now) }, Expect::Absent)
+                }
             };
+            let is_new = expect == Expect::Absent;
             let before = group.clone();
             let (options, learned) = group.agree(name, topics, asked.clone())?;
             if learned == Learned::Nothing && options.expire_after_ms.is_none() {
@@ -46,7 +52,12 @@ impl Core {
                 }
             }
             match work.send().await {
-                Ok(_) => return Ok(options),
+                Ok(_) => {
+                    if is_new {
+                        self.group_census.made(maker);
+                    }
+                    return Ok(options);
+                }
                 // Another subscriber was first: look again what the group has become.
                 Err(error) if error.is_conflict() => {}
                 Err(error) => return Err(error.into()),

@@ -1,7 +1,8 @@
 //! The running side of groups: one dispatcher per partition that has a subscriber.
 //!
 //! A dispatcher is started by the first subscriber that needs it. It retires when none does and everything
-//! it knows is durable. Both happen under the lock of its group, so that no subscriber joins one that is gone.
+//! it knows is durable. Both happen under the lock of its group, so that no subscriber joins one that is gone. One that has
+//! nothing to do rests, without a mailbox; who asks for its mailbox wakes it.
 
 use std::sync::Arc;
 
@@ -9,15 +10,16 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::{CursorName, LogName};
 use prom_types::{GroupName, TopicName};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::GroupOptions;
 use super::coordinator::{Desk, PartitionOwners};
 use crate::bus::Core;
-use crate::dispatch::task::{self, DispatchRequest, DispatcherMailbox, DispatcherSetup};
+use crate::dispatch::DispatcherWake;
+use crate::dispatch::task::{self, DispatchRequest, DispatcherMailbox, DispatcherSetup, Outlets};
 use crate::filter::GroupFilters;
-use crate::meters::GroupMeter;
+use crate::meters::{DispatcherCounts, GroupMeter};
 use crate::outlet::Outlet;
 
 /// All groups that run.
@@ -36,8 +38,11 @@ pub(crate) struct Group {
 }
 
 struct Running {
-    mailbox: mpsc::Sender<DispatchRequest>,
-    wake: Arc<Notify>,
+    /// `None` while it rests.
+    mailbox: Option<mpsc::Sender<DispatchRequest>>,
+    /// The other end of a mailbox that was made for it while it rested.
+    handed: Option<mpsc::Receiver<DispatchRequest>>,
+    wake: Arc<DispatcherWake>,
     /// Subscribers the task has not taken in yet.
     joining: Vec<Arc<Outlet>>,
     /// Until a shutdown takes it to wait for its end.
@@ -65,6 +70,18 @@ impl RunningGroups {
             meters.iter().map(named).collect::<Vec<_>>()
         };
         groups.into_iter().flat_map(of_group).collect()
+    }
+
+    /// How many dispatchers there are.
+    pub fn dispatchers(&self) -> DispatcherCounts {
+        let mut counts = DispatcherCounts::default();
+        for group in self.0.lock().values() {
+            let dispatchers = group.dispatchers.lock();
+            let resting = dispatchers.values().filter(|running| running.mailbox.is_none()).count();
+            counts.resting += resting as u64;
+            counts.working += (dispatchers.len() - resting) as u64;
+        }
+        counts
     }
 
     /// Who owns what in every topic and group whose partitions have owners.
@@ -126,12 +143,17 @@ impl Group {
         options: &Arc<GroupOptions>,
     ) -> mpsc::Sender<DispatchRequest> {
         let mut dispatchers = self.dispatchers.lock();
-        self.get_or_start(core, &mut dispatchers, log, options).mailbox.clone()
+        self.get_or_start(core, &mut dispatchers, log, options).reach()
     }
 
-    /// The mailbox of the dispatcher of a log, if it runs.
+    /// The mailbox of the dispatcher of a log, if it runs; one that rests is woken.
     pub fn running_mailbox(&self, log: &LogName) -> Option<mpsc::Sender<DispatchRequest>> {
-        self.dispatchers.lock().get(log).map(|running| running.mailbox.clone())
+        self.dispatchers.lock().get_mut(log).map(Running::reach)
+    }
+
+    /// As [`Group::running_mailbox`], but one that rests is left alone: it holds nothing.
+    fn working_mailbox(&self, log: &LogName) -> Option<mpsc::Sender<DispatchRequest>> {
+        self.dispatchers.lock().get(log)?.mailbox.clone()
     }
 
     pub fn running_logs(&self) -> Vec<LogName> {
@@ -158,6 +180,53 @@ impl Group {
         Retired::Yes
     }
 
+    /// Lets a dispatcher rest unless a subscriber joins or somebody can still reach its mailbox: that is, has a sender
+    /// beside the one here and the one that its deliveries share.
+    pub fn rest(&self, log: &LogName, mailbox: &mut mpsc::Receiver<DispatchRequest>) -> Retired {
+        let mut dispatchers = self.dispatchers.lock();
+        match dispatchers.get_mut(log) {
+            Some(running) if running.joining.is_empty() && mailbox.is_empty() && mailbox.sender_strong_count() <= 2 => {
+                mailbox.close();
+                running.mailbox = None;
+                Retired::Yes
+            }
+            _ => Retired::No,
+        }
+    }
+
+    /// For a dispatcher that rests: takes in who joined, and says whether there is a reason to go on resting. Without a
+    /// subscriber it is taken off the list.
+    pub fn look_up(&self, log: &LogName, wake: &Arc<DispatcherWake>, outlets: &mut Outlets) -> LooksUp {
+        let mut dispatchers = self.dispatchers.lock();
+        let Some(running) = dispatchers.get_mut(log).filter(|running| Arc::ptr_eq(&running.wake, wake)) else {
+            return LooksUp::NotNeeded;
+        };
+        outlets.extend(std::mem::take(&mut running.joining));
+        if running.handed.is_some() {
+            LooksUp::Asked
+        } else if outlets.is_empty() {
+            dispatchers.remove(log);
+            LooksUp::NotNeeded
+        } else {
+            LooksUp::Rests
+        }
+    }
+
+    /// The mailbox of a dispatcher that begins to work; `None` if it is off the list.
+    pub fn open_mailbox(&self, log: &LogName, wake: &Arc<DispatcherWake>) -> Option<DispatcherMailbox> {
+        let mut dispatchers = self.dispatchers.lock();
+        let running = dispatchers.get_mut(log).filter(|running| Arc::ptr_eq(&running.wake, wake))?;
+        let sender = running.reach();
+        Some(DispatcherMailbox { sender, requests: running.handed.take()? })
+    }
+
+    /// Takes those that rest off the list: they have nothing to make durable.
+    pub fn dismiss_resting(&self) {
+        let mut dispatchers = self.dispatchers.lock();
+        let resting = dispatchers.extract_if(|_, running| running.mailbox.is_none());
+        resting.for_each(|(_, running)| running.wake.notify_one());
+    }
+
     /// Takes the dispatcher off the list. Returns the subscribers that were about to join; they are told that it ended.
     pub fn remove(&self, log: &LogName) -> Vec<Arc<Outlet>> {
         self.dispatchers.lock().remove(log).map_or_else(Vec::new, |running| running.joining)
@@ -168,7 +237,7 @@ impl Group {
         let mut dispatchers = self.dispatchers.lock();
         let running = dispatchers.get_mut(log)?;
         let mailbox = DispatcherMailbox::new();
-        running.mailbox = mailbox.sender.clone();
+        running.mailbox = Some(mailbox.sender.clone());
         Some(mailbox)
     }
 
@@ -178,10 +247,16 @@ impl Group {
         log: &LogName,
         request: impl FnOnce(oneshot::Sender<A>) -> DispatchRequest,
     ) -> Option<A> {
-        let mailbox = self.running_mailbox(log)?;
-        let (reply, answer) = oneshot::channel();
-        mailbox.send(request(reply)).await.ok()?;
-        answer.await.ok()
+        ask_at(self.running_mailbox(log)?, request).await
+    }
+
+    /// As [`Group::ask`]; `None` also where it rests.
+    pub async fn ask_if_working<A>(
+        &self,
+        log: &LogName,
+        request: impl FnOnce(oneshot::Sender<A>) -> DispatchRequest,
+    ) -> Option<A> {
+        ask_at(self.working_mailbox(log)?, request).await
     }
 
     /// What is counted for the group in a topic.
@@ -202,21 +277,51 @@ impl Group {
         options: &Arc<GroupOptions>,
     ) -> &'a mut Running {
         dispatchers.entry(log.clone()).or_insert_with(|| {
-            let mailbox = DispatcherMailbox::new();
-            let sender = mailbox.sender.clone();
-            let wake = Arc::new(Notify::new());
+            let wake = Arc::<DispatcherWake>::default();
             let setup = DispatcherSetup {
                 core: core.clone(),
                 group: self.clone(),
                 cursor: CursorName::new(log.clone(), self.name.clone()),
                 options: options.clone(),
-                meter: self.meter(&log.topic),
                 wake: wake.clone(),
             };
-            let task = tokio::spawn(task::run(setup, mailbox));
-            Running { mailbox: sender, wake, joining: Vec::new(), task: Some(task) }
+            let task = tokio::spawn(task::run(setup));
+            Running { mailbox: None, handed: None, wake, joining: Vec::new(), task: Some(task) }
         })
     }
+}
+
+impl Running {
+    /// Its mailbox. One that rests gets a new one, and is woken.
+    fn reach(&mut self) -> mpsc::Sender<DispatchRequest> {
+        if let Some(mailbox) = &self.mailbox {
+            return mailbox.clone();
+        }
+        let DispatcherMailbox { sender, requests } = DispatcherMailbox::new();
+        self.handed = Some(requests);
+        self.mailbox = Some(sender.clone());
+        self.wake.notify_one();
+        sender
+    }
+}
+
+async fn ask_at<A>(
+    mailbox: mpsc::Sender<DispatchRequest>,
+    request: impl FnOnce(oneshot::Sender<A>) -> DispatchRequest,
+) -> Option<A> {
+    let (reply, answer) = oneshot::channel();
+    mailbox.send(request(reply)).await.ok()?;
+    answer.await.ok()
+}
+
+/// What a dispatcher that rests finds when it looks up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LooksUp {
+    /// Somebody has its mailbox.
+    Asked,
+    /// It has no subscriber, or is off the list.
+    NotNeeded,
+    Rests,
 }
 
 /// Whether a dispatcher may end.

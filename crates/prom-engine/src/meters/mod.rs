@@ -8,7 +8,7 @@
 //!
 //! Promises: counting looks nothing up and takes no lock; it happens once per batch where there is
 //! one, and reads the clock at most once per batch. Numbers begin at 0 with the process. A topic's
-//! meter lives as long as the topic, that of a topic and group as long as the group; so there are
+//! meter lives as long as the topic, that of a topic and group from its first event as long as the group; so there are
 //! never more than topics times groups.
 
 mod acked;
@@ -22,7 +22,7 @@ use prom_store::{Counter, Gauge, Histogram};
 pub(crate) use acked::AckTally;
 pub(crate) use hand_overs::HandOvers;
 pub(crate) use in_flight::InFlight;
-pub use snapshot::{GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
+pub use snapshot::{DispatcherCounts, GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub(crate) use taken::count_taken;
 
 /// Of one topic.

@@ -11,14 +11,25 @@ use crate::{Bus, PartitionOwners};
 pub struct MetersSnapshot {
     /// By name.
     pub topics: Vec<TopicMeters>,
-    /// By topic, then group: those that had a subscriber in this process.
+    /// By topic, then group: those that had something to deliver in this process.
     pub groups: Vec<GroupMeters>,
     /// By topic, then group: those whose partitions have owners.
     pub owners: Vec<OwnerMeters>,
     /// Groups that this hub serves; `None` where it has its store to itself.
     pub groups_served: Option<u64>,
+    /// Dispatchers of this process at this moment.
+    pub dispatchers: DispatcherCounts,
     /// What the store measured.
     pub store: StoreMeters,
+}
+
+/// How many dispatchers there are: one per partition and group with a subscriber here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DispatcherCounts {
+    /// Those with something to do, or that had until a few seconds ago.
+    pub working: u64,
+    /// The others: all is settled, and they wait for an event.
+    pub resting: u64,
 }
 
 /// Who owns what at this moment.
@@ -109,7 +120,8 @@ impl Bus {
             owned.map(|(topic, group, owners)| OwnerMeters { topic, group, owners }).collect();
         owners.sort_unstable_by(|a, b| (&a.topic, &a.group).cmp(&(&b.topic, &b.group)));
         let groups_served = core.groups_owned().map(|groups| groups as u64);
-        MetersSnapshot { topics, groups, owners, groups_served, store: core.store.meters() }
+        let dispatchers = core.groups.dispatchers();
+        MetersSnapshot { topics, groups, owners, groups_served, dispatchers, store: core.store.meters() }
     }
 }
 

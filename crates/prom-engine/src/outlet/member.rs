@@ -11,11 +11,12 @@ use tokio::sync::Notify;
 
 use super::{AssignmentChange, Outlet, TellAssignments};
 use crate::deliver::Ticket;
+use crate::dispatch::DispatcherWake;
 use crate::event::EventOrigin;
 
 impl Outlet {
     /// As [`Outlet::attach`], also for a log that let go of it before.
-    pub fn attach_again(&self, log: &LogName, wake: &Arc<Notify>) {
+    pub fn attach_again(&self, log: &LogName, wake: &Arc<DispatcherWake>) {
         let mut state = self.state.lock();
         if !matches!(state.dispatchers.insert(log.clone(), Some(wake.clone())), Some(Some(_))) {
             state.attached += 1;

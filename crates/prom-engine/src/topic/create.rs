@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use prom_store::{Bounds, LogName};
 
 use super::division::is_about_a_division;
-use super::{COLLECTION, RefusedFor, Topic, TopicSettings};
+use super::{COLLECTION, RefusedFor, Topic, TopicDocument, TopicSettings};
 use crate::commit::NotCommitted;
 use crate::limits::{CONTENTION_TRIES, DOCUMENTS_AT_ONCE};
 use crate::supervise::TaskName;
@@ -79,6 +79,9 @@ impl Bus {
                 core.topics.get(&settings.name)
             };
             let mut work = core.unit_of_work();
+            if before.is_none() {
+                core.check_room_for_topics(self.maker(), 1)?;
+            }
             if let Some(before) = &before {
                 if before.settings == settings && before.is_stored() {
                     return Ok(());
@@ -92,7 +95,7 @@ impl Bus {
                 }
             }
             let checked_at = before.map_or(0, |before| before.revision());
-            match core.topics.put(settings.clone(), checked_at, work).await {
+            match core.topics.put(settings.clone(), self.maker(), checked_at, work).await {
                 Err(refused) if is_about_a_division(&refused) => {}
                 Err(NotCommitted::Refused(refusal))
                     if core.topics.learn_from(&*core.store, &refusal).await? == RefusedFor::ForATopic => {}
@@ -132,7 +135,7 @@ impl Bus {
             };
             after = Some(last.key.clone());
             for document in page {
-                topics.push(info(TopicSettings::parse(&document)?, |log| logs.get(log).copied()));
+                topics.push(info(TopicDocument::parse(&document)?.settings, |log| logs.get(log).copied()));
             }
         }
     }

@@ -14,7 +14,7 @@ use prom_store::{CommitError, Document, DocumentNews, DocumentWatch, Store};
 use prom_types::{TopicName, TopicPattern};
 
 use super::registry::Writers;
-use super::{COLLECTION, Topic, TopicRegistry, TopicSettings};
+use super::{COLLECTION, Topic, TopicDocument, TopicRegistry};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::limits::{DOCUMENTS_AT_ONCE, FIRST_RETRY, LONGEST_RETRY};
@@ -92,7 +92,7 @@ impl TopicRegistry {
     }
 
     fn take_in(&self, document: &Document) -> Result<Arc<Topic>, Error> {
-        Ok(self.take_over(TopicSettings::parse(document)?, document.revision))
+        Ok(self.take_over(TopicDocument::parse(document)?, document.revision))
     }
 }
 

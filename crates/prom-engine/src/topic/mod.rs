@@ -13,7 +13,7 @@ pub(crate) use key::KeyProgram;
 pub(crate) use learn::{RefusedFor, conflict, follow_others, is_about_a_topic};
 pub(crate) use registry::{Topic, TopicRegistry};
 pub use settings::TopicSettings;
-pub(crate) use settings::millis;
+pub(crate) use settings::{TopicDocument, millis};
 
 /// Where the settings are kept, one document per topic.
 pub(crate) const COLLECTION: &str = "topics";

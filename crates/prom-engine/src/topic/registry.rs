@@ -24,9 +24,11 @@ use prom_types::{TopicName, TopicPattern};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::{COLLECTION, KeyProgram, TopicSettings, conflict};
+use super::{COLLECTION, KeyProgram, TopicDocument, TopicSettings, conflict};
+use crate::caps::Made;
 use crate::commit::{NotCommitted, UnitOfWork};
 use crate::meters::TopicMeter;
+use crate::{Caps, Error};
 
 /// A topic as the publish path sees it.
 #[derive(Debug)]
@@ -38,8 +40,9 @@ pub(crate) struct Topic {
     /// Of its document, as far as it is known: it may be higher with the same settings. 0 while the
     /// topic is only proposed.
     revision: AtomicU64,
-    /// Stays the same when the settings change.
+    /// Stays the same when the settings change, as does who made it.
     pub meter: Arc<TopicMeter>,
+    made_by: Option<Arc<str>>,
     runtime: Handle,
 }
 
@@ -66,10 +69,11 @@ struct Registered {
     by_name: HashMap<TopicName, Arc<Topic>, RandomState>,
     /// Names in the order in which topics were made or changed; a follower remembers how far it read.
     history: Vec<TopicName>,
+    made: Made,
 }
 
 impl Topic {
-    fn new(settings: TopicSettings, revision: u64, runtime: Handle) -> Self {
+    fn new(settings: TopicSettings, made_by: Option<Arc<str>>, revision: u64, runtime: Handle) -> Self {
         let log = |partition| LogName::new(settings.name.clone(), partition);
         Self {
             logs: (0..settings.partitions).map(log).collect(),
@@ -78,6 +82,7 @@ impl Topic {
             settings,
             revision: AtomicU64::new(revision),
             meter: Arc::default(),
+            made_by,
             runtime,
         }
     }
@@ -169,9 +174,14 @@ impl TopicRegistry {
         self.grown.subscribe()
     }
 
+    /// Whether `more` topics may be made.
+    pub fn check_room(&self, caps: &Caps, maker: Option<&Arc<str>>, more: usize) -> Result<(), Error> {
+        caps.check_topics(&self.registered.read().made, maker, more)
+    }
+
     /// The topic, or a proposal of it with these settings.
-    pub fn get_or_propose(&self, settings: TopicSettings) -> Arc<Topic> {
-        let proposal = Arc::new(Topic::new(settings, 0, self.runtime.clone()));
+    pub fn get_or_propose(&self, settings: TopicSettings, maker: Option<&Arc<str>>) -> Arc<Topic> {
+        let proposal = Arc::new(Topic::new(settings, maker.cloned(), 0, self.runtime.clone()));
         let mut registered = self.registered.write();
         if let Some(first) = registered.by_name.get(proposal.name()) {
             return first.clone();
@@ -182,8 +192,9 @@ impl TopicRegistry {
     }
 
     /// What the store has, unless something newer is known.
-    pub(super) fn take_over(&self, settings: TopicSettings, revision: u64) -> Arc<Topic> {
-        let mut topic = Topic::new(settings, revision, self.runtime.clone());
+    pub(super) fn take_over(&self, stored: TopicDocument, revision: u64) -> Arc<Topic> {
+        let TopicDocument { settings, made_by } = stored;
+        let mut topic = Topic::new(settings, made_by.map(Arc::from), revision, self.runtime.clone());
         let mut registered = self.registered.write();
         if let Some(current) = registered.by_name.get(topic.name()) {
             if current.revision() >= revision {
@@ -224,18 +235,25 @@ impl TopicRegistry {
     /// Makes a topic or changes it; the caller has checked that the change is allowed, where others write
     /// too against the document at this revision (0 where there was none). The rest of the unit becomes
     /// durable with the change.
-    pub async fn put(&self, settings: TopicSettings, checked_at: u64, work: UnitOfWork) -> Result<(), NotCommitted> {
+    pub async fn put(
+        &self,
+        settings: TopicSettings,
+        maker: Option<&Arc<str>>,
+        checked_at: u64,
+        work: UnitOfWork,
+    ) -> Result<(), NotCommitted> {
         let expect = match self.writers {
             Writers::OnlyUs => Expect::Anything,
             Writers::Others => Expect::Revision(checked_at),
         };
-        let mut topic = Topic::new(settings, 0, self.runtime.clone());
+        let mut topic = Topic::new(settings, maker.cloned(), 0, self.runtime.clone());
         let (pending, topic, before) = {
             let mut registered = self.registered.write();
             let before = registered.by_name.get(topic.name()).cloned();
             if let Some(before) = &before {
                 before.settings.check_change(&topic.settings)?;
                 topic.meter = before.meter.clone();
+                topic.made_by = before.made_by.clone();
             }
             let topic = Arc::new(topic);
             registered.set(topic.clone());
@@ -271,7 +289,9 @@ impl TopicRegistry {
 
 impl Topic {
     fn write_into(&self, commit: &mut Commit, expect: Expect) -> Result<(), CommitError> {
-        let document = serde_json::to_vec(&self.settings).map_err(|error| CommitError::Failed {
+        let made_by = self.made_by.as_deref().map(str::to_owned);
+        let document = TopicDocument { settings: self.settings.clone(), made_by };
+        let document = serde_json::to_vec(&document).map_err(|error| CommitError::Failed {
             reason: format!("settings of {}: {error}", self.name()),
             outcome: Outcome::NotStored,
         })?;
@@ -303,7 +323,10 @@ impl Registered {
 
     fn set(&mut self, topic: Arc<Topic>) {
         self.history.push(topic.name().clone());
-        self.by_name.insert(topic.name().clone(), topic);
+        self.made.add(topic.made_by.as_ref());
+        if let Some(before) = self.by_name.insert(topic.name().clone(), topic) {
+            self.made.remove(before.made_by.as_ref());
+        }
     }
 
     /// A change could not be stored: what was there before holds again, unless others went on.
@@ -312,8 +335,12 @@ impl Registered {
         if current.is_none_or(|current| !Arc::ptr_eq(current, failed)) {
             return;
         }
+        self.made.remove(failed.made_by.as_ref());
         match before {
-            Some(before) => self.by_name.insert(failed.name().clone(), before),
+            Some(before) => {
+                self.made.add(before.made_by.as_ref());
+                self.by_name.insert(failed.name().clone(), before)
+            }
             None => self.by_name.remove(failed.name()),
         };
     }
@@ -327,9 +354,12 @@ mod tests {
     async fn what_is_older_never_comes_back() {
         let topics = TopicRegistry::new(Writers::Others);
         let settings = |partitions| TopicSettings::new("a").unwrap().partitions(partitions);
-        let proposal = topics.get_or_propose(settings(1));
+        let proposal = topics.get_or_propose(settings(1), None);
         proposal.meter.published.add(7);
-        let partitions = |partitions, revision| topics.take_over(settings(partitions), revision).settings.partitions;
+        let partitions = |partitions, revision| {
+            let stored = TopicDocument { settings: settings(partitions), made_by: None };
+            topics.take_over(stored, revision).settings.partitions
+        };
         assert_eq!(partitions(2, 1), 2, "what is stored holds, not what was proposed");
         assert_eq!(partitions(8, 3), 8);
         assert_eq!(partitions(4, 2), 8, "news may come late");

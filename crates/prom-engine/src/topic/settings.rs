@@ -50,14 +50,6 @@ impl TopicSettings {
         Ok(Self::named(TopicName::parse(name)?))
     }
 
-    pub(crate) fn parse(document: &Document) -> Result<Self, Error> {
-        serde_json::from_slice(&document.value).map_err(|error| Error::Document {
-            collection: COLLECTION,
-            key: document.key.clone(),
-            reason: error.to_string(),
-        })
-    }
-
     pub(crate) fn named(name: TopicName) -> Self {
         Self { name, partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
     }
@@ -131,6 +123,26 @@ impl TopicSettings {
             return refuse("raising partitions of a compacted topic would move keys away from their latest event");
         }
         Ok(())
+    }
+}
+
+/// A topic as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TopicDocument {
+    #[serde(flatten)]
+    pub settings: TopicSettings,
+    /// The subject that made it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
+}
+
+impl TopicDocument {
+    pub fn parse(document: &Document) -> Result<Self, Error> {
+        serde_json::from_slice(&document.value).map_err(|error| Error::Document {
+            collection: COLLECTION,
+            key: document.key.clone(),
+            reason: error.to_string(),
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 mod support;
 
 mod ack;
+mod caps;
 mod change_group;
 mod cursor;
 mod dead_letter;
@@ -20,6 +21,7 @@ mod partitioned;
 mod publish;
 mod queue;
 mod redeliver;
+mod rest;
 mod retain;
 mod run;
 mod shutdown;

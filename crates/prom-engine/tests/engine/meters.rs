@@ -27,12 +27,20 @@ fn published(bus: &Bus, topic: &str) -> Option<u64> {
 }
 
 fn group(bus: &Bus, topic: &str) -> GroupMeters {
-    let mut groups = bus.meters().groups.into_iter();
-    groups.find(|meters| (meters.topic.as_str(), meters.group.as_str()) == (topic, "g")).expect("it is metered")
+    find_group(bus, topic).expect("it is metered")
 }
 
+fn find_group(bus: &Bus, topic: &str) -> Option<GroupMeters> {
+    let mut groups = bus.meters().groups.into_iter();
+    groups.find(|meters| (meters.topic.as_str(), meters.group.as_str()) == (topic, "g"))
+}
+
+/// Nothing is metered before the group gets its first event.
 fn counts(bus: &Bus, topic: &str) -> Counts {
-    let GroupMeters { delivered, redelivered, in_flight, acked, nacked, dead_lettered, .. } = group(bus, topic);
+    let Some(meters) = find_group(bus, topic) else {
+        return Counts::default();
+    };
+    let GroupMeters { delivered, redelivered, in_flight, acked, nacked, dead_lettered, .. } = meters;
     Counts { delivered, redelivered, in_flight, acked, nacked, dead_lettered }
 }
 

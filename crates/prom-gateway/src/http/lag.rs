@@ -16,6 +16,8 @@ use super::caller::Caller;
 use super::cursors::reads;
 use super::extract::Params;
 use super::gather;
+use super::limits::LAGS;
+use super::metrics::keep_largest;
 use super::problem::{Problem, Problems};
 
 #[utoipa::path(
@@ -52,6 +54,7 @@ pub(super) async fn get(
     let all = wanted.len();
     wanted.retain(|(in_topic, of_group)| caller.may_in_group(Action::Ops, in_topic, of_group).is_ok());
     let hidden = wanted.len() < all;
+    let omitted = keep_furthest_behind(bus, &mut wanted).await?;
     if let (Some(group), true) = (&group, wanted.is_empty()) {
         super::groups::find(bus, &caller, Action::Ops, group).await?;
     }
@@ -69,7 +72,7 @@ pub(super) async fn get(
         told.unwrap_or_else(|| view(lag))
     };
     let lags = lags(bus, wanted).await?.into_iter().map(own_or_told).collect();
-    Ok(Json(LagAnswer::Many { lags, hidden, silent_hubs: others.silent }))
+    Ok(Json(LagAnswer::Many { lags, hidden, omitted, silent_hubs: others.silent }))
 }
 
 /// Every group in every topic that it reads, by topic and group.
@@ -84,6 +87,16 @@ fn readings_of(bus: &Bus, groups: &[GroupInfo]) -> Vec<(TopicName, GroupName)> {
         found.extend(readers.map(|group| (topic.clone(), group.name.clone())));
     }
     found
+}
+
+/// Looking at a lag asks the store and a dispatcher: only so many are, those that are furthest behind. Returns how many went.
+async fn keep_furthest_behind(bus: &Bus, wanted: &mut Vec<(TopicName, GroupName)>) -> Result<u64, Error> {
+    if wanted.len() <= LAGS {
+        return Ok(0);
+    }
+    let counts = bus.lag_counts().await?.into_iter().map(|lag| ((lag.topic, lag.group), lag.lag_events));
+    let behind: HashMap<(TopicName, GroupName), u64> = counts.filter(|(_, lag_events)| *lag_events > 0).collect();
+    Ok(keep_largest(wanted, LAGS, |reading| behind.get(reading).copied().unwrap_or_default()) as u64)
 }
 
 /// The lags of those that are still there when they are asked.

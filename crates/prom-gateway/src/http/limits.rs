@@ -53,3 +53,5 @@ pub const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 pub const RATE_WINDOW: Duration = Duration::from_secs(10);
 /// Sampling stops after this long without a request for rates.
 pub const RATE_INTEREST: Duration = Duration::from_secs(60);
+/// Lags in one answer: each asks the store and a dispatcher, and there may be as many as topics times groups.
+pub const LAGS: usize = 1000;

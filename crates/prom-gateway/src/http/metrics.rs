@@ -46,7 +46,7 @@ pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<R
 }
 
 /// Keeps those with the largest counts, in the order they had. Returns how many went.
-fn keep_largest<T>(series: &mut Vec<T>, most: usize, count: impl Fn(&T) -> u64) -> usize {
+pub(super) fn keep_largest<T>(series: &mut Vec<T>, most: usize, count: impl Fn(&T) -> u64) -> usize {
     let omitted = series.len().saturating_sub(most);
     if omitted > 0 {
         let mut counts: Vec<(Reverse<u64>, usize)> =

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use prom_engine::{GroupMeters, LagCount, MetersSnapshot, OwnerMeters};
+use prom_engine::{DispatcherCounts, GroupMeters, LagCount, MetersSnapshot, OwnerMeters};
 use prom_store::HistogramSnapshot;
 use prometheus::core::Collector;
 use prometheus::process_collector::ProcessCollector;
@@ -84,6 +84,8 @@ fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[LagCount]) -> impl Iter
         (vec![("topic", &lag.topic), ("group", &lag.group)], lag.lag_events)
     };
     let connections = u64::try_from(hub.ws_connections()).unwrap_or(u64::MAX);
+    let DispatcherCounts { working, resting } = meters.dispatchers;
+    let dispatchers = [(vec![("state", "working")], working), (vec![("state", "resting")], resting)];
     [
         gauges("events_inflight", "Events leased to subscribers.", in_flight()),
         gauges("consumer_lag_events", "Retained events that a group has not settled.", lags.iter().map(lag)),
@@ -93,6 +95,7 @@ fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[LagCount]) -> impl Iter
             "Publishes that a rate limit refused, to be tried again.",
             [(Vec::new(), hub.rates.refused())].into_iter(),
         ),
+        gauges("hub_dispatchers", "One for each partition and group with a subscriber here.", dispatchers.into_iter()),
         gauges("ws_inflight", "Events leased to subscribers that are connected by WebSocket.", in_flight()),
         gauges(
             "store_damaged_places",

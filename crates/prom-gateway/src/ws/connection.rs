@@ -139,6 +139,11 @@ async fn serve(hub: &Arc<Hub>, stream: HubStream, read_already: Bytes) {
 }
 
 impl Connection {
+    /// Whom what it makes counts to.
+    pub fn subject(&self) -> Option<&Arc<str>> {
+        self.identity.as_ref()?.subject.as_ref()
+    }
+
     fn new(hub: Arc<Hub>, outbox: Arc<Outbox>, pulse: Arc<Pulse>, bursts: mpsc::Sender<Box<Sent>>) -> Self {
         Self {
             name: format!("connection-{}", hub.next_connection()),

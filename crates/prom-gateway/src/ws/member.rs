@@ -44,6 +44,7 @@ pub struct GroupMember {
     pulse: Arc<Pulse>,
     links: Arc<Links>,
     speaker: Speaker,
+    subject: Option<Arc<str>>,
     pub batches: bool,
     pub name: SubscriptionName,
     group: GroupName,
@@ -109,6 +110,7 @@ impl GroupMember {
             pulse: connection.pulse.clone(),
             links: connection.links.clone(),
             speaker: connection.speaker,
+            subject: connection.subject().cloned(),
             batches: connection.batches,
             name,
             group,
@@ -252,7 +254,7 @@ impl GroupMember {
     }
 
     async fn place(&self) -> Result<ServedBy, NotServed> {
-        match join(&self.hub, &self.name.topic, &self.group, &self.opts()).await {
+        match join(&self.hub, &self.name.topic, &self.group, &self.opts(), self.subject.as_deref()).await {
             Ok(subscription) => Ok(self.placed_here(subscription)),
             Err(SubscribeError::Problem(problem)) => Err(NotServed::Never(problem)),
             Err(SubscribeError::Bus(Error::ServedElsewhere { url, group })) => match (&self.hub.peers, self.speaker) {

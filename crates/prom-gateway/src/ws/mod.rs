@@ -35,8 +35,10 @@ mod relay_frame;
 mod seat;
 mod subscribe;
 mod subscription;
+mod subscription_cap;
 mod tail;
 mod topics;
 mod unsubscribe;
 
 pub(crate) use connection::run;
+pub(crate) use subscription_cap::SubscriptionCounts;

@@ -42,7 +42,8 @@ impl Connection {
     fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
         let event = self.check(frame)?;
         self.take_rates_in_order(std::slice::from_ref(&event))?;
-        let work = self.burst.work.get_or_insert_with(|| self.hub.bus.unit_of_work());
+        let subject = self.identity.as_ref().and_then(|identity| identity.subject.as_ref());
+        let work = self.burst.work.get_or_insert_with(|| self.hub.bus.unit_of_work_for(subject));
         work.publish(&event).map_err(|error| problem::of_bus(&error))?;
         if self.hub.traces.is_some()
             && let Some(traced) = TracedPublish::of(&event, self.hub.clock.now_ms())
@@ -125,7 +126,7 @@ impl Connection {
             return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem)));
         }
         let given: Vec<_> = events.iter().map(|event| event.id).collect();
-        let committed = self.hub.bus.publish_batch(events);
+        let committed = self.hub.bus.acting_for(self.subject().map(|subject| &**subject)).publish_batch(events);
         let durability = self.hub.bus.durability();
         let later = async move {
             match committed.await {

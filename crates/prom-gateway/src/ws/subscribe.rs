@@ -19,6 +19,7 @@ use super::liveness::ReadPause;
 use super::member::{GroupMember, SubscribeError};
 use super::outbox::frame;
 use super::subscription::{InGroup, Subscribed, SubscriptionKind};
+use super::subscription_cap::CountedSubscription;
 use super::tail;
 use crate::{Hub, problem};
 
@@ -52,6 +53,7 @@ impl Connection {
         let group = name.group.as_deref().map(GroupName::parse).transpose().map_err(invalid)?;
         self.check_rights(&patterns, group.as_ref())?;
         check_supported(&opts)?;
+        let counted = CountedSubscription::new(&self.hub, self.subject().filter(|_| self.speaker == Speaker::Client))?;
         let (begin, begun) = oneshot::channel();
         let mut notes = Vec::new();
         let (kind, task) = match group {
@@ -66,7 +68,7 @@ impl Connection {
                 let placed = placed?;
                 notes = placed.notes();
                 let kind = SubscriptionKind::Group(InGroup { group, seat: member.seat.clone() });
-                (kind, self.spawn_watched(name.clone(), member.run(placed, begun)))
+                (kind, self.spawn_watched(name.clone(), counted, member.run(placed, begun)))
             }
             None => {
                 check_without_group(&opts)?;
@@ -75,7 +77,7 @@ impl Connection {
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
                 let (pause, paused) = watch::channel(false);
                 let pump = tail::TailPump::new(self, name.clone(), tail, paused);
-                (SubscriptionKind::Tail(pause), self.spawn_watched(name.clone(), pump.run(begun)))
+                (SubscriptionKind::Tail(pause), self.spawn_watched(name.clone(), counted, pump.run(begun)))
             }
         };
         self.subscriptions.insert(name, Subscribed { patterns, kind, task });
@@ -83,9 +85,15 @@ impl Connection {
     }
 
     /// The task of a subscription. If it panics the client hears that the subscription has ended.
-    fn spawn_watched(&self, name: SubscriptionName, work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    fn spawn_watched(
+        &self,
+        name: SubscriptionName,
+        counted: CountedSubscription,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
         let (hub, outbox) = (self.hub.clone(), self.outbox.clone());
         tokio::spawn(async move {
+            let _counted = counted;
             if hub.failures().watch(&TaskName::one("subscription", &name.topic), work).await.is_err() {
                 let problem =
                     Problem::new(ErrorCode::Internal, "the hub failed to serve this subscription; subscribe again");
@@ -129,14 +137,16 @@ async fn check_addition(
     }
 }
 
-/// Joins the group, with whatever the subscriber asks for.
+/// Joins the group, with whatever the subscriber asks for. A group that is made by it counts to the subject.
 pub async fn join(
     hub: &Hub,
     topic: &str,
     group: &GroupName,
     opts: &SubscribeOpts,
+    subject: Option<&str>,
 ) -> Result<prom_engine::Subscription, SubscribeError> {
-    let mut subscribe = hub.bus.subscribe(topic, group).topics(opts.topics.clone());
+    let bus = hub.bus.acting_for(subject);
+    let mut subscribe = bus.subscribe(topic, group).topics(opts.topics.clone());
     if let Some(position) = position(opts).map_err(SubscribeError::Problem)? {
         subscribe = subscribe.from(position);
     }

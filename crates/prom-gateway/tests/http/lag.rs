@@ -95,3 +95,19 @@ async fn partitions_tell_who_takes_from_them() {
     home.get("/partitions?topic=a.x").await.problem(400, "bad_request");
     home.get("/partitions?topic=a.x&group=nope").await.problem(404, "unknown_topic");
 }
+
+#[tokio::test]
+async fn an_answer_has_the_lags_that_are_furthest_behind_and_says_how_many_more_there_are() {
+    let home = Home::open().await;
+    for n in 0..1002 {
+        home.publish_numbers(&format!("a.t{n}"), 1).await;
+    }
+    drop(home.bus.subscribe("a.**", "g").start().await.unwrap());
+    home.publish_numbers("a.t7", 3).await;
+    home.publish_numbers("a.t1001", 1).await;
+    let lags = home.get("/lag").await.json();
+    assert_eq!((names(&lags).len(), &lags["omitted"]), (1000, &json!(2)));
+    let behind: Vec<_> = lags["lags"].as_array().unwrap().iter().filter(|lag| lag["lagEvents"] != 0).collect();
+    assert_eq!(behind.iter().map(|lag| &lag["topic"]).collect::<Vec<_>>(), ["a.t1001", "a.t7"]);
+    assert_eq!(home.get("/lag?topic=a.t7").await.json().get("omitted"), None);
+}

@@ -9,6 +9,7 @@ mod auth;
 mod publish;
 mod rates;
 
+mod caps;
 mod deliver;
 mod gap;
 mod partitioned;

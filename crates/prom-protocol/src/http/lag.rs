@@ -25,6 +25,10 @@ pub enum LagAnswer {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[cfg_attr(feature = "openapi", schema(required = false))]
         hidden: bool,
+        /// How many more there are: an answer has the 1000 that are furthest behind. Ask for a topic or a group to see others.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        #[cfg_attr(feature = "openapi", schema(required = false))]
+        omitted: u64,
         /// Hubs that serve some of them and did not answer: what their subscribers hold is not counted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "openapi", schema(required = false))]
@@ -48,10 +52,22 @@ impl LagAnswer {
         }
     }
 
+    /// How many more there are than an answer has.
+    pub fn omitted(&self) -> u64 {
+        match self {
+            Self::One(_) => 0,
+            Self::Many { omitted, .. } => *omitted,
+        }
+    }
+
     /// There are more, which the caller may not see.
     pub fn is_partial(&self) -> bool {
         matches!(self, Self::Many { hidden: true, .. })
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Retained, unsettled events of a group in a topic.

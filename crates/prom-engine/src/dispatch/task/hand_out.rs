@@ -15,11 +15,11 @@ use crate::outlet::Outlet;
 /// Rounds before requests and deadlines are looked at again.
 const ROUNDS: usize = 8;
 
-/// What a subscriber got of what it had room for.
+/// Whether a subscriber got something.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Served {
     Nothing,
     Some,
-    AsMuchAsAsked,
 }
 
 impl DispatchTask {
@@ -39,18 +39,14 @@ impl DispatchTask {
     }
 
     /// One batch for every subscriber that has room, beginning behind the last that got something: events that
-    /// come one by one each go to another.
+    /// come one by one each go to another. `Busy` if one got something: what was handed out may have made room to read more.
     async fn serve_all(&mut self) -> Pace {
         let mut pace = Pace::Idle;
         let (begin, seats) = (self.turn, self.seats.len());
         for next in (1..=seats).map(|step| (begin + step) % seats) {
-            match self.serve(next).await {
-                Served::Nothing => {}
-                Served::Some => self.turn = next,
-                Served::AsMuchAsAsked => {
-                    self.turn = next;
-                    pace = Pace::Busy;
-                }
+            if self.serve(next).await == Served::Some {
+                self.turn = next;
+                pace = Pace::Busy;
             }
         }
         pace
@@ -81,11 +77,7 @@ impl DispatchTask {
             self.seats[at].waits_for_room = false;
             self.seats[at].held -= granted - leased.len();
         }
-        let served = match leased.len() {
-            0 => Served::Nothing,
-            all if all == granted => Served::AsMuchAsAsked,
-            _ => Served::Some,
-        };
+        let served = if leased.is_empty() { Served::Nothing } else { Served::Some };
         if let Some(first) = leased.first() {
             self.hand_overs.note(first.lease, now);
             self.deliver(outlet, &leased).await;

@@ -1,5 +1,6 @@
 //! What others ask of a dispatcher.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -158,6 +159,7 @@ impl DispatchTask {
         self.options_revision = made_to + 1;
         let max_attempts = max_attempts(&self.core, &self.cursor.log.topic, options);
         self.machine.change(max_attempts, options.backoff);
+        self.options = Arc::new(options.clone());
         if let Some(port) = &self.origin.port {
             port.max_attempts.store(max_attempts, Ordering::Relaxed);
         }

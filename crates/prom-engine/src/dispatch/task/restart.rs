@@ -1,12 +1,17 @@
+//! Running a dispatcher: it rests, works, and rests again.
+//!
 //! A dispatcher that panicked is built anew from its cursor. What it had leased is void: it comes again, and an ack of it
 //! hears why. Its subscribers stay; those whose partitions have owners are told that these went and came back.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use prom_store::CursorState;
 use tokio::time::sleep;
 
+use super::rest::Resting;
 use super::seats::SubscriberSeat;
+use super::start::Newest;
 use super::{DispatchRequest, DispatchTask, DispatcherMailbox, DispatcherSetup, LaneOrder};
 use crate::Error;
 use crate::bus::BusPhase;
@@ -14,9 +19,11 @@ use crate::limits::MAILBOX;
 use crate::outlet::Outlet;
 use crate::supervise::{TaskName, TaskPanicked};
 
-/// What outlives a failure.
+/// What outlives a failure, or a rest.
 #[derive(Default)]
 pub(super) struct Survivors {
+    /// Where it rested.
+    cursor: Option<(CursorState, Newest)>,
     /// Subscribers that take any event.
     outlets: Vec<Arc<Outlet>>,
     /// Owners of lanes, with the epoch of each.
@@ -25,16 +32,33 @@ pub(super) struct Survivors {
     inbox: Vec<DispatchRequest>,
 }
 
-/// Runs a dispatcher to its end, through its failures.
-pub(crate) async fn run(setup: DispatcherSetup, mut mailbox: DispatcherMailbox) {
+/// Runs a dispatcher to its end.
+#[allow(clippy::manual_async_fn, reason = "an `async fn` would hold its argument twice")]
+pub(crate) fn run(setup: DispatcherSetup) -> impl Future<Output = ()> {
+    async move {
+        // What it needs to look and to work is on the heap: while it rests, a task is as large as what it holds.
+        let mut resting = Box::pin(Resting::new(&setup)).await;
+        while let Some(mailbox) = resting.wait(&setup).await {
+            match Box::pin(work(&setup, mailbox, std::mem::take(&mut resting))).await {
+                Some(rests) => resting = rests,
+                None => return,
+            }
+        }
+    }
+}
+
+/// Dispatches, through its failures. `None` unless it rests now.
+async fn work(setup: &DispatcherSetup, mut mailbox: DispatcherMailbox, mut resting: Resting) -> Option<Resting> {
     let task = TaskName::dispatcher(&setup.cursor);
     let failures = setup.core.failures.clone();
-    let mut survivors = Survivors::default();
+    let mut survivors =
+        Survivors { cursor: resting.take_cursor(), outlets: resting.outlets.into_vec(), ..Survivors::default() };
     loop {
         let mut running = None;
-        let work = DispatchTask::run(&setup, mailbox, &mut survivors, &mut running);
-        let Err(panicked) = failures.watch(&task, work).await else {
-            return;
+        let work = DispatchTask::run(setup, mailbox, &mut survivors, &mut running);
+        let panicked = match failures.watch(&task, work).await {
+            Ok(ended) => return ended,
+            Err(panicked) => panicked,
         };
         if let Some(failed) = running {
             survivors.rescue(failed);
@@ -42,10 +66,14 @@ pub(crate) async fn run(setup: DispatcherSetup, mut mailbox: DispatcherMailbox) 
         // In the old mailbox may be acks of leases that are void, and their numbers are given out again.
         match setup.group.renew_mailbox(&setup.cursor.log) {
             Some(renewed) => mailbox = renewed,
-            None => return setup.give_up(&mut survivors, || Error::Closed),
+            None => {
+                setup.give_up(&mut survivors, || Error::Closed);
+                return None;
+            }
         }
-        if survivors.wait(&setup, &mut mailbox, &panicked).await == BusPhase::Stopped {
-            return setup.give_up(&mut survivors, || Error::Closed);
+        if survivors.wait(setup, &mut mailbox, &panicked).await == BusPhase::Stopped {
+            setup.give_up(&mut survivors, || Error::Closed);
+            return None;
         }
     }
 }
@@ -107,6 +135,11 @@ impl Survivors {
         owners.chain(ended).for_each(|outlet| outlet.detach(&setup.cursor.log, &setup.wake));
     }
 
+    /// Where the group stands, if that is known without asking the store.
+    pub fn take_cursor(&mut self) -> Option<(CursorState, Newest)> {
+        self.cursor.take()
+    }
+
     pub fn take_outlets(&mut self) -> impl Iterator<Item = Arc<Outlet>> {
         self.outlets.drain(..).chain(self.lanes.drain(..).map(|(.., outlet)| outlet))
     }
@@ -119,6 +152,8 @@ impl DispatchTask {
         for outlet in survivors.outlets.drain(..) {
             self.seat(outlet);
         }
+        // One that rested may still be among those that wait for room.
+        self.seats.iter_mut().for_each(|seat| seat.waits_for_room = true);
         for (lane, epoch, outlet) in survivors.lanes.drain(..) {
             self.obey(LaneOrder::Assign { lane, outlet, epoch });
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
-use prom_store::{Bounds, CursorState, StoreError};
+use prom_store::{Bounds, CursorName, CursorState, StoreError};
 use prom_types::TopicName;
 use tokio::time::{Instant, sleep};
 
@@ -36,7 +36,11 @@ impl DispatchTask {
                 }
             }
         }
-        match setup.take_cursor().await {
+        let taken = match survivors.take_cursor() {
+            Some(rested_at) => Some(rested_at),
+            None => setup.take_cursor().await,
+        };
+        match taken {
             Some((cursor, newest)) => {
                 let mut task = Self::build(setup, mailbox, cursor, filtering, newest);
                 task.take_in_survivors(survivors);
@@ -69,11 +73,10 @@ impl DispatchTask {
             backoff: options.backoff,
             limits: DispatchLimits::default(),
         };
-        let DispatcherSetup { core, group, cursor: name, meter, wake, .. } = setup.clone();
+        let DispatcherSetup { core, group, cursor: name, wake, .. } = setup.clone();
+        let meter = group.meter(&name.log.topic);
         let DispatcherMailbox { sender: mailbox, requests } = mailbox;
         let epoch = cursor.epoch;
-        // Different for every partition and takeover, so that retries of many do not meet.
-        let seed = epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(name.log.partition) << 32);
         let mut head = core.store.watch(&name.log);
         let bounds = head.bounds();
         let port = Port {
@@ -89,15 +92,17 @@ impl DispatchTask {
         let origin = EventOrigin { log: name.log.clone(), port: Some(port) };
         Self {
             // The start is looked at afterwards, so that a gap is told like any other.
-            machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed),
+            machine: Dispatcher::new(dispatch, cursor, Bounds { start: 0, ..bounds }, seed(&core, &name, epoch)),
             partitioned: layout.map(|layout| Partitioned::new(layout, group.desk(&name.log.topic))),
             epoch,
             order: options.order,
+            options,
             filtering,
             options_revision,
             phase: core.watch_phase(),
             timer: Box::pin(tokio::time::sleep_until(Instant::now())),
             armed: None,
+            rest: Default::default(),
             inbox: Vec::new(),
             seats: Vec::new(),
             turn: 0,
@@ -122,10 +127,15 @@ impl DispatchTask {
     }
 }
 
+/// Different for every partition and takeover, so that retries of many do not meet.
+fn seed(core: &Core, cursor: &CursorName, epoch: u64) -> u64 {
+    epoch ^ core.clock.now_ms().unsigned_abs() ^ (u64::from(cursor.log.partition) << 32)
+}
+
 /// The options of the group, and the revision of the document they stand in.
-struct Newest {
-    options: Arc<GroupOptions>,
-    revision: u64,
+pub(super) struct Newest {
+    pub options: Arc<GroupOptions>,
+    pub revision: u64,
 }
 
 impl DispatcherSetup {

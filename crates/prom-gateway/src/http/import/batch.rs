@@ -65,7 +65,7 @@ impl ImportBatch {
             self.learn_partitions(&hub.bus, topic).await;
         }
         self.fit_partitions(&mut events);
-        let results = hub.bus.publish_many(events).await;
+        let results = caller.bus(hub).publish_many(events).await;
         for (number, result) in numbers.into_iter().zip(results) {
             match result {
                 Ok(receipt) if receipt.duplicate => report.duplicate(),

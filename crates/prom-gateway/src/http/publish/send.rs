@@ -12,7 +12,7 @@ use crate::trace::TracedPublishes;
 pub(super) async fn send_one(hub: &Hub, caller: &Caller, event: NewEvent) -> Result<Receipt, Problem> {
     admit(hub, caller, &event)?;
     let traced = TracedPublishes::of(hub, [&event]);
-    let published = hub.bus.publish_event(event).await;
+    let published = caller.bus(hub).publish_event(event).await;
     traced.ended(published.as_ref().err());
     Ok(published?)
 }
@@ -38,7 +38,7 @@ pub(crate) async fn send_each(
         });
     }
     let traced = TracedPublishes::of(hub, &events);
-    let sent = hub.bus.publish_many(events).await;
+    let sent = caller.bus(hub).publish_many(events).await;
     traced.ended(sent.iter().find_map(|result| result.as_ref().err()));
     for (index, result) in places.into_iter().zip(sent) {
         results[index] = Some(result.map_err(|error| Problem::from(error).at(index)));
@@ -60,7 +60,7 @@ pub(super) async fn send_all_or_none(
     }
     caller.take_rates(hub, &per_topic(&events))?;
     let traced = TracedPublishes::of(hub, &events);
-    let published = hub.bus.publish_batch(events).await;
+    let published = caller.bus(hub).publish_batch(events).await;
     traced.ended(published.as_ref().err());
     Ok(published?)
 }
