@@ -99,6 +99,16 @@ pub(crate) fn group_changed(
     AuditEvent::new(subject, payload)
 }
 
+/// Something in the schema registry changed.
+pub(crate) fn schema_changed(
+    action: &'static str,
+    topic: &TopicName,
+    version: Option<u32>,
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    AuditEvent::new(subject, json!({ "action": action, "topic": topic.as_str(), "version": version }))
+}
+
 /// A group was deleted, with these subscriptions.
 pub(crate) fn group_deleted(
     group: &GroupName,

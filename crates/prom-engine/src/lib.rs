@@ -17,7 +17,9 @@ pub mod limits;
 
 mod admit;
 mod commit;
+mod dual_write;
 mod publish;
+mod schema;
 mod topic;
 
 mod group;
@@ -37,6 +39,7 @@ mod filter;
 mod gap;
 mod modack;
 mod nack;
+mod normalize;
 mod outlet;
 mod settled;
 mod turns;
@@ -63,6 +66,7 @@ pub use bus::{Bus, BusOptions, NewTopics};
 pub use commit::{CommittingUnit, UnitOfWork};
 pub use cursor::{CursorInfo, CursorMove};
 pub use deliver::{Delivery, Ticket};
+pub use dual_write::DualWrite;
 pub use error::{Error, ErrorKind};
 pub use event::StoredEvent;
 pub use group::{
@@ -80,6 +84,10 @@ pub use publish::{Publish, Publishing};
 pub use read::Page;
 pub use read_topic::{TopicOffsets, TopicPage};
 pub use retain::Retained;
+pub use schema::{
+    Candidate, Deletion, Difference, DifferenceKind, Normalized, Registered, SchemaById, SchemaChoice, SchemaVersion,
+    UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER, Verdict,
+};
 pub use skip::{EventPlace, SkippedEvent};
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};
@@ -88,4 +96,9 @@ pub use tail::{Tail, TailOptions};
 pub use topic::{PartitionInfo, TopicInfo, TopicSettings};
 pub use why::{PartitionWhy, Why};
 
+pub use prom_schema::compat::Violation;
+pub use prom_schema::{
+    Admit, Compat, Formats, Policy, Reference, Refusal, SchemaDocument, SchemaError, SchemaSettings, SettingsChange,
+    TopicSchemas, Undecided, UpcastFn, VersionEntry,
+};
 pub use prom_types::{Backoff, Compaction, Gap, GapReason, Mode, Order, Position, Retention};

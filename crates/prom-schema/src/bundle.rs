@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::document::SchemaDocument;
 
 /// The schema with what it refers to inside. `referenced` holds the schema of each name, itself bundled.
-pub(crate) fn bundle(document: &SchemaDocument, referenced: &[(String, Value)]) -> Value {
+pub fn bundle(document: &SchemaDocument, referenced: &[(String, Value)]) -> Value {
     let mut schema = document.schema.clone();
     let Value::Object(members) = &mut schema else {
         return schema;

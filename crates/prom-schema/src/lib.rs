@@ -9,6 +9,7 @@
 //!   payload of version 1 ──▶ upcast 1→2 ──▶ upcast 2→3 ──▶ validator of 3
 //! ```
 
+pub mod compat;
 mod settings;
 mod topic;
 
@@ -22,6 +23,7 @@ mod validator;
 mod error;
 pub mod limits;
 
+pub use bundle::bundle;
 pub use document::{Reference, SchemaDocument};
 pub use error::{Refusal, SchemaError};
 pub use folder::{FolderError, FolderTopic, read_folder};

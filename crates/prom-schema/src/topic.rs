@@ -40,6 +40,9 @@ pub struct VersionEntry {
     /// By whom, as far as that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered_by: Option<String>,
+    /// What is valid under the version before is valid under this one, so readers need no upcaster between them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub backward: bool,
     /// Not offered any more; what is stored under it can still be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,

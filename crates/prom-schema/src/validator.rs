@@ -6,7 +6,7 @@ use crate::bundle::bundle;
 use crate::cost;
 use crate::document::SchemaDocument;
 use crate::error::{Refusal, SchemaError};
-use crate::limits::{INLINE_COST, PATTERN_PROGRAM_BYTES, QUOTED_CHARS};
+use crate::limits::{PATTERN_PROGRAM_BYTES, QUOTED_CHARS};
 use crate::settings::Formats;
 
 /// Compiled once, used by every publish.
@@ -51,9 +51,9 @@ impl Validator {
         })
     }
 
-    /// Whether a payload of this length may be judged on a thread that serves others.
-    pub fn is_quick_for(&self, payload_bytes: usize) -> bool {
-        payload_bytes.saturating_mul(self.width) <= INLINE_COST
+    /// How many steps each value of a payload takes at the most.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// The schema with all it refers to: one document.
