@@ -77,7 +77,9 @@ pub enum Error {
     /// A change of the registry that would break what writers or readers rely on. Do what the reason says.
     #[error("the schemas of {topic} cannot be changed like this: {reason}")]
     SchemaChange { topic: TopicName, reason: String },
-    #[error("version {version} of the schema of {topic} is referred to by version {by_version} of {by}; delete that first")]
+    #[error(
+        "version {version} of the schema of {topic} is referred to by version {by_version} of {by}; delete that first"
+    )]
     SchemaReferred { topic: TopicName, version: u32, by: TopicName, by_version: u32 },
     /// Register one, or look at the list of versions.
     #[error("{}", unknown_schema(.topic, .version))]

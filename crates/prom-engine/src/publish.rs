@@ -13,8 +13,8 @@ use prom_store::Encoder;
 use prom_types::{EpochMs, EventId, Json, NewEvent, Receipt};
 
 use crate::admit::{TopicSlot, check_batch};
-use crate::schema::{deferred, deferred_each};
 use crate::commit::{CommittingUnit, PendingUnit, after_a_look};
+use crate::schema::{deferred, deferred_each};
 use crate::{Bus, Error};
 
 thread_local! {

@@ -112,8 +112,12 @@ impl<'s> Places<'s> {
 fn children<'s>(here: &[&'s Value]) -> Vec<(String, Applied<'s>)> {
     let objects: Vec<&'s Map<String, Value>> = here.iter().filter_map(|schema| schema.as_object()).collect();
     let mut places = Vec::new();
-    let names: BTreeSet<&str> =
-        objects.iter().filter_map(|members| members.get("properties")?.as_object()).flat_map(Map::keys).map(String::as_str).collect();
+    let names: BTreeSet<&str> = objects
+        .iter()
+        .filter_map(|members| members.get("properties")?.as_object())
+        .flat_map(Map::keys)
+        .map(String::as_str)
+        .collect();
     for name in names.iter().copied().map(Some).chain([None]) {
         let below = objects.iter().flat_map(|members| of_property(members, name)).collect();
         places.push((name.unwrap_or("*").replace('~', "~0").replace('/', "~1"), below));
@@ -262,7 +266,9 @@ mod tests {
 
     #[test]
     fn a_schema_that_never_goes_deeper_is_refused() {
-        for endless in [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}]}), json!({"not": {"anyOf": [{"$ref": "#"}]}})] {
+        for endless in
+            [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}]}), json!({"not": {"anyOf": [{"$ref": "#"}]}})]
+        {
             assert!(matches!(width(&endless), Err(SchemaError::Invalid { .. })), "{endless}");
         }
     }

@@ -37,8 +37,7 @@ impl SchemaDocument {
     /// Reads and checks text from outside.
     pub fn parse(text: &str, references: Vec<Reference>) -> Result<Self, SchemaError> {
         check_size("length in bytes", text.len(), SCHEMA_BYTES)?;
-        let schema =
-            serde_json::from_str(text).map_err(|error| SchemaError::NotJson { reason: error.to_string() })?;
+        let schema = serde_json::from_str(text).map_err(|error| SchemaError::NotJson { reason: error.to_string() })?;
         Self::new(schema, references)
     }
 
@@ -100,8 +99,7 @@ mod tests {
         let one = parse(r#"{"type": "object", "required": ["a", "b"]}"#).unwrap();
         assert_eq!(one.digest(), parse("{\"required\":[\"a\",\"b\"],\n\"type\":\"object\"}").unwrap().digest());
         assert_ne!(one.digest(), parse(r#"{"type":"object","required":["b","a"]}"#).unwrap().digest());
-        let reference =
-            Reference { name: "a.json".to_owned(), subject: TopicName::parse("a").unwrap(), version: 1 };
+        let reference = Reference { name: "a.json".to_owned(), subject: TopicName::parse("a").unwrap(), version: 1 };
         assert_ne!(one.digest(), SchemaDocument::new(one.schema.clone(), vec![reference]).unwrap().digest());
     }
 

@@ -99,18 +99,22 @@ mod tests {
     fn steps() -> Upcasters {
         let mut steps = Upcasters::default();
         steps.insert(1, Upcaster::jq(".mem_mib = .mem_mb | del(.mem_mb)").unwrap());
-        steps.insert(2, Upcaster::Function(Arc::new(|payload| match payload {
-            Value::Object(mut members) => {
-                members.insert("host".to_owned(), json!("unknown"));
-                Ok(Value::Object(members))
-            }
-            _ => Err("not an object".to_owned()),
-        })));
+        steps.insert(
+            2,
+            Upcaster::Function(Arc::new(|payload| match payload {
+                Value::Object(mut members) => {
+                    members.insert("host".to_owned(), json!("unknown"));
+                    Ok(Value::Object(members))
+                }
+                _ => Err("not an object".to_owned()),
+            })),
+        );
         steps
     }
 
     fn run(payload: Value, from: u32, to: u32) -> Result<Value, UpcastError> {
-        let text = (from..to).try_fold(payload.to_string().into_bytes(), |payload, from| steps().step(&payload, from))?;
+        let text =
+            (from..to).try_fold(payload.to_string().into_bytes(), |payload, from| steps().step(&payload, from))?;
         Ok(serde_json::from_slice(&text).unwrap())
     }
 

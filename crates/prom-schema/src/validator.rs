@@ -104,12 +104,16 @@ mod tests {
 
     #[test]
     fn a_refusal_names_place_rule_and_value() {
-        let validator =
-            compile(json!({"type": "object", "properties": {"cpu": {"type": "number", "maximum": 100}}, "required": ["pid"]}))
-                .unwrap();
+        let validator = compile(
+            json!({"type": "object", "properties": {"cpu": {"type": "number", "maximum": 100}}, "required": ["pid"]}),
+        )
+        .unwrap();
         assert_eq!(validator.validate(&json!({"pid": 1, "cpu": 3.5})), Ok(()));
         let refusal = validator.validate(&json!({"pid": 1, "cpu": 250})).unwrap_err();
-        assert_eq!((refusal.pointer.as_str(), refusal.rule.as_str(), refusal.value.as_str()), ("/cpu", "maximum", "250"));
+        assert_eq!(
+            (refusal.pointer.as_str(), refusal.rule.as_str(), refusal.value.as_str()),
+            ("/cpu", "maximum", "250")
+        );
         assert_eq!(refusal.schema_pointer, "/properties/cpu/maximum");
         let refusal = validator.validate(&json!({"cpu": 1})).unwrap_err();
         assert_eq!((refusal.pointer.as_str(), refusal.rule.as_str()), ("", "required"));
@@ -135,9 +139,10 @@ mod tests {
 
     #[test]
     fn older_drafts_are_read_as_what_they_are() {
-        let seven = compile(json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}],
+        let seven =
+            compile(json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}],
             "additionalItems": false}))
-        .unwrap();
+            .unwrap();
         assert!(seven.validate(&json!(["a"])).is_ok() && seven.validate(&json!(["a", 1])).is_err());
     }
 
@@ -152,9 +157,11 @@ mod tests {
 
     #[test]
     fn a_referenced_schema_is_found_by_its_name() {
-        let document = SchemaDocument::new(json!({"properties": {"to": {"$ref": "address.json"}}}), Vec::new()).unwrap();
+        let document =
+            SchemaDocument::new(json!({"properties": {"to": {"$ref": "address.json"}}}), Vec::new()).unwrap();
         let address = json!({"type": "object", "required": ["city"]});
-        let validator = Validator::compile(&document, &[("address.json".to_owned(), address)], Formats::Annotate).unwrap();
+        let validator =
+            Validator::compile(&document, &[("address.json".to_owned(), address)], Formats::Annotate).unwrap();
         assert!(validator.validate(&json!({"to": {"city": "Oslo"}})).is_ok());
         assert_eq!(validator.validate(&json!({"to": {}})).unwrap_err().pointer, "/to");
     }

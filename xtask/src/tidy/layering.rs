@@ -47,7 +47,10 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "prom-protocol",
         ],
     ),
-    ("promethean", &["prom-types", "prom-transform", "prom-schema", "prom-store", "prom-store-embedded", "prom-engine"]),
+    (
+        "promethean",
+        &["prom-types", "prom-transform", "prom-schema", "prom-store", "prom-store-embedded", "prom-engine"],
+    ),
 ];
 /// Tests, measurements and tools may use every crate.
 const MAY_USE_ALL: [&str; 6] = ["prom-testkit", "prom-tests", "prom-bench", "prom-instructions", "prom-fuzz", "xtask"];

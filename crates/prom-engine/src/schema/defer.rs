@@ -63,7 +63,7 @@ pub(crate) fn deferred_each(
         let for_all = |error: Error| (0..count).map(|_| Err(error.again_published())).collect();
         match under_way {
             Ok(task) => task.await.unwrap_or_else(|_| for_all(stopped())),
-            Err(refused) => for_all(refused),
+            Err(refused) => for_all(Error::PublishFailed { reason: refused.to_string(), stored: Outcome::NotStored }),
         }
     }
 }

@@ -81,9 +81,7 @@ impl SchemaLoader<'_> {
 
     pub(super) async fn entry(self, topic: &TopicName) -> Result<StoredEntry, Error> {
         match self.store.document(COLLECTION, topic).await? {
-            Some(document) => {
-                Ok(StoredEntry { entry: parse(COLLECTION, &document)?, revision: document.revision })
-            }
+            Some(document) => Ok(StoredEntry { entry: parse(COLLECTION, &document)?, revision: document.revision }),
             None => Ok(StoredEntry { entry: TopicSchemas::new(topic.clone()), revision: 0 }),
         }
     }
@@ -161,7 +159,10 @@ impl SchemaLoader<'_> {
             }
             let stored = self.entry(&reference.subject).await?;
             let Some(version) = stored.entry.live().find(|live| live.version == reference.version) else {
-                let reason = format!("reference `{}` names version {}, which is not registered", reference.name, reference.version);
+                let reason = format!(
+                    "reference `{}` names version {}, which is not registered",
+                    reference.name, reference.version
+                );
                 return Err(Error::SchemaChange { topic: reference.subject.clone(), reason });
             };
             let other = self.text(version.id).await?;

@@ -94,7 +94,8 @@ impl CompiledTopic {
         })?;
         let stamp = |headers: &mut Headers| {
             let stamped = headers.insert(VERSION_HEADER, latest.version.to_string());
-            let from = if version < latest.version { headers.insert(UPCASTED_FROM, version.to_string()) } else { Ok(()) };
+            let from =
+                if version < latest.version { headers.insert(UPCASTED_FROM, version.to_string()) } else { Ok(()) };
             // An event with as many headers as there may be keeps those it has.
             drop(stamped.and(from));
         };

@@ -241,10 +241,8 @@ impl Core {
             Ok((violations, backward))
         };
         let judged: Result<_, compat::SchemaError> = self.filter_places.run(judged).await.ok_or(Error::Closed)?;
-        let (violations, backward) = judged.map_err(|error| Error::SchemaChange {
-            topic: topic.clone(),
-            reason: error.to_string(),
-        })?;
+        let (violations, backward) =
+            judged.map_err(|error| Error::SchemaChange { topic: topic.clone(), reason: error.to_string() })?;
         verdict.violations = violations;
         if let Some(from) = steps.missing(backward) {
             let missing = format!(

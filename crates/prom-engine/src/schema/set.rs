@@ -65,7 +65,9 @@ impl Bus {
                 }
                 None => {
                     let to = from + 1;
-                    return refuse(format!("version {to} cannot be read from version {from} without its upcaster; replace it instead"));
+                    return refuse(format!(
+                        "version {to} cannot be read from version {from} without its upcaster; replace it instead"
+                    ));
                 }
             }
             let mut work = self.unit_of_work();
@@ -109,7 +111,8 @@ impl Bus {
         for _ in 0..CONTENTION_TRIES {
             let stored = self.store().document(REGISTRY, SETTINGS).await?;
             let revision = stored.as_ref().map_or(0, |stored| stored.revision);
-            let before: SettingsChange = stored.map_or_else(|| Ok(core.schemas.change()), |stored| parse(REGISTRY, &stored))?;
+            let before: SettingsChange =
+                stored.map_or_else(|| Ok(core.schemas.change()), |stored| parse(REGISTRY, &stored))?;
             let after = before.and(&change);
             let mut work = self.unit_of_work();
             let text = to_json(REGISTRY, SETTINGS, &after)?;

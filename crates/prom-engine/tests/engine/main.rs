@@ -22,6 +22,7 @@ mod queue;
 mod redeliver;
 mod retain;
 mod run;
+mod schema;
 mod shutdown;
 mod stress;
 mod subscribe;
