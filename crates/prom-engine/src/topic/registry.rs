@@ -331,7 +331,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_older_never_comes_back() {
-        let topics = TopicRegistry::new(Writers::Others);
+        let topics = TopicRegistry::new(Writers::Others, Arc::new(SchemaRegistry::new(Default::default(), &[])));
         let settings = |partitions| TopicSettings::new("a").unwrap().partitions(partitions);
         let proposal = topics.get_or_propose(settings(1));
         proposal.meter.published.add(7);
