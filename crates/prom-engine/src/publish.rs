@@ -121,7 +121,11 @@ impl Bus {
     /// Whether an event is judged by its schemas on another thread first. Publish it by [`Bus::publish_event`] or
     /// [`Bus::publish_many`] then: a unit of work would judge it on this one.
     pub fn must_wait(&self, event: &NewEvent) -> bool {
-        match self.core().topics.get(&event.topic) {
+        let core = self.core();
+        if core.schemas.is_empty() {
+            return false;
+        }
+        match core.topics.get(&event.topic) {
             Some(topic) => topic.schema.must_wait(event.payload.as_bytes().len()),
             None => false,
         }

@@ -118,6 +118,7 @@ impl SchemaLoader<'_> {
             });
         }
         let (functions, topic) = (self.registry.functions_of(&entry.topic), entry.topic.clone());
+        self.registry.set_used();
         let compile = move || CompiledTopic::new(entry, settings, versions, &functions, revision);
         match self.places.run(compile).await {
             Some(Ok(compiled)) => Ok(compiled),

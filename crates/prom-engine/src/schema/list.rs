@@ -7,6 +7,7 @@ use prom_types::{EpochMs, TopicName};
 
 use super::learn::{id_key, parse};
 use super::{COLLECTION, TEXTS};
+use crate::dual_write::versioned;
 use crate::limits::DOCUMENTS_AT_ONCE;
 use crate::{Bus, Error};
 
@@ -77,6 +78,16 @@ impl Bus {
     pub fn latest_schema_version(&self, topic: &str) -> Option<u32> {
         let slot = self.core().schemas.known_slot(topic)?;
         slot.load()?.latest().map(|latest| latest.version)
+    }
+
+    /// The topics that copies of its events go to when they are written twice, one for each version, as far as this process
+    /// knows; reads nothing.
+    pub fn versioned_topics(&self, topic: &TopicName) -> Result<Vec<TopicName>, Error> {
+        let slot = self.core().schemas.known_slot(topic);
+        let Some(compiled) = slot.and_then(|slot| slot.load()) else {
+            return Ok(Vec::new());
+        };
+        compiled.live().map(|live| versioned(topic, &live.version.to_string())).collect()
     }
 
     /// What holds for a topic; without one, for every topic that says nothing else.

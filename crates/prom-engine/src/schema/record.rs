@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -21,6 +22,8 @@ pub(crate) struct SchemaRegistry {
     change: RwLock<SettingsChange>,
     functions: HashMap<TopicName, BTreeMap<u32, UpcastFn>>,
     pub(super) deferred: DeferredBytes,
+    /// Something was registered since the start, or before it.
+    is_used: AtomicBool,
 }
 
 impl SchemaRegistry {
@@ -35,7 +38,18 @@ impl SchemaRegistry {
             change: RwLock::default(),
             functions,
             deferred: DeferredBytes::default(),
+            is_used: AtomicBool::new(false),
         }
+    }
+
+    /// No topic has a schema: nothing has to be looked up.
+    pub fn is_empty(&self) -> bool {
+        !self.is_used.load(Ordering::Acquire)
+    }
+
+    /// Some topic has a schema from now on.
+    pub(super) fn set_used(&self) {
+        self.is_used.store(true, Ordering::Release);
     }
 
     /// Stays the same for a topic, whatever is registered.
