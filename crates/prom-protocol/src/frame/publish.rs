@@ -121,7 +121,7 @@ impl<'a> Publish<'a> {
 
     pub fn into_event(self, topic: TopicName) -> NewEvent {
         let PublishOpts { id, exact, ts, key, headers, tags, caused_by, sid, partition } = self.opts;
-        NewEvent { topic, payload: self.payload, id, exact, ts, key, headers, tags, caused_by, sid, partition }
+        NewEvent { topic, payload: self.payload, id, exact, ts, key, headers, tags, caused_by, sid, partition, dual_write: false }
     }
 }
 
