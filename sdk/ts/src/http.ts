@@ -391,6 +391,8 @@ export interface ProblemDocument {
   readonly title: string;
   /** `urn:promethean:problem:` and the code. */
   readonly type: string;
+  /** Why a schema is incompatible with those before it. */
+  readonly violations?: readonly ViolationView[];
 }
 
 /** An event as a frame or an HTTP request carries it. */
@@ -567,8 +569,28 @@ export interface TopicView {
   /** Events per second in the last ten seconds; `null` until it is known: ask again in a second. */
   readonly events_per_s?: number | null;
   readonly partitions: readonly TopicPartitionView[];
+  /** The latest version of its schema. */
+  readonly schema_version?: number;
   readonly settings: TopicSettingsView;
   readonly topic: TopicName;
+}
+
+/** One keyword that refuses what the other schema accepts. */
+export interface ViolationView {
+  /** The version that it was compared with. */
+  readonly against_version?: number;
+  /** `backward`: documents of the old version are refused; `forward`: documents of the new one. */
+  readonly direction: string;
+  /** A document that one schema accepts and the other refuses. */
+  readonly example?: unknown;
+  /** How the change is made safely. */
+  readonly fix: string;
+  readonly message: string;
+  /** Where the schema that accepts speaks about the same part of the document, if it does. */
+  readonly old_pointer?: string;
+  /** JSON pointer to the keyword in the schema that refuses: the new one for `backward`, the old one for `forward`. */
+  readonly pointer: string;
+  readonly rule: string;
 }
 
 /** What holds a group back, partition by partition. */

@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 39] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -32,6 +32,15 @@ const COMMANDS: [&[&str]; 30] = [
     &["bench", "both"],
     &["bench", "latency"],
     &["bench", "fan-out"],
+    &["schema"],
+    &["schema", "ls"],
+    &["schema", "show"],
+    &["schema", "check"],
+    &["schema", "register"],
+    &["schema", "diff"],
+    &["schema", "set"],
+    &["schema", "upcast"],
+    &["schema", "delete"],
     &["completions"],
 ];
 

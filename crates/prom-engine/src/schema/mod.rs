@@ -18,6 +18,7 @@
 //! and run by programs of untrusted authors: never on a thread that serves others, unless their cost is known to be small.
 
 mod admit;
+mod compare;
 mod compiled;
 mod defer;
 mod delete;
@@ -26,15 +27,18 @@ mod learn;
 mod list;
 mod normalize;
 mod record;
+mod referrers;
 mod register;
 mod set;
 mod slot;
 mod version;
 
+pub use self::compare::SchemaComparison;
 pub use self::delete::Deletion;
 pub use self::diff::{Difference, DifferenceKind};
 pub use self::list::{SchemaById, SchemaChoice, SchemaVersion};
 pub use self::normalize::{Normalized, UPCAST_ERROR};
+pub use self::referrers::SchemaReferrer;
 pub use self::register::{Candidate, Registered, Verdict};
 pub use self::version::{UPCASTED_FROM, VERSION_HEADER};
 

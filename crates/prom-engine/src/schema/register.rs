@@ -289,7 +289,7 @@ impl Steps<'_> {
     }
 }
 
-fn comparison(settings: SchemaSettings) -> compat::Settings {
+pub(super) fn comparison(settings: SchemaSettings) -> compat::Settings {
     compat::Settings {
         policy: settings.policy,
         formats: settings.formats,

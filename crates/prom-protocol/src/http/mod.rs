@@ -8,6 +8,8 @@
 
 mod flag;
 
+pub mod asyncapi;
+pub mod confluent;
 pub mod cursors;
 pub mod export;
 pub mod groups;
@@ -18,7 +20,9 @@ pub mod latest_by_key;
 pub mod partitions;
 pub mod problem;
 pub mod publish;
+pub mod registry;
 pub mod replay;
+pub mod schema;
 pub mod skip;
 pub mod stats;
 pub mod topics;
