@@ -5,7 +5,7 @@ use crate::repository::File;
 
 /// What each library may depend on. The absences are the architecture: the engine names the store traits only, and only
 /// the library's public crate names a backend.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
     ("prom-schema", &["prom-types", "prom-transform"]),
@@ -13,6 +13,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("prom-store-embedded", &["prom-types", "prom-store"]),
     ("prom-store-mongo", &["prom-types", "prom-store"]),
     ("prom-engine", &["prom-types", "prom-transform", "prom-schema", "prom-store"]),
+    ("prom-jobs", &["prom-types", "prom-store", "prom-engine"]),
     ("prom-protocol", &["prom-types"]),
     ("prom-auth", &["prom-types"]),
     (
@@ -26,6 +27,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "prom-auth",
             "prom-client",
             "prom-engine",
+            "prom-jobs",
         ],
     ),
     ("prom-client", &["prom-types", "prom-protocol"]),
@@ -43,6 +45,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "prom-store-embedded",
             "prom-store-mongo",
             "prom-engine",
+            "prom-jobs",
             "prom-gateway",
             "prom-protocol",
         ],

@@ -89,7 +89,8 @@ fn compare(
         let has_step = |from: u32| topic.is_some_and(|topic| topic.upcasters.contains_key(&from));
         for (from, pair) in (1..).zip(versions.windows(2)).filter(|(from, _)| !has_step(*from)) {
             let alone = [(from, pair[0].clone())];
-            let kept = check_mode(Compat::Backward, &alone, pair[1], &rules).map_err(|error| wrong(error.to_string()))?;
+            let kept =
+                check_mode(Compat::Backward, &alone, pair[1], &rules).map_err(|error| wrong(error.to_string()))?;
             if !kept.is_empty() {
                 let missing = format!("there is no upcaster from version {from} to {}", from + 1);
                 return Err(wrong(missing).fix(format!("write v{from}-to-v{}.jq", from + 1)));

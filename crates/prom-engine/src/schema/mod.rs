@@ -31,6 +31,7 @@ mod referrers;
 mod register;
 mod set;
 mod slot;
+mod trial;
 mod version;
 
 pub use self::compare::SchemaComparison;
@@ -40,6 +41,7 @@ pub use self::list::{SchemaById, SchemaChoice, SchemaVersion};
 pub use self::normalize::{Normalized, UPCAST_ERROR};
 pub use self::referrers::SchemaReferrer;
 pub use self::register::{Candidate, Registered, Verdict};
+pub use self::trial::SchemaTrial;
 pub use self::version::{UPCASTED_FROM, VERSION_HEADER};
 
 pub(crate) use self::admit::Judgement;

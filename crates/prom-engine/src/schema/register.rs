@@ -54,12 +54,12 @@ pub struct Registered {
 }
 
 /// A candidate that was looked at.
-struct Examined {
-    stored: StoredEntry,
-    existing: Option<VersionEntry>,
-    verdict: Verdict,
+pub(super) struct Examined {
+    pub stored: StoredEntry,
+    pub existing: Option<VersionEntry>,
+    pub verdict: Verdict,
     /// As it would be used.
-    compiled: Option<CompiledVersion>,
+    pub compiled: Option<CompiledVersion>,
 }
 
 impl Candidate {
@@ -138,7 +138,7 @@ impl Bus {
 
 impl Core {
     /// Looks at a candidate from all sides, against what is stored now.
-    async fn examine(&self, topic: &TopicName, candidate: &Candidate) -> Result<Examined, Error> {
+    pub(super) async fn examine(&self, topic: &TopicName, candidate: &Candidate) -> Result<Examined, Error> {
         let loader = self.schema_loader();
         let stored = loader.entry(topic).await?;
         let settings = self.schemas.settings_of(&stored.entry);

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_level_of_theirs_is_one_of_ours_and_no_other() {
-        let theirs = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"];
+        let theirs =
+            ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"];
         for level in theirs {
             let compat = asked(level).unwrap().compat.unwrap();
             let settings = SchemaSettings { compat, ..SchemaSettings::default() };
