@@ -85,8 +85,8 @@ pub use read::Page;
 pub use read_topic::{TopicOffsets, TopicPage};
 pub use retain::Retained;
 pub use schema::{
-    Candidate, Deletion, Difference, DifferenceKind, Normalized, Registered, SchemaById, SchemaChoice, SchemaComparison,
-    SchemaReferrer, SchemaVersion, UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER, Verdict,
+    Candidate, Deletion, Difference, DifferenceKind, Normalized, Registered, SchemaById, SchemaChoice,
+    SchemaComparison, SchemaReferrer, SchemaVersion, UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER, Verdict,
 };
 pub use skip::{EventPlace, SkippedEvent};
 pub use subscribe::Subscribe;

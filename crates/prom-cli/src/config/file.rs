@@ -8,7 +8,8 @@ use super::section::{ConfigSection, NOT_YET};
 use super::source::Source;
 use super::{Config, DeclaredTopic, DeclaredUpcaster};
 
-const TABLES: [&str; 10] = ["server", "store", "mongo", "auth", "limits", "topics", "schemas", "cors", "telemetry", "log"];
+const TABLES: [&str; 10] =
+    ["server", "store", "mongo", "auth", "limits", "topics", "schemas", "cors", "telemetry", "log"];
 const LISTS: [&str; 2] = ["topic", "upcast"];
 const LATER: [&str; 4] = ["outbox", "changefeed", "projector", "lint"];
 
@@ -106,7 +107,8 @@ fn read_upcaster(config: &mut Config, section: &mut ConfigSection<'_>) {
         return;
     };
     if config.upcasters.iter().any(|other| (&other.topic, other.from) == (&step.topic, step.from)) {
-        section.complain_at("from", format!("the step from version {} of `{}` is declared twice", step.from, step.topic))
+        section
+            .complain_at("from", format!("the step from version {} of `{}` is declared twice", step.from, step.topic))
     } else {
         config.upcasters.push(step)
     }

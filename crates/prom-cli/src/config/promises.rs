@@ -184,8 +184,7 @@ level = "inof"
 
 #[test]
 fn sections_and_keys_of_later_versions_are_refused_by_name() {
-    let text =
-        "[lint]\nallow = []\n[[outbox]]\nname = \"a\"\n[[topic]]\nname = \"a\"\nsnapshot = \"30s\"\n";
+    let text = "[lint]\nallow = []\n[[outbox]]\nname = \"a\"\n[[topic]]\nname = \"a\"\nsnapshot = \"30s\"\n";
     insta::assert_snapshot!(errors(text), @r"
     prom.toml:1:2: `lint`: not supported by this version
     prom.toml:3:3: `outbox`: not supported by this version

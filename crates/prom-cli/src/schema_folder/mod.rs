@@ -118,7 +118,10 @@ mod tests {
         let (_kept, folder) = folder(&[
             ("a/v1.json", r#"{"$ref":"b.json"}"#),
             ("a/v2.json", r#"{"$ref":"b.json","title":"2"}"#),
-            ("a/settings.toml", "[[references.v1]]\nname = \"b.json\"\nsubject = \"b\"\nversion = 1\n[[references.v2]]\nname = \"b.json\"\nsubject = \"b\"\nversion = 2\n"),
+            (
+                "a/settings.toml",
+                "[[references.v1]]\nname = \"b.json\"\nsubject = \"b\"\nversion = 1\n[[references.v2]]\nname = \"b.json\"\nsubject = \"b\"\nversion = 2\n",
+            ),
             ("b/v1.json", "{}"),
             ("b/v2.json", "true"),
             ("b/v1-to-v2.jq", "."),

@@ -39,7 +39,10 @@ mod tests {
     #[test]
     fn a_reference_names_a_version_of_a_topic() {
         let read = reference("https://example.com/a.json=shop.address:2").unwrap();
-        assert_eq!((read.name.as_str(), read.subject.as_str(), read.version), ("https://example.com/a.json", "shop.address", 2));
+        assert_eq!(
+            (read.name.as_str(), read.subject.as_str(), read.version),
+            ("https://example.com/a.json", "shop.address", 2)
+        );
         for wrong in ["", "a", "a=b", "=b:1", "a=b:0", "a=b:x", "a=B:1"] {
             assert!(reference(wrong).is_err(), "{wrong:?}");
         }

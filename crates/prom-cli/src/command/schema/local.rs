@@ -23,7 +23,12 @@ pub async fn check(context: &Context, path: &Path) -> CommandResult {
     let wrong: Vec<&JudgedVersion> = judged.iter().filter(|version| !version.violations.is_empty()).collect();
     if !wrong.is_empty() {
         let told = wrong.iter().map(|version| {
-            format!("{} breaks compat {}\n{}", version.path.display(), version.compat, violations::in_words(&version.violations))
+            format!(
+                "{} breaks compat {}\n{}",
+                version.path.display(),
+                version.compat,
+                violations::in_words(&version.violations)
+            )
         });
         return Err(Failure::no(told.collect::<Vec<_>>().join("\n")));
     }

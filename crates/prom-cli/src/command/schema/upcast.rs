@@ -54,7 +54,9 @@ impl Upcast {
         };
         let answer = hub.put(&path, &SetUpcaster { jq }).await?;
         context.show(&answer, |step: UpcasterView| {
-            context.output.line(format!("{}: version {} is turned into {} by this program", self.topic, step.from, step.to))
+            context
+                .output
+                .line(format!("{}: version {} is turned into {} by this program", self.topic, step.from, step.to))
         })
     }
 }

@@ -65,7 +65,8 @@ pub(super) async fn get(
         let message = payload::latest(&api.hub.bus, &caller, &topic).await?;
         bytes += message.as_ref().map_or(0, |message| message.bytes);
         if bytes > ASYNCAPI_BYTES {
-            let detail = format!("the schemas have more than {ASYNCAPI_BYTES} bytes; ask for some of the topics with ?topic=");
+            let detail =
+                format!("the schemas have more than {ASYNCAPI_BYTES} bytes; ask for some of the topics with ?topic=");
             return Err(Problem::new(Code::TooLarge, detail));
         }
         share.grow_to(bytes)?;

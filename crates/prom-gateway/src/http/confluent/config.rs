@@ -74,7 +74,7 @@ pub async fn delete_for_all(
     caller.may_everywhere(Action::Admin)?;
     let bus = caller.bus(&api.hub);
     let before = bus.schema_settings(None).await?;
-    bus.clear_schema_settings(None).await?;
+    bus.clear_registry_settings().await?;
     Ok(ConfluentAnswer(view(before)))
 }
 
@@ -93,7 +93,7 @@ pub async fn delete(
         return Err(Refused::no_config(&subject.name));
     }
     let before = bus.schema_settings(Some(&subject.topic)).await?;
-    bus.clear_schema_settings(Some(&subject.topic)).await?;
+    bus.clear_schema_settings(&subject.topic).await?;
     Ok(ConfluentAnswer(view(before)))
 }
 
@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_level_of_theirs_is_one_of_ours_and_no_other() {
-        let theirs = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"];
+        let theirs =
+            ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"];
         for level in theirs {
             let compat = asked(level).unwrap().compat.unwrap();
             let settings = SchemaSettings { compat, ..SchemaSettings::default() };

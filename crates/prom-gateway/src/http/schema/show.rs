@@ -35,5 +35,8 @@ pub(in crate::http) async fn get(
 }
 
 fn no_schema(topic: &TopicName) -> Problem {
-    Problem::new(Code::UnknownTopic, format!("topic {topic} has no schema; register one by POST /topics/{topic}/schema"))
+    Problem::new(
+        Code::UnknownTopic,
+        format!("topic {topic} has no schema; register one by POST /topics/{topic}/schema"),
+    )
 }
