@@ -109,6 +109,11 @@ pub(crate) fn schema_changed(
     AuditEvent::new(subject, json!({ "action": action, "topic": topic.as_str(), "version": version }))
 }
 
+/// The settings that hold for every topic changed.
+pub(crate) fn registry_changed(subject: Option<&str>) -> Result<AuditEvent, Invalid> {
+    AuditEvent::new(subject, json!({ "action": "set_registry_settings" }))
+}
+
 /// A group was deleted, with these subscriptions.
 pub(crate) fn group_deleted(
     group: &GroupName,

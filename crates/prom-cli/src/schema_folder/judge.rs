@@ -77,7 +77,7 @@ fn compare(
     }
     let compat = step.compat.unwrap_or(settings.compat);
     let earlier = bundled.range((step.topic.clone(), 1)..(step.topic.clone(), step.version));
-    let earlier: Vec<(u32, Value)> = earlier.map(|((_, version), schema)| (*version, schema.clone())).collect();
+    let earlier: Vec<(u64, &Value)> = earlier.map(|((_, version), schema)| (u64::from(*version), schema)).collect();
     let rules = compat::Settings {
         policy: settings.policy,
         formats: settings.formats,
@@ -85,10 +85,10 @@ fn compare(
         ..compat::Settings::default()
     };
     if compat == Compat::Upcast {
-        let versions = earlier.iter().map(|(_, schema)| schema).chain([new]).collect::<Vec<_>>();
+        let versions = earlier.iter().map(|(_, schema)| *schema).chain([new]).collect::<Vec<_>>();
         let has_step = |from: u32| topic.is_some_and(|topic| topic.upcasters.contains_key(&from));
         for (from, pair) in (1..).zip(versions.windows(2)).filter(|(from, _)| !has_step(*from)) {
-            let alone = [(from, pair[0].clone())];
+            let alone = [(u64::from(from), pair[0])];
             let kept =
                 check_mode(Compat::Backward, &alone, pair[1], &rules).map_err(|error| wrong(error.to_string()))?;
             if !kept.is_empty() {

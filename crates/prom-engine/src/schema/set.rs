@@ -31,13 +31,18 @@ impl Bus {
         }
         match topic {
             Some(topic) => self.change_topic_settings(&writable(topic)?, change, Rest::Stays).await,
-            None => self.change_defaults(change).await,
+            None => self.change_defaults(change, Rest::Stays).await,
         }
     }
 
     /// Lets a topic inherit all settings again.
     pub async fn clear_schema_settings(&self, topic: &str) -> Result<SchemaSettings, Error> {
         self.change_topic_settings(&writable(topic)?, SettingsChange::default(), Rest::Inherited).await
+    }
+
+    /// Lets the hub's configuration hold for every topic that says nothing else.
+    pub async fn clear_registry_settings(&self) -> Result<SchemaSettings, Error> {
+        self.change_defaults(SettingsChange::default(), Rest::Inherited).await
     }
 
     /// Sets the program from a version to the next, or takes it away. A version that only an upcaster leads to keeps it.
@@ -106,15 +111,19 @@ impl Bus {
     }
 
     /// Other hubs hear of it with the next change of a topic, or when they start.
-    async fn change_defaults(&self, change: SettingsChange) -> Result<SchemaSettings, Error> {
+    async fn change_defaults(&self, change: SettingsChange, rest: Rest) -> Result<SchemaSettings, Error> {
         let core = self.core();
         for _ in 0..CONTENTION_TRIES {
             let stored = self.store().document(REGISTRY, SETTINGS).await?;
             let revision = stored.as_ref().map_or(0, |stored| stored.revision);
             let before: SettingsChange =
                 stored.map_or_else(|| Ok(core.schemas.change()), |stored| parse(REGISTRY, &stored))?;
-            let after = before.and(&change);
+            let after = match rest {
+                Rest::Stays => before.and(&change),
+                Rest::Inherited => change,
+            };
             let mut work = self.unit_of_work();
+            audit::registry_changed(self.subject())?.add_to(&mut work)?;
             let text = to_json(REGISTRY, SETTINGS, &after)?;
             work.write(DocumentWrite::put(REGISTRY, SETTINGS, text).expecting(Expect::Revision(revision)));
             match work.commit().await {

@@ -4,9 +4,11 @@
 
 mod home;
 
+mod asyncapi;
 mod bad_input;
 mod batch;
 mod cloud_events;
+mod confluent;
 mod cors;
 mod cursors;
 mod dead_letters;
@@ -25,4 +27,5 @@ mod publish;
 mod rates;
 mod replay;
 mod rights;
+mod schema;
 mod topics;

@@ -20,6 +20,11 @@ async fn every_route_is_described() {
     found.sort_unstable();
     let expected = [
         "delete /groups/{group}",
+        "delete /topics/{topic}/schema",
+        "delete /topics/{topic}/schema/settings",
+        "delete /topics/{topic}/schema/upcasters/{from}",
+        "delete /topics/{topic}/schema/{version}",
+        "get /asyncapi.json",
         "get /cursors",
         "get /export",
         "get /groups",
@@ -31,17 +36,26 @@ async fn every_route_is_described() {
         "get /openapi.json",
         "get /partitions",
         "get /readyz",
+        "get /registry",
         "get /replay",
         "get /stats",
         "get /topics",
         "get /topics/{topic}",
+        "get /topics/{topic}/schema",
+        "get /topics/{topic}/schema/diff",
+        "get /topics/{topic}/schema/{version}",
         "get /why",
         "patch /groups/{group}",
         "post /cursors",
         "post /import",
         "post /publish",
         "post /skip",
+        "post /topics/{topic}/schema",
+        "post /topics/{topic}/schema/check",
+        "put /registry/settings",
         "put /topics/{topic}",
+        "put /topics/{topic}/schema/settings",
+        "put /topics/{topic}/schema/upcasters/{from}",
     ];
     assert_eq!(found, expected);
 }

@@ -8,7 +8,7 @@ use prom_protocol::http::confluent::{ConfluentSchema, ConfluentVerdict};
 
 use super::error::in_words;
 use super::subject::{VersionName, Which, find};
-use super::{Answered, ConfluentAnswer, ConfluentQuery, Subject, document};
+use super::{Answered, ConfluentAnswer, ConfluentQuery, Refused, Subject, document};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
 use crate::http::extract::JsonBody;
@@ -27,7 +27,8 @@ pub async fn with_all(
     let subject = Subject::to_change(&subject)?;
     may_read(&caller, &subject.topic)?;
     let document = document(&caller, body.read(&api).await?)?;
-    let verdict = api.hub.bus.check_schema(&subject.topic, &Candidate::new(document)).await?;
+    let verdict =
+        api.hub.bus.check_schema(&subject.topic, &Candidate::new(document)).await.map_err(Refused::of_candidate)?;
     Ok(told(&verdict, &query))
 }
 
@@ -49,13 +50,13 @@ pub async fn with_one(
     let verdict = match subject.entry(bus, Which::Live).await {
         Ok(entry) => {
             let number = find(&entry, name, Which::Live)?.version;
-            bus.check_schema_against(&subject.topic, number, &candidate).await?
+            bus.check_schema_against(&subject.topic, number, &candidate).await
         }
         // The first version is compatible with whatever is before it.
-        Err(_) if name == VersionName::Latest => bus.check_schema(&subject.topic, &candidate).await?,
+        Err(_) if name == VersionName::Latest => bus.check_schema(&subject.topic, &candidate).await,
         Err(refused) => return Err(refused),
     };
-    Ok(told(&verdict, &query))
+    Ok(told(&verdict.map_err(Refused::of_candidate)?, &query))
 }
 
 fn told(verdict: &Verdict, query: &ConfluentQuery) -> ConfluentAnswer<ConfluentVerdict> {

@@ -74,7 +74,7 @@ pub async fn delete_for_all(
     caller.may_everywhere(Action::Admin)?;
     let bus = caller.bus(&api.hub);
     let before = bus.schema_settings(None).await?;
-    bus.clear_schema_settings(None).await?;
+    bus.clear_registry_settings().await?;
     Ok(ConfluentAnswer(view(before)))
 }
 
@@ -93,7 +93,7 @@ pub async fn delete(
         return Err(Refused::no_config(&subject.name));
     }
     let before = bus.schema_settings(Some(&subject.topic)).await?;
-    bus.clear_schema_settings(Some(&subject.topic)).await?;
+    bus.clear_schema_settings(&subject.topic).await?;
     Ok(ConfluentAnswer(view(before)))
 }
 

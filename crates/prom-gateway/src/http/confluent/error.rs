@@ -90,6 +90,14 @@ impl Refused {
         Self::new(422, 42203, format!("Invalid compatibility level: {reason}"))
     }
 
+    /// Of a registration or a check: what the schema asks for cannot be had.
+    pub fn of_candidate(error: Error) -> Self {
+        match error {
+            Error::SchemaChange { .. } => Self::invalid_schema(error),
+            other => other.into(),
+        }
+    }
+
     pub fn not_permitted(reason: impl std::fmt::Display) -> Self {
         Self::new(422, 42205, reason.to_string())
     }

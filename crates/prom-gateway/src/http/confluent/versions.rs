@@ -43,7 +43,8 @@ pub async fn register(
     let subject = Subject::to_change(&subject)?;
     caller.may(Action::Admin, &subject.topic)?;
     let document = document(&caller, body.read(&api).await?)?;
-    let registered = caller.bus(&api.hub).register_schema(&subject.topic, Candidate::new(document)).await?;
+    let registered = caller.bus(&api.hub).register_schema(&subject.topic, Candidate::new(document)).await;
+    let registered = registered.map_err(Refused::of_candidate)?;
     Ok(ConfluentAnswer(ConfluentId { id: registered.id }))
 }
 

@@ -50,9 +50,7 @@ pub(in crate::http) async fn clear(
     TopicInPath(topic): TopicInPath,
 ) -> Result<Json<SchemaSettingsView>, Problem> {
     caller.may(Action::Admin, &topic)?;
-    let bus = caller.bus(&api.hub);
-    bus.clear_schema_settings(&topic).await?;
-    Ok(Json(view::settings(bus.schema_settings(Some(&topic)).await?)))
+    Ok(Json(view::settings(caller.bus(&api.hub).clear_schema_settings(&topic).await?)))
 }
 
 #[utoipa::path(
