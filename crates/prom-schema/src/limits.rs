@@ -57,6 +57,8 @@ pub(crate) const MULTIPLES: u32 = 2_000;
 pub(crate) const CANDIDATES: usize = 400;
 /// Steps of our own evaluation of one document. What takes more is not handed to the validator, which has no budget.
 pub(crate) const EVALUATION_STEPS: u32 = 20_000;
+/// Subschemas in a row in our own evaluation, which recurses.
+pub(crate) const EVALUATION_DEPTH: usize = 1_000;
 /// Subschemas of a document with each reference counted as often as it is used, for which a validator is built: it
 /// copies what is referred to.
 pub(crate) const VALIDATOR_NODES: u64 = 50_000;

@@ -65,12 +65,19 @@ fn compare(old: &Value, new: &Value, settings: &Settings) -> Result<Vec<Violatio
     let old_root = arena.read(old, Side::Old, settings.formats)?;
     let new_root = arena.read(new, Side::New, settings.formats)?;
     arena.settle();
+    arena.patterns.build_until(started + settings.budget.time);
     let mut comparison = Comparison { arena, old: old_root.node, new: new_root.node, settings, started };
     if comparison.arena.node(old_root.node).class == comparison.arena.node(new_root.node).class {
         return Ok(Vec::new());
     }
     let proof = comparison.prove();
-    let oracle = Oracle::new(&comparison.arena, [(old, old_root), (new, new_root)], settings.policy, settings.formats);
+    let oracle = Oracle::new(
+        &comparison.arena,
+        [(old, old_root), (new, new_root)],
+        settings.policy,
+        settings.formats,
+        started + settings.budget.time.mul_f64(EXPLAIN_SHARE),
+    );
     let mut violations = match proof {
         Answer::No => Vec::new(),
         Answer::Maybe(example) => comparison.explain(&oracle, example),

@@ -9,7 +9,7 @@ use super::equal::same;
 use super::node::{Bound, Keyword, Members, NodeId, NumberType, Side, Type, Types, escape};
 use super::number::Exact;
 use super::read::Arena;
-use crate::limits::EVALUATION_STEPS;
+use crate::limits::{EVALUATION_DEPTH, EVALUATION_STEPS};
 
 /// Valid or not; `None` where it could not be decided.
 pub(super) type Verdict = Option<bool>;
@@ -19,6 +19,8 @@ pub(super) struct Evaluator<'a> {
     /// Pointers of properties that the judging side must not look at.
     exempt: &'a HashSet<String>,
     steps_left: u32,
+    /// Subschemas around the current one.
+    depth: usize,
 }
 
 /// Members and items that a schema has looked at.
@@ -49,7 +51,7 @@ fn or(left: Verdict, right: Verdict) -> Verdict {
 
 impl<'a> Evaluator<'a> {
     pub fn new(arena: &'a mut Arena, exempt: &'a HashSet<String>) -> Self {
-        Self { arena, exempt, steps_left: EVALUATION_STEPS }
+        Self { arena, exempt, steps_left: EVALUATION_STEPS, depth: 0 }
     }
 
     pub fn is_valid(&mut self, value: &Value, node: NodeId) -> Verdict {
@@ -61,11 +63,18 @@ impl<'a> Evaluator<'a> {
     }
 
     fn judge(&mut self, value: &Value, node: NodeId, path: &str) -> (Verdict, Seen) {
-        let mut seen = Seen::default();
-        if self.steps_left == 0 {
-            return (None, seen);
+        if self.steps_left == 0 || self.depth > EVALUATION_DEPTH {
+            return (None, Seen::default());
         }
         self.steps_left -= 1;
+        self.depth += 1;
+        let judged = self.judge_clauses(value, node, path);
+        self.depth -= 1;
+        judged
+    }
+
+    fn judge_clauses(&mut self, value: &Value, node: NodeId, path: &str) -> (Verdict, Seen) {
+        let mut seen = Seen::default();
         let clauses = self.arena.clauses(node);
         let side = self.arena.node(node).side;
         let kind = Type::of(value);

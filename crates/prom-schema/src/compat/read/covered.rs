@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::Arena;
 use crate::compat::node::{Covered, Keyword, NodeId};
+use crate::limits::SCHEMA_CHAIN;
 
 /// Subschemas that are walked for one document. A schema that needs more is compared without these keywords.
 const PARTS: usize = 200_000;
@@ -24,10 +25,11 @@ pub(super) fn fill(arena: &mut Arena, nodes: Range<usize>) {
             |keyword: &Keyword| matches!(keyword, Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_));
         let Some(_) = arena.nodes[index].clauses.iter().find(|clause| wants(&clause.keyword)) else { continue };
         let [sure, maybe] = [Sight::Sure, Sight::Maybe].map(|sight| {
-            let mut walk = Walk { arena, sight, covered: Covered::default(), seen: HashSet::new() };
+            let mut walk =
+                Walk { arena, sight, covered: Covered::default(), seen: HashSet::new(), depth: 0, too_deep: false };
             walk.cover(index as NodeId, Place::Own);
             left = left.saturating_sub(walk.seen.len());
-            if left == 0 { walk.give_up() } else { walk.covered }
+            if left == 0 || walk.too_deep { walk.give_up() } else { walk.covered }
         });
         for clause in Rc::make_mut(&mut arena.nodes[index].clauses) {
             if let Keyword::UnevaluatedItems(rest) | Keyword::UnevaluatedProperties(rest) = &mut clause.keyword {
@@ -50,6 +52,8 @@ struct Walk<'a> {
     sight: Sight,
     covered: Covered,
     seen: HashSet<NodeId>,
+    depth: usize,
+    too_deep: bool,
 }
 
 impl Walk<'_> {
@@ -63,6 +67,16 @@ impl Walk<'_> {
         if !self.seen.insert(node) {
             return;
         }
+        if self.depth >= SCHEMA_CHAIN {
+            self.too_deep = true;
+            return;
+        }
+        self.depth += 1;
+        self.cover_clauses(node, place);
+        self.depth -= 1;
+    }
+
+    fn cover_clauses(&mut self, node: NodeId, place: Place) {
         let arena = self.arena;
         for clause in arena.node(node).clauses.iter() {
             match &clause.keyword {

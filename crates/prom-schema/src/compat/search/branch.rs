@@ -9,6 +9,7 @@ use super::shape::Shape;
 use super::{Answer, Search, State};
 use crate::compat::node::{Side, Type};
 use crate::compat::settings::Policy;
+use crate::limits::SEARCH_CALLS;
 
 /// A way through the choices so far.
 #[derive(Clone)]
@@ -32,21 +33,30 @@ enum Step {
 
 impl Search<'_> {
     pub(super) fn solve_type(&mut self, state: &State, kind: Type) -> Answer {
+        let mut shape = Shape::default();
+        state.excluded.iter().for_each(|value| shape.leave_out(value.clone()));
         let branch = Branch {
             kind,
             todo: state.lits.iter().map(|lit| Goal::Lit(*lit)).collect(),
             choices: Vec::new(),
             holds: HashSet::new(),
             fails: HashSet::new(),
-            shape: Shape { except: state.excluded.to_vec(), ..Shape::default() },
+            shape,
         };
         self.run(state, branch)
     }
 
-    fn run(&mut self, state: &State, mut branch: Branch) -> Answer {
-        if !self.meter.take(1) {
+    fn run(&mut self, state: &State, branch: Branch) -> Answer {
+        if !self.meter.take(1) || self.calls >= SEARCH_CALLS {
             return Answer::Maybe(None);
         }
+        self.calls += 1;
+        let answer = self.run_on(state, branch);
+        self.calls -= 1;
+        answer
+    }
+
+    fn run_on(&mut self, state: &State, mut branch: Branch) -> Answer {
         loop {
             match self.work_off(state, &mut branch) {
                 Step::Contradiction => return Answer::No,
@@ -158,6 +168,9 @@ impl Search<'_> {
 
     fn leaf(&mut self, state: &State, branch: &Branch) -> Answer {
         let shape = &branch.shape;
+        if !shape.is_possible() {
+            return Answer::No;
+        }
         match branch.kind {
             Type::Null => self.try_values(state, Type::Null, &[Value::Null]),
             Type::Boolean => self.try_values(state, Type::Boolean, &[Value::Bool(true), Value::Bool(false)]),

@@ -60,6 +60,8 @@ pub(super) struct Search<'a> {
     /// States that are being solved, outermost first.
     open: HashMap<Key, usize>,
     depth: usize,
+    /// Choices around the current one, in all open states.
+    calls: usize,
     /// The outermost open state whose `No` was assumed since.
     assumed: usize,
 }
@@ -75,7 +77,16 @@ struct State {
 
 impl<'a> Search<'a> {
     pub fn new(arena: &'a mut Arena, meter: &'a mut Meter, policy: Policy) -> Self {
-        Self { arena, meter, policy, known: HashMap::new(), open: HashMap::new(), depth: 0, assumed: usize::MAX }
+        Self {
+            arena,
+            meter,
+            policy,
+            known: HashMap::new(),
+            open: HashMap::new(),
+            depth: 0,
+            calls: 0,
+            assumed: usize::MAX,
+        }
     }
 
     /// A document for which all of these are so.
