@@ -5,9 +5,10 @@ use crate::repository::File;
 
 /// What each library may depend on. The absences are the architecture: the engine names the store traits only, and only
 /// the library's public crate names a backend.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
+    ("prom-schema", &["prom-types", "prom-transform"]),
     ("prom-store", &["prom-types"]),
     ("prom-store-embedded", &["prom-types", "prom-store"]),
     ("prom-store-mongo", &["prom-types", "prom-store"]),
@@ -28,6 +29,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "prom-auth",
             "prom-client",
             "prom-load",
+            "prom-schema",
             "prom-store",
             "prom-store-embedded",
             "prom-store-mongo",
