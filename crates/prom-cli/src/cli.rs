@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use serde::de::DeserializeOwned;
 
 use crate::command::{
-    Bench, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish, Serve,
-    Skip, Subscribe, Token, TopicsCommand, Why,
+    Bench, Codegen, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish,
+    Serve, Skip, Subscribe, Token, TopicsCommand, Why,
 };
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
@@ -83,6 +83,7 @@ pub enum Command {
     Why(Why),
     Export(Export),
     Import(Import),
+    Codegen(Codegen),
     Token(Token),
     Config(ConfigCommand),
     Fsck(Fsck),
@@ -131,6 +132,7 @@ impl Cli {
             Command::Why(why) => why.run(&context).await,
             Command::Export(export) => export.run(&context).await,
             Command::Import(import) => import.run(&context).await,
+            Command::Codegen(codegen) => codegen.run(&context),
             Command::Token(token) => token.run(&context),
             Command::Config(config) => config.run(&context),
             Command::Fsck(fsck) => fsck.run(&context),

@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 31] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -22,6 +22,7 @@ const COMMANDS: [&[&str]; 30] = [
     &["why"],
     &["export"],
     &["import"],
+    &["codegen"],
     &["token"],
     &["config"],
     &["config", "check"],
