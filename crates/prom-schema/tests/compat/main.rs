@@ -6,3 +6,5 @@ mod matrix;
 mod modes;
 mod pairs;
 mod random;
+mod random_schema;
+mod undeclared;
