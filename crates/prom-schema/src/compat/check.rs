@@ -70,7 +70,13 @@ fn compare(old: &Value, new: &Value, settings: &Settings) -> Result<Vec<Violatio
         return Ok(Vec::new());
     }
     let proof = comparison.prove();
-    let oracle = Oracle::new(&comparison.arena, [(old, old_root), (new, new_root)], settings.policy, settings.formats);
+    let oracle = Oracle::new(
+        &comparison.arena,
+        [(old, old_root), (new, new_root)],
+        settings.policy,
+        settings.formats,
+        started + settings.budget.time.mul_f64(EXPLAIN_SHARE),
+    );
     let mut violations = match proof {
         Answer::No => Vec::new(),
         Answer::Maybe(example) => comparison.explain(&oracle, example),

@@ -1,6 +1,7 @@
 //! Tries documents out on both schemas: by our own evaluation, and by the `jsonschema` crate.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -30,11 +31,15 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// Without validators where the schema is too large for them.
-    pub fn new(arena: &Arena, schemas: [(&Value, Root); 2], policy: Policy, formats: Formats) -> Self {
+    /// Without validators where the schema is too large for them, or there is no time left to build them.
+    pub fn new(arena: &Arena, schemas: [(&Value, Root); 2], policy: Policy, formats: Formats, until: Instant) -> Self {
         let [old, new] = schemas.map(|(schema, root)| {
             let weight = Weigher { arena, known: HashMap::new() }.weigh(root.node, 0);
-            if weight <= VALIDATOR_NODES { validator(schema, root.draft, formats) } else { None }
+            if weight <= VALIDATOR_NODES && Instant::now() < until {
+                validator(schema, root.draft, formats)
+            } else {
+                None
+            }
         });
         Self { policy, old, new }
     }
