@@ -1,7 +1,6 @@
 //! Finds the keywords at fault. Each keyword of the judging schema, at every place of the document that it speaks about,
 //! is put to the search on its own: is there a document that this keyword refuses?
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -40,13 +39,13 @@ pub(super) struct Explainer<'s, 'a> {
     pub old: NodeId,
     pub new: NodeId,
     pub violations: Vec<Violation>,
-    visited: HashSet<NodeId>,
-    depth: usize,
+    /// Schemas around the current one.
+    entered: Vec<NodeId>,
 }
 
 impl<'s, 'a> Explainer<'s, 'a> {
     pub fn new(search: &'s mut Search<'a>, oracle: &'s Oracle, old: NodeId, new: NodeId) -> Self {
-        Self { search, oracle, old, new, violations: Vec::new(), visited: HashSet::new(), depth: 0 }
+        Self { search, oracle, old, new, violations: Vec::new(), entered: Vec::new() }
     }
 
     /// Whether every keyword was looked at.
@@ -55,46 +54,43 @@ impl<'s, 'a> Explainer<'s, 'a> {
         !self.search.meter.is_spent() && self.violations.len() < VIOLATIONS
     }
 
-    fn look(&mut self, path: &mut Vec<Step>, node: NodeId) {
-        if self.depth >= SCHEMA_CHAIN || !self.visited.insert(node) {
-            return;
+    /// Whether something was reported, here or where this schema was entered before.
+    fn look(&mut self, path: &mut Vec<Step>, node: NodeId) -> bool {
+        if self.entered.contains(&node) || self.entered.len() >= SCHEMA_CHAIN {
+            return true;
         }
-        self.depth += 1;
-        self.look_at_clauses(path, node);
-        self.depth -= 1;
-    }
-
-    fn look_at_clauses(&mut self, path: &mut Vec<Step>, node: NodeId) {
+        self.entered.push(node);
+        let mut reported = false;
         for clause in self.search.arena.clauses(node).iter() {
             for part in self.parts(node, clause) {
-                if self.search.meter.is_spent() || self.violations.len() >= VIOLATIONS {
-                    return;
+                if !self.search.meter.is_spent() && self.violations.len() < VIOLATIONS {
+                    reported |= self.judge(path, clause, part);
                 }
-                self.judge(path, clause, part);
             }
         }
+        self.entered.pop();
+        reported
     }
 
-    fn judge(&mut self, path: &mut Vec<Step>, clause: &Clause, part: Part) {
+    fn judge(&mut self, path: &mut Vec<Step>, clause: &Clause, part: Part) -> bool {
         let alone = Clause { keyword: part.keyword.clone(), name: clause.name };
         let alone = self.search.arena.make(Side::New, &part.pointer, vec![alone]);
         let goal = path.iter().rev().fold(alone, |inner, step| self.wrap(step, inner));
         let answer = self.search.solve(&[Lit::holds(self.old), Lit::fails(goal)]);
-        let Answer::Maybe(example) = answer else { return };
-        let before = self.violations.len();
-        if let Some((step, inside)) = part.inside {
-            let seen_before = self.visited.contains(&inside);
-            let refuses_all = self.search.arena.node(inside).is_false();
-            if !refuses_all {
-                path.extend(step.clone());
-                self.look(path, inside);
-                path.truncate(path.len() - usize::from(step.is_some()));
-                if seen_before || self.violations.len() > before {
-                    return;
-                }
+        let Answer::Maybe(example) = answer else { return false };
+        if let Some((step, inside)) = part.inside
+            && !self.search.arena.node(inside).is_false()
+        {
+            let length = path.len();
+            path.extend(step);
+            let reported = self.look(path, inside);
+            path.truncate(length);
+            if reported {
+                return true;
             }
         }
         self.report(path, clause, part.pointer, &part.keyword, example);
+        true
     }
 
     fn report(&mut self, path: &[Step], clause: &Clause, pointer: String, keyword: &Keyword, example: Option<Value>) {

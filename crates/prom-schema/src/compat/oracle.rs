@@ -80,11 +80,7 @@ fn validator(schema: &Value, draft: Draft, formats: Formats) -> Option<Validator
         .size_limit(PATTERN_PROGRAM_BYTES)
         .dfa_size_limit(PATTERN_PROGRAM_BYTES);
     let options = jsonschema::options()
-        .with_draft(match draft {
-            Draft::Draft7 => jsonschema::Draft::Draft7,
-            Draft::Draft201909 => jsonschema::Draft::Draft201909,
-            Draft::Draft202012 => jsonschema::Draft::Draft202012,
-        })
+        .with_draft(draft.for_validator())
         .should_validate_formats(formats == Formats::Assert)
         .should_ignore_unknown_formats(true)
         // In draft 7 the validator asserts these; here they are remarks.

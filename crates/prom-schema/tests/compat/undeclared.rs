@@ -17,8 +17,10 @@ fn in_place<'s>(root: &'s Value, schema: &'s Value, found: &mut Vec<&'s Value>) 
             in_place(root, part, found);
         }
     }
-    for name in ["not", "if", "then", "else"] {
-        if let Some(part) = schema.get(name) {
+    // Without `if` the other two say nothing.
+    let conditional: &[&str] = if schema.get("if").is_some() { &["not", "if", "then", "else"] } else { &["not"] };
+    for name in conditional {
+        if let Some(part) = schema.get(*name) {
             in_place(root, part, found);
         }
     }

@@ -42,6 +42,19 @@ impl Draft {
         checked.map_err(|error| invalid(error.instance_path().as_str(), &shorten(&error.to_string())))
     }
 
+    /// An unknown format refuses nothing.
+    pub fn knows_format(self, format: &str) -> bool {
+        jsonschema::options().is_known_format(self.for_validator(), format)
+    }
+
+    pub fn for_validator(self) -> jsonschema::Draft {
+        match self {
+            Self::Draft7 => jsonschema::Draft::Draft7,
+            Self::Draft201909 => jsonschema::Draft::Draft201909,
+            Self::Draft202012 => jsonschema::Draft::Draft202012,
+        }
+    }
+
     /// Up to draft 7, keywords beside `$ref` are ignored.
     pub fn reads_beside_ref(self) -> bool {
         self != Self::Draft7

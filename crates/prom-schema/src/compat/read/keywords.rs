@@ -71,7 +71,9 @@ impl<'d> Reader<'_, 'd> {
             check_pattern(&at, pattern)?;
             keep("pattern", Some(Keyword::Pattern(self.arena.patterns.intern(pattern))));
         }
-        if let (Some(Value::String(format)), Formats::Assert) = (place.members.get("format"), self.formats) {
+        if let (Some(Value::String(format)), Formats::Assert) = (place.members.get("format"), self.formats)
+            && self.draft.knows_format(format)
+        {
             keep("format", Some(Keyword::Format(format.clone())));
         }
         Ok(())

@@ -194,12 +194,14 @@ impl Search<'_> {
         let mut answer = Answer::No;
         for second in 1..longest {
             for first in 0..second {
-                match self.repeated(shape, first, second) {
-                    Answer::No => {}
-                    Answer::Maybe(items) => match self.accept(state, items) {
-                        Answer::Maybe(Some(found)) => return Answer::Maybe(Some(found)),
-                        _ => answer = Answer::Maybe(None),
-                    },
+                for zeal in [Zeal::Necessary, Zeal::Needed] {
+                    match self.repeated(shape, [first, second], zeal) {
+                        Answer::No => {}
+                        Answer::Maybe(items) => match self.accept(state, items) {
+                            Answer::Maybe(Some(found)) => return Answer::Maybe(Some(found)),
+                            _ => answer = Answer::Maybe(None),
+                        },
+                    }
                 }
             }
         }
@@ -207,9 +209,9 @@ impl Search<'_> {
     }
 
     /// An array with one item at these two positions.
-    fn repeated(&mut self, shape: &ArrayShape, first: usize, second: usize) -> Answer {
+    fn repeated(&mut self, shape: &ArrayShape, [first, second]: [usize; 2], zeal: Zeal) -> Answer {
         let lits = [self.item_lits(shape, first), self.item_lits(shape, second)].concat();
-        let mut twice = self.solve(&lits);
+        let mut twice = self.solve_zealously(shape, &lits, zeal);
         let mut items = Vec::new();
         for position in 0..(second + 1).max(shape.min as usize) {
             if position == first || position == second {
@@ -217,7 +219,7 @@ impl Search<'_> {
                 continue;
             }
             let lits = self.item_lits(shape, position);
-            match self.solve(&lits) {
+            match self.solve_zealously(shape, &lits, zeal) {
                 Answer::No => return Answer::No,
                 Answer::Maybe(Some(item)) => items.push(item),
                 Answer::Maybe(None) => twice = if twice.is_no() { twice } else { Answer::Maybe(None) },
@@ -228,4 +230,23 @@ impl Search<'_> {
         items[second] = item;
         Answer::Maybe(Some(Value::Array(items)))
     }
+
+    /// If possible an item that also serves what the array must contain.
+    fn solve_zealously(&mut self, shape: &ArrayShape, lits: &[Lit], zeal: Zeal) -> Answer {
+        if zeal == Zeal::Needed {
+            let needed = shape.at_least.iter().map(|(_, node)| Lit::holds(*node));
+            let needed: Vec<Lit> = lits.iter().copied().chain(needed).collect();
+            if let found @ Answer::Maybe(Some(_)) = self.solve(&needed) {
+                return found;
+            }
+        }
+        self.solve(lits)
+    }
+}
+
+/// How much the items of an array that is tried do for what it must contain.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Zeal {
+    Necessary,
+    Needed,
 }
