@@ -5,18 +5,19 @@ use crate::repository::File;
 
 /// What each library may depend on. The absences are the architecture: the engine names the store traits only, and only
 /// the library's public crate names a backend.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
+    ("prom-schema", &["prom-types"]),
     ("prom-store", &["prom-types"]),
     ("prom-store-embedded", &["prom-types", "prom-store"]),
     ("prom-store-mongo", &["prom-types", "prom-store"]),
-    ("prom-engine", &["prom-types", "prom-transform", "prom-store"]),
+    ("prom-engine", &["prom-types", "prom-transform", "prom-schema", "prom-store"]),
     ("prom-protocol", &["prom-types"]),
     ("prom-auth", &["prom-types"]),
     (
         "prom-gateway",
-        &["prom-types", "prom-transform", "prom-store", "prom-protocol", "prom-auth", "prom-client", "prom-engine"],
+        &["prom-types", "prom-transform", "prom-schema", "prom-store", "prom-protocol", "prom-auth", "prom-client", "prom-engine"],
     ),
     ("prom-client", &["prom-types", "prom-protocol"]),
     ("prom-load", &["prom-types", "prom-protocol", "prom-client"]),
@@ -25,6 +26,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &[
             "prom-types",
             "prom-transform",
+            "prom-schema",
             "prom-auth",
             "prom-client",
             "prom-load",

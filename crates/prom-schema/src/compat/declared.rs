@@ -106,6 +106,7 @@ pub(super) fn item_nodes(arena: &Arena, nodes: &[NodeId], index: usize) -> Vec<N
             match &clause.keyword {
                 Keyword::Items(items) => inner.extend(items.prefix.get(index).copied().or(items.rest)),
                 Keyword::Contains { node, .. } => inner.push(*node),
+                Keyword::UnevaluatedItems(rest) if rest.sure.all_items || index < rest.sure.items => {}
                 Keyword::UnevaluatedItems(rest) => inner.push(rest.node),
                 _ => {}
             }
@@ -131,7 +132,13 @@ pub(super) fn member_nodes(arena: &mut Arena, nodes: &[NodeId], name: &str) -> V
                         inner.extend(members.additional);
                     }
                 }
-                Keyword::UnevaluatedProperties(rest) => inner.push(rest.node),
+                Keyword::UnevaluatedProperties(rest) => {
+                    let sure = &rest.sure;
+                    let matches = |pattern: &PatternId| arena.patterns.matches(*pattern, name) == Some(true);
+                    if !sure.all && !sure.names.contains(name) && !sure.patterns.iter().any(matches) {
+                        inner.push(rest.node);
+                    }
+                }
                 _ => {}
             }
         }

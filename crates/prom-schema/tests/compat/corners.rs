@@ -419,4 +419,12 @@ fn the_lenient_policy_exempts_property_keywords_and_nothing_else() {
     // Below an array and a member as well.
     let nested = |inner: Value| json!({"items": {"properties": {"a": inner}}});
     assert_eq!(found(&nested(json!({})), &nested(json!({"properties": {"x": {"type": "integer"}}})), &lenient), []);
+    // Where a branch decides what is unevaluated, its schema counts as declaring.
+    let old = json!({"anyOf": [{"prefixItems": [{}]}, {"type": "array"}], "unevaluatedItems": {"required": ["x"]}});
+    let new = json!({"items": {"properties": {"x": {"type": "integer"}}}});
+    assert!(!found(&old, &new, &lenient).is_empty());
+    let old =
+        json!({"anyOf": [{"properties": {"b": {}}}, {"type": "object"}], "unevaluatedProperties": {"required": ["x"]}});
+    let new = json!({"properties": {"b": {"properties": {"x": {"type": "integer"}}}}});
+    assert!(!found(&old, &new, &lenient).is_empty());
 }

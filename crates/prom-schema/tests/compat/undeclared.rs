@@ -42,6 +42,31 @@ fn says_something(schema: &Value) -> bool {
     schema.as_object().is_some_and(|members| !members.is_empty())
 }
 
+/// Parts that pass in every document that passes the schema.
+fn always<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
+    let all = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+    let reference = schema.get("$ref").and_then(Value::as_str).and_then(|reference| root.pointer(&reference[1..]));
+    all.chain(reference).collect()
+}
+
+fn looks_at_item(root: &Value, schema: &Value, index: usize) -> bool {
+    schema.get("items").is_some()
+        || schema.get("prefixItems").is_some_and(|prefix| prefix.get(index).is_some())
+        || always(root, schema)
+            .iter()
+            .any(|part| part.get("unevaluatedItems").is_some() || looks_at_item(root, part, index))
+}
+
+fn looks_at_member(root: &Value, schema: &Value, name: &str) -> bool {
+    let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
+    schema.get("additionalProperties").is_some()
+        || schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
+        || patterns.into_iter().any(|(pattern, _)| matches(pattern, name))
+        || always(root, schema)
+            .iter()
+            .any(|part| part.get("unevaluatedProperties").is_some() || looks_at_member(root, part, name))
+}
+
 fn walk(root: &Value, schemas: &[&Value], document: &Value) -> bool {
     let mut all = Vec::new();
     for schema in schemas {
@@ -54,7 +79,7 @@ fn walk(root: &Value, schemas: &[&Value], document: &Value) -> bool {
                 let prefix = schema.get("prefixItems").and_then(|prefix| prefix.get(index));
                 inner.extend(prefix.or_else(|| schema.get("items")));
                 inner.extend(schema.get("contains"));
-                inner.extend(schema.get("unevaluatedItems"));
+                inner.extend(schema.get("unevaluatedItems").filter(|_| !looks_at_item(root, schema, index)));
             }
             walk(root, &inner, item)
         }),
@@ -74,7 +99,7 @@ fn walk(root: &Value, schemas: &[&Value], document: &Value) -> bool {
                 if inner.len() == before {
                     inner.extend(schema.get("additionalProperties"));
                 }
-                inner.extend(schema.get("unevaluatedProperties"));
+                inner.extend(schema.get("unevaluatedProperties").filter(|_| !looks_at_member(root, schema, name)));
                 let rest = [schema.get("additionalProperties"), schema.get("unevaluatedProperties")];
                 declared |= rest.into_iter().flatten().any(says_something);
             }

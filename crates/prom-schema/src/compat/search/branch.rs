@@ -33,13 +33,15 @@ enum Step {
 
 impl Search<'_> {
     pub(super) fn solve_type(&mut self, state: &State, kind: Type) -> Answer {
+        let mut shape = Shape::default();
+        state.excluded.iter().for_each(|value| shape.leave_out(value.clone()));
         let branch = Branch {
             kind,
             todo: state.lits.iter().map(|lit| Goal::Lit(*lit)).collect(),
             choices: Vec::new(),
             holds: HashSet::new(),
             fails: HashSet::new(),
-            shape: Shape { except: state.excluded.to_vec(), ..Shape::default() },
+            shape,
         };
         self.run(state, branch)
     }
@@ -166,6 +168,9 @@ impl Search<'_> {
 
     fn leaf(&mut self, state: &State, branch: &Branch) -> Answer {
         let shape = &branch.shape;
+        if !shape.is_possible() {
+            return Answer::No;
+        }
         match branch.kind {
             Type::Null => self.try_values(state, Type::Null, &[Value::Null]),
             Type::Boolean => self.try_values(state, Type::Boolean, &[Value::Bool(true), Value::Bool(false)]),

@@ -8,6 +8,7 @@ use crate::compat::node::{
     ANYTHING, Bound, Covered, Items, Keyword, Members, NodeId, NumberType, Side, Type, Unevaluated,
 };
 use crate::compat::number::Exact;
+use crate::compat::settings::Policy;
 
 fn lit(lit: Lit) -> Goal {
     Goal::Lit(lit)
@@ -31,7 +32,7 @@ fn flip(bound: Bound) -> Bound {
 
 impl Search<'_> {
     /// All of these choices must be made for the keyword to hold.
-    pub(super) fn holds(&self, keyword: &Keyword, kind: Type, side: Side) -> Vec<Choice> {
+    pub(super) fn holds(&mut self, keyword: &Keyword, kind: Type, side: Side) -> Vec<Choice> {
         let choice = match keyword {
             Keyword::False => Vec::new(),
             Keyword::Types(types) if !types.allows(kind) => Vec::new(),
@@ -65,11 +66,47 @@ impl Search<'_> {
             Keyword::Contains { node, min, max } => {
                 vec![vec![Goal::Atom(Atom::AtLeast(*min, *node)), Goal::Atom(Atom::AtMost(*max, *node))]]
             }
-            Keyword::UnevaluatedItems(rest) => unevaluated_items(rest),
-            Keyword::UnevaluatedProperties(rest) => unevaluated_members(rest, side),
+            Keyword::UnevaluatedItems(rest) => self.unevaluated_items(rest, side),
+            Keyword::UnevaluatedProperties(rest) => self.unevaluated_members(rest, side),
             _ => return object_holds(keyword, side),
         };
         vec![choice]
+    }
+
+    fn unevaluated_items(&mut self, rest: &Unevaluated, side: Side) -> Choice {
+        let Unevaluated { node, sure, maybe } = rest;
+        if sure.all_items {
+            return given();
+        }
+        let unsure = self.declares(*node, side);
+        let prefix = (0..maybe.items).map(|index| if index < sure.items { ANYTHING } else { unsure }).collect();
+        let rest = Some(if maybe.all_items { unsure } else { *node });
+        one(Atom::EachItem(Items { prefix, rest }))
+    }
+
+    fn unevaluated_members(&mut self, rest: &Unevaluated, side: Side) -> Choice {
+        let Unevaluated { node, sure, maybe } = rest;
+        if sure.all {
+            return given();
+        }
+        let unsure = self.declares(*node, side);
+        let covers = |is_sure: bool| if is_sure { ANYTHING } else { unsure };
+        let named = maybe.names.iter().map(|name| (name.clone(), covers(sure.names.contains(name))));
+        let patterns =
+            maybe.patterns.iter().map(|pattern| (*pattern, String::new(), covers(sure.patterns.contains(pattern))));
+        let additional = Some(if maybe.all { unsure } else { *node });
+        let members = Members { named: named.collect(), patterns: patterns.collect(), additional };
+        one(Atom::EachMember(Rc::new(members), side))
+    }
+
+    /// A node that accepts everything. For the old side of a lenient comparison it declares what this node declares,
+    /// which it may have a say in.
+    fn declares(&mut self, node: NodeId, side: Side) -> NodeId {
+        if self.policy == Policy::Strict || side == Side::New {
+            return ANYTHING;
+        }
+        let clause = Clause { keyword: Keyword::AnyOf(vec![ANYTHING, node]), name: "" };
+        self.arena.make(Side::Old, "", vec![clause])
     }
 
     /// One of these ways must be taken for the keyword to fail.
@@ -172,22 +209,6 @@ impl Search<'_> {
         });
         named.chain(patterns).chain(additional).map(|atom| vec![Goal::Atom(atom)]).collect()
     }
-}
-
-fn unevaluated_items(rest: &Unevaluated) -> Choice {
-    let Covered { items, all_items: false, .. } = rest.maybe else { return given() };
-    let prefix = vec![ANYTHING; items];
-    one(Atom::EachItem(Items { prefix, rest: Some(rest.node) }))
-}
-
-fn unevaluated_members(rest: &Unevaluated, side: Side) -> Choice {
-    let Covered { all: false, names, patterns, .. } = &rest.maybe else { return given() };
-    let members = Members {
-        named: names.iter().map(|name| (name.clone(), ANYTHING)).collect(),
-        patterns: patterns.iter().map(|pattern| (*pattern, String::new(), ANYTHING)).collect(),
-        additional: Some(rest.node),
-    };
-    one(Atom::EachMember(Rc::new(members), side))
 }
 
 fn object_holds(keyword: &Keyword, side: Side) -> Vec<Choice> {

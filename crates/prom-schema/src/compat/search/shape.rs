@@ -73,7 +73,7 @@ impl Shape {
     pub fn add(&mut self, atom: Atom) -> bool {
         match atom {
             Atom::Values(_) => {}
-            Atom::Except(value) => self.except.push(value),
+            Atom::Except(value) => self.leave_out(value),
             Atom::Lower(limit, bound) => {
                 let stronger = |known: &(Exact, Bound)| (&limit, bound) > (&known.0, known.1);
                 if self.number.lower.as_ref().is_none_or(stronger) {
@@ -100,6 +100,15 @@ impl Shape {
             other => self.add_container(other),
         }
         self.is_possible()
+    }
+
+    /// What is not empty has a member or an item.
+    pub fn leave_out(&mut self, value: Value) {
+        match &value {
+            Value::Array(items) if items.is_empty() => self.array.min = self.array.min.max(1),
+            Value::Object(members) if members.is_empty() => self.object.min = self.object.min.max(1),
+            _ => self.except.push(value),
+        }
     }
 
     fn add_container(&mut self, atom: Atom) {
@@ -145,7 +154,8 @@ impl Shape {
         }
     }
 
-    fn is_possible(&self) -> bool {
+    /// No limit contradicts another.
+    pub fn is_possible(&self) -> bool {
         let ordered = |min: u64, max: Option<u64>| max.is_none_or(|max| min <= max);
         let bounds = match (&self.number.lower, &self.number.upper) {
             (Some((lower, _)), Some((upper, _))) => lower <= upper,
