@@ -25,6 +25,11 @@ pub trait Disk: Send + Sync + 'static {
     /// Makes the directory and its parents.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
+    /// Removes an empty directory. One that stays takes no room worth speaking of.
+    fn remove_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Names in a directory, in no order; empty where there is no such directory.
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
 
@@ -110,6 +115,10 @@ impl Disk for RealDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_dir(path)
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {

@@ -155,7 +155,7 @@ impl Replay<'_> {
             lost: None,
         };
         let entries = entries(&body[..frame.entries]).map_err(|error| malformed(&error.to_string()))?;
-        let mut trims = Vec::new();
+        let (mut trims, mut ends) = (Vec::new(), Vec::new());
         for entry in entries {
             match entry {
                 Entry::Log { id, name, options } => self.log(id, name, options),
@@ -165,6 +165,14 @@ impl Replay<'_> {
                     self.shared.state.put(keys::document(&collection, &key), stored);
                 }
                 Entry::Trim { log, start } => trims.push((log, start)),
+                Entry::End { log, at } => {
+                    if let Some(log) = self.by_id.get(&log) {
+                        let mut state = log.state.lock();
+                        // Again after a checkpoint that knew it already: what came since stays.
+                        state.ended |= at >= state.begun;
+                    }
+                    ends.push((log, at));
+                }
             }
         }
         for section in sections(body, frame.entries).map_err(|error| malformed(&error.to_string()))? {
@@ -183,6 +191,18 @@ impl Replay<'_> {
             };
             log.state.lock().trim(start);
         }
+        for (log, at) in ends {
+            let Some(log) = self.by_id.get(&log) else {
+                self.unknown_log(malformed("its log was named by a frame that is lost"));
+                continue;
+            };
+            let mut state = log.state.lock();
+            let ended = state.ended;
+            if at >= state.begun {
+                state.end(at);
+                state.ended = ended;
+            }
+        }
         Ok(())
     }
 
@@ -197,6 +217,7 @@ impl Replay<'_> {
         state.latest_known = if newly_compacted { state.bounds.next == 0 } else { state.latest_known };
         state.id = Some(id);
         state.options = options;
+        state.ended = false;
         state.dirty = true;
         drop(state);
         self.by_id.insert(id, log);

@@ -264,7 +264,7 @@ impl Logs for EmbeddedStore {
         let mut infos = Vec::with_capacity(logs.len());
         for log in logs {
             let state = log.state.lock();
-            if state.id.is_some() {
+            if state.id.is_some() && !state.ended {
                 infos.push(LogInfo {
                     log: log.name.clone(),
                     options: state.options,

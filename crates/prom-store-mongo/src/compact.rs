@@ -195,6 +195,7 @@ impl Pass<'_> {
             by: head.by,
             attempt: head.attempt,
             at: Some(head.at),
+            end: false,
         };
         let document = plan.document().map_err(|_| unreadable(format!("a batch of {}", self.name)))?;
         let filter = || {

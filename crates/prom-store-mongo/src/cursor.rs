@@ -279,9 +279,11 @@ pub async fn take_cursor(
 ) -> Result<CursorState, StoreError> {
     shared.check_open()?;
     // A taker reads the log next.
-    ensure_loaded(shared, &shared.log(&name.log)).await?;
+    let log = shared.log(&name.log);
+    ensure_loaded(shared, &log).await?;
+    let begun = log.lock().begun;
     let id = name.to_string();
-    let update = take_over(name, floor_if_new);
+    let update = take_over(name, floor_if_new.max(begun));
     let taken = shared
         .read(|| async {
             let take = shared.collections.cursors.find_one_and_update(doc! { "_id": &id }, update.clone());

@@ -48,7 +48,7 @@ fn pipeline(shared: &MongoShared) -> Vec<Document> {
     let is_new = doc! { "operationType": "insert" };
     let logs = doc! {
         "ns.coll": shared.collections.logs.name(),
-        "$or": [updated("start"), updated("compacted"), is_new],
+        "$or": [updated("start"), updated("compacted"), updated("ended"), is_new],
     };
     let told = shared.options.told_documents.iter();
     let told: Vec<String> = told.map(|collection| shared.collections.documents_name(collection)).collect();
@@ -156,6 +156,7 @@ fn take_in(shared: &Arc<MongoShared>, change: &RawDocumentBuf) {
         let now = crate::trim::LogDocument::read(&document);
         let mut known = log.lock();
         known.start_at(now.start, now.removed);
+        known.begins_at(now.begun, now.ended);
         known.set_options(LogOptions { compacted: now.compacted });
         known.is_made = true;
         return;

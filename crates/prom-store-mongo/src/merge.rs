@@ -90,6 +90,7 @@ async fn merge_run(shared: &MongoShared, name: &LogName, run: &[BatchHead], star
         by: last.by,
         attempt: last.attempt,
         at: Some(last.at),
+        end: false,
     };
     let document = plan.document().map_err(|_| unreadable(format!("a batch of {name}")))?;
     let merged = async {

@@ -137,10 +137,12 @@ impl Logs for MongoStore {
         let infos = futures::stream::iter(named).map(async |(name, _)| {
             let log = self.shared.log(&name);
             ensure_loaded(&self.shared, &log).await?;
-            Ok(log.info())
+            let has_ended = log.lock().ended;
+            Ok((!has_ended).then(|| log.info()))
         });
-        let infos: Vec<Result<LogInfo, StoreError>> = infos.buffered(LISTED_AT_ONCE).collect().await;
-        let mut infos = infos.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let infos: Vec<Result<Option<LogInfo>, StoreError>> = infos.buffered(LISTED_AT_ONCE).collect().await;
+        let infos = infos.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut infos: Vec<LogInfo> = infos.into_iter().flatten().collect();
         infos.sort_by(|one, other| one.log.cmp(&other.log));
         Ok(infos)
     }

@@ -1,11 +1,12 @@
 //! Trimming: the start moves at once, in the log's document. The batches are removed later, when they are old enough.
 //!
 //! ```text
-//!   logs: { _id: { topic, partition }, start, next, last_stored_ts, total, removed, compacted, latest_upto, merged_upto }
+//!   logs: { _id: { topic, partition }, start, next, last_stored_ts, total, removed, compacted, latest_upto, merged_upto,
+//!           ended, begun }
 //! ```
 //!
 //! `next`, `last_stored_ts` and `total` record how far batches have been removed, so that an emptied log continues
-//! where it ended.
+//! where it ended. A log that has `ended` takes nothing until it begins anew, at `begun` or behind it.
 
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub struct LogDocument {
     pub compacted: bool,
     pub latest_upto: Offset,
     pub merged_upto: Offset,
+    pub ended: bool,
+    pub begun: Offset,
 }
 
 impl LogDocument {
@@ -48,6 +51,8 @@ impl LogDocument {
             compacted: document.get_bool("compacted").unwrap_or(false),
             latest_upto: whole("latest_upto") as Offset,
             merged_upto: whole("merged_upto") as Offset,
+            ended: document.get_bool("ended").unwrap_or(false),
+            begun: whole("begun") as Offset,
         }
     }
 }
@@ -63,6 +68,8 @@ pub fn new_log(set: &Document) -> Document {
         "compacted": false,
         "latest_upto": 0i64,
         "merged_upto": 0i64,
+        "ended": false,
+        "begun": 0i64,
     };
     set.keys().for_each(|name| drop(document.remove(name)));
     document

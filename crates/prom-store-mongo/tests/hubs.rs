@@ -5,7 +5,9 @@ mod support;
 
 use std::time::Duration;
 
-use prom_store::{Bounds, Commit, CommitError, CursorChange, CursorName, Cursors, Dedupe, LogName, Logs, Store};
+use prom_store::{
+    Bounds, Commit, CommitError, CursorChange, CursorName, Cursors, Dedupe, LogName, LogOptions, Logs, Store,
+};
 use prom_types::GroupName;
 use support::{append, database, draft, log, named, open, open_with, read_all, soon};
 
@@ -185,5 +187,38 @@ async fn independent_appends_are_answered_in_their_order() {
         let offsets: Vec<_> = stored.iter().map(|stored| stored.offset).collect();
         let expected: Vec<_> = (0..10).map(|n| round * 5 + n / 2).collect();
         assert_eq!(offsets, expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hub_with_an_old_view_cannot_append_to_a_log_that_another_ended() {
+    let url = database().await;
+    let hubs = [open(&url).await, open(&url).await];
+    let orders = log("orders");
+    let refused = Err(CommitError::Ended { log: orders.clone() });
+    let mut last = None;
+    for round in 0..20 {
+        let begin = Commit { logs: vec![(orders.clone(), LogOptions::default())], ..Commit::default() };
+        hubs[round % 2].commit(begin).await.unwrap();
+        for (number, hub) in hubs.iter().enumerate() {
+            let name = format!("{round}-{number}");
+            let stored = hub.commit(append(&orders, draft(&name), Dedupe::Window)).await.unwrap().stored[0];
+            assert!(last.is_none_or(|last| stored.offset > last), "{stored:?} after {last:?}");
+            last = Some(stored.offset);
+        }
+        let end = Commit { ends: vec![orders.clone()], ..Commit::default() };
+        hubs[(round + 1) % 2].commit(end).await.unwrap();
+        // It may not have heard of it: nothing waits for the change stream here.
+        let late = hubs[round % 2].commit(append(&orders, draft(&format!("late {round}")), Dedupe::Window)).await;
+        assert_eq!(late.map(drop), refused, "round {round}");
+        assert!(read_all(&hubs[(round + 1) % 2], &orders).await.is_empty());
+    }
+    for hub in &hubs {
+        soon(async {
+            while !hub.logs().await.unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
     }
 }

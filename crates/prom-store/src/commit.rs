@@ -9,7 +9,7 @@ use crate::{CursorChange, CursorName, DocumentWrite, EncodedEvent, LogName, LogO
 /// Events of any logs, cursor changes, documents: all or nothing.
 ///
 /// Refused as a whole when one precondition fails: an older epoch ([`CursorChange`]), a document
-/// that is not as expected, an event without a key on a compacted log.
+/// that is not as expected, an event without a key on a compacted log, an event for a log that has ended.
 #[derive(Debug, Default)]
 pub struct Commit {
     pub appends: SmallVec<[Append; 1]>,
@@ -17,6 +17,16 @@ pub struct Commit {
     pub documents: Vec<DocumentWrite>,
     /// Logs created or changed by this commit. A log that is only appended to is not listed.
     pub logs: Vec<(LogName, LogOptions)>,
+    /// Logs that end with this commit, after its appends. Their events are gone, with their ids and the latest of each
+    /// key, and they are no longer listed. Later appends are refused until a commit names the log in `logs` again: it then
+    /// begins anew, behind the last offset that it ever had. No offset is used twice, so nothing that is still known of
+    /// the old events can be taken for a new one.
+    ///
+    /// ```text
+    ///   0 ──────── 41 │ 42 ───▶
+    ///   gone          └ begins anew; new cursors begin here too
+    /// ```
+    pub ends: Vec<LogName>,
 }
 
 /// One event for one log.
@@ -55,7 +65,8 @@ impl Commit {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.appends.is_empty() && self.cursors.is_empty() && self.documents.is_empty() && self.logs.is_empty()
+        let Self { appends, cursors, documents, logs, ends } = self;
+        appends.is_empty() && cursors.is_empty() && documents.is_empty() && logs.is_empty() && ends.is_empty()
     }
 }
 

@@ -129,7 +129,7 @@ impl CursorState {
 #[async_trait]
 pub trait Cursors: Send + Sync {
     /// Raises the epoch durably and returns the state under it: from now on only the caller's changes are accepted.
-    /// Creates the cursor at `floor_if_new` if there is none.
+    /// Creates the cursor at `floor_if_new` if there is none; in a log that began anew not before that.
     async fn take_cursor(&self, cursor: &CursorName, floor_if_new: Offset) -> Result<CursorState, StoreError>;
 
     async fn cursor(&self, cursor: &CursorName) -> Result<Option<CursorState>, StoreError>;

@@ -19,6 +19,9 @@ pub enum CommitError {
     /// Give the event a key: compaction keeps the latest event of each.
     #[error("{log} is compacted and takes no event without a key")]
     KeyRequired { log: LogName },
+    /// Its topic was deleted. Make the topic again, then append. Nothing was stored.
+    #[error("{log} was deleted with its topic; make the topic again first (nothing was stored)")]
+    Ended { log: LogName },
     /// Free some space; cursors and reads still work. Nothing was stored.
     #[error("no room for new events: {reason}")]
     Full { reason: String },

@@ -90,6 +90,7 @@ impl CommitPlan {
             cursors: self.cursors.clone(),
             documents: self.documents.iter().map(document).collect(),
             logs: self.logs.clone(),
+            ends: Vec::new(),
         }
     }
 }

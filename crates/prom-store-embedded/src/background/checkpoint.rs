@@ -37,6 +37,7 @@ impl BackgroundWorker {
         }
         let flushed = self.fill().and_then(|()| self.sync_segments()).and_then(|()| {
             self.forget_exact_ids(&dropped);
+            self.forget_outdated_latest();
             self.flush(frame)
         });
         if let Err(error) = flushed {

@@ -37,6 +37,8 @@ pub(crate) fn encode(name: &LogName, state: &LogState) -> Option<(Vec<u8>, Optio
     }
     out.put_u32(state.gone.len() as u32);
     state.gone.iter().for_each(|gone| gone.put(&mut out));
+    out.put_u8(u8::from(state.ended));
+    out.put_u64(state.begun);
     Some((keys::log(id), Some(out.into())))
 }
 
@@ -67,6 +69,8 @@ pub(crate) fn decode(root: &Path, key: &[u8], bytes: &[u8]) -> Result<(LogName, 
     for _ in 0..if take.is_empty() { 0 } else { take.u32()? } {
         gone.push(Arc::new(GoneIds::take(&dir, &mut take)?));
     }
+    // So does a less old one here.
+    let (ended, begun) = if take.is_empty() { (false, 0) } else { (take.u8()? != 0, take.u64()?) };
     let state = LogState {
         id: Some(id),
         options: LogOptions { compacted },
@@ -77,6 +81,8 @@ pub(crate) fn decode(root: &Path, key: &[u8], bytes: &[u8]) -> Result<(LogName, 
         tail: LogTail::starting_at(next),
         latest_known,
         damage,
+        ended,
+        begun,
         ..LogState::default()
     };
     Ok((name, state))

@@ -4,16 +4,21 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use prom_store::{LogName, StoreError};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::BackgroundWorker;
 use super::name::NAME;
+use crate::codec::Take;
 use crate::compact::stored_place;
 use crate::documents::keys;
 use crate::log::Log;
 use crate::segment::gone::Removal;
 use crate::segment::{GoneIds, Segment};
+
+/// Keys that are looked at together.
+const KEYS_AT_ONCE: usize = 1024;
 
 impl BackgroundWorker {
     /// Exact ids go with the events that had them. Runs before the checkpoint that forgets the segments.
@@ -45,18 +50,22 @@ impl BackgroundWorker {
         let now = self.shared.options.clock.now_ms();
         let logs: Vec<_> = self.shared.logs.read().values().cloned().collect();
         for log in logs {
-            let (emptied, id) = {
+            let (emptied, id, begun) = {
                 let mut state = log.state.lock();
-                let (needed, over) = std::mem::take(&mut state.gone).into_iter().partition(|gone| gone.is_needed(now));
+                let (begun, ended) = (state.begun, state.ended);
+                let is_needed = |gone: &Arc<GoneIds>| !ended && gone.is_needed(now);
+                let (needed, over) = std::mem::take(&mut state.gone).into_iter().partition(is_needed);
                 state.gone = needed;
                 state.dirty |= !over.is_empty();
                 self.unneeded.extend(over.into_iter().map(|gone| gone.path.clone()));
-                (state.emptied().cloned().collect::<Vec<_>>(), state.id)
+                (state.emptied().cloned().collect::<Vec<_>>(), state.id, begun)
             };
             let Some(id) = id.filter(|_| !emptied.is_empty()) else {
                 continue;
             };
-            let gone: Vec<_> = emptied.iter().filter_map(|segment| self.keep_ids(id, segment, now)).collect();
+            // Ids of a log that ended count as new.
+            let remembered = emptied.iter().filter(|segment| segment.end() > begun);
+            let gone: Vec<_> = remembered.filter_map(|segment| self.keep_ids(id, segment, now)).collect();
             let mut applied = self.shared.applied.lock();
             let mut state = log.state.lock();
             // A compaction may have replaced one of them meanwhile; the copy is dropped by the next checkpoint.
@@ -93,6 +102,65 @@ impl BackgroundWorker {
             // A cache may never have been written, and an orphan costs room, not truth.
             if let Err(error) = self.shared.options.disk.remove(&path) {
                 tracing::debug!(path = %path.display(), %error, "not removed");
+            }
+        }
+        self.remove_ended_folders(dropped);
+    }
+
+    /// Documents no longer name the latest events of keys in logs that ended. Runs before the checkpoint that forgets the
+    /// segments; what stays by mistake does no harm: there is no event at its offset.
+    pub(super) fn forget_outdated_latest(&mut self) {
+        let logs: Vec<_> = self.shared.logs.read().values().cloned().collect();
+        for log in logs {
+            let (id, begun) = {
+                let mut state = log.state.lock();
+                if !std::mem::take(&mut state.latest_outdated) {
+                    continue;
+                }
+                (state.id, state.begun)
+            };
+            if let Some(id) = id
+                && let Err(error) = self.forget_latest_before(id, begun)
+            {
+                tracing::warn!(log = %log.name, %error, "the latest events of a deleted topic stay named");
+            }
+        }
+    }
+
+    fn forget_latest_before(&self, log: u32, begun: Offset) -> Result<(), StoreError> {
+        let prefix = keys::latest(log, "");
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page = self.shared.state.scan(&prefix, after.as_deref(), KEYS_AT_ONCE)?;
+            let Some((last, _)) = page.last() else {
+                return Ok(());
+            };
+            after = Some(last.clone());
+            let is_outdated = |(_, offset): &(Vec<u8>, Bytes)| Take::new(offset).u64().is_ok_and(|at| at < begun);
+            let outdated: Vec<_> = page.into_iter().filter(is_outdated).collect();
+            self.shared.state.forget_unchanged(&outdated)?;
+        }
+    }
+
+    /// The folders of logs that ended and hold nothing. A log that begins anew makes its folder again.
+    fn remove_ended_folders(&mut self, dropped: &[Arc<Segment>]) {
+        let ids: HashSet<u32> = dropped.iter().filter_map(|segment| log_of(segment)).collect();
+        if ids.is_empty() {
+            return;
+        }
+        let logs: Vec<_> = self.shared.logs.read().values().cloned().collect();
+        for log in logs {
+            let state = log.state.lock();
+            let is_over = state.ended && state.segments.is_empty() && state.gone.is_empty();
+            let Some(id) = state.id.filter(|id| is_over && ids.contains(id)) else {
+                continue;
+            };
+            drop(state);
+            let (disk, dir) = (&self.shared.options.disk, self.shared.segments_dir(id));
+            let name = dir.join(NAME);
+            self.shared.files.forget(&name);
+            if let Err(error) = disk.remove(&name).and_then(|()| disk.remove_dir(&dir)) {
+                tracing::debug!(dir = %dir.display(), %error, "not removed");
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use foldhash::fast::RandomState;
@@ -19,7 +18,6 @@ use crate::documents::keys;
 use crate::journal::CursorStep;
 use crate::journal::entry;
 use crate::journal::frame::{self, FrameDraft, FrameSection};
-use crate::log::Log;
 use crate::log::ids::stored_ts_of;
 use crate::log::read::Reach;
 use crate::segment::gone::is_recent;
@@ -55,6 +53,8 @@ pub(super) struct Effects {
     pub(super) cursors: Vec<(CursorName, CursorStep)>,
     pub(super) documents: Vec<(Vec<u8>, Option<bytes::Bytes>)>,
     pub(super) trims: Vec<(usize, u64)>,
+    /// Slots that end, and before which offset.
+    pub(super) ends: Vec<(usize, u64)>,
     /// Slots whose number or options are in the frame.
     pub(super) defined: Vec<usize>,
 }
@@ -93,8 +93,10 @@ impl Builder {
         self.check(shared, request, now)?;
         for (name, options) in &request.commit.logs {
             let slot = self.slot(shared, name);
-            if !self.slots[slot].defined || self.slots[slot].options != *options {
+            let is_known = self.slots[slot].defined && !self.slots[slot].ended;
+            if !is_known || self.slots[slot].options != *options {
                 self.slots[slot].options = *options;
+                self.slots[slot].ended = false;
                 self.define(slot);
             }
         }
@@ -108,7 +110,9 @@ impl Builder {
             self.change_cursor(name, change);
         }
         if let Some(take) = &request.take {
-            let epoch = self.take_cursor(&take.cursor, take.floor_if_new);
+            let slot = self.slot(shared, &take.cursor.log);
+            let floor_if_new = take.floor_if_new.max(self.slots[slot].begun);
+            let epoch = self.take_cursor(&take.cursor, floor_if_new);
             take.epoch.store(epoch, Ordering::Release);
         }
         for write in &request.commit.documents {
@@ -121,7 +125,22 @@ impl Builder {
                 self.effects.trims.push((slot, *start));
             }
         }
+        for name in &request.commit.ends {
+            self.end(shared, name);
+        }
         Ok(request.commit.appends.len())
+    }
+
+    fn end(&mut self, shared: &StoreShared, name: &LogName) {
+        let index = self.slot(shared, name);
+        let slot = &mut self.slots[index];
+        if !slot.defined || slot.ended {
+            return;
+        }
+        slot.end();
+        entry::put_end(&mut self.entries, slot.id, slot.begun);
+        self.effects.ends.push((index, slot.begun));
+        self.exact.retain(|(topic, _), _| *topic != name.topic);
     }
 
     /// Everything that can refuse a request or fail to be looked up, before anything of it is in the
@@ -142,6 +161,9 @@ impl Builder {
         for (index, append) in commit.appends.iter().enumerate() {
             let options = commit.logs.iter().find(|(name, _)| *name == append.log).map(|(_, options)| *options);
             let slot = self.slot(shared, &append.log);
+            if self.slots[slot].ended && options.is_none() {
+                return Err(CommitError::Ended { log: append.log.clone() });
+            }
             let compacted = options.unwrap_or(self.slots[slot].options).compacted;
             if compacted && append.event.key().is_none() {
                 return Err(CommitError::KeyRequired { log: append.log.clone() });
@@ -251,7 +273,9 @@ impl Builder {
         let id = append.event.id();
         let (files, interval) = (&shared.files, shared.interval());
         let receipt = |offset, stored_ts| Stored { offset, stored_ts, duplicate: true, elsewhere: None };
-        if let Some(offset) = slot.ids.find(&slot.log, files, interval, id, now).map_err(refused)? {
+        let begun = slot.begun;
+        let found = slot.ids.find(&slot.log, files, interval, id, now).map_err(refused)?;
+        if let Some(offset) = found.filter(|offset| *offset >= begun) {
             if let Some(stored_ts) = slot.stored_ts_in_frame(offset, id) {
                 return Ok(Some(receipt(offset, stored_ts)));
             }
@@ -261,24 +285,24 @@ impl Builder {
             }
         }
         let gone = slot.ids.find_gone(files, id).map_err(refused)?;
-        if let Some(place) = gone.filter(|place| is_recent(place.stored_ts, now)) {
+        if let Some(place) = gone.filter(|place| place.offset >= begun && is_recent(place.stored_ts, now)) {
             return Ok(Some(receipt(place.offset, place.stored_ts)));
         }
         if append.dedupe != Dedupe::Exact {
             return Ok(None);
         }
-        let LogName { topic, partition } = slot.name();
-        let known = shared.state.get(&keys::exact(topic, id)).map_err(refused)?;
+        let LogName { topic, partition } = slot.name().clone();
+        let known = shared.state.get(&keys::exact(&topic, id)).map_err(refused)?;
         let Some((offset, holder)) = known.and_then(|bytes| exact_place(&bytes)) else {
             return Ok(None);
         };
-        let elsewhere = Some(holder).filter(|holder| holder != partition);
-        let log = match elsewhere {
-            Some(holder) => shared.known_log(&LogName::new(topic.clone(), holder)),
-            None => Some(slot.log.clone()),
-        };
-        let stored_ts = |log: Arc<Log>| stored_ts_of(&log, files, interval, offset, id, Reach::Retained);
-        let stored_ts = log.map(stored_ts).transpose().map_err(refused)?.flatten();
+        let elsewhere = Some(holder).filter(|holder| *holder != partition);
+        let holder = self.slot_by_name(shared, &LogName::new(topic, holder));
+        let LogSlot { log, begun, .. } = &self.slots[holder];
+        if offset < *begun {
+            return Ok(None);
+        }
+        let stored_ts = stored_ts_of(log, files, interval, offset, id, Reach::Retained).map_err(refused)?;
         Ok(stored_ts.map(|stored_ts| Stored { elsewhere, ..receipt(offset, stored_ts) }))
     }
 
@@ -427,6 +451,12 @@ impl Builder {
             let state = slot.log.state.lock();
             slot.defined = state.id.is_some();
             slot.options = state.options;
+            slot.ended = state.ended;
+        }
+        for &(index, _) in &self.effects.ends {
+            let slot = &mut self.slots[index];
+            let state = slot.log.state.lock();
+            (slot.begun, slot.ended) = (state.begun, state.ended);
         }
         self.clear();
     }

@@ -188,6 +188,7 @@ impl Committer {
             state.latest_known |= newly_compacted && state.bounds.next == 0;
             state.id = Some(slot.id);
             state.options = slot.options;
+            state.ended &= slot.ended;
             state.dirty = true;
         }
         let mut added = 0;
@@ -210,8 +211,24 @@ impl Committer {
             drop(state);
             log.announce(bounds);
         }
+        let has_ended = !effects.ends.is_empty();
+        for (index, at) in effects.ends {
+            let slot = self.builder.slot_at(index);
+            let log = slot.log.clone();
+            let mut state = log.state.lock();
+            state.end(at);
+            // It may have begun anew in the same frame.
+            state.ended = slot.ended;
+            let bounds = state.bounds;
+            drop(state);
+            log.announce(bounds);
+        }
         applied.frame = frame;
         drop(applied);
+        if has_ended {
+            // The files go with a checkpoint; without one the room would stay taken.
+            shared.background.request(|work| work.checkpoint = true);
+        }
         self.builder.clear();
         if shared.background.add_unfilled(added) >= shared.options.sizes.fill_from {
             shared.background.request(|work| work.fill = true);

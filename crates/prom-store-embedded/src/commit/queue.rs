@@ -68,12 +68,13 @@ struct Waiting {
 impl CommitRequest {
     /// About how many bytes it takes in memory and in a frame.
     pub(crate) fn size(&self) -> usize {
-        let Commit { appends, cursors, documents, logs } = &self.commit;
+        let Commit { appends, cursors, documents, logs, ends } = &self.commit;
         let events: usize = appends.iter().map(|append| append.event.len()).sum();
         let changes: usize = cursors.iter().map(|(_, change)| cursor_size(change)).sum();
         let values =
             documents.iter().map(|write| write.key.len() + write.value.as_ref().map_or(0, |value| value.len()));
-        REQUEST_BYTES * (1 + cursors.len() + documents.len() + logs.len()) + events + changes + values.sum::<usize>()
+        let parts = 1 + cursors.len() + documents.len() + logs.len() + ends.len();
+        REQUEST_BYTES * parts + events + changes + values.sum::<usize>()
     }
 }
 

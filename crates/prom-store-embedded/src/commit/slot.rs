@@ -17,6 +17,8 @@ pub(super) struct LogSlot {
     pub(super) defined: bool,
     pub(super) options: LogOptions,
     pub(super) next: Offset,
+    pub(super) begun: Offset,
+    pub(super) ended: bool,
     pub(super) last_stored_ts: EpochMs,
     pub(super) ids: IdTable,
     frame: Vec<u8>,
@@ -36,6 +38,8 @@ impl LogSlot {
             defined: state.id.is_some(),
             options: state.options,
             next: state.bounds.next,
+            begun: state.begun,
+            ended: state.ended,
             last_stored_ts: state.last_stored_ts,
             durable_ts: state.last_stored_ts,
             ids: match state.bounds.next {
@@ -50,6 +54,11 @@ impl LogSlot {
         };
         drop(state);
         slot
+    }
+
+    /// Ends with what the frame under way holds so far.
+    pub(super) fn end(&mut self) {
+        (self.begun, self.ended) = (self.next, true);
     }
 
     pub(super) fn name(&self) -> &LogName {
@@ -84,7 +93,7 @@ impl LogSlot {
 
     /// Where the frame under way holds this id.
     pub(super) fn find_in_frame(&self, id: EventId) -> Option<(Offset, EpochMs)> {
-        let offset = self.ids.get(id)?;
+        let offset = self.ids.get(id).filter(|offset| *offset >= self.begun)?;
         Some((offset, self.stored_ts_in_frame(offset, id)?))
     }
 

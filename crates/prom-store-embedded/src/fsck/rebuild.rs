@@ -278,6 +278,8 @@ impl LogFiles {
             segments: self.segments,
             tail: LogTail::starting_at(next),
             damage: known.damage,
+            begun: known.begun,
+            ended: known.ended,
             ..LogState::default()
         }
     }

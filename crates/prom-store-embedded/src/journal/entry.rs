@@ -11,6 +11,7 @@ const LOG: u8 = 1;
 const CURSOR: u8 = 3;
 const DOCUMENT: u8 = 4;
 const TRIM: u8 = 5;
+const END: u8 = 6;
 
 const CREATED: u8 = 1;
 const SETTLED: u8 = 2;
@@ -21,7 +22,7 @@ const TAKEN: u8 = 5;
 /// One entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// Gives a log its number, or changes its options.
+    /// Gives a log its number, or changes its options. One that has ended begins anew.
     Log {
         id: u32,
         name: LogName,
@@ -41,6 +42,11 @@ pub(crate) enum Entry {
     Trim {
         log: u32,
         start: Offset,
+    },
+    /// The log ends; what it holds from `at` on came after it began anew in the same frame.
+    End {
+        log: u32,
+        at: Offset,
     },
 }
 
@@ -82,6 +88,12 @@ pub(crate) fn put_trim(out: &mut Vec<u8>, log: u32, start: Offset) {
     out.put_u8(TRIM);
     out.put_u32(log);
     out.put_u64(start);
+}
+
+pub(crate) fn put_end(out: &mut Vec<u8>, log: u32, at: Offset) {
+    out.put_u8(END);
+    out.put_u32(log);
+    out.put_u64(at);
 }
 
 pub(crate) fn put_document(out: &mut Vec<u8>, collection: &str, key: &str, revision: u64, value: Option<&[u8]>) {
@@ -194,6 +206,7 @@ fn entry(take: &mut Take<'_>) -> Result<Entry, Malformed> {
             Entry::Document { collection, key, revision, value: present.then_some(value) }
         }
         TRIM => Entry::Trim { log: take.u32()?, start: take.u64()? },
+        END => Entry::End { log: take.u32()?, at: take.u64()? },
         _ => return Err(Malformed),
     })
 }
@@ -234,11 +247,13 @@ mod tests {
         put_document(&mut body, "topics", "k", 2, Some(b"{}"));
         put_document(&mut body, "topics", "gone", 3, None);
         put_trim(&mut body, 7, 12);
+        put_end(&mut body, 7, 14);
         let read = entries(&body).unwrap();
-        assert_eq!(read.len(), 6);
+        assert_eq!(read.len(), 7);
         assert_eq!(read[1], Entry::Cursor { name: cursor, step: settle });
         assert!(matches!(&read[4], Entry::Document { value: None, revision: 3, .. }));
+        assert_eq!(read[6], Entry::End { log: 7, at: 14 });
         let whole = |cut: usize| entries(&body[..cut]).map(|read| read.len());
-        assert!((0..body.len()).all(|cut| whole(cut) != Ok(6)));
+        assert!((0..body.len()).all(|cut| whole(cut) != Ok(7)));
     }
 }

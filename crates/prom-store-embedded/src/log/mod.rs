@@ -62,6 +62,12 @@ pub(crate) struct LogState {
     pub(crate) seal_early: bool,
     /// Offsets that were acknowledged and could not be recovered.
     pub(crate) damage: Vec<Damage>,
+    /// Where it began anew the last time.
+    pub(crate) begun: Offset,
+    /// It takes nothing until it begins anew.
+    pub(crate) ended: bool,
+    /// Documents may still name the latest events of keys from before it ended.
+    pub(crate) latest_outdated: bool,
 }
 
 impl Log {
@@ -106,6 +112,15 @@ impl LogState {
         let start = self.bounds.start;
         self.tail.drop_before(start);
         self.seal_early |= self.is_active_emptied();
+    }
+
+    /// It ends before `at`. The next checkpoint removes its files, and what documents know of it.
+    pub(crate) fn end(&mut self, at: Offset) {
+        self.trim(at);
+        self.begun = at;
+        self.ended = true;
+        self.damage.clear();
+        self.latest_outdated = true;
     }
 
     /// Sealed segments that hold nothing any more.

@@ -8,6 +8,7 @@
 //!   stored_ts, last_ts                        of the first and the last event
 //!   at         the server's time of the insert, filled in by the server
 //!   by, attempt                               the hub that wrote it, and the number of its attempt
+//!   end?       true: the log ended before it; it has no events, and fences hubs that do not know it yet
 //!   exact?     ids that are unique for as long as they are retained
 //!   events     [ … ]
 //! ```
@@ -37,6 +38,8 @@ pub struct BatchHead {
     pub at: u32,
     pub by: ObjectId,
     pub attempt: i64,
+    /// The log ended with it.
+    pub end: bool,
 }
 
 /// A batch with its events.
@@ -66,6 +69,8 @@ pub struct BatchPlan<'a> {
     pub attempt: i64,
     /// `None` lets the server fill in its time.
     pub at: Option<u32>,
+    /// The log ends with it.
+    pub end: bool,
 }
 
 impl BatchPlan<'_> {
@@ -81,6 +86,7 @@ impl BatchPlan<'_> {
             at: self.at.unwrap_or(0),
             by: self.by,
             attempt: self.attempt,
+            end: self.end,
         }
     }
 
@@ -115,6 +121,9 @@ impl BatchPlan<'_> {
         element::begin(&mut out, OBJECT_ID, "by");
         out.extend_from_slice(&self.by.bytes());
         element::int64(&mut out, "attempt", self.attempt);
+        if self.end {
+            element::boolean(&mut out, "end", true);
+        }
         self.append_exact(&mut out);
         self.append_events(&mut out, head.stored_ts, form);
         element::close(&mut out, document);
@@ -179,6 +188,7 @@ impl BatchHead {
             at: at.time,
             by: document.get("by")?.and_then(|by| by.as_object_id()).ok_or(NotJson)?,
             attempt: whole("attempt")?,
+            end: document.get("end")?.and_then(|end| end.as_bool()).unwrap_or(false),
         })
     }
 

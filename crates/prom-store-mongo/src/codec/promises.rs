@@ -40,6 +40,7 @@ fn document(records: &[Record]) -> mongodb::bson::RawDocumentBuf {
         by: ObjectId::new(),
         attempt: 1,
         at: None,
+        end: false,
     };
     plan.document().unwrap()
 }

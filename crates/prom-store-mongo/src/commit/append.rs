@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use prom_store::{Append, Commit, CommitError, Committed, Dedupe, LogOptions, Outcome, Record};
+use prom_store::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record};
 use prom_types::EventId;
 use tokio::time::Instant;
 
@@ -49,6 +49,9 @@ async fn round(
             Ok(exact) => exact,
             Err(error) => return refuse(shared, rest, &error),
         };
+        if let Err(error) = refuse_ended(shared, log, rest).await {
+            return refuse(shared, rest, &error);
+        }
         refuse_keyless(shared, log, rest);
         let Some(first) = rest.front() else { return };
         if goes_alone(shared, &first.commit) {
@@ -131,8 +134,40 @@ fn decide<'a>(
 fn goes_alone(shared: &MongoShared, commit: &Commit) -> bool {
     let sizes = &shared.options.sizes;
     !commit.logs.is_empty()
+        || !commit.ends.is_empty()
         || commit.appends.len() > sizes.batch_events
         || commit.appends.iter().map(|append| append.event.len()).sum::<usize>() > sizes.batch_bytes
+}
+
+/// A log that has ended takes only what begins it anew.
+async fn refuse_ended(
+    shared: &Arc<MongoShared>,
+    log: &Arc<LogHandle>,
+    rest: &mut VecDeque<WaitingCommit>,
+) -> Result<(), CommitError> {
+    if !has_ended(shared, log).await? {
+        return Ok(());
+    }
+    for waiting in std::mem::take(rest) {
+        if waiting.commit.appends.is_empty() || begins(&waiting.commit, &log.name) {
+            rest.push_back(waiting);
+        } else {
+            shared.lanes.answer(waiting, Err(CommitError::Ended { log: log.name.clone() }));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the log has ended, and has not begun anew on another hub since.
+pub async fn has_ended(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<bool, CommitError> {
+    if log.lock().ended {
+        reload(shared, log).await.map_err(commit_error)?;
+    }
+    Ok(log.lock().ended)
+}
+
+pub fn begins(commit: &Commit, log: &LogName) -> bool {
+    commit.logs.iter().any(|(name, _)| name == log)
 }
 
 /// Each commit is independent: a refused one does not fail the others.

@@ -84,9 +84,29 @@ pub fn new_batches<'a>(shared: &MongoShared, log: &'a LogHandle, slices: &[&'a [
             by: shared.hub,
             attempt,
             at: None,
+            end: false,
         }
     };
     slices.iter().map(plan).collect()
+}
+
+/// The batch that ends a log, at the offset that every writer needs next.
+pub fn end_batch<'a>(shared: &MongoShared, log: &'a LogHandle) -> BatchPlan<'a> {
+    let known = log.lock();
+    BatchPlan {
+        log: &log.name,
+        base: known.bounds.next,
+        next: known.bounds.next + 1,
+        records: &[],
+        cleaned: &[],
+        last_ts: known.last_stored_ts,
+        total: known.total,
+        start: 0,
+        by: shared.hub,
+        attempt: shared.next_attempt(),
+        at: None,
+        end: true,
+    }
 }
 
 /// What is durable becomes visible here.

@@ -54,12 +54,14 @@ fn keys_of(commit: &Commit) -> Vec<LaneKey> {
         && commit.cursors.is_empty()
         && commit.documents.is_empty()
         && commit.logs.is_empty()
+        && commit.ends.is_empty()
         && commit.appends.iter().all(|append| append.log.is_same(&first.log) || append.log == first.log)
     {
         return vec![LaneKey::Log(first.log.clone())];
     }
     let mut keys: Vec<LaneKey> = commit.appends.iter().map(|append| LaneKey::Log(append.log.clone())).collect();
     keys.extend(commit.logs.iter().map(|(log, _)| LaneKey::Log(log.clone())));
+    keys.extend(commit.ends.iter().cloned().map(LaneKey::Log));
     keys.extend(commit.cursors.iter().map(|(cursor, _)| LaneKey::Cursor(cursor.clone())));
     let document = |write: &prom_store::DocumentWrite| (write.collection.clone(), write.key.clone());
     keys.extend(commit.documents.iter().map(document).map(|(collection, key)| LaneKey::Document(collection, key)));

@@ -15,10 +15,11 @@ use prom_store::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOpt
 use prom_types::{EventId, TopicName};
 use tokio::time::Instant;
 
-use super::append::{check_keys, chunks, not_stored, ready};
-use super::insert::{head_is_settled, new_batches, take_in};
+use super::append::{begins, check_keys, chunks, has_ended, not_stored, ready};
+use super::insert::{end_batch, head_is_settled, new_batches, take_in};
 use super::place::Placer;
 use crate::boot_clock::boot_time;
+use crate::codec::BatchPlan;
 use crate::exact;
 use crate::fault::{self, FailedWrite};
 use crate::latest::fill_soon;
@@ -59,7 +60,8 @@ pub async fn in_transaction(shared: &Arc<MongoShared>, commit: &Commit) -> Resul
         let Some((parts, stored)) = decide(shared, commit).await? else {
             continue;
         };
-        match attempt(shared, commit, &parts, deadline).await {
+        let ending = ending(shared, commit).await?;
+        match attempt(shared, commit, &parts, &ending, deadline).await {
             Ok(()) => {
                 settle_options(shared, commit);
                 return Ok(Committed { stored: stored.into_iter().collect() });
@@ -71,6 +73,9 @@ pub async fn in_transaction(shared: &Arc<MongoShared>, commit: &Commit) -> Resul
             Err(Stop::Again(error)) => {
                 pause.wait().await;
                 look_again(shared, &parts, &error).await?;
+                for log in &ending {
+                    reload(shared, log).await.map_err(commit_error)?;
+                }
             }
         }
     }
@@ -91,6 +96,9 @@ async fn decide(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Option<(Ve
         let log = shared.log(name);
         let appends = indexes.iter().map(|&index| &commit.appends[index]);
         let exact = ready(shared, &log, appends.clone()).await?;
+        if !begins(commit, name) && has_ended(shared, &log).await? {
+            return Err(CommitError::Ended { log: name.clone() });
+        }
         let known = log.lock();
         if !known.can_tell_duplicates(appends.clone()) {
             return Ok(None);
@@ -118,11 +126,32 @@ async fn decide(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Option<(Ve
     Ok(Some((parts, stored)))
 }
 
+/// The logs that end, as they are now. One that never was has nothing to end.
+async fn ending(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Vec<Arc<LogHandle>>, CommitError> {
+    let mut ending: Vec<Arc<LogHandle>> = Vec::new();
+    for name in &commit.ends {
+        let log = shared.log(name);
+        ready(shared, &log, std::iter::empty()).await?;
+        let is_made = log.lock().is_made;
+        let ends = is_made && !has_ended(shared, &log).await?;
+        if ends && !ending.iter().any(|known| known.name == *name) {
+            ending.push(log);
+        }
+    }
+    Ok(ending)
+}
+
 fn options_of(commit: &Commit, log: &LogName) -> Option<LogOptions> {
     commit.logs.iter().rev().find(|(name, _)| name == log).map(|(_, options)| *options)
 }
 
-async fn attempt(shared: &Arc<MongoShared>, commit: &Commit, parts: &[Part], deadline: Instant) -> Result<(), Stop> {
+async fn attempt(
+    shared: &Arc<MongoShared>,
+    commit: &Commit,
+    parts: &[Part],
+    ending: &[Arc<LogHandle>],
+    deadline: Instant,
+) -> Result<(), Stop> {
     let started = async {
         let mut session = shared.client.start_session().await?;
         session.start_transaction().read_concern(ReadConcern::snapshot()).await?;
@@ -135,11 +164,12 @@ async fn attempt(shared: &Arc<MongoShared>, commit: &Commit, parts: &[Part], dea
     let batches: Vec<_> =
         parts.iter().zip(&slices).map(|(part, slices)| new_batches(shared, &part.log, slices)).collect();
     let mut documents = Vec::new();
-    for plan in batches.iter().flatten() {
+    let ends: Vec<_> = ending.iter().map(|log| end_batch(shared, log)).collect();
+    for plan in batches.iter().flatten().chain(&ends) {
         let document = plan.document();
         documents.push(document.map_err(|_| Stop::Never(not_stored("a batch cannot be written as BSON")))?);
     }
-    let work = async { Ok(write(shared, &mut session, commit, parts, &documents).await) };
+    let work = async { Ok(write(shared, &mut session, commit, (parts, &ends), &documents).await) };
     let written = match MongoShared::within(shared.options.times.commit, work).await {
         Ok(written) => written,
         Err(error) => Err(TransactionError::Driver(error)),
@@ -158,6 +188,7 @@ async fn attempt(shared: &Arc<MongoShared>, commit: &Commit, parts: &[Part], dea
     if let Err(stop) = make_durable(shared, &mut session, deadline).await {
         if let Stop::Never(CommitError::Failed { outcome: Outcome::Unknown, .. }) = &stop {
             parts.iter().for_each(|part| head_is_settled(shared, &part.log));
+            ending.iter().for_each(|log| head_is_settled(shared, log));
         }
         return Err(stop);
     }
@@ -165,6 +196,9 @@ async fn attempt(shared: &Arc<MongoShared>, commit: &Commit, parts: &[Part], dea
     for (part, plans) in parts.iter().zip(&batches) {
         plans.iter().for_each(|plan| take_in(shared, &part.log, plan, sent_at));
         fill_soon(shared, &part.log);
+    }
+    for (log, end) in ending.iter().zip(&ends) {
+        take_in(shared, log, end, sent_at);
     }
     Ok(())
 }
@@ -195,12 +229,12 @@ async fn write(
     shared: &MongoShared,
     session: &mut ClientSession,
     commit: &Commit,
-    parts: &[Part],
+    (parts, ends): (&[Part], &[BatchPlan<'_>]),
     documents: &[RawDocumentBuf],
 ) -> Result<(), TransactionError> {
     document::write_within(shared, session, &commit.documents).await?;
     cursor::change_within(shared, session, &commit.cursors).await?;
-    let made = log_statements(commit, parts);
+    let made = log_statements(commit, parts, ends);
     for statements in made.chunks(COMMIT_STATEMENTS) {
         let update = doc! { "update": shared.collections.logs.name(), "updates": statements };
         command::run(shared.collections.database.run_command(update).session(&mut *session)).await?;
@@ -211,14 +245,18 @@ async fn write(
     Ok(())
 }
 
-/// Logs that are created or whose options change.
-fn log_statements(commit: &Commit, parts: &[Part]) -> Vec<Bson> {
+/// Logs that are created, begin anew or end, or whose options change.
+fn log_statements(commit: &Commit, parts: &[Part], ends: &[BatchPlan<'_>]) -> Vec<Bson> {
     let mut changes: BTreeMap<&LogName, Document> = BTreeMap::new();
     for part in parts.iter().filter(|part| !part.log.lock().is_made) {
         changes.insert(&part.log.name, doc! {});
     }
     for (name, options) in &commit.logs {
-        changes.insert(name, doc! { "compacted": options.compacted, "latest_upto": 0i64 });
+        changes.insert(name, doc! { "compacted": options.compacted, "latest_upto": 0i64, "ended": false });
+    }
+    for BatchPlan { log, next, total, .. } in ends {
+        let over = doc! { "start": *next as i64, "removed": *total as i64, "begun": *next as i64, "ended": true };
+        changes.insert(log, over);
     }
     let statement = |(name, set): (&LogName, Document)| {
         let mut update = doc! { "$setOnInsert": crate::trim::new_log(&set) };
@@ -237,6 +275,9 @@ fn settle_options(shared: &Arc<MongoShared>, commit: &Commit) {
         known.set_options(*options);
         known.latest_upto = 0;
         known.is_made = true;
+        if !commit.ends.contains(name) {
+            known.ended = false;
+        }
         drop(known);
         fill_soon(shared, &log);
     }

@@ -78,6 +78,7 @@ impl LogView {
         self.options = LogOptions { compacted: document.compacted };
         self.latest_upto = document.latest_upto;
         self.is_made |= found.document.is_some();
+        self.begins_at(document.begun, document.ended);
         self.viewed_at = viewed_at;
         self.loaded = true;
         if let Some(early) = self.early.take()
@@ -103,10 +104,12 @@ pub async fn fill_window(shared: &MongoShared, log: &Arc<LogHandle>) -> Result<(
         };
         let ids = recent_ids(shared, log, before, now).await?;
         let mut known = log.lock();
+        let begun = known.begun;
         // It is gone again if a batch was missed while reading.
         if let Some(window) = &mut known.window {
             let now = shared.options.clock.monotonic();
-            ids.into_iter().for_each(|(id, place)| window.remember(id, place, now));
+            let of_this_time = ids.into_iter().filter(|(_, place)| place.offset >= begun);
+            of_this_time.for_each(|(id, place)| window.remember(id, place, now));
             window.completed();
             return Ok(());
         }

@@ -32,6 +32,10 @@ pub struct LogView {
     loaded: bool,
     pub bounds: Bounds,
     pub options: LogOptions,
+    /// It takes nothing until it begins anew.
+    pub ended: bool,
+    /// Where it began anew the last time.
+    pub begun: u64,
     pub last_stored_ts: EpochMs,
     /// Bytes ever appended, and how many of them retention and compaction removed.
     pub total: u64,
@@ -127,7 +131,23 @@ impl LogView {
         seen
     }
 
+    /// What is known of its end, from its document: here or on another hub it ended, or began anew since.
+    pub fn begins_at(&mut self, begun: u64, ended: bool) {
+        if begun > self.begun {
+            (self.begun, self.ended, self.window) = (begun, ended, None);
+        } else if begun == self.begun {
+            self.ended &= ended;
+        }
+    }
+
     fn move_to(&mut self, head: &BatchHead) {
+        if head.end {
+            self.begins_at(head.next, true);
+            self.bounds.start = self.bounds.start.max(head.next);
+            self.removed = self.removed.max(head.total);
+        } else if head.base >= self.begun {
+            self.ended = false;
+        }
         self.bounds.next = self.bounds.next.max(head.next);
         self.last_stored_ts = self.last_stored_ts.max(head.last_ts);
         self.total = self.total.max(head.total);

@@ -121,6 +121,7 @@ pub async fn a_refused_batch_leaves_nothing_behind(harness: &dyn Harness) -> Che
             DocumentWrite::put("things", "absent", "1").expecting(Expect::Revision(7)),
         ],
         logs: Vec::new(),
+        ends: vec![],
     };
     let refusal = scene.commit(commit).await;
     assert!(matches!(refusal, Err(CommitError::Conflict { current: 0, .. })), "{refusal:?}");

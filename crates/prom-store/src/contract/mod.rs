@@ -16,6 +16,7 @@ pub mod compact;
 pub mod cursor;
 pub mod dedupe;
 pub mod document;
+pub mod end;
 pub mod find;
 pub mod lease;
 pub mod read;

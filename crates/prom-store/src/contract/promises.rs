@@ -102,6 +102,17 @@ macro_rules! contract_tests {
                 collections_are_apart
                 a_listener_hears_of_every_write_to_a_shared_collection
             }
+            end {
+                an_ended_log_is_empty_and_is_not_listed
+                an_ended_log_takes_no_event_until_it_begins_anew
+                a_log_that_begins_anew_uses_no_offset_twice
+                ids_of_an_ended_log_are_new_again
+                the_latest_events_of_an_ended_log_are_gone
+                a_log_ends_together_with_its_cursors_and_documents_or_not_at_all
+                a_new_cursor_begins_where_the_log_began_anew
+                a_watch_wakes_on_the_end_of_its_log_and_goes_on_after_it
+                a_log_ends_and_begins_anew_again_and_again
+            }
             lease {
                 a_lease_has_one_holder_until_it_ends
                 a_holder_extends_its_lease_under_the_same_fence

@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use prom_types::{EpochMs, EventId, Offset, TopicName};
 
 use super::MemoryState;
+use super::log::MemoryLog;
 use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored, StoredAt};
 
 /// The result of one append.
@@ -24,6 +25,7 @@ struct Tail {
 impl MemoryState {
     pub fn commit(&mut self, commit: Commit, now: EpochMs) -> Result<Committed, CommitError> {
         self.check_keys(&commit)?;
+        self.check_ended(&commit)?;
         self.cursors.check(&commit.cursors)?;
         self.documents.check(&commit.documents)?;
         let placed = self.place(&commit.appends, now)?;
@@ -40,6 +42,9 @@ impl MemoryState {
         }
         for (name, change) in commit.cursors {
             self.cursors.apply(name, change);
+        }
+        for name in commit.ends {
+            self.end(&name);
         }
         for write in commit.documents {
             let collection = write.collection.clone();
@@ -60,6 +65,26 @@ impl MemoryState {
             Some(append) => Err(CommitError::KeyRequired { log: append.log.clone() }),
             None => Ok(()),
         }
+    }
+
+    fn check_ended(&self, commit: &Commit) -> Result<(), CommitError> {
+        let is_ended = |log: &LogName| {
+            let begins = || commit.logs.iter().any(|(name, _)| name == log);
+            self.logs.get(log).is_some_and(MemoryLog::is_ended) && !begins()
+        };
+        match commit.appends.iter().find(|append| is_ended(&append.log)) {
+            Some(append) => Err(CommitError::Ended { log: append.log.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn end(&mut self, name: &LogName) {
+        let Some(log) = self.logs.get_mut(name) else {
+            return;
+        };
+        log.end();
+        let bounds = log.bounds();
+        self.heads.tell(name, bounds);
     }
 
     fn place(&self, appends: &[Append], now: EpochMs) -> Result<Vec<PlacedAppend>, CommitError> {

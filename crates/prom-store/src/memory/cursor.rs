@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use prom_types::{Offset, TopicName};
 
 use super::MemoryStore;
+use super::log::MemoryLog;
 use crate::{CommitError, CursorChange, CursorName, CursorState, Cursors, StoreError};
 
 #[derive(Default)]
@@ -77,7 +78,8 @@ impl MemoryCursors {
 impl Cursors for MemoryStore {
     async fn take_cursor(&self, cursor: &CursorName, floor_if_new: Offset) -> Result<CursorState, StoreError> {
         let mut state = self.open_state()?;
-        let taken = state.cursors.get_or_make(cursor.clone(), floor_if_new);
+        let begun = state.logs.get(&cursor.log).map_or(0, MemoryLog::begun);
+        let taken = state.cursors.get_or_make(cursor.clone(), floor_if_new.max(begun));
         taken.epoch += 1;
         Ok(taken.clone())
     }

@@ -13,6 +13,10 @@ pub(super) struct MemoryLog {
     options: LogOptions,
     start: Offset,
     next: Offset,
+    /// Where it began anew the last time.
+    begun: Offset,
+    /// It takes nothing until it begins anew.
+    ended: bool,
     last_stored_ts: EpochMs,
     bytes: u64,
     pub(super) records: VecDeque<Record>,
@@ -32,6 +36,20 @@ impl MemoryLog {
 
     pub fn bounds(&self) -> Bounds {
         Bounds { start: self.start, next: self.next }
+    }
+
+    pub fn begun(&self) -> Offset {
+        self.begun
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Forgets everything but where it goes on.
+    pub fn end(&mut self) {
+        let (next, last_stored_ts) = (self.next, self.last_stored_ts);
+        *self = Self { start: next, next, begun: next, ended: true, last_stored_ts, ..Self::default() };
     }
 
     pub fn bytes(&self) -> u64 {
@@ -55,6 +73,7 @@ impl MemoryLog {
     pub fn set_options(&mut self, options: LogOptions) {
         let turned = options.compacted != self.options.compacted;
         self.options = options;
+        self.ended = false;
         if turned {
             self.latest.clear();
             self.cleaned_at.clear();

@@ -140,6 +140,7 @@ impl Logs for MemoryStore {
 
     async fn logs(&self) -> Result<Vec<LogInfo>, StoreError> {
         let state = self.open_state()?;
-        Ok(state.logs.iter().map(|(name, log)| log.info(name)).collect())
+        let listed = state.logs.iter().filter(|(_, log)| !log.is_ended());
+        Ok(listed.map(|(name, log)| log.info(name)).collect())
     }
 }
