@@ -7,9 +7,13 @@ use serde_json::{Value, json};
 use crate::commit::UnitOfWork;
 use crate::cursor::CursorMove;
 use crate::group::Agreed;
+use crate::release::ReleasedLease;
+use crate::topic::DeletedTopic;
 use crate::{Error, Position, TopicSettings};
 
 const TOPIC: &str = "system.audit";
+/// Leases that one entry names; it counts all of them.
+const AUDITED_LEASES: usize = 100;
 
 pub(crate) fn is_audit(topic: &TopicName) -> bool {
     topic.as_str() == TOPIC
@@ -96,6 +100,48 @@ pub(crate) fn group_changed(
     subject: Option<&str>,
 ) -> Result<AuditEvent, Invalid> {
     let payload = json!({ "action": "change_group", "group": group.as_str(), "before": before, "after": after });
+    AuditEvent::new(subject, payload)
+}
+
+/// A topic was deleted, with everything in it.
+pub(crate) fn topic_deleted(deleted: &DeletedTopic, subject: Option<&str>) -> Result<AuditEvent, Invalid> {
+    let DeletedTopic { topic, events, bytes, groups } = deleted;
+    let groups: Vec<&str> = groups.iter().map(|group| group.as_str()).collect();
+    let payload = json!({
+        "action": "delete_topic", "topic": topic.as_str(), "events": events, "bytes": bytes, "groups": groups,
+    });
+    AuditEvent::new(subject, payload)
+}
+
+/// Leases were taken back from their holders.
+pub(crate) fn leases_released(
+    topic: &TopicName,
+    group: &GroupName,
+    released: &[ReleasedLease],
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    let one =
+        |lease: &ReleasedLease| json!({ "partition": lease.partition, "offset": lease.offset, "member": lease.member });
+    let shown: Vec<Value> = released.iter().take(AUDITED_LEASES).map(one).collect();
+    let payload = json!({
+        "action": "release",
+        "topic": topic.as_str(),
+        "group": group.as_str(),
+        "released": released.len(),
+        "leases": shown,
+    });
+    AuditEvent::new(subject, payload)
+}
+
+/// A member's subscriptions were ended.
+pub(crate) fn member_kicked(
+    group: &GroupName,
+    member: &str,
+    subscriptions: usize,
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    let payload =
+        json!({ "action": "kick", "group": group.as_str(), "member": member, "subscriptions": subscriptions });
     AuditEvent::new(subject, payload)
 }
 

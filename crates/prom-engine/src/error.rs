@@ -64,6 +64,12 @@ pub enum Error {
     /// Its partitions went to others. Subscribe again.
     #[error("member {member} of {group} was silent for {ttl_ms} ms, its partitions went to others; subscribe again")]
     MemberExpired { group: GroupName, member: String, ttl_ms: u64 },
+    /// Look at the members of the group.
+    #[error("group {group} has no member {member}; `prom groups show {group}` lists them")]
+    UnknownMember { group: GroupName, member: String },
+    /// An operator ended the subscription, and its leases went back. Subscribe again if that was not the point.
+    #[error("an operator ended the subscription of member {member} in {group}; subscribe again to go on")]
+    Kicked { group: GroupName, member: String },
     /// The program that makes the topic's keys has none for this event. Give it a key.
     #[error(
         "topic {topic} makes keys by a program, which {reason}; give the event a key, or the program what it needs"
@@ -156,12 +162,14 @@ impl Error {
             Self::Capped { .. } => ErrorKind::Capped,
             Self::UnknownTopic { .. }
             | Self::UnknownGroup { .. }
+            | Self::UnknownMember { .. }
             | Self::NotOfTheGroup { .. }
             | Self::UnknownEvent { .. } => ErrorKind::NotFound,
             Self::NotLeased { .. }
             | Self::Fenced { .. }
             | Self::Revoked { .. }
             | Self::MemberExpired { .. }
+            | Self::Kicked { .. }
             | Self::ServedElsewhere { .. }
             | Self::LostGroup { .. }
             | Self::Restarted { .. } => ErrorKind::Fenced,
@@ -226,6 +234,7 @@ impl Error {
             CommitError::Fenced { cursor, .. } => Self::fenced(&cursor),
             CommitError::Conflict { collection, key, .. } if collection != TOPICS => Self::Conflict { collection, key },
             CommitError::KeyRequired { log } => Self::KeyRequired { topic: log.topic },
+            CommitError::Ended { log } => Self::UnknownTopic { topic: log.topic },
             CommitError::Closed => Self::Closed,
             CommitError::Failed { reason, outcome } => Self::PublishFailed { reason, stored: outcome },
             refused => Self::PublishFailed { reason: refused.to_string(), stored: Outcome::NotStored },

@@ -45,11 +45,14 @@ mod turns;
 mod audit;
 mod cursor;
 mod document;
+mod kick;
 mod lag;
+mod members;
 mod meters;
 mod read;
 mod read_topic;
 mod ready;
+mod release;
 mod skip;
 mod why;
 
@@ -71,7 +74,9 @@ pub use group::{
     Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, OptionDifference, PartitionOwner,
     PartitionOwners,
 };
+pub use kick::KickedMember;
 pub use lag::{Lag, LagCount, PartitionLag};
+pub use members::GroupMemberInfo;
 pub use meters::{DispatcherCounts, GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
 pub use nack::give_back_tickets;
@@ -81,13 +86,14 @@ pub use position::BeyondEnd;
 pub use publish::{Publish, Publishing};
 pub use read::Page;
 pub use read_topic::{TopicOffsets, TopicPage};
+pub use release::{LeasesOf, ReleasedLease};
 pub use retain::Retained;
 pub use skip::{EventPlace, SkippedEvent};
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};
 pub use supervise::{TaskFailures, TaskName, TaskPanicked, TaskTrouble};
 pub use tail::{Tail, TailOptions};
-pub use topic::{PartitionInfo, TopicInfo, TopicSettings};
-pub use why::{PartitionWhy, Why};
+pub use topic::{DeletedTopic, PartitionInfo, TopicInfo, TopicLetters, TopicSettings};
+pub use why::{HeldLease, PartitionWhy, Why, WhyAction};
 
 pub use prom_types::{Backoff, Compaction, Gap, GapReason, Mode, Order, Position, Retention};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use prom_store::{Find, LogName};
 use prom_types::{EventId, Offset};
 
+use crate::cursor::GroupReading;
 use crate::dispatch::Settled;
 use crate::dispatch::task::{DispatchRequest, SkipOrder};
 use crate::{Bus, Error};
@@ -43,10 +44,7 @@ impl Bus {
         self.core().check_open()?;
         let reading = self.reading(topic, group).await?;
         self.core().own(&reading.group).await?;
-        let found = match place {
-            EventPlace::Offset { partition, offset } => vec![self.at_offset(topic, partition, offset).await?],
-            EventPlace::Id(id) => self.with_id(reading.topic.logs(), id).await?,
-        };
+        let found = self.places_of(topic, &reading, place).await?;
         let mut skipped = None;
         for (log, offset, id) in found {
             let order = |reply| {
@@ -63,6 +61,19 @@ impl Bus {
             skipped.get_or_insert(event);
         }
         skipped.ok_or(Error::Closed)
+    }
+
+    /// Where an event is that somebody names; never nowhere.
+    pub(crate) async fn places_of(
+        &self,
+        topic: &str,
+        reading: &GroupReading,
+        place: EventPlace,
+    ) -> Result<Vec<(LogName, Offset, Option<EventId>)>, Error> {
+        Ok(match place {
+            EventPlace::Offset { partition, offset } => vec![self.at_offset(topic, partition, offset).await?],
+            EventPlace::Id(id) => self.with_id(reading.topic.logs(), id).await?,
+        })
     }
 
     async fn at_offset(

@@ -174,6 +174,12 @@ impl Subscribe<'_> {
         self
     }
 
+    /// Whose it is and where it comes from, for people who look at the members of a group.
+    pub fn origin(mut self, subject: Option<String>, address: Option<String>) -> Self {
+        (self.options.subject, self.options.address) = (subject, address);
+        self
+    }
+
     /// What people see beside the name: any JSON, up to 4 KiB of text.
     pub fn meta(mut self, meta: &serde_json::Value) -> Self {
         self.options.meta = Some(meta.to_string());
@@ -234,6 +240,7 @@ impl Subscribe<'_> {
             // Only owners have something to lose by falling silent.
             self.options.ttl = None;
         }
+        self.options.since_ms = core.clock.now_ms();
         let live = Arc::new(LiveSubscription {
             outlet: Arc::new(Outlet::new(core.next_subscriber(), self.options, core.hub_life())),
             group: core.groups.get(&name),

@@ -1,6 +1,8 @@
 //! What holds a group back: the event, its holder, its attempts, its last error, and what to do.
 
-use prom_store::{CursorName, LogName};
+use std::time::Duration;
+
+use prom_store::{CursorName, Failures, LogName, ReadLimit, Record};
 use prom_types::{EventId, GroupName, Offset, TopicName};
 
 use crate::dispatch::task::{DispatchReport, DispatchRequest};
@@ -40,8 +42,48 @@ pub struct PartitionWhy {
     pub event: Option<EventId>,
     /// What its dispatcher knows; none runs without a subscriber.
     pub status: Option<DispatchStatus>,
+    /// The key of that event.
+    pub key: Option<String>,
+    /// The events that were held the longest, longest first; ten at most.
+    pub held: Vec<HeldLease>,
     /// One line for people.
     pub explanation: String,
+    /// What can be done about it.
+    pub actions: Vec<WhyAction>,
+}
+
+/// An event that a member holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldLease {
+    /// Where it is.
+    pub offset: Offset,
+    /// Its id, if it is still there.
+    pub id: Option<EventId>,
+    /// Its key.
+    pub key: Option<String>,
+    /// Who holds it.
+    pub member: String,
+    /// Whose token the holder came with.
+    pub subject: Option<String>,
+    /// Where the holder comes from.
+    pub address: Option<String>,
+    /// How long it has been held.
+    pub held_for: Duration,
+    /// How often the holder asked for more time. One that works does so again and again; one that is stuck does not.
+    pub renewals: u32,
+    /// How long the lease still runs, unless it is renewed.
+    pub expires_in: Duration,
+    /// Its failed attempts before, its returns, and the last reason.
+    pub failures: Failures,
+}
+
+/// Something that an operator can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhyAction {
+    /// What it brings.
+    pub what: &'static str,
+    /// The command to type.
+    pub command: String,
 }
 
 impl Bus {
@@ -87,7 +129,8 @@ impl Bus {
         let cursor = self.cursor_state(log, group).await?;
         let bounds = self.store().bounds(log).await?;
         let floor = report.as_ref().map_or(cursor.floor, |report| report.status.floor).max(bounds.start);
-        let event = self.stored_at(log, floor).await?;
+        let event = self.record_at(log, floor).await?;
+        let held = self.held_in(log, report.as_ref()).await?;
         let task = TaskName::dispatcher(&CursorName::new(log.clone(), group.clone()));
         let trouble = self.core().failures.trouble_of(&task);
         let mut explanation = match (&report, &trouble) {
@@ -105,11 +148,72 @@ impl Bus {
             next: bounds.next,
             lag_events: cursor.lag(bounds.start, bounds.next),
             epoch: cursor.epoch,
-            event: event.map(|(id, _)| id),
+            event: event.as_ref().map(|record| record.id()),
+            key: event.as_ref().and_then(|record| record.key().map(str::to_owned)),
+            actions: if floor < bounds.next { actions(log, group, floor, &held) } else { Vec::new() },
+            held,
             status: report.map(|report| report.status),
             explanation,
         })
     }
+
+    async fn held_in(&self, log: &LogName, report: Option<&DispatchReport>) -> Result<Vec<HeldLease>, Error> {
+        let Some(report) = report else {
+            return Ok(Vec::new());
+        };
+        let mut leases = Vec::with_capacity(report.status.held.len());
+        for held in &report.status.held {
+            let record = self.record_at(log, held.offset).await?;
+            let holder = report.members.iter().find(|holder| holder.id == held.subscriber);
+            leases.push(HeldLease {
+                offset: held.offset,
+                id: record.as_ref().map(|record| record.id()),
+                key: record.as_ref().and_then(|record| record.key().map(str::to_owned)),
+                member: holder.map_or_else(|| format!("subscriber-{}", held.subscriber), |one| one.member.clone()),
+                subject: holder.and_then(|holder| holder.subject.clone()),
+                address: holder.and_then(|holder| holder.address.clone()),
+                held_for: report.now.saturating_sub(held.since),
+                renewals: held.renewals,
+                expires_in: held.deadline.saturating_sub(report.now),
+                failures: held.failures.clone(),
+            });
+        }
+        Ok(leases)
+    }
+
+    async fn record_at(&self, log: &LogName, offset: Offset) -> Result<Option<Record>, Error> {
+        let one = ReadLimit { events: 1, ..ReadLimit::default() };
+        let batch = self.store().read(log, offset, one).await?;
+        Ok(batch.records.into_iter().next().filter(|record| record.offset() == offset))
+    }
+}
+
+/// The commands that help, those that lose nothing first.
+fn actions(log: &LogName, group: &GroupName, floor: Offset, held: &[HeldLease]) -> Vec<WhyAction> {
+    let LogName { topic, partition } = log;
+    let of_partition = if *partition == 0 { String::new() } else { format!(" --partition {partition}") };
+    let mut actions = Vec::new();
+    let mut add = |what, command| actions.push(WhyAction { what, command });
+    if let Some(first) = held.iter().find(|held| held.offset == floor).or(held.first()) {
+        let command = format!("prom groups release {topic} {group} {}{of_partition}", first.offset);
+        add("take the event back and hand it out again; no attempt is counted", command);
+        let command = format!("prom groups kick {group} {}", quoted(&first.member));
+        add("end its holder's subscription; everything it holds goes to others", command);
+    }
+    add("see who takes part", format!("prom groups show {group}"));
+    let command = format!("prom skip {topic} {group} {floor}{of_partition}");
+    add("give the event up for this group; it is settled without being handled", command);
+    actions
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@/~+=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    let shown: String = word.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    format!("'{}'", shown.replace('\'', "'\\''"))
 }
 
 /// Which member the oldest event is for.
@@ -172,10 +276,16 @@ fn explain_holdup(report: &DispatchReport, holdup: Holdup) -> String {
         }
         Holdup::NotScanned => "is about to be read".to_owned(),
         Holdup::Ready => "waits for room in a subscriber's window; add subscribers, or ack faster".to_owned(),
-        Holdup::Leased { subscriber, deadline, .. } => {
-            let named = report.members.iter().find(|(id, _)| *id == subscriber).and_then(|(_, member)| member.clone());
-            let holder = named.unwrap_or_else(|| format!("subscriber {subscriber}"));
-            format!("is with {holder} for another {:.1} s", seconds(deadline))
+        Holdup::Leased { subscriber, deadline, since, renewals, .. } => {
+            let named = report.members.iter().find(|holder| holder.id == subscriber);
+            let holder = named.map_or_else(|| format!("subscriber {subscriber}"), |holder| holder.member.clone());
+            let held = report.now.saturating_sub(since).as_secs_f32();
+            let renewed = match renewals {
+                0 => "its lease was never renewed".to_owned(),
+                1 => "its lease was renewed once".to_owned(),
+                many => format!("its lease was renewed {many} times"),
+            };
+            format!("is with {holder} for {held:.1} s, {renewed}, and runs for another {:.1} s", seconds(deadline))
         }
         Holdup::Waiting { until } => format!("failed and is tried again in {:.1} s", seconds(until)),
         Holdup::DeadLetterPending => "is being written to the dead letters".to_owned(),

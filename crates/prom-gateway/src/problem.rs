@@ -13,6 +13,7 @@ pub fn code_of(error: &Error) -> ErrorCode {
         Error::Invalid(Invalid::TooLarge { .. }) => ErrorCode::TooLarge,
         Error::UnknownTopic { .. }
         | Error::UnknownGroup { .. }
+        | Error::UnknownMember { .. }
         | Error::NotOfTheGroup { .. }
         | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
         // Sending it again does not help before somebody raises the cap or deletes something.
@@ -21,6 +22,7 @@ pub fn code_of(error: &Error) -> ErrorCode {
         Error::Fenced { .. }
         | Error::Revoked { .. }
         | Error::MemberExpired { .. }
+        | Error::Kicked { .. }
         | Error::ServedElsewhere { .. }
         | Error::LostGroup { .. }
         | Error::Restarted { .. } => ErrorCode::Fenced,

@@ -28,16 +28,20 @@ pub struct Gap {
 pub enum GapReason {
     /// Retention was faster than the reader.
     Retention,
+    /// The topic was deleted.
+    Deleted,
     /// The storage no longer holds what was written there; the text names file and position.
     Damage(String),
 }
 
 const RETENTION: &str = "retention removed them before they were read";
+const DELETED: &str = "the topic was deleted";
 
 impl fmt::Display for GapReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Retention => RETENTION,
+            Self::Deleted => DELETED,
             Self::Damage(place) => place,
         })
     }
@@ -45,7 +49,11 @@ impl fmt::Display for GapReason {
 
 impl From<String> for GapReason {
     fn from(text: String) -> Self {
-        if text == RETENTION { Self::Retention } else { Self::Damage(text) }
+        match text.as_str() {
+            RETENTION => Self::Retention,
+            DELETED => Self::Deleted,
+            _ => Self::Damage(text),
+        }
     }
 }
 
@@ -53,6 +61,7 @@ impl From<GapReason> for String {
     fn from(reason: GapReason) -> Self {
         match reason {
             GapReason::Retention => RETENTION.to_owned(),
+            GapReason::Deleted => DELETED.to_owned(),
             GapReason::Damage(place) => place,
         }
     }

@@ -52,6 +52,25 @@ export interface CursorView {
   readonly partition: number;
 }
 
+/** What goes with a topic. */
+export interface DeletedTopicView {
+  readonly bytes: number;
+  readonly events: number;
+  /** Groups whose cursors go, as far as the caller may see them. The groups stay. */
+  readonly groups: readonly GroupName[];
+  /** There are more, which the caller may not see. */
+  readonly hidden?: boolean;
+  readonly topic: TopicName;
+}
+
+/** The answer to `DELETE /topics/{topic}`. */
+export interface DeletedTopics {
+  /** Nothing was deleted. */
+  readonly dry_run: boolean;
+  /** The topic, then its dead letters if they go as well. */
+  readonly topics: readonly DeletedTopicView[];
+}
+
 /** A limit of the dispatcher. */
 export type DispatchLimit = "ranges_above" | "waiting" | "look_ahead" | "filter";
 
@@ -134,6 +153,26 @@ export interface GroupList {
   readonly silent_hubs?: readonly string[];
 }
 
+/** A subscriber of a group. */
+export interface GroupMemberView {
+  /** Where it is connected from; a hub's address if it comes through another hub. */
+  readonly address?: string | null;
+  /** Events that are leased to it. */
+  readonly in_flight: number;
+  /** How many may be. */
+  readonly max_in_flight: number;
+  /** The name it gave itself, or the name of its connection. */
+  readonly member: string;
+  /** How long it has held the oldest of its events. */
+  readonly oldest_lease_ms?: number | null;
+  readonly paused: boolean;
+  /** When it subscribed. */
+  readonly since_ts: number;
+  /** The subject of its token. */
+  readonly subject?: string | null;
+  readonly topics: readonly TopicPattern[];
+}
+
 /** Letters, digits, `.`, `_`, `:` and `-`; at most 128. */
 export type GroupName = string;
 
@@ -180,6 +219,8 @@ export interface GroupView {
   readonly group: GroupName;
   /** Kept up to date only where the group can expire. */
   readonly last_used_ts: number;
+  /** Who takes part, by name. Left out in the list of all groups. */
+  readonly members?: readonly GroupMemberView[];
   /** The address of the hub that serves the group, among several on one store. */
   readonly served_by?: string;
   /** Subscribers at all hubs. */
@@ -199,6 +240,28 @@ export interface HealthAnswer {
   readonly failing?: Readonly<Record<string, number>>;
   /** `ok` */
   readonly status: string;
+}
+
+/** An event that a member holds. */
+export interface HeldLeaseView {
+  /** Where the holder is connected from. */
+  readonly address?: string | null;
+  /** Failed attempts before this one. */
+  readonly attempts: number;
+  /** How long the lease still runs, unless it is renewed. */
+  readonly expires_in_ms: number;
+  readonly held_ms: number;
+  readonly id?: EventId | null;
+  readonly key?: string | null;
+  /** Why it failed the last time. */
+  readonly last_error?: string | null;
+  readonly member: string;
+  readonly offset: number;
+  /** How often the holder asked for more time. One that is only slow does so again and again. */
+  readonly renewals: number;
+  readonly returns: number;
+  /** The subject of the holder's token. */
+  readonly subject?: string | null;
 }
 
 /** The hub at a glance. Counts begin with the process. */
@@ -223,6 +286,22 @@ export type ImportReport = { readonly error: ProblemDocument; readonly line: num
 
 /** Any JSON. */
 export type Json = unknown;
+
+/** The body of `POST /groups/{group}/kick`. */
+export interface KickMember {
+  /** As `GET /groups/{group}` names it. */
+  readonly member: string;
+}
+
+/** The answer to `POST /groups/{group}/kick`. */
+export interface KickedMemberView {
+  readonly group: GroupName;
+  readonly member: string;
+  /** Events that it held and that went back. */
+  readonly returned: number;
+  /** Subscriptions that ended. */
+  readonly subscriptions: number;
+}
 
 /** One lag where topic and group are given, else those that the caller may see. */
 export type LagAnswer = LagView | { readonly hidden?: boolean; readonly lags: readonly LagView[]; readonly omitted?: number; readonly silent_hubs?: readonly string[] };
@@ -329,11 +408,17 @@ export interface PartitionList {
 
 /** What holds a group back in one partition. */
 export interface PartitionWhyView {
+  /** What can be done about it, what loses nothing first. */
+  readonly actions?: readonly WhyActionView[];
   /** The event at the floor. */
   readonly event?: EventId | null;
   /** One line for people. */
   readonly explanation: string;
   readonly floor: number;
+  /** The events that were held the longest, longest first; ten at most. */
+  readonly held?: readonly HeldLeaseView[];
+  /** The key of that event. */
+  readonly key?: string | null;
   readonly lag_events: number;
   readonly next: number;
   readonly partition: number;
@@ -462,6 +547,36 @@ export interface Receipt {
   readonly stored_ts: number;
 }
 
+/**
+ * The body of `POST /groups/{group}/release`: one event by its offset or its id, the leases of a member, or, with
+ * neither, all leases of the group in the topic.
+ */
+export interface ReleaseLeases {
+  readonly id?: EventId | null;
+  /** As `GET /groups/{group}` names it. */
+  readonly member?: string | null;
+  readonly offset?: number | null;
+  /** Of the offset. 0 unless given; needed where the topic has several. */
+  readonly partition?: number | null;
+  readonly topic: TopicName;
+}
+
+/** A lease that was taken back. */
+export interface ReleasedLeaseView {
+  /** Who held it. */
+  readonly member?: string | null;
+  readonly offset: number;
+  readonly partition: number;
+}
+
+/** The answer to `POST /groups/{group}/release`. */
+export interface ReleasedLeasesView {
+  readonly group: GroupName;
+  /** What was taken back, by partition and offset. */
+  readonly released: readonly ReleasedLeaseView[];
+  readonly topic: TopicName;
+}
+
 /** A page of a replay. */
 export interface ReplayPage {
   readonly count: number;
@@ -569,6 +684,13 @@ export interface TopicView {
   readonly partitions: readonly TopicPartitionView[];
   readonly settings: TopicSettingsView;
   readonly topic: TopicName;
+}
+
+/** Something that an operator can do. */
+export interface WhyActionView {
+  /** The command to type. */
+  readonly command: string;
+  readonly what: string;
 }
 
 /** What holds a group back, partition by partition. */

@@ -1,6 +1,7 @@
 //! The real binary, over real sockets, with third-party programs.
 
 mod cloud_events;
+mod delete_topic;
 mod log;
 mod metrics;
 mod openapi;

@@ -34,12 +34,12 @@ pub struct Skip {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum EventArgument {
+pub enum EventArgument {
     Offset(Offset),
     Id(EventId),
 }
 
-fn event(text: &str) -> Result<EventArgument, String> {
+pub fn event(text: &str) -> Result<EventArgument, String> {
     match (text.parse(), EventId::parse(text)) {
         (Ok(offset), _) => Ok(EventArgument::Offset(offset)),
         (_, Ok(id)) => Ok(EventArgument::Id(id)),

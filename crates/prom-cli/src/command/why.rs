@@ -2,17 +2,21 @@
 
 use clap::Args;
 use prom_protocol::http::GroupInTopic;
-use prom_protocol::http::why::{PartitionWhyView, WhyView};
+use prom_protocol::http::why::{HeldLeaseView, PartitionWhyView, WhyActionView, WhyView};
 use prom_types::{GroupName, TopicName};
 
 use super::names;
 use crate::cli::Context;
 use crate::exit::CommandResult;
 use crate::output::printable;
+use crate::units::show_age;
 
 /// Explain what holds a group back
 #[derive(Debug, Args)]
 #[command(after_help = "\
+A member that is slow renews its lease again and again; one that is stuck does not. Each command that helps is listed
+ready to be typed.
+
 Examples:
   prom why orders.placed billing
   prom why orders.placed billing --json")]
@@ -33,8 +37,31 @@ impl Why {
     }
 }
 
+/// One line for a lease: who holds what, for how long, and whether it is still being worked on.
+fn describe(lease: &HeldLeaseView) -> String {
+    let mut text = format!("offset {}", lease.offset);
+    if let Some(key) = &lease.key {
+        text.push_str(&format!(", key {}", printable(key)));
+    }
+    text.push_str(&format!(": held by {} for {}", printable(&lease.member), show_age(lease.held_ms)));
+    let known = [lease.subject.as_deref(), lease.address.as_deref()];
+    let known: Vec<_> = known.into_iter().flatten().map(printable).collect();
+    if !known.is_empty() {
+        text.push_str(&format!(" ({})", known.join(", ")));
+    }
+    text.push_str(&match lease.renewals {
+        0 => ", never renewed".to_owned(),
+        1 => ", renewed once".to_owned(),
+        many => format!(", renewed {many} times"),
+    });
+    if lease.attempts > 0 {
+        text.push_str(&format!(", {} failed before", lease.attempts));
+    }
+    text
+}
+
 fn show(context: &Context, WhyView { topic, group, dead_letters, partitions }: &WhyView) -> CommandResult {
-    for PartitionWhyView { partition, lag_events, explanation, .. } in partitions {
+    for PartitionWhyView { partition, lag_events, explanation, held, actions, .. } in partitions {
         let head = match partitions.len() {
             1 => format!("{group} in {topic}"),
             _ => format!("{group} in {topic}, partition {partition}"),
@@ -47,6 +74,10 @@ fn show(context: &Context, WhyView { topic, group, dead_letters, partitions }: &
         context.output.line(format!("{}: {behind}", context.output.style.bold(&head)))?;
         if *lag_events > 0 {
             context.output.line(format!("  {}", printable(explanation)))?;
+            held.iter().try_for_each(|lease| context.output.line(format!("    {}", describe(lease))))?;
+            for WhyActionView { what, command } in actions {
+                context.output.line(format!("  {}   # {}", printable(command), printable(what)))?;
+            }
         }
     }
     let letters = match dead_letters {

@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 33] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -10,10 +10,13 @@ const COMMANDS: [&[&str]; 30] = [
     &["topics", "ls"],
     &["topics", "show"],
     &["topics", "set"],
+    &["topics", "delete"],
     &["groups"],
     &["groups", "ls"],
     &["groups", "show"],
     &["groups", "delete"],
+    &["groups", "release"],
+    &["groups", "kick"],
     &["lag"],
     &["cursor"],
     &["cursor", "get"],

@@ -317,3 +317,17 @@ fn refusals_exit_4_and_unknown_names_1() {
     let unknown = r#"{"type":"t","title":"unknown","status":404,"detail":"no such topic","code":"unknown_topic"}"#;
     ask(&FakeHub::answering(404, unknown), &["topics", "show", "orders"]).exits(1);
 }
+
+const GOING: &str =
+    r#"{"topics":[{"topic":"orders.test","events":12,"bytes":1200,"groups":["billing"]}],"dry_run":true}"#;
+
+#[test]
+fn a_topic_is_not_deleted_unless_somebody_says_so() {
+    let hub = FakeHub::answering(200, GOING);
+    let ran = ask(&hub, &["topics", "delete", "orders.test", "--dry-run"]).exits(0);
+    assert_eq!(ran.stdout, "orders.test would go: 12 events, 1.2 KB, the cursors of billing\n");
+    assert_eq!(hub.asked().line, "DELETE /topics/orders.test?dry_run=1");
+    let ran = ask(&hub, &["topics", "delete", "orders.test"]).exits(2);
+    assert!(ran.stderr.contains("was not deleted") && ran.stderr.contains("--yes"), "{}", ran.stderr);
+    assert_eq!(hub.asked().line, "DELETE /topics/orders.test?dry_run=1", "only looked at");
+}

@@ -10,12 +10,12 @@
 //! take holds back no other, up to the look-ahead; what was fenced can be told from what merely ended.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use prom_types::Offset;
 
+use super::lease::LeaseTerm;
 use super::machine::Fresh;
 use super::unsettled::{DeadLetter, EventState, Unsettled};
 use super::{Dispatcher, LeaseId, Leased, SubscriberId};
@@ -225,13 +225,8 @@ impl Dispatcher {
     }
 
     /// What is due first, then fresh events, from all lanes of this subscriber in turn.
-    pub(super) fn lease_of_lanes(
-        &mut self,
-        subscriber: SubscriberId,
-        deadline: Duration,
-        room: usize,
-        out: &mut Vec<Leased>,
-    ) {
+    pub(super) fn lease_of_lanes(&mut self, term: LeaseTerm, room: usize, out: &mut Vec<Leased>) {
+        let subscriber = term.subscriber;
         let Some(lanes) = &mut self.lanes else {
             return;
         };
@@ -251,7 +246,7 @@ impl Dispatcher {
                     return false;
                 };
                 left -= 1;
-                let leased = self.lease_one(offset, key, number, subscriber, deadline);
+                let leased = self.lease_one(offset, key, number, term);
                 out.push(leased);
                 true
             });

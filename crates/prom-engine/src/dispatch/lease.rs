@@ -25,6 +25,14 @@ pub struct Leased {
     pub deadline: Duration,
 }
 
+/// To whom events are handed out now, and until when.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeaseTerm {
+    pub subscriber: SubscriberId,
+    pub since: Duration,
+    pub deadline: Duration,
+}
+
 impl Dispatcher {
     /// Appends up to `room` events for this subscriber: first what is due (again, or because its
     /// key is free now), then fresh ones, each by offset. Nothing is leased while paused.
@@ -32,15 +40,15 @@ impl Dispatcher {
         let Some(ack_timeout) = self.subscribers.running_one(subscriber).map(|running| running.ack_timeout) else {
             return;
         };
-        let deadline = now.saturating_add(ack_timeout);
+        let term = LeaseTerm { subscriber, since: now, deadline: now.saturating_add(ack_timeout) };
         if self.lanes.is_some() {
-            return self.lease_of_lanes(subscriber, deadline, room, out);
+            return self.lease_of_lanes(term, room, out);
         }
         for _ in 0..room {
             let Some((offset, key)) = self.next_event() else {
                 return;
             };
-            let leased = self.lease_one(offset, key, 0, subscriber, deadline);
+            let leased = self.lease_one(offset, key, 0, term);
             out.push(leased);
         }
     }
@@ -50,17 +58,11 @@ impl Dispatcher {
         self.lanes.is_some() || !self.ready.is_empty() || self.unsettled.first_due().is_some()
     }
 
-    pub(super) fn lease_one(
-        &mut self,
-        offset: Offset,
-        key: Option<u64>,
-        lane: u32,
-        subscriber: SubscriberId,
-        deadline: Duration,
-    ) -> Leased {
+    pub(super) fn lease_one(&mut self, offset: Offset, key: Option<u64>, lane: u32, term: LeaseTerm) -> Leased {
         let id = self.next_lease;
         self.next_lease += 1;
-        let state = EventState::Leased(EventLease { id, subscriber, deadline });
+        let LeaseTerm { subscriber, since, deadline } = term;
+        let state = EventState::Leased(EventLease { id, subscriber, deadline, since, renewals: 0 });
         self.unsettled.put(offset, Unsettled { key, lane, state });
         let failures = self.failures.get(&offset);
         let attempt = failures.map_or(0, |failures| failures.attempts).saturating_add(1);

@@ -36,7 +36,7 @@ impl Dispatcher {
                 continue;
             }
             if leaving == Leaving::Returned {
-                self.count_return(offset);
+                self.count_return(offset, "the connection ended while it was being handled");
             }
             let state = if self.is_at_limit(offset) {
                 EventState::Dead(DeadLetter::Queued { failed_writes: 0 })
@@ -47,10 +47,10 @@ impl Dispatcher {
         }
     }
 
-    fn count_return(&mut self, offset: Offset) {
+    pub(super) fn count_return(&mut self, offset: Offset, reason: &str) {
         let failures = self.failures.entry(offset).or_default();
         failures.returns = failures.returns.saturating_add(1);
-        failures.reason = Some("the connection ended while it was being handled".to_owned());
+        failures.reason = Some(reason.to_owned());
         self.changes.fail(offset);
     }
 }

@@ -30,6 +30,7 @@ mod lease;
 mod leave;
 mod modack;
 mod nack;
+mod release;
 mod reset;
 mod scan;
 mod skip;
@@ -58,7 +59,7 @@ pub use leave::Leaving;
 pub use machine::Dispatcher;
 pub use options::{DispatchLimits, DispatchOptions};
 pub use scan::{ScanRequest, ScannedEvent};
-pub use status::{DispatchStatus, Holdup, Limit, Oldest};
+pub use status::{DispatchStatus, HeldEvent, Holdup, Limit, Oldest};
 pub use subscriber::SubscriberId;
 pub(crate) use wake::DispatcherWake;
 

@@ -22,6 +22,7 @@ impl Dispatcher {
             return Err(NotLeased);
         }
         self.unsettled.extend(offset, now.saturating_add(extend));
+        self.unsettled.count_renewal(offset);
         Ok(())
     }
 }

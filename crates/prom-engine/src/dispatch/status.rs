@@ -1,11 +1,12 @@
 //! What the dispatcher is doing, and what holds it back: the facts behind `why`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prom_store::{Bounds, Failures};
 use prom_types::Offset;
 
-use super::unsettled::{DeadLetter, EventState};
+use super::unsettled::{DeadLetter, EventLease, EventState};
 use super::{Dispatcher, LaneStatus, LeaseId, SubscriberId};
 
 /// A picture of one moment.
@@ -45,7 +46,29 @@ pub struct DispatchStatus {
     pub oldest: Option<Oldest>,
     /// Where each lane is; empty where there are none.
     pub lanes: Vec<LaneStatus>,
+    /// The events that were held the longest, longest first; ten at most.
+    pub held: Vec<HeldEvent>,
 }
+
+/// A leased event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldEvent {
+    /// Where it is.
+    pub offset: Offset,
+    /// Who has it.
+    pub subscriber: SubscriberId,
+    /// When it was handed out.
+    pub since: Duration,
+    /// How often its holder asked for more time.
+    pub renewals: u32,
+    /// Until when the lease runs, unless it is renewed.
+    pub deadline: Duration,
+    /// Its failed attempts before, its returns, and the last reason.
+    pub failures: Failures,
+}
+
+/// Held events that a status names.
+const HELD_SHOWN: usize = 10;
 
 /// Which bound of [`super::DispatchLimits`] holds fresh events back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +113,10 @@ pub enum Holdup {
         lease: LeaseId,
         /// Until when.
         deadline: Duration,
+        /// Since when.
+        since: Duration,
+        /// How often it was renewed.
+        renewals: u32,
     },
     /// For its backoff.
     Waiting {
@@ -146,7 +173,33 @@ impl Dispatcher {
             limit: self.limit(),
             oldest: self.oldest(),
             lanes: self.lane_status(),
+            held: self.held_longest(),
         }
+    }
+
+    fn held_longest(&self) -> Vec<HeldEvent> {
+        let mut held: Vec<_> = self.unsettled.leases().collect();
+        held.sort_unstable_by_key(|(offset, lease)| (lease.since, *offset));
+        held.truncate(HELD_SHOWN);
+        let event = |(offset, lease): (Offset, EventLease)| HeldEvent {
+            offset,
+            subscriber: lease.subscriber,
+            since: lease.since,
+            renewals: lease.renewals,
+            deadline: lease.deadline,
+            failures: self.failures.get(&offset).cloned().unwrap_or_default(),
+        };
+        held.into_iter().map(event).collect()
+    }
+
+    /// For each subscriber that holds something: since when it has held the oldest.
+    pub fn oldest_leases(&self) -> Vec<(SubscriberId, Duration)> {
+        let mut oldest: BTreeMap<SubscriberId, Duration> = BTreeMap::new();
+        for (_, lease) in self.unsettled.leases() {
+            let since = oldest.entry(lease.subscriber).or_insert(lease.since);
+            *since = lease.since.min(*since);
+        }
+        oldest.into_iter().collect()
     }
 
     fn limit(&self) -> Option<Limit> {
@@ -180,7 +233,8 @@ impl Dispatcher {
 fn holdup(state: EventState) -> Holdup {
     match state {
         EventState::Leased(lease) => {
-            Holdup::Leased { subscriber: lease.subscriber, lease: lease.id, deadline: lease.deadline }
+            let EventLease { id, subscriber, deadline, since, renewals } = lease;
+            Holdup::Leased { subscriber, lease: id, deadline, since, renewals }
         }
         EventState::Due => Holdup::Ready,
         EventState::Waiting { until } => Holdup::Waiting { until },

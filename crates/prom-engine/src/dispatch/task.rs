@@ -24,6 +24,7 @@ mod scan;
 mod seats;
 mod settle;
 mod start;
+mod topic_gone;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -52,8 +53,8 @@ use crate::limits::{FIRST_RETRY, LONGEST_RETRY, MAILBOX, REQUESTS_AT_ONCE, REST_
 use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 
-pub(crate) use self::by_hand::{MoveOrder, SkipOrder};
-pub(crate) use self::inbox::{DispatchReport, DispatchRequest, SettleReply};
+pub(crate) use self::by_hand::{MoveOrder, ReleaseOrder, ReleaseWhich, SkipOrder};
+pub(crate) use self::inbox::{DispatchReport, DispatchRequest, LeaseHolder, SettleReply};
 pub(crate) use self::lanes::LaneOrder;
 pub(crate) use self::rest::Outlets;
 pub(crate) use self::restart::run;
@@ -143,6 +144,8 @@ enum End {
     Failed(fn(&CursorName) -> Error),
     /// Its group was deleted.
     Deleted(tokio::sync::oneshot::Sender<()>),
+    /// Its topic was deleted.
+    TopicGone(Option<tokio::sync::oneshot::Sender<()>>),
 }
 
 /// Whether there is more to do at once.
@@ -164,6 +167,7 @@ impl DispatchTask {
         let task = Self::start(setup, mailbox, survivors).await?;
         let task = running.insert(task);
         let end = task.go().await;
+        let end = task.look_for_topic(end).await;
         task.finish(end).await
     }
 
@@ -308,6 +312,12 @@ impl DispatchTask {
                 let seated = self.seats.iter().map(|seat| &seat.outlet);
                 seated.chain(&left).for_each(|outlet| outlet.fail(unknown()));
                 let _caller_left = reply.send(());
+            }
+            End::TopicGone(reply) => {
+                self.end_with_topic().await;
+                if let Some(reply) = reply {
+                    let _caller_left = reply.send(());
+                }
             }
         }
         let seated = self.seats.drain(..).map(|seat| seat.outlet);

@@ -40,6 +40,10 @@ pub(super) struct EventLease {
     pub id: LeaseId,
     pub subscriber: SubscriberId,
     pub deadline: Duration,
+    /// When it was handed out.
+    pub since: Duration,
+    /// How often its holder asked for more time.
+    pub renewals: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -159,6 +163,21 @@ impl UnsettledEvents {
             }
             _ => {}
         }
+    }
+
+    /// The holder of a leased event asked for more time.
+    pub fn count_renewal(&mut self, offset: Offset) {
+        if let Some(Unsettled { state: EventState::Leased(lease), .. }) = self.by_offset.get_mut(&offset) {
+            lease.renewals = lease.renewals.saturating_add(1);
+        }
+    }
+
+    /// Every event that is leased.
+    pub fn leases(&self) -> impl Iterator<Item = (Offset, EventLease)> {
+        self.by_offset.iter().filter_map(|(&offset, event)| match event.state {
+            EventState::Leased(lease) => Some((offset, lease)),
+            _ => None,
+        })
     }
 
     /// Lets go of the key of a leased event that retention settled.

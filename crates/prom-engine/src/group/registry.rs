@@ -56,6 +56,10 @@ impl RunningGroups {
         groups.entry(name.clone()).or_insert_with(new).clone()
     }
 
+    pub fn all(&self) -> Vec<Arc<Group>> {
+        self.0.lock().values().cloned().collect()
+    }
+
     pub fn forget(&self, name: &GroupName) {
         self.0.lock().remove(name);
     }
@@ -117,6 +121,19 @@ impl Group {
     pub fn desk(&self, topic: &TopicName) -> Arc<Desk> {
         let mut desks = self.desks.lock();
         desks.entry(topic.clone()).or_insert_with(|| Arc::new(Desk::new(topic.clone()))).clone()
+    }
+
+    /// Ends what the group does in a topic that is gone. Its subscribers stay, and take part again if it is made again.
+    pub async fn end_topic(&self, topic: &TopicName) {
+        let desk = self.desks.lock().remove(topic);
+        if let Some(desk) = desk {
+            desk.end();
+        }
+        for log in self.running_logs().into_iter().filter(|log| log.topic == *topic) {
+            // One that ends by itself finds that its topic is gone.
+            let _ended = self.ask(&log, DispatchRequest::TopicDeleted).await;
+        }
+        self.meters.lock().remove(topic);
     }
 
     /// Lets a subscriber take part in the dispatching of a log; once per log.

@@ -15,6 +15,17 @@ use crate::dispatch::DispatcherWake;
 use crate::event::EventOrigin;
 
 impl Outlet {
+    /// What people call it: the name it gave itself, or its number.
+    pub fn member(&self) -> String {
+        self.options.member.clone().unwrap_or_else(|| format!("subscriber-{}", self.id))
+    }
+
+    /// How many events are leased to it, and how many may be.
+    pub fn window(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        (state.in_flight, state.max_in_flight)
+    }
+
     /// As [`Outlet::attach`], also for a log that let go of it before.
     pub fn attach_again(&self, log: &LogName, wake: &Arc<DispatcherWake>) {
         let mut state = self.state.lock();
@@ -31,6 +42,17 @@ impl Outlet {
             state.coordinators.push((topic.clone(), wake.clone()));
         }
         is_new
+    }
+
+    /// The topic is gone, and its coordinator with it.
+    pub fn unfollow(&self, topic: &TopicName) {
+        self.state.lock().coordinators.retain(|(known, _)| known != topic);
+    }
+
+    /// The dispatcher of a log ends because the topic is gone. Another may come if the topic is made again.
+    pub fn let_go(&self, log: &LogName, wake: &Arc<DispatcherWake>) {
+        self.detach(log, wake);
+        self.state.lock().dispatchers.remove(log);
     }
 
     /// Events of this partition come from now on.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use prom_types::EpochMs;
+
 use crate::limits::{ACK_TIMEOUT, BATCH_SIZE, MAX_IN_FLIGHT};
 
 /// Everything that belongs to the subscriber rather than to the group.
@@ -12,6 +14,12 @@ pub(crate) struct SubscriberOptions {
     pub ack_timeout: Duration,
     /// A name for people, and for partitions to find their owner again.
     pub member: Option<String>,
+    /// Whose token it came with, for people.
+    pub subject: Option<String>,
+    /// Where it comes from, for people.
+    pub address: Option<String>,
+    /// When it subscribed.
+    pub since_ms: EpochMs,
     /// What it says about itself: JSON text, shown to people.
     pub meta: Option<String>,
     /// Its share of the partitions in relation to others.
@@ -30,6 +38,9 @@ impl Default for SubscriberOptions {
             max_in_flight: MAX_IN_FLIGHT,
             ack_timeout: ACK_TIMEOUT,
             member: None,
+            subject: None,
+            address: None,
+            since_ms: 0,
             meta: None,
             weight: 1,
             pins: Vec::new(),

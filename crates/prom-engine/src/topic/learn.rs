@@ -114,8 +114,8 @@ pub(crate) enum RefusedFor {
     Otherwise,
 }
 
-/// Takes in what others make and change, until the bus stops.
-pub(crate) async fn follow_others(core: &Core, news: &mut DocumentWatch) {
+/// Takes in what others make, change and delete, until the bus stops.
+pub(crate) async fn follow_others(core: &Arc<Core>, news: &mut DocumentWatch) {
     let mut phase = core.watch_phase();
     while *phase.borrow_and_update() == BusPhase::Open {
         tokio::select! {
@@ -129,7 +129,7 @@ pub(crate) async fn follow_others(core: &Core, news: &mut DocumentWatch) {
 }
 
 /// Tries for as long as it takes: what is missed here would stay unknown.
-async fn take_in_news(core: &Core, mut told: DocumentNews) {
+async fn take_in_news(core: &Arc<Core>, mut told: DocumentNews) {
     let mut phase = core.watch_phase();
     let mut pause: Duration = FIRST_RETRY;
     while *phase.borrow_and_update() == BusPhase::Open {
@@ -147,7 +147,7 @@ async fn take_in_news(core: &Core, mut told: DocumentNews) {
     }
 }
 
-async fn read_news(core: &Core, told: &DocumentNews) -> Result<(), Error> {
+async fn read_news(core: &Arc<Core>, told: &DocumentNews) -> Result<(), Error> {
     let unreadable = |error: Error| match error {
         Error::Document { .. } => {
             tracing::error!(%error, "a topic of another hub is left out");
@@ -157,8 +157,42 @@ async fn read_news(core: &Core, told: &DocumentNews) -> Result<(), Error> {
     };
     match told {
         DocumentNews::Written(document) => core.topics.take_in(document).map(drop).or_else(unreadable),
-        DocumentNews::Any => core.topics.learn_all(&*core.store, unreadable).await,
-        // Topics are never deleted.
-        DocumentNews::Deleted(_) => Ok(()),
+        DocumentNews::Any => {
+            forget_missing(core).await?;
+            core.topics.learn_all(&*core.store, unreadable).await
+        }
+        DocumentNews::Deleted(key) => match core.topics.get(key) {
+            Some(topic) => forget_if_deleted(core, &topic).await.or_else(unreadable),
+            // It was deleted here.
+            None => Ok(()),
+        },
     }
+}
+
+/// Topics that another hub deleted while its news were missed.
+async fn forget_missing(core: &Arc<Core>) -> Result<(), Error> {
+    for topic in core.topics.all() {
+        forget_if_deleted(core, &topic).await?;
+    }
+    Ok(())
+}
+
+/// A topic that was stored and is not any more, or is another one now. One that is only proposed is about to be stored.
+async fn forget_if_deleted(core: &Arc<Core>, topic: &Arc<Topic>) -> Result<(), Error> {
+    if !topic.is_stored() {
+        return Ok(());
+    }
+    match core.store.document(COLLECTION, topic.name()).await? {
+        None => core.forget_topic(topic).await,
+        Some(document) => {
+            let (stored, known) = (TopicDocument::parse(&document)?, topic.revision());
+            let is_other = stored.settings != topic.settings;
+            let is_another = document.revision < known || (document.revision == known && is_other);
+            if is_another {
+                // Dispatchers of the old one find their cursors gone, and start again.
+                core.topics.replace(topic, stored, document.revision);
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Topics: what they are told about themselves, and the registry that every publish looks into.
 
 mod create;
+mod delete;
 mod division;
 mod key;
 mod key_path;
@@ -9,6 +10,7 @@ mod registry;
 mod settings;
 
 pub use create::{PartitionInfo, TopicInfo};
+pub use delete::{DeletedTopic, TopicLetters};
 pub(crate) use key::KeyProgram;
 pub(crate) use learn::{RefusedFor, conflict, follow_others, is_about_a_topic};
 pub(crate) use registry::{Topic, TopicRegistry};

@@ -275,6 +275,57 @@ impl TopicRegistry {
         }
     }
 
+    /// Deletes a topic with everything in its logs; the rest of the unit becomes durable with it. From here on publishing
+    /// proposes a new one; the store refuses events that were admitted before.
+    pub async fn delete(&self, topic: &Arc<Topic>, work: UnitOfWork) -> Result<(), NotCommitted> {
+        let expect = match self.writers {
+            Writers::OnlyUs => Expect::Anything,
+            Writers::Others => Expect::Revision(topic.revision()),
+        };
+        let (pending, before) = {
+            let mut registered = self.registered.write();
+            // It may have got more partitions since the caller looked it up.
+            let before = registered.remove(topic.name()).unwrap_or_else(|| topic.clone());
+            let pending = work.send_by(|commit, topics| {
+                commit.documents.push(DocumentWrite::delete(COLLECTION, before.name()).expecting(expect));
+                commit.ends.extend(before.logs.iter().cloned());
+                registered.add_proposals(self.writers, topics, commit)
+            });
+            (pending, before)
+        };
+        pending.await.map(drop).inspect_err(|_| {
+            let mut registered = self.registered.write();
+            if !registered.by_name.contains_key(before.name()) {
+                // As if it was made anew: dispatchers that stopped meanwhile start again.
+                registered.set(before);
+                self.grown.send_replace(registered.history.len());
+            }
+        })
+    }
+
+    /// Another hub deleted this very topic. One of the same name that was made since stays.
+    pub(super) fn forget(&self, gone: &Arc<Topic>) {
+        let mut registered = self.registered.write();
+        if registered.by_name.get(gone.name()).is_some_and(|current| Arc::ptr_eq(current, gone)) {
+            registered.remove(gone.name());
+        }
+    }
+
+    /// What the store has instead of a topic that was deleted: a new one of that name, at whatever revision.
+    pub(super) fn replace(&self, gone: &Arc<Topic>, stored: TopicDocument, revision: u64) {
+        self.forget(gone);
+        self.take_over(stored, revision);
+    }
+
+    /// If there is such a topic, subscriptions are attached to it again.
+    pub(super) fn announce_again(&self, name: &TopicName) {
+        let mut registered = self.registered.write();
+        if registered.by_name.contains_key(name) {
+            registered.history.push(name.clone());
+            self.grown.send_replace(registered.history.len());
+        }
+    }
+
     /// A change is durable. Older news may have come in between.
     fn is_put(&self, topic: Arc<Topic>, revision: u64) {
         let mut registered = self.registered.write();
@@ -319,6 +370,13 @@ impl Registered {
             }
         }
         Ok(())
+    }
+
+    /// It counts to its maker no more.
+    fn remove(&mut self, name: &TopicName) -> Option<Arc<Topic>> {
+        let gone = self.by_name.remove(name)?;
+        self.made.remove(gone.made_by.as_ref());
+        Some(gone)
     }
 
     fn set(&mut self, topic: Arc<Topic>) {

@@ -1,7 +1,7 @@
 //! Several buses on one store: each goes by what the others made of a topic.
 
 use futures::FutureExt;
-use prom_engine::{Bus, Error, NewTopics, Position, TopicSettings};
+use prom_engine::{Bus, Error, NewTopics, Position, TopicLetters, TopicSettings};
 use prom_store::Outcome;
 use prom_types::{NewEvent, Receipt, TopicName, partition_of};
 use serde_json::json;
@@ -246,4 +246,25 @@ async fn the_store_is_asked_before_a_topic_counts_as_unknown() {
     let beyond = chooser.publish("new", json!(1)).partition(2).await;
     assert!(matches!(beyond, Err(Error::Invalid(_))), "{beyond:?}");
     assert!(matches!(one.topic("new").await, Err(Error::UnknownTopic { .. })), "a refused event makes no topic");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_topic_that_another_bus_deleted_is_gone_here_and_comes_back_when_it_is_made_again() {
+    let world = World::new();
+    let (one, other) = (world.bus().await, world.bus().await);
+    one.create_topic(orders().partitions(3)).await.unwrap();
+    let mut events = other.subscribe("orders", "billing").from(Position::Earliest).start().await.unwrap();
+    other.publish("orders", json!(1)).partition(1).await.unwrap();
+    let first = next(&mut events).await;
+    one.delete_topic("orders", TopicLetters::Keep).await.unwrap();
+    until(async || other.topic_settings("orders").await.is_err()).await;
+    assert!(soon(first.ack()).await.is_err());
+    let name = TopicName::parse("orders").unwrap();
+    until(async || world.store.cursors(Some(&name)).await.unwrap().is_empty()).await;
+    let receipt = one.publish("orders", json!(2)).await.unwrap();
+    assert_eq!(receipt.partition, 0, "it has one partition now");
+    assert_eq!(take_acked(&mut events, 1).await, [2]);
+    let receipt = other.publish("orders", json!(3)).await.unwrap();
+    assert_eq!((receipt.partition, take_acked(&mut events, 1).await), (0, vec![3]));
+    assert!(events.failure().is_none());
 }

@@ -7,8 +7,8 @@ use axum::extract::State;
 use hashbrown::HashMap;
 use http::Uri;
 use prom_auth::Action;
-use prom_engine::{Bus, Error, GroupInfo, GroupSubscription};
-use prom_protocol::http::groups::{GroupList, GroupOptionsView, GroupView, SubscriptionView};
+use prom_engine::{Bus, Error, GroupInfo, GroupMemberInfo, GroupSubscription};
+use prom_protocol::http::groups::{GroupList, GroupMemberView, GroupOptionsView, GroupView, SubscriptionView};
 use prom_types::{GroupName, TopicPattern};
 
 use super::api::Api;
@@ -16,6 +16,7 @@ use super::caller::Caller;
 use super::extract::GroupInPath;
 use super::gather;
 use super::problem::{Problem, Problems};
+use super::why::millis;
 
 #[utoipa::path(
     get,
@@ -67,7 +68,8 @@ pub(super) async fn get(
     let info = find(&api.hub.bus, &caller, Action::Ops, &group).await?;
     // Who subscribes is known where it is served.
     super::forward::check_here(&api.hub.bus, &group).await?;
-    Ok(Json(view(info)))
+    let members = api.hub.bus.members(&group).await?;
+    Ok(Json(GroupView { members: members.into_iter().map(member).collect(), ..view(info) }))
 }
 
 /// Whether something was taken out of an answer.
@@ -112,6 +114,21 @@ pub(super) fn view(info: GroupInfo) -> GroupView {
         last_used_ts: info.last_used_ts,
         subscribers: info.subscribers as u64,
         served_by: info.served_by,
+        members: Vec::new(),
+    }
+}
+
+fn member(info: GroupMemberInfo) -> GroupMemberView {
+    GroupMemberView {
+        member: info.member,
+        subject: info.subject,
+        address: info.address,
+        since_ts: info.since_ms,
+        topics: info.topics,
+        in_flight: info.in_flight,
+        max_in_flight: info.max_in_flight,
+        paused: info.is_paused,
+        oldest_lease_ms: info.oldest_lease.map(millis),
     }
 }
 

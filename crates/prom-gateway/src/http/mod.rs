@@ -26,14 +26,17 @@ mod latest_by_key;
 mod publish;
 mod replay;
 
+mod delete_topic;
 mod put_topic;
 mod topics;
 
 mod change_group;
 mod cursors;
 mod groups;
+mod kick;
 mod lag;
 mod partitions;
+mod release;
 mod set_cursor;
 mod skip;
 mod why;
@@ -92,10 +95,13 @@ fn routes() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(topics::list))
         .routes(routes!(topics::get))
         .routes(routes!(put_topic::put))
+        .routes(routes!(delete_topic::delete))
         .routes(routes!(groups::list))
         .routes(routes!(groups::get))
         .routes(routes!(change_group::patch))
         .routes(routes!(change_group::delete))
+        .routes(routes!(release::post))
+        .routes(routes!(kick::post))
         .routes(routes!(cursors::list))
         .routes(routes!(set_cursor::post))
         .routes(routes!(skip::post))

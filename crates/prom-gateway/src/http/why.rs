@@ -1,14 +1,17 @@
 //! `GET /why`: what holds a group back, and what to do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
-use prom_engine::Why;
 use prom_engine::dispatch::{DispatchStatus, Holdup, Limit, Oldest};
+use prom_engine::{HeldLease, Why, WhyAction};
 use prom_protocol::http::GroupInTopic;
-use prom_protocol::http::why::{DispatchLimit, DispatcherView, OldestState, OldestView, PartitionWhyView, WhyView};
+use prom_protocol::http::why::{
+    DispatchLimit, DispatcherView, HeldLeaseView, OldestState, OldestView, PartitionWhyView, WhyActionView, WhyView,
+};
 
 use super::api::Api;
 use super::caller::Caller;
@@ -40,10 +43,38 @@ fn view(why: Why) -> WhyView {
         next: partition.next,
         lag_events: partition.lag_events,
         event: partition.event,
+        key: partition.key,
+        held: partition.held.into_iter().map(held).collect(),
+        actions: partition.actions.into_iter().map(action).collect(),
         explanation: partition.explanation,
         status: partition.status.map(dispatcher),
     });
     WhyView { dead_letters: why.dead_letters, partitions: partitions.collect(), topic: why.topic, group: why.group }
+}
+
+fn held(lease: HeldLease) -> HeldLeaseView {
+    HeldLeaseView {
+        offset: lease.offset,
+        id: lease.id,
+        key: lease.key,
+        member: lease.member,
+        subject: lease.subject,
+        address: lease.address,
+        held_ms: millis(lease.held_for),
+        renewals: lease.renewals,
+        expires_in_ms: millis(lease.expires_in),
+        attempts: lease.failures.attempts,
+        returns: lease.failures.returns,
+        last_error: lease.failures.reason,
+    }
+}
+
+fn action(WhyAction { what, command }: WhyAction) -> WhyActionView {
+    WhyActionView { what: what.to_owned(), command }
+}
+
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn dispatcher(status: DispatchStatus) -> DispatcherView {

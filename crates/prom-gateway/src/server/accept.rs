@@ -52,13 +52,14 @@ pub struct Acceptor {
 /// Counts a connection for as long as it is open.
 pub(crate) struct OpenSocket {
     pub hub: Arc<Hub>,
+    pub peer: SocketAddr,
     _permit: OwnedSemaphorePermit,
 }
 
 impl OpenSocket {
-    fn new(hub: &Arc<Hub>, permit: OwnedSemaphorePermit) -> Self {
+    fn new(hub: &Arc<Hub>, peer: SocketAddr, permit: OwnedSemaphorePermit) -> Self {
         hub.sockets.fetch_add(1, Ordering::Relaxed);
-        Self { hub: hub.clone(), _permit: permit }
+        Self { hub: hub.clone(), peer, _permit: permit }
     }
 }
 
@@ -85,7 +86,7 @@ impl Acceptor {
                 tokio::spawn(refuse(stream));
                 continue;
             };
-            let (acceptor, socket) = (self.clone(), OpenSocket::new(&self.hub, permit));
+            let (acceptor, socket) = (self.clone(), OpenSocket::new(&self.hub, peer, permit));
             tokio::spawn(async move {
                 // One that panics is cut; its client connects again.
                 let _cut = acceptor.hub.failures().watch(&CONNECTION, acceptor.serve(stream, peer, socket)).await;

@@ -1,5 +1,6 @@
 //! One connection: its state, and the life of its task.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub struct Connection {
     pub hub: Arc<Hub>,
     /// As people see it.
     pub name: String,
+    /// Where it comes from.
+    pub peer: SocketAddr,
     pub identity: Option<Identity>,
     /// The client understands frames of many.
     pub batches: bool,
@@ -88,10 +91,10 @@ pub(crate) async fn run(socket: OpenSocket, stream: HubStream, read_already: Byt
     let hub = &socket.hub;
     let _counted = Counted::new(&hub.websockets);
     // One that panics is cut; its client connects again.
-    let _cut = hub.failures().watch(&CONNECTION, serve(hub, stream, read_already)).await;
+    let _cut = hub.failures().watch(&CONNECTION, serve(hub, socket.peer, stream, read_already)).await;
 }
 
-async fn serve(hub: &Arc<Hub>, stream: HubStream, read_already: Bytes) {
+async fn serve(hub: &Arc<Hub>, peer: SocketAddr, stream: HubStream, read_already: Bytes) {
     let (read_half, write_half) = stream.into_split();
     let mut input = SocketInput::new(read_half, BytesMut::from(&*read_already));
     let outbox = Arc::new(Outbox::new(hub.options.write_buffer_bytes));
@@ -100,7 +103,7 @@ async fn serve(hub: &Arc<Hub>, stream: HubStream, read_already: Bytes) {
     let answering = answer::run(sent, outbox.clone(), hub);
     let writing = write::run(&outbox, write_half);
     tokio::pin!(answering, writing);
-    let mut connection = Connection::new(hub.clone(), outbox.clone(), pulse.clone(), bursts);
+    let mut connection = Connection::new(hub.clone(), peer, outbox.clone(), pulse.clone(), bursts);
     // The order is fixed, so that a run repeats. Reading comes last: a client that never stops sending must not keep its
     // deadlines, or the end of the hub, from being noticed. Where writing fails, no client is left to read a last frame.
     let end = tokio::select! {
@@ -144,8 +147,15 @@ impl Connection {
         self.identity.as_ref()?.subject.as_ref()
     }
 
-    fn new(hub: Arc<Hub>, outbox: Arc<Outbox>, pulse: Arc<Pulse>, bursts: mpsc::Sender<Box<Sent>>) -> Self {
+    fn new(
+        hub: Arc<Hub>,
+        peer: SocketAddr,
+        outbox: Arc<Outbox>,
+        pulse: Arc<Pulse>,
+        bursts: mpsc::Sender<Box<Sent>>,
+    ) -> Self {
         Self {
+            peer,
             name: format!("connection-{}", hub.next_connection()),
             identity: None,
             batches: false,

@@ -44,11 +44,13 @@ pub struct GroupMember {
     pulse: Arc<Pulse>,
     links: Arc<Links>,
     speaker: Speaker,
-    subject: Option<Arc<str>>,
     pub batches: bool,
     pub name: SubscriptionName,
-    group: GroupName,
+    pub group: GroupName,
     opts: SubscribeOpts,
+    /// Whose token it came with, and where it comes from: for people.
+    pub subject: Option<Arc<str>>,
+    pub address: String,
     pub seat: Arc<MemberSeat>,
 }
 
@@ -115,6 +117,7 @@ impl GroupMember {
             name,
             group,
             opts,
+            address: connection.peer.to_string(),
             seat: MemberSeat::new(),
         }
     }
@@ -254,7 +257,7 @@ impl GroupMember {
     }
 
     async fn place(&self) -> Result<ServedBy, NotServed> {
-        match join(&self.hub, &self.name.topic, &self.group, &self.opts(), self.subject.as_deref()).await {
+        match join(self, &self.opts()).await {
             Ok(subscription) => Ok(self.placed_here(subscription)),
             Err(SubscribeError::Problem(problem)) => Err(NotServed::Never(problem)),
             Err(SubscribeError::Bus(Error::ServedElsewhere { url, group })) => match (&self.hub.peers, self.speaker) {

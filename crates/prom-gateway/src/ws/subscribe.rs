@@ -138,15 +138,11 @@ async fn check_addition(
 }
 
 /// Joins the group, with whatever the subscriber asks for. A group that is made by it counts to the subject.
-pub async fn join(
-    hub: &Hub,
-    topic: &str,
-    group: &GroupName,
-    opts: &SubscribeOpts,
-    subject: Option<&str>,
-) -> Result<prom_engine::Subscription, SubscribeError> {
-    let bus = hub.bus.acting_for(subject);
-    let mut subscribe = bus.subscribe(topic, group).topics(opts.topics.clone());
+pub async fn join(member: &GroupMember, opts: &SubscribeOpts) -> Result<prom_engine::Subscription, SubscribeError> {
+    let GroupMember { hub, name, group, subject, address, .. } = member;
+    let bus = hub.bus.acting_for(subject.as_deref());
+    let mut subscribe = bus.subscribe(&name.topic, group).topics(opts.topics.clone());
+    subscribe = subscribe.origin(subject.as_deref().map(str::to_owned), Some(address.clone()));
     if let Some(position) = position(opts).map_err(SubscribeError::Problem)? {
         subscribe = subscribe.from(position);
     }

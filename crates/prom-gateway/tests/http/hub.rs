@@ -72,7 +72,7 @@ async fn unknown_paths_and_wrong_methods_are_problems_too() {
     let refused = home.get("/publish").await;
     refused.problem(405, "bad_request");
     assert_eq!(refused.headers["allow"], "POST");
-    Ask::new(Method::DELETE, "/topics/a").send(&home).await.problem(405, "bad_request");
+    Ask::new(Method::PATCH, "/topics/a").send(&home).await.problem(405, "bad_request");
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ async fn every_route_is_described() {
     found.sort_unstable();
     let expected = [
         "delete /groups/{group}",
+        "delete /topics/{topic}",
         "get /cursors",
         "get /export",
         "get /groups",
@@ -38,6 +39,8 @@ async fn every_route_is_described() {
         "get /why",
         "patch /groups/{group}",
         "post /cursors",
+        "post /groups/{group}/kick",
+        "post /groups/{group}/release",
         "post /import",
         "post /publish",
         "post /skip",

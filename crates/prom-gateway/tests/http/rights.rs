@@ -23,6 +23,7 @@ async fn each_route_wants_its_own_right_and_no_other() {
     let event = json!({"topic": "shop.orders", "payload": 2, "opts": {"key": "k"}}).to_string();
     let cursor = json!({"topic": "shop.orders", "group": "ours", "from": "earliest"}).to_string();
     let skip = json!({"topic": "shop.orders", "group": "ours", "offset": 0}).to_string();
+    let release = json!({"topic": "shop.orders"}).to_string();
     let (none, change) = (String::new(), json!({"max_attempts": 7}).to_string());
     let settings = json!({"compaction": true}).to_string();
     let routes = [
@@ -42,8 +43,11 @@ async fn each_route_wants_its_own_right_and_no_other() {
         (Method::PUT, "/topics/shop.orders", &settings, "admin:shop.orders"),
         (Method::POST, "/cursors", &cursor, "admin:shop.orders"),
         (Method::POST, "/skip", &skip, "admin:shop.orders"),
+        (Method::POST, "/groups/ours/release", &release, "admin:shop.orders"),
         (Method::PATCH, "/groups/ours", &change, "admin:shop.*"),
         (Method::DELETE, "/groups/ours", &none, "admin:shop.*"),
+        (Method::DELETE, "/topics/shop.orders?dry_run=1", &none, "admin:shop.orders"),
+        (Method::DELETE, "/topics/shop.orders", &none, "admin:shop.orders"),
     ];
     for (method, path, body, scope) in routes {
         let ask = || Ask::new(method.clone(), path).body(body.clone());

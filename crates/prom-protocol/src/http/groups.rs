@@ -1,4 +1,4 @@
-//! `GET /groups` and `GET /groups/{group}` show groups, `PATCH /groups/{group}` changes one.
+//! `GET /groups` and `GET /groups/{group}` show groups and their members, `PATCH /groups/{group}` changes one.
 
 use prom_types::{Backoff, GroupName, Mode, Order, TopicPattern};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,6 +35,32 @@ pub struct GroupView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub served_by: Option<String>,
+    /// Who takes part, by name. Left out in the list of all groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub members: Vec<GroupMemberView>,
+}
+
+/// A subscriber of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GroupMemberView {
+    /// The name it gave itself, or the name of its connection.
+    pub member: String,
+    /// The subject of its token.
+    pub subject: Option<String>,
+    /// Where it is connected from; a hub's address if it comes through another hub.
+    pub address: Option<String>,
+    /// When it subscribed.
+    pub since_ts: i64,
+    pub topics: Vec<TopicPattern>,
+    /// Events that are leased to it.
+    pub in_flight: u64,
+    /// How many may be.
+    pub max_in_flight: u64,
+    pub paused: bool,
+    /// How long it has held the oldest of its events.
+    pub oldest_lease_ms: Option<u64>,
 }
 
 /// Topics and patterns with the options they share.

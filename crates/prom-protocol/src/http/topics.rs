@@ -1,7 +1,10 @@
-//! `GET /topics` and `GET /topics/{topic}` show topics, `PUT /topics/{topic}` makes or changes one.
+//! `GET /topics` and `GET /topics/{topic}` show topics, `PUT /topics/{topic}` makes or changes one, `DELETE /topics/{topic}`
+//! deletes it.
 
-use prom_types::{Compaction, Retention, TopicName};
+use prom_types::{Compaction, GroupName, Retention, TopicName};
 use serde::{Deserialize, Deserializer, Serialize};
+
+use super::flag;
 
 /// The answer to `GET /topics`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +57,45 @@ pub struct TopicPartitionView {
     /// The offset that the next event gets.
     pub head: u64,
     pub bytes: u64,
+}
+
+/// The query of `DELETE /topics/{topic}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+pub struct DeleteTopic {
+    /// `1`: delete `dlq.<topic>` as well.
+    #[serde(default, with = "flag", skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", param(value_type = Option<u8>, minimum = 0, maximum = 1))]
+    pub with_letters: bool,
+    /// `1`: only tell what would go.
+    #[serde(default, with = "flag", skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", param(value_type = Option<u8>, minimum = 0, maximum = 1))]
+    pub dry_run: bool,
+}
+
+/// The answer to `DELETE /topics/{topic}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeletedTopics {
+    /// The topic, then its dead letters if they go as well.
+    pub topics: Vec<DeletedTopicView>,
+    /// Nothing was deleted.
+    pub dry_run: bool,
+}
+
+/// What goes with a topic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeletedTopicView {
+    pub topic: TopicName,
+    pub events: u64,
+    pub bytes: u64,
+    /// Groups whose cursors go, as far as the caller may see them. The groups stay.
+    pub groups: Vec<GroupName>,
+    /// There are more, which the caller may not see.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub hidden: bool,
 }
 
 /// The body of `PUT /topics/{topic}`. What is left out is the default, also for a topic that exists.

@@ -25,10 +25,53 @@ pub struct PartitionWhyView {
     pub lag_events: u64,
     /// The event at the floor.
     pub event: Option<EventId>,
+    /// The key of that event.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// The events that were held the longest, longest first; ten at most.
+    #[serde(default)]
+    pub held: Vec<HeldLeaseView>,
     /// One line for people.
     pub explanation: String,
+    /// What can be done about it, what loses nothing first.
+    #[serde(default)]
+    pub actions: Vec<WhyActionView>,
     /// What the dispatcher knows; `null` while it does not run, because nothing subscribes.
     pub status: Option<DispatcherView>,
+}
+
+/// An event that a member holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HeldLeaseView {
+    pub offset: u64,
+    pub id: Option<EventId>,
+    pub key: Option<String>,
+    pub member: String,
+    /// The subject of the holder's token.
+    pub subject: Option<String>,
+    /// Where the holder is connected from.
+    pub address: Option<String>,
+    pub held_ms: u64,
+    /// How often the holder asked for more time. One that is only slow does so again and again.
+    pub renewals: u32,
+    /// How long the lease still runs, unless it is renewed.
+    pub expires_in_ms: u64,
+    /// Failed attempts before this one.
+    pub attempts: u32,
+    pub returns: u32,
+    /// Why it failed the last time.
+    pub last_error: Option<String>,
+}
+
+/// Something that an operator can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WhyActionView {
+    pub what: String,
+    /// The command to type.
+    #[cfg_attr(feature = "openapi", schema(example = "prom groups release orders.placed billing 1200"))]
+    pub command: String,
 }
 
 /// The dispatcher at one moment.

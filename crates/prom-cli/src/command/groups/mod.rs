@@ -1,11 +1,15 @@
-//! `prom groups`: lists groups, shows the options of one, changes or deletes it.
+//! `prom groups`: lists groups, shows the options and members of one, changes or deletes it, takes leases back.
 
+mod kick;
+mod release;
 mod set;
 
 use clap::{Args, Subcommand};
-use prom_protocol::http::groups::{GroupList, GroupView, SubscriptionView};
+use prom_protocol::http::groups::{GroupList, GroupMemberView, GroupView, SubscriptionView};
 use prom_types::{EpochMs, GroupName, TopicPattern};
 
+use self::kick::KickCommand;
+use self::release::ReleaseCommand;
 use self::set::SetGroup;
 use super::{names, partly};
 use crate::cli::Context;
@@ -14,12 +18,14 @@ use crate::moment;
 use crate::output::{Align, Style, Table};
 use crate::units::show_age;
 
-/// List, show, change and delete groups
+/// List, show, change and delete groups; take leases back
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prom groups
   prom groups show billing
+  prom groups release orders.placed billing 1200
+  prom groups kick billing worker-3
   prom groups delete billing")]
 pub struct GroupsCommand {
     #[command(subcommand)]
@@ -34,7 +40,7 @@ Examples:
   prom groups ls
   prom groups ls --json")]
     Ls,
-    /// Show what a group reads, and its options
+    /// Show what a group reads, its options, and its members
     #[command(after_help = "\
 Examples:
   prom groups show billing
@@ -45,6 +51,8 @@ Examples:
         group: GroupName,
     },
     Set(SetGroup),
+    Release(ReleaseCommand),
+    Kick(KickCommand),
     /// Delete a group and its cursors; its subscriptions end
     #[command(after_help = "\
 Examples:
@@ -75,6 +83,8 @@ impl GroupsCommand {
                 context.show(&answer, |group| show(context, &group))
             }
             What::Set(set) => set.run(context).await,
+            What::Release(release) => release.run(context).await,
+            What::Kick(kick) => kick.run(context).await,
             What::Delete { group } => {
                 hub.delete(&["groups", group.as_str()]).await?;
                 if context.output.is_for_machines() {
@@ -137,7 +147,38 @@ fn show(context: &Context, group: &GroupView) -> CommandResult {
             options.filter.clone().unwrap_or_else(|| "-".to_owned()),
         ]);
     }
-    context.output.table(&table)
+    context.output.table(&table)?;
+    if group.members.is_empty() {
+        return Ok(());
+    }
+    context.output.line("")?;
+    context.output.table(&members(&group.members).without_if_empty("SUBJECT").without_if_empty("PAUSED"))
+}
+
+fn members(members: &[GroupMemberView]) -> Table {
+    let mut table = Table::new([
+        ("MEMBER", Align::Left),
+        ("SUBJECT", Align::Left),
+        ("ADDRESS", Align::Left),
+        ("SINCE", Align::Right),
+        ("IN FLIGHT", Align::Right),
+        ("OLDEST LEASE", Align::Right),
+        ("PAUSED", Align::Left),
+        ("READS", Align::Left),
+    ]);
+    for member in members {
+        table.row([
+            member.member.clone(),
+            member.subject.clone().unwrap_or_default(),
+            member.address.clone().unwrap_or_else(|| "-".to_owned()),
+            age(member.since_ts),
+            format!("{} of {}", member.in_flight, member.max_in_flight),
+            member.oldest_lease_ms.map_or_else(|| "-".to_owned(), show_age),
+            if member.paused { "yes".to_owned() } else { String::new() },
+            joined(member.topics.iter()),
+        ]);
+    }
+    table
 }
 
 fn describe(style: Style, group: &GroupView) -> String {

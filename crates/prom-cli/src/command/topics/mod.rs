@@ -1,11 +1,13 @@
 //! `prom topics`: what topics there are, what is in them, and their settings.
 
+mod delete;
 mod set;
 
 use clap::{Args, Subcommand};
 use prom_protocol::http::topics::{TopicList, TopicPartitionView, TopicSettingsView, TopicView};
 use prom_types::{Retention, TopicName};
 
+use self::delete::DeleteTopicCommand;
 use self::set::SetTopic;
 use super::{names, partly};
 use crate::cli::Context;
@@ -13,13 +15,14 @@ use crate::exit::CommandResult;
 use crate::output::{Align, Table};
 use crate::units::{show_duration, show_size};
 
-/// List, show, make and change topics
+/// List, show, make, change and delete topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prom topics
   prom topics show orders.placed
-  prom topics set orders.placed --partitions 4 --keep-for 30d")]
+  prom topics set orders.placed --partitions 4 --keep-for 30d
+  prom topics delete orders.test")]
 pub struct TopicsCommand {
     #[command(subcommand)]
     what: Option<What>,
@@ -44,6 +47,7 @@ Examples:
         topic: TopicName,
     },
     Set(SetTopic),
+    Delete(DeleteTopicCommand),
 }
 
 impl TopicsCommand {
@@ -52,6 +56,7 @@ impl TopicsCommand {
             What::Ls => list(context).await,
             What::Show { topic } => show(context, &topic).await,
             What::Set(set) => set.run(context).await,
+            What::Delete(delete) => delete.run(context).await,
         }
     }
 }

@@ -1,11 +1,12 @@
-//! What an operator does to a cursor: moving it, and skipping one event. Durable first, together with its
-//! audit event, then in memory.
+//! What an operator does to a cursor: moving it, skipping one event, and taking leases back. Durable first, together with
+//! its audit event, then in memory.
 //!
 //! Moving forward settles what is passed over and leaves the rest alone: what is settled or leased beyond it
 //! stays so. Moving back fences everything in flight and forgets what was settled from there on.
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use prom_store::CursorChange;
 use prom_types::{EventId, Offset, Position};
@@ -14,7 +15,7 @@ use tokio::sync::oneshot;
 use super::filter::Filtering;
 use super::{DispatchTask, End};
 use crate::cursor::CursorMove;
-use crate::dispatch::Settled;
+use crate::dispatch::{Settled, SubscriberId};
 use crate::limits::CONTENTION_TRIES;
 use crate::{Error, audit};
 
@@ -34,7 +35,39 @@ pub(crate) struct SkipOrder {
     pub reply: oneshot::Sender<Result<Settled, Error>>,
 }
 
+/// Leases to be taken back from their holders.
+pub(crate) struct ReleaseOrder {
+    pub which: ReleaseWhich,
+    pub reply: oneshot::Sender<Vec<(Offset, SubscriberId)>>,
+}
+
+/// Which of a dispatcher's leases.
+#[derive(Debug, Clone)]
+pub(crate) enum ReleaseWhich {
+    All,
+    Offset(Offset),
+    /// Those of these subscribers.
+    Held(Vec<SubscriberId>),
+}
+
 impl DispatchTask {
+    /// Nothing to make durable first: leases are not. What is counted goes with the next settlement.
+    pub(super) fn release(&mut self, now: Duration, order: ReleaseOrder) {
+        let is_meant = |offset: Offset, subscriber: SubscriberId| match &order.which {
+            ReleaseWhich::All => true,
+            ReleaseWhich::Offset(asked) => *asked == offset,
+            ReleaseWhich::Held(subscribers) => subscribers.contains(&subscriber),
+        };
+        let released = self.machine.release(now, is_meant);
+        for (offset, subscriber) in &released {
+            // It may still lie in the queue; its lease has ended.
+            if let Some(seat) = self.seats.iter().find(|seat| seat.outlet.id == *subscriber) {
+                drop(seat.outlet.forget_queued(&self.origin, *offset..*offset + 1));
+            }
+        }
+        let _caller_left = order.reply.send(released);
+    }
+
     pub(super) async fn move_cursor(&mut self, order: MoveOrder) -> Option<End> {
         let (result, end) = match self.finish_commits().await {
             Some(end) => (Err(Error::fenced(&self.cursor)), Some(end)),

@@ -9,12 +9,13 @@ use prom_types::Offset;
 use tokio::sync::oneshot;
 
 use super::start::max_attempts;
-use super::{DispatchTask, End, LaneOrder, MoveOrder, SkipOrder};
+use super::{DispatchTask, End, LaneOrder, MoveOrder, ReleaseOrder, SkipOrder};
 use crate::Error;
 use crate::ack::LeasedOffsets;
 use crate::dispatch::{DispatchStatus, LeaseId, Limit, NotLeased, Settled, SubscriberId};
 use crate::group::GroupOptions;
 use crate::meters::AckTally;
+use crate::outlet::Outlet;
 
 pub(crate) type SettleReply = oneshot::Sender<Result<(), Error>>;
 
@@ -49,6 +50,8 @@ pub(crate) enum DispatchRequest {
     Move(MoveOrder),
     /// An operator settles an event.
     Skip(SkipOrder),
+    /// An operator takes leases back.
+    Release(ReleaseOrder),
     Status(oneshot::Sender<DispatchReport>),
     /// The group's options changed; they are durable already.
     Change {
@@ -63,6 +66,8 @@ pub(crate) enum DispatchRequest {
     Epoch(oneshot::Sender<u64>),
     /// The group is being deleted.
     Delete(oneshot::Sender<()>),
+    /// The topic was deleted.
+    TopicDeleted(oneshot::Sender<()>),
 }
 
 /// What a dispatcher tells about itself.
@@ -70,10 +75,20 @@ pub(crate) enum DispatchRequest {
 pub(crate) struct DispatchReport {
     pub status: DispatchStatus,
     pub now: Duration,
-    /// Subscribers with the names they gave themselves.
-    pub members: Vec<(SubscriberId, Option<String>)>,
+    pub members: Vec<LeaseHolder>,
+    /// For each subscriber that holds something: since when it has held the oldest.
+    pub oldest_leases: Vec<(SubscriberId, Duration)>,
     /// Why its filter is suspended, if it is.
     pub suspension: Option<String>,
+}
+
+/// Who takes part in dispatching, as people know it.
+#[derive(Debug, Clone)]
+pub(crate) struct LeaseHolder {
+    pub id: SubscriberId,
+    pub member: String,
+    pub subject: Option<String>,
+    pub address: Option<String>,
 }
 
 impl DispatchRequest {
@@ -97,7 +112,16 @@ impl DispatchRequest {
                 let _caller_left = order.reply.send(Err(Error::fenced(cursor)));
                 return;
             }
-            Self::Status(_) | Self::Change { .. } | Self::Lane(_) | Self::Epoch(_) | Self::Delete(_) => return,
+            Self::Release(order) => {
+                let _caller_left = order.reply.send(Vec::new());
+                return;
+            }
+            Self::Status(_)
+            | Self::Change { .. }
+            | Self::Lane(_)
+            | Self::Epoch(_)
+            | Self::Delete(_)
+            | Self::TopicDeleted(_) => return,
         };
         if let Some(reply) = reply {
             let _caller_left = reply.send(Err(error));
@@ -132,6 +156,7 @@ impl DispatchTask {
                 }
                 DispatchRequest::Move(order) => end = end.or(self.move_cursor(order).await),
                 DispatchRequest::Skip(order) => end = end.or(self.skip(order).await),
+                DispatchRequest::Release(order) => self.release(now, order),
                 DispatchRequest::Status(reply) => {
                     let _caller_left = reply.send(self.report(now));
                 }
@@ -144,6 +169,7 @@ impl DispatchTask {
                     let _caller_left = reply.send(self.epoch);
                 }
                 DispatchRequest::Delete(reply) => end = Some(End::Deleted(reply)),
+                DispatchRequest::TopicDeleted(reply) => end = Some(End::TopicGone(Some(reply))),
             }
         }
         acks.count(&self.meter);
@@ -218,12 +244,17 @@ impl DispatchTask {
     }
 
     fn report(&self, now: Duration) -> DispatchReport {
-        let member = |seat: &super::SubscriberSeat| (seat.outlet.id, seat.outlet.options.member.clone());
+        let member = |seat: &super::SubscriberSeat| {
+            let Outlet { id, options, .. } = &*seat.outlet;
+            let (subject, address) = (options.subject.clone(), options.address.clone());
+            LeaseHolder { id: *id, member: seat.outlet.member(), subject, address }
+        };
         let mut status = self.machine.status();
         let suspension = self.filtering.as_ref().and_then(|filtering| filtering.suspension(now));
         if suspension.is_some() {
             status.limit = Some(Limit::Filter);
         }
-        DispatchReport { status, now, members: self.seats.iter().map(member).collect(), suspension }
+        let oldest_leases = self.machine.oldest_leases();
+        DispatchReport { status, now, members: self.seats.iter().map(member).collect(), oldest_leases, suspension }
     }
 }

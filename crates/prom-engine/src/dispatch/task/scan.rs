@@ -33,7 +33,7 @@ impl DispatchTask {
     pub(super) fn moved(&mut self, bounds: Bounds) {
         let floor = self.machine.floor();
         if bounds.start > floor {
-            self.tell_gap(gap(&self.cursor.log, floor..bounds.start, GapReason::Retention));
+            self.tell_gap(gap(&self.cursor.log, floor..bounds.start, self.why_gone()));
         } else if bounds == self.machine.bounds() {
             return;
         }

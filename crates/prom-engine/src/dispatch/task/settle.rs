@@ -110,6 +110,7 @@ impl DispatchTask {
             answer.send();
         }
         match error {
+            NotCommitted::Refused(CommitError::Fenced { .. }) if self.is_topic_gone() => Some(End::TopicGone(None)),
             NotCommitted::Refused(CommitError::Fenced { .. }) => {
                 tracing::warn!(cursor = %self.cursor, %error, "dispatching ends");
                 Some(End::Failed(Error::fenced))

@@ -26,6 +26,10 @@ impl DispatchTask {
         mailbox: DispatcherMailbox,
         survivors: &mut Survivors,
     ) -> Option<Self> {
+        if setup.is_topic_gone() {
+            setup.let_go(survivors);
+            return None;
+        }
         let mut filtering = None;
         if let Some(filter) = &setup.options.filter {
             match setup.core.filter_places.compile_for(&setup.group.filters, filter).await {

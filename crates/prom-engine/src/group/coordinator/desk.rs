@@ -27,6 +27,8 @@ pub(crate) struct Desk {
 #[derive(Default)]
 struct Inbox {
     is_running: bool,
+    /// Its topic is gone.
+    is_over: bool,
     arrivals: DeskNews,
 }
 
@@ -74,6 +76,21 @@ impl Desk {
         }
         drop(inbox);
         self.wake.notify_one();
+    }
+
+    /// The topic is gone: so is its coordinator.
+    pub fn end(&self) {
+        let mut inbox = self.inbox.lock();
+        inbox.is_over = true;
+        for outlet in std::mem::take(&mut inbox.arrivals).joining {
+            outlet.unfollow(&self.topic);
+        }
+        drop(inbox);
+        self.wake.notify_one();
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.inbox.lock().is_over
     }
 
     /// The dispatcher of a partition has nothing out any more with the owner of this epoch.

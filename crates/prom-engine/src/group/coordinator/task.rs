@@ -78,7 +78,7 @@ async fn coordinate(setup: CoordinatorSetup, running: &mut Option<Task>) {
 /// The epoch of the topic's first cursor, raised by this process. `None` when the bus stops.
 async fn takeover(setup: &CoordinatorSetup) -> Option<u64> {
     let first = LogName::new(setup.desk.topic.clone(), 0);
-    while setup.core.phase() == BusPhase::Open {
+    while setup.core.phase() == BusPhase::Open && !setup.desk.is_over() {
         let (reply, answer) = oneshot::channel();
         let mailbox = setup.group.mailbox(&setup.core, &first, &setup.options);
         if mailbox.send(DispatchRequest::Epoch(reply)).await.is_ok()
@@ -99,6 +99,10 @@ impl Task {
     async fn go(&mut self) {
         let mut phase = self.core.watch_phase();
         while *phase.borrow_and_update() == BusPhase::Open {
+            if self.desk.is_over() {
+                self.members.values().for_each(|outlet| outlet.unfollow(&self.desk.topic));
+                return;
+            }
             self.hear();
             self.carry_out().await;
             self.show();

@@ -1,0 +1,41 @@
+//! `prom groups kick`: ends the subscriptions of one member, so that what it holds goes to others.
+
+use clap::Args;
+use prom_protocol::http::kick::{KickMember, KickedMemberView};
+use prom_types::GroupName;
+
+use crate::cli::Context;
+use crate::command::names;
+use crate::exit::CommandResult;
+
+/// End the subscriptions of one member; its leases go back at once
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What it holds is handed out again, and what it still settles does not count. The member hears why; a client of ours
+subscribes again by itself, so stop the process, or take its token, if it shall not come back.
+`prom groups show` lists the members. system.audit records who did it.
+
+Examples:
+  prom groups kick billing worker-3
+  prom groups kick billing connection-17 --json")]
+pub struct KickCommand {
+    /// Name of the group
+    #[arg(value_parser = names::group)]
+    group: GroupName,
+    /// Name of the member, as `prom groups show` lists it
+    member: String,
+}
+
+impl KickCommand {
+    pub async fn run(self, context: &Context) -> CommandResult {
+        let path = ["groups", self.group.as_str(), "kick"];
+        let answer = context.hub()?.post(&path, &KickMember { member: self.member }).await?;
+        context.show(&answer, |kicked: KickedMemberView| {
+            let KickedMemberView { group, member, subscriptions, returned } = kicked;
+            let ended =
+                if subscriptions == 1 { "1 subscription".to_owned() } else { format!("{subscriptions} subscriptions") };
+            let went = if returned == 1 { "1 event went".to_owned() } else { format!("{returned} events went") };
+            context.output.line(format!("{member} is out of {group}: {ended} ended, {went} back"))
+        })
+    }
+}
