@@ -14,7 +14,7 @@ use crate::units::parse_duration;
 /// Measure a hub: put load on it and time the answers
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Events go to topics of their own, bench.<something>.*, which are emptied at the end, also after Ctrl-C; --keep leaves \
+Events go to topics of their own, bench.<something>.*, which are deleted at the end, also after Ctrl-C; --keep leaves \
 everything as it is. What was consumed is compared with what was published. Exit 1 when an event was lost or harmed, 4 \
 when one was refused.
 

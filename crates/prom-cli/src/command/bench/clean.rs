@@ -1,12 +1,10 @@
-//! Before and after: topics are made so that their events go by themselves some day, and emptied when the run is over.
-//!
-//! A hub keeps the names of topics for good. So that their events go, their retention is set to nothing; the hub's
-//! next round, within a minute, removes them. The group is deleted.
+//! Before and after: topics are made so that their events go by themselves some day, and deleted when the run is over, with
+//! their dead letters and the group.
 
 use std::time::Duration;
 
 use futures::StreamExt;
-use prom_protocol::http::topics::PutTopic;
+use prom_protocol::http::topics::{DeleteTopic, PutTopic};
 use prom_types::{Retention, TopicName};
 use serde::Serialize;
 
@@ -16,7 +14,7 @@ use crate::exit::Failure;
 use crate::hub::HubClient;
 use crate::units::millis;
 
-/// Topics that are made or emptied at the same time.
+/// Topics that are made or deleted at the same time.
 const AT_ONCE: usize = 16;
 /// If this process is killed, the events stay this long.
 const AGE_LIMIT: Duration = Duration::from_secs(24 * 3600);
@@ -36,8 +34,8 @@ pub struct Left {
 pub enum Events {
     /// They stay, as asked for.
     Kept,
-    /// The hub removes them within a minute.
-    Emptied,
+    /// They are gone, and their topics with them.
+    Deleted,
     /// They stay although they should not.
     Remaining,
 }
@@ -67,12 +65,23 @@ pub async fn clean(hub: &HubClient, stage: &Stage, remains: Remains) -> Left {
                 Err(failure) => return Err(failure),
             }
         }
-        set_all(hub, stage, Some(Duration::ZERO)).await
+        delete_all(hub, stage).await
     };
     match cleaned.await {
-        Ok(()) => Left { topics, events: Events::Emptied, problem: None },
+        Ok(()) => Left { topics, events: Events::Deleted, problem: None },
         Err(failure) => Left { topics, events: Events::Remaining, problem: failure.text() },
     }
+}
+
+/// All topics of the run go, and what was given up on.
+async fn delete_all(hub: &HubClient, stage: &Stage) -> Result<(), Failure> {
+    let whole = DeleteTopic { with_letters: true, dry_run: false };
+    let delete = async |topic: &TopicName| match hub.delete_with(&["topics", topic], &whole).await {
+        // It was never made.
+        Ok(_) | Err(Failure::No(_)) => Ok(()),
+        Err(failure) => Err(failure),
+    };
+    each(stage, delete).await
 }
 
 /// All topics of the run keep their events this long, or forever.
@@ -80,10 +89,14 @@ async fn set_all(hub: &HubClient, stage: &Stage, age: Option<Duration>) -> Resul
     let retention = Retention { age_ms: age.map(millis), size_bytes: None };
     let body = PutTopic { retention, ..PutTopic::default() };
     let set = async |topic: &TopicName| hub.put(&["topics", topic], &body).await.map(drop);
+    each(stage, set).await
+}
+
+/// Does it to all topics of the run. The first failure ends it: the others would fail for the same reason.
+async fn each(stage: &Stage, act: impl AsyncFn(&TopicName) -> Result<(), Failure>) -> Result<(), Failure> {
     let topics = stage.topics.names.iter().chain(&stage.warm_topics.names);
-    // The first failure ends it: the others would fail for the same reason.
-    let mut setting = futures::stream::iter(topics.map(set)).buffer_unordered(AT_ONCE);
-    while let Some(result) = setting.next().await {
+    let mut acting = futures::stream::iter(topics.map(|topic| act(topic))).buffer_unordered(AT_ONCE);
+    while let Some(result) = acting.next().await {
         result?;
     }
     Ok(())

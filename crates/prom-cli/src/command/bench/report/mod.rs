@@ -242,7 +242,7 @@ mod tests {
     fn report(measured: Measured) -> BenchReport {
         let hub = HubFacts { url: "http://127.0.0.1:1".to_owned(), version: None, store: None };
         let facts = Facts { hub, client: ClientFacts { version: "0", processors: 2 } };
-        let left = Left { topics: "bench.a.**".to_owned(), events: Events::Emptied, problem: None };
+        let left = Left { topics: "bench.a.**".to_owned(), events: Events::Deleted, problem: None };
         BenchReport::new(&plan(), facts, measured, left)
     }
 

@@ -113,15 +113,15 @@ impl BenchReport {
         let topics = &self.left.topics;
         let left = match (self.left.events, &self.left.problem) {
             (Events::Kept, _) => format!("topics {topics} are kept"),
-            (Events::Emptied, _) => {
+            (Events::Deleted, _) => {
                 let group = match self.shape {
                     Shape::Publish | Shape::FanOut => "",
                     Shape::Consume | Shape::Both | Shape::Latency => "; the group is gone",
                 };
-                format!("topics {topics} are emptied within a minute{group}")
+                format!("topics {topics} are deleted{group}")
             }
             (Events::Remaining, problem) => {
-                format!("topics {topics} could not be emptied: {}", problem.as_deref().unwrap_or_default())
+                format!("topics {topics} could not be deleted: {}", problem.as_deref().unwrap_or_default())
             }
         };
         let _ = writeln!(text, "{left}");
