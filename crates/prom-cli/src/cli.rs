@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use serde::de::DeserializeOwned;
 
 use crate::command::{
-    Bench, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish, Serve,
-    Skip, Subscribe, Token, TopicsCommand, Why,
+    Bench, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish,
+    SchemaCommand, Serve, Skip, Subscribe, Token, TopicsCommand, Why,
 };
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
@@ -81,6 +81,7 @@ pub enum Command {
     Cursor(Cursor),
     Skip(Skip),
     Why(Why),
+    Schema(SchemaCommand),
     Export(Export),
     Import(Import),
     Token(Token),
@@ -129,6 +130,7 @@ impl Cli {
             Command::Cursor(cursor) => cursor.run(&context).await,
             Command::Skip(skip) => skip.run(&context).await,
             Command::Why(why) => why.run(&context).await,
+            Command::Schema(schema) => schema.run(&context).await,
             Command::Export(export) => export.run(&context).await,
             Command::Import(import) => import.run(&context).await,
             Command::Token(token) => token.run(&context),

@@ -58,6 +58,16 @@ impl Failure {
         self
     }
 
+    /// The same about a file, which is named first.
+    pub fn at(mut self, path: &std::path::Path) -> Self {
+        if let Self::No(message) | Self::Usage(message) | Self::Unreachable(message) | Self::Refused(message) =
+            &mut self
+        {
+            message.what = format!("{}: {}", path.display(), message.what);
+        }
+        self
+    }
+
     fn code(&self) -> u8 {
         match self {
             Self::OutputClosed => 0,

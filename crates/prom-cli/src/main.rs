@@ -9,10 +9,12 @@ mod hub;
 mod moment;
 mod output;
 mod position;
+mod schema_folder;
 mod secret_file;
 mod serve;
 mod signals;
 mod units;
+mod violations;
 
 #[cfg(test)]
 mod guide;

@@ -10,6 +10,8 @@ use prom_types::{EventId, Invalid, NewEvent, TopicName, limits, partition_of};
 
 use crate::Error;
 use crate::bus::{Core, NewTopics};
+use crate::dual_write::DualWriteCopy;
+use crate::schema::Judgement;
 use crate::topic::{Topic, TopicSettings};
 
 /// The topic of a publish.
@@ -26,6 +28,8 @@ pub(crate) enum TopicSlot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PublishedBy {
     Caller,
+    /// As `Caller`; its schemas have judged it already.
+    Judged,
     /// To its own topics, in sizes that follow from checked events.
     Hub,
 }
@@ -36,6 +40,8 @@ pub(crate) struct Admitted {
     pub topic: Arc<Topic>,
     pub append: Append,
     pub id: EventId,
+    /// Its form for the topic of its version, where it goes to both.
+    pub copy: Option<Box<DualWriteCopy>>,
 }
 
 impl TopicSlot {
@@ -109,13 +115,20 @@ impl Core {
         event: &NewEvent,
         maker: Option<&Arc<str>>,
         encoder: &mut Encoder,
+        judgement: Judgement,
     ) -> Result<Admitted, Error> {
         let topic = match slot {
             TopicSlot::Topic(topic) => topic,
             TopicSlot::New(settings) => self.topics.get_or_propose(settings, maker),
             TopicSlot::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
         };
-        self.encode(topic, event, encoder)
+        match topic.schema.load() {
+            Some(schemas) if judgement == Judgement::Due => {
+                let stamped = schemas.stamp(event)?;
+                self.encode(topic, stamped.as_ref().unwrap_or(event), encoder)
+            }
+            _ => self.encode(topic, event, encoder),
+        }
     }
 
     /// Admits what the hub itself writes ([`PublishedBy::Hub`]).
@@ -124,7 +137,21 @@ impl Core {
             Some(topic) => TopicSlot::Topic(topic),
             None => TopicSlot::New(self.settings_of_new(topic)),
         };
-        self.admit(slot, event, None, encoder)
+        self.admit(slot, event, None, encoder, Judgement::Done)
+    }
+
+    /// Admits the form of an event that goes to the topic of its version. That topic is made like the original.
+    pub fn admit_copy(
+        &self,
+        copy: &DualWriteCopy,
+        maker: Option<&Arc<str>>,
+        encoder: &mut Encoder,
+    ) -> Result<Admitted, Error> {
+        let slot = match self.topics.get(&copy.settings.name) {
+            Some(topic) => TopicSlot::Topic(topic),
+            None => TopicSlot::New(copy.settings.clone()),
+        };
+        self.admit(slot, &copy.event, maker, encoder, Judgement::Done)
     }
 
     fn encode(&self, topic: Arc<Topic>, event: &NewEvent, encoder: &mut Encoder) -> Result<Admitted, Error> {
@@ -149,8 +176,9 @@ impl Core {
         let Some(log) = topic.log(partition).cloned() else {
             return Err(no_such_partition(&topic.settings, partition));
         };
+        let copy = topic.copy_of(event, id, now)?;
         let event = encoder.encode(event, id, event.ts.unwrap_or(now))?;
-        Ok(Admitted { append: Append { log, event, dedupe }, topic, id })
+        Ok(Admitted { append: Append { log, event, dedupe }, topic, id, copy })
     }
 }
 

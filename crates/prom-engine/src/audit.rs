@@ -145,6 +145,21 @@ pub(crate) fn member_kicked(
     AuditEvent::new(subject, payload)
 }
 
+/// Something in the schema registry changed.
+pub(crate) fn schema_changed(
+    action: &'static str,
+    topic: &TopicName,
+    version: Option<u32>,
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    AuditEvent::new(subject, json!({ "action": action, "topic": topic.as_str(), "version": version }))
+}
+
+/// The settings that hold for every topic changed.
+pub(crate) fn registry_changed(subject: Option<&str>) -> Result<AuditEvent, Invalid> {
+    AuditEvent::new(subject, json!({ "action": "set_registry_settings" }))
+}
+
 /// A group was deleted, with these subscriptions.
 pub(crate) fn group_deleted(
     group: &GroupName,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use prom_schema::{SchemaSettings, UpcastFn};
 use prom_store::{Clock, DocumentWatch, Store, SystemClock};
 use prom_types::{IdMaker, TopicName};
 use tokio::sync::watch;
@@ -13,6 +14,7 @@ use tokio::task::JoinHandle;
 use crate::filter::FilterPlaces;
 use crate::group::{GroupCensus, RunningGroups};
 use crate::ownership::{HubOptions, Ownership};
+use crate::schema::{SchemaLoader, SchemaRegistry};
 use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
 use crate::supervise::{TaskFailures, TaskName};
@@ -62,6 +64,10 @@ pub struct BusOptions {
     pub maintenance_interval: Option<Duration>,
     /// How long a shutdown waits for handlers.
     pub drain_timeout: Duration,
+    /// How schemas are judged, where neither the topic nor the registry says otherwise.
+    pub schemas: SchemaSettings,
+    /// Upcasters that are functions of the application: topic, the version they begin at, the function.
+    pub upcasters: Vec<(TopicName, u32, UpcastFn)>,
     /// Where others work on the same store at the same time: each group is then dispatched by one of them.
     pub hub: Option<HubOptions>,
 }
@@ -89,6 +95,8 @@ impl Default for BusOptions {
             letter_retention: limits::LETTER_RETENTION,
             maintenance_interval: Some(limits::MAINTENANCE_INTERVAL),
             drain_timeout: limits::DRAIN_TIMEOUT,
+            schemas: SchemaSettings::default(),
+            upcasters: Vec::new(),
             hub: None,
         }
     }
@@ -105,6 +113,7 @@ pub(crate) struct Core {
     pub clock: Arc<dyn Clock>,
     pub ids: IdMaker,
     pub topics: TopicRegistry,
+    pub schemas: Arc<SchemaRegistry>,
     pub groups: RunningGroups,
     pub followers: Followers,
     /// `None` where the store belongs to this bus alone.
@@ -133,7 +142,11 @@ pub(crate) enum BusPhase {
 impl Bus {
     /// Starts a bus on an open store.
     pub async fn start(store: Arc<dyn Store>, options: BusOptions) -> Result<Self, Error> {
-        let (topics, news) = TopicRegistry::load(&*store).await?;
+        let filter_places = FilterPlaces::default();
+        let schemas = Arc::new(SchemaRegistry::new(options.schemas, &options.upcasters));
+        let loader = SchemaLoader { store: &*store, registry: &schemas, places: &filter_places };
+        let schema_news = loader.load().await?;
+        let (topics, news) = TopicRegistry::load(&*store, schemas.clone()).await?;
         let ids = IdMaker::new();
         let ownership = match options.hub.clone() {
             Some(hub) => {
@@ -148,12 +161,13 @@ impl Bus {
             ids,
             ownership,
             topics,
+            schemas,
             groups: RunningGroups::default(),
             followers: Followers::default(),
             maintenance: Mutex::new(None),
             shutdown: Shutdown::default(),
             failures: Arc::default(),
-            filter_places: FilterPlaces::default(),
+            filter_places,
             next_subscriber: AtomicU64::new(1),
             open: AtomicBool::new(true),
             phase: watch::Sender::new(BusPhase::Open),
@@ -161,7 +175,7 @@ impl Bus {
             options,
             store,
         });
-        start_tasks(&core, news);
+        start_tasks(&core, news, schema_news);
         Ok(Self { handle: Arc::new(Handle { core }), subject: None })
     }
 
@@ -206,7 +220,7 @@ impl Bus {
 }
 
 /// Everything that runs as long as the bus does.
-fn start_tasks(core: &Arc<Core>, news: Option<DocumentWatch>) {
+fn start_tasks(core: &Arc<Core>, news: Option<DocumentWatch>, schema_news: Option<DocumentWatch>) {
     // Counted here: what is made before the task first runs has to be followed too.
     let (_, mut topics_seen) = core.topics.since(usize::MAX);
     let follower = core.clone();
@@ -224,6 +238,11 @@ fn start_tasks(core: &Arc<Core>, news: Option<DocumentWatch>) {
         let learner = core.clone();
         let work = async move || crate::topic::follow_others(&learner, &mut news).await;
         tokio::spawn(core.failures.clone().keep_running(TaskName::only("topic learner"), work));
+    }
+    if let Some(mut news) = schema_news {
+        let learner = core.clone();
+        let work = async move || crate::schema::follow_others(&learner, &mut news).await;
+        tokio::spawn(core.failures.clone().keep_running(TaskName::only("schema learner"), work));
     }
     if let Some(interval) = core.options.maintenance_interval {
         let maintainer = core.clone();

@@ -29,6 +29,7 @@ use self::again::EventDraft;
 use self::appended::Appended;
 use crate::admit::{Admitted, PublishedBy, TopicSlot, check_batch};
 use crate::bus::Core;
+use crate::schema::Judgement;
 use crate::topic::Topic;
 use crate::{Bus, Error};
 
@@ -115,6 +116,13 @@ impl UnitOfWork {
         self.publish_to(slot, event)
     }
 
+    /// As [`UnitOfWork::publish_to`], for an event that its schemas have judged. It passed every check, but for its size.
+    pub(crate) fn publish_judged(&mut self, slot: TopicSlot, event: &NewEvent) -> Result<(), Error> {
+        self.core.check(&slot, event)?;
+        let admitted = self.core.admit(slot, event, &mut self.encoder, Judgement::Done)?;
+        self.add_with_copy(admitted, event, PublishedBy::Judged)
+    }
+
     /// Adds another form of the event that was added last, for another topic. It has no receipt.
     pub fn publish_copy(&mut self, event: &NewEvent) -> Result<(), Error> {
         self.publish(event)?;
@@ -165,22 +173,48 @@ impl UnitOfWork {
 
     /// Adds an event that passed every check.
     pub(crate) fn publish_to(&mut self, slot: TopicSlot, event: &NewEvent) -> Result<(), Error> {
-        let admitted = self.core.admit(slot, event, self.maker.as_ref(), &mut self.encoder)?;
-        self.add(admitted, event, PublishedBy::Caller);
-        Ok(())
+        let admitted = self.core.admit(slot, event, self.maker.as_ref(), &mut self.encoder, Judgement::Due)?;
+        self.add_with_copy(admitted, event, PublishedBy::Caller)
     }
 
     /// As [`UnitOfWork::publish_to`]; a lone event shares memory with other lone ones.
     pub(crate) fn publish_alone(&mut self, slot: TopicSlot, event: &NewEvent, lone: &mut Encoder) -> Result<(), Error> {
-        let admitted = self.core.admit(slot, event, self.maker.as_ref(), lone)?;
-        self.add(admitted, event, PublishedBy::Caller);
-        Ok(())
+        let admitted = self.core.admit(slot, event, self.maker.as_ref(), lone, Judgement::Due)?;
+        self.add_with_copy(admitted, event, PublishedBy::Caller)
     }
 
     /// Adds an event that the hub itself writes.
     pub(crate) fn publish_own(&mut self, topic: TopicName, event: &NewEvent) -> Result<(), Error> {
         let admitted = self.core.admit_own(topic, event, &mut self.encoder)?;
         self.add(admitted, event, PublishedBy::Hub);
+        Ok(())
+    }
+
+    /// A copy that is refused takes the event with it: both or neither.
+    fn add_with_copy(&mut self, mut admitted: Admitted, event: &NewEvent, by: PublishedBy) -> Result<(), Error> {
+        let Some(copy) = admitted.copy.take() else {
+            self.add(admitted, event, by);
+            return Ok(());
+        };
+        let copied = self.core.admit_copy(&copy, &mut self.encoder)?;
+        // Should the topic turn out to be another, the event keeps the id that its copy has.
+        let event = NewEvent { id: Some(admitted.id), dual_write: false, ..event.clone() };
+        self.add(admitted, &event, by);
+        self.add(copied, &copy.event, PublishedBy::Judged);
+        self.appended.last_is_copy();
+        Ok(())
+    }
+
+    /// Adds again what was added before. What goes to two topics was added twice, so this makes no copy.
+    fn publish_again(&mut self, event: &NewEvent, by: PublishedBy) -> Result<(), Error> {
+        if by == PublishedBy::Hub {
+            return self.publish_own(event.topic.clone(), event);
+        }
+        let slot = self.core.slot_for_publish(&event.topic)?;
+        self.core.check(&slot, event)?;
+        let judgement = if by == PublishedBy::Judged { Judgement::Done } else { Judgement::Due };
+        let admitted = self.core.admit(slot, event, &mut self.encoder, judgement)?;
+        self.add(admitted, event, by);
         Ok(())
     }
 

@@ -119,6 +119,26 @@ impl Delivery {
         self.deadline
     }
 
+    /// The same delivery with the event in another form.
+    pub(crate) fn with_event(mut self, event: StoredEvent) -> Self {
+        self.event = event;
+        self
+    }
+
+    pub(crate) fn subscriber(&self) -> SubscriberId {
+        self.subscriber
+    }
+
+    pub(crate) fn leased(&self) -> Leased {
+        Leased {
+            offset: self.event.offset(),
+            lease: self.lease,
+            attempt: self.attempt,
+            redelivered: self.redelivered,
+            deadline: self.deadline,
+        }
+    }
+
     /// The lease was renewed when the application took the delivery.
     pub(crate) fn extended_to(&mut self, deadline: Duration) {
         self.deadline = deadline;

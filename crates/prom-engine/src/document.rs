@@ -1,12 +1,17 @@
 //! Documents that a program beside the bus keeps in its store, such as a secret that hubs share.
 
 use bytes::Bytes;
-use prom_store::{DocumentWrite, Expect};
+use prom_store::{Document, DocumentWrite, Expect};
 
 use crate::limits::CONTENTION_TRIES;
 use crate::{Bus, Error};
 
 impl Bus {
+    /// A document, if there is one.
+    pub async fn document(&self, collection: &str, key: &str) -> Result<Option<Document>, Error> {
+        Ok(self.store().document(collection, key).await?)
+    }
+
     /// The document of this name; where there is none, what `make` makes becomes it. Of several that
     /// insert at the same time one succeeds, and all get its value.
     pub async fn document_or_insert(

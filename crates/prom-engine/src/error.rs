@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use prom_schema::compat::Violation;
+use prom_schema::{Refusal, SchemaError};
 use prom_store::{CommitError, CursorName, Outcome, StoreError};
 use prom_transform::CompileError;
 use prom_types::{EventId, GroupName, Invalid, Offset, TopicName};
@@ -75,6 +77,27 @@ pub enum Error {
         "topic {topic} makes keys by a program, which {reason}; give the event a key, or the program what it needs"
     )]
     TopicKey { topic: TopicName, reason: String },
+    /// The payload does not fit the topic's schema. Nothing was stored; the refusal says where and why.
+    #[error("the payload does not fit version {version} of the schema of {topic}: {refusal}")]
+    SchemaInvalid { topic: TopicName, version: u32, refusal: Box<Refusal> },
+    /// The schema itself cannot be used. Nothing was registered.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// Nothing was registered. Each violation says how to make the change safely.
+    #[error("the schema is not compatible with earlier versions of {topic}: {}", violated(.violations))]
+    SchemaIncompatible { topic: TopicName, violations: Vec<Violation> },
+    /// A change of the registry that would break what writers or readers rely on. Do what the reason says.
+    #[error("the schemas of {topic} cannot be changed like this: {reason}")]
+    SchemaChange { topic: TopicName, reason: String },
+    #[error(
+        "version {version} of the schema of {topic} is referred to by version {by_version} of {by}; delete that first"
+    )]
+    SchemaReferred { topic: TopicName, version: u32, by: TopicName, by_version: u32 },
+    /// Register one, or look at the list of versions.
+    #[error("{}", unknown_schema(.topic, .version))]
+    UnknownSchema { topic: TopicName, version: Option<u32> },
+    #[error("there is no schema with the id {id}")]
+    UnknownSchemaId { id: u32 },
     /// Leases are void; what was not settled comes again. A subscription that ended with it can be made again.
     #[error("what delivers {topic} to {group} failed and was started again; what was not settled comes again")]
     Restarted { group: GroupName, topic: TopicName },
@@ -158,12 +181,19 @@ impl Error {
             | Self::TopicKey { .. }
             | Self::KeyRequired { .. }
             | Self::Filter(_)
-            | Self::Payload { .. } => ErrorKind::BadRequest,
+            | Self::Payload { .. }
+            | Self::SchemaInvalid { .. }
+            | Self::Schema(_)
+            | Self::SchemaIncompatible { .. }
+            | Self::SchemaChange { .. }
+            | Self::SchemaReferred { .. } => ErrorKind::BadRequest,
             Self::Capped { .. } => ErrorKind::Capped,
             Self::UnknownTopic { .. }
             | Self::UnknownGroup { .. }
             | Self::UnknownMember { .. }
             | Self::NotOfTheGroup { .. }
+            | Self::UnknownSchema { .. }
+            | Self::UnknownSchemaId { .. }
             | Self::UnknownEvent { .. } => ErrorKind::NotFound,
             Self::NotLeased { .. }
             | Self::Fenced { .. }
@@ -277,6 +307,21 @@ impl From<StoreError> for Error {
 fn failed_parts(failed: &[(String, Error)]) -> String {
     let parts: Vec<String> = failed.iter().map(|(part, error)| format!("{part} ({error})")).collect();
     parts.join(", ")
+}
+
+fn violated(violations: &[Violation]) -> String {
+    let told: Vec<String> =
+        violations.iter().take(3).map(|one| format!("{} {} ({})", one.pointer, one.message, one.rule)).collect();
+    let more = violations.len().saturating_sub(told.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", told.join("; "))
+}
+
+fn unknown_schema(topic: &TopicName, version: &Option<u32>) -> String {
+    match version {
+        Some(version) => format!("the schema of {topic} has no version {version}"),
+        None => format!("no schema is registered for {topic}"),
+    }
 }
 
 fn listed(offsets: &[Offset]) -> String {

@@ -86,7 +86,7 @@ impl FilterPlaces {
     }
 
     /// On a thread that may be kept busy. `None` if it was stopped with the runtime, or panicked.
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let _place = self.0.acquire().await;
         tokio::task::spawn_blocking(work).await.ok()
     }

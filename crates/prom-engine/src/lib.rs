@@ -18,7 +18,9 @@ pub mod limits;
 
 mod admit;
 mod commit;
+mod dual_write;
 mod publish;
+mod schema;
 mod topic;
 
 mod group;
@@ -38,6 +40,7 @@ mod filter;
 mod gap;
 mod modack;
 mod nack;
+mod normalize;
 mod outlet;
 mod settled;
 mod turns;
@@ -68,6 +71,7 @@ pub use caps::{Cap, Caps};
 pub use commit::{CommittingUnit, UnitOfWork};
 pub use cursor::{CursorInfo, CursorMove};
 pub use deliver::{Delivery, Ticket};
+pub use dual_write::DualWrite;
 pub use error::{Error, ErrorKind};
 pub use event::StoredEvent;
 pub use group::{
@@ -88,6 +92,10 @@ pub use read::Page;
 pub use read_topic::{TopicOffsets, TopicPage};
 pub use release::{LeasesOf, ReleasedLease};
 pub use retain::Retained;
+pub use schema::{
+    Candidate, Deletion, Difference, DifferenceKind, Normalized, Registered, SchemaById, SchemaChoice,
+    SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion, UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER, Verdict,
+};
 pub use skip::{EventPlace, SkippedEvent};
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};
@@ -96,4 +104,9 @@ pub use tail::{Tail, TailOptions};
 pub use topic::{DeletedTopic, PartitionInfo, TopicInfo, TopicLetters, TopicSettings};
 pub use why::{HeldLease, PartitionWhy, Why, WhyAction};
 
+pub use prom_schema::compat::Violation;
+pub use prom_schema::{
+    Admit, Compat, Formats, Policy, Reference, Refusal, SchemaDocument, SchemaError, SchemaSettings, SettingsChange,
+    TopicSchemas, Undecided, UpcastFn, VersionEntry,
+};
 pub use prom_types::{Backoff, Compaction, Gap, GapReason, Mode, Order, Position, Retention};

@@ -40,7 +40,7 @@ use tokio::sync::Notify;
 
 pub use self::assignments::AssignmentChange;
 use self::assignments::Assignments;
-pub(crate) use self::options::{SubscriberOptions, TellAssignments};
+pub(crate) use self::options::{EventForm, SubscriberOptions, TellAssignments};
 use self::queue::DeliveryQueue;
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::{DispatcherWake, SubscriberId};

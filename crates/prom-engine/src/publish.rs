@@ -8,12 +8,14 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use futures::FutureExt;
 use hashbrown::HashSet;
 use prom_store::Encoder;
 use prom_types::{EpochMs, EventId, Json, NewEvent, Receipt};
 
 use crate::admit::{TopicSlot, check_batch};
 use crate::commit::{CommittingUnit, PendingUnit, after_a_look};
+use crate::schema::{deferred, deferred_each};
 use crate::{Bus, Error};
 
 thread_local! {
@@ -107,23 +109,38 @@ impl Bus {
         &self,
         events: Vec<NewEvent>,
     ) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
+        let must_wait = events.iter().any(|event| self.must_wait(event));
+        if must_wait {
+            return deferred_each(self.core(), events).left_future();
+        }
         let mut work = self.unit_of_work();
         let admitted: Vec<Result<(), Error>> = events.iter().map(|event| work.publish(event)).collect();
         let committing = work.commit_each();
-        async move {
-            let mut receipts = match committing.await {
-                Ok(receipts) => receipts.into_iter(),
-                Err(error) => {
-                    return admitted.into_iter().map(|one| one.and_then(|()| Err(error.again_published()))).collect();
-                }
-            };
-            admitted.into_iter().map(|one| one.and_then(|()| receipts.next().ok_or(Error::Closed))).collect()
+        async move { results_of(admitted, committing.await) }.right_future()
+    }
+
+    /// Whether an event is judged by its schemas on another thread first. Publish it by [`Bus::publish_event`] or
+    /// [`Bus::publish_many`] then: a unit of work would judge it on this one.
+    pub fn must_wait(&self, event: &NewEvent) -> bool {
+        let core = self.core();
+        if core.schemas.is_empty() {
+            return false;
+        }
+        match core.topics.get(&event.topic) {
+            Some(topic) => topic.schema.must_wait(event.payload.as_bytes().len()),
+            None => false,
         }
     }
 
     fn send(&self, slot: TopicSlot, event: &NewEvent) -> Publishing {
         let core = self.core();
         let checked = core.check(&slot, event, self.maker());
+        if checked.is_ok()
+            && let TopicSlot::Topic(topic) = &slot
+            && topic.schema.must_wait(event.payload.as_bytes().len())
+        {
+            return Publishing(PublishState::Pending(deferred(core, vec![event.clone()])));
+        }
         if let Err(refusal) = &checked
             && core.may_be_elsewhere(&slot, refusal)
         {
@@ -156,6 +173,9 @@ impl Bus {
             }
         }
         core.check_room_for_topics(self.maker(), new_topics(&checked))?;
+        if events.iter().any(|event| self.must_wait(event)) {
+            return Ok(deferred(core, events.to_vec()).into());
+        }
         let mut work = self.unit_of_work();
         for (slot, event) in checked.into_iter().zip(events) {
             work.publish_to(slot, event)?;
@@ -168,6 +188,20 @@ impl Bus {
 fn new_topics(slots: &[TopicSlot]) -> usize {
     let new = slots.iter().filter(|slot| matches!(slot, TopicSlot::New(_)));
     new.map(TopicSlot::name).collect::<HashSet<_>>().len()
+}
+
+/// The result of each event: refused before, or as its commit was answered.
+pub(crate) fn results_of(
+    admitted: Vec<Result<(), Error>>,
+    committed: Result<Vec<Receipt>, Error>,
+) -> Vec<Result<Receipt, Error>> {
+    let mut receipts = match committed {
+        Ok(receipts) => receipts.into_iter(),
+        Err(error) => {
+            return admitted.into_iter().map(|one| one.and_then(|()| Err(error.again_published()))).collect();
+        }
+    };
+    admitted.into_iter().map(|one| one.and_then(|()| receipts.next().ok_or(Error::Closed))).collect()
 }
 
 impl Publish<'_> {
@@ -229,6 +263,11 @@ impl Publish<'_> {
     /// A partition chosen by hand.
     pub fn partition(self, partition: u32) -> Self {
         self.with(|event| event.partition = Some(partition))
+    }
+
+    /// Stores it in the topic of its schema's version too, both or neither.
+    pub fn dual_write(self) -> Self {
+        self.with(|event| event.dual_write = true)
     }
 
     /// Sends it now; the future only waits for the answer.

@@ -8,7 +8,7 @@ use prom_types::{GroupName, TopicPattern};
 
 use crate::bus::{BusPhase, Core};
 use crate::group::{Group, GroupOptions, RequestedOptions};
-use crate::outlet::{Outlet, SubscriberOptions, TellAssignments};
+use crate::outlet::{EventForm, Outlet, SubscriberOptions, TellAssignments};
 use crate::subscription::Subscription;
 use crate::topic::Topic;
 use crate::{Backoff, Bus, Error, Mode, Order, Position, limits};
@@ -212,6 +212,13 @@ impl Subscribe<'_> {
     /// and go.
     pub fn tell_assignments(mut self) -> Self {
         self.options.assignments = TellAssignments::Yes;
+        self
+    }
+
+    /// Events come as the latest version of their topic's schema has them: upcast and checked. What cannot be brought there
+    /// goes to the dead letters with the reason.
+    pub fn normalize(mut self) -> Self {
+        self.options.form = EventForm::Normalized;
         self
     }
 

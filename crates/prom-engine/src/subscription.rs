@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::ack::ack_all;
 use crate::deliver::Delivery;
 use crate::group::OptionDifference;
-use crate::outlet::{Arrivals, AssignmentChange, Outlet};
+use crate::normalize::Normalizing;
+use crate::outlet::{Arrivals, AssignmentChange, EventForm, Outlet};
 use crate::subscribe::{LiveSubscription, check_max_in_flight};
 use crate::{Bus, Error, Gap};
 
@@ -18,6 +19,8 @@ pub struct Subscription {
     differences: Vec<OptionDifference>,
     /// Taken and not given out yet, by [`Subscription::next_item`].
     assignments: VecDeque<AssignmentChange>,
+    /// Where events are wanted in the form of the latest schema.
+    normalizing: Option<Box<Normalizing>>,
 }
 
 /// Pauses, resumes and ends a subscription from somewhere else. Cloning costs a reference count.
@@ -37,7 +40,11 @@ pub enum Item {
 
 impl Subscription {
     pub(crate) fn new(bus: Bus, live: Arc<LiveSubscription>, differences: Vec<OptionDifference>) -> Self {
-        Self { bus, live, differences, assignments: VecDeque::new() }
+        let normalizing = match live.outlet.options.form {
+            EventForm::Stored => None,
+            EventForm::Normalized => Some(Box::new(Normalizing::new(bus.core().clone()))),
+        };
+        Self { bus, live, differences, assignments: VecDeque::new(), normalizing }
     }
 
     /// What was asked for and the group has otherwise: its `from`, attempts, backoff and expiry are those of its first
@@ -53,16 +60,20 @@ impl Subscription {
             if let Some(delivery) = self.try_next() {
                 return Some(delivery);
             }
-            if self.outlet().is_ended() {
+            if self.is_over() {
                 return None;
             }
-            self.outlet().arrived().await;
+            self.arrived().await;
         }
     }
 
     /// A delivery that is there already.
     pub fn try_next(&mut self) -> Option<Delivery> {
-        self.outlet().take(self.bus.core().clock.monotonic())
+        let now = self.bus.core().clock.monotonic();
+        match &mut self.normalizing {
+            None => self.live.outlet.take(now),
+            Some(normalizing) => normalizing.take(&self.live.outlet, now, 1).pop(),
+        }
     }
 
     /// All that is there, at least one and at most the batch size; empty when the subscription has
@@ -70,11 +81,16 @@ impl Subscription {
     pub async fn next_batch(&mut self) -> Vec<Delivery> {
         loop {
             let now = self.bus.core().clock.monotonic();
-            let batch = self.outlet().take_many(now, self.outlet().options.batch_size);
-            if !batch.is_empty() || self.outlet().is_ended() {
+            let outlet = &self.live.outlet;
+            let most = outlet.options.batch_size;
+            let batch = match &mut self.normalizing {
+                None => outlet.take_many(now, most),
+                Some(normalizing) => normalizing.take(outlet, now, most),
+            };
+            if !batch.is_empty() || self.is_over() {
                 return batch;
             }
-            self.outlet().arrived().await;
+            self.arrived().await;
         }
     }
 
@@ -93,10 +109,10 @@ impl Subscription {
             if let Some(delivery) = self.try_next() {
                 return Some(Item::Delivery(delivery));
             }
-            if self.outlet().is_ended() {
+            if self.is_over() {
                 return None;
             }
-            self.outlet().arrived().await;
+            self.arrived().await;
         }
     }
 
@@ -105,11 +121,19 @@ impl Subscription {
     pub async fn next_arrivals(&mut self) -> Arrivals {
         loop {
             let now = self.bus.core().clock.monotonic();
-            let arrivals = self.outlet().take_arrivals(now, self.outlet().options.batch_size);
-            if !arrivals.is_empty() || self.outlet().is_ended() {
+            let outlet = &self.live.outlet;
+            let most = outlet.options.batch_size;
+            let arrivals = match &mut self.normalizing {
+                None => outlet.take_arrivals(now, most),
+                Some(normalizing) => {
+                    let told = outlet.take_arrivals(now, 0);
+                    Arrivals { deliveries: normalizing.take(outlet, now, most), ..told }
+                }
+            };
+            if !arrivals.is_empty() || self.is_over() {
                 return arrivals;
             }
-            self.outlet().arrived().await;
+            self.arrived().await;
         }
     }
 
@@ -147,6 +171,18 @@ impl Subscription {
     pub async fn unsubscribe(self) {
         self.outlet().end();
         self.outlet().detached().await;
+    }
+
+    /// Something came, or is in the form that was asked for. Nothing is lost if the future is dropped.
+    async fn arrived(&mut self) {
+        match &mut self.normalizing {
+            Some(normalizing) if normalizing.is_busy() => normalizing.done().await,
+            _ => self.live.outlet.arrived().await,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.outlet().is_ended()
     }
 
     pub(crate) fn outlet(&self) -> &Outlet {

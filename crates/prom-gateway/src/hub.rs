@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use prom_auth::Authenticator;
 use prom_engine::{Bus, TaskFailures};
 use prom_store::Clock;
+use prom_types::{NewEvent, TopicName};
 use tokio::sync::watch;
 
 use crate::GatewayOptions;
@@ -84,6 +85,11 @@ impl Hub {
     /// Where tasks of the hub that fail are known.
     pub(crate) fn failures(&self) -> &Arc<TaskFailures> {
         self.bus.task_failures()
+    }
+
+    /// The topics that an event may be copied to because its publisher asks for it.
+    pub(crate) fn copies_of(&self, event: &NewEvent) -> Result<Vec<TopicName>, prom_engine::Error> {
+        if event.dual_write { self.bus.versioned_topics(&event.topic) } else { Ok(Vec::new()) }
     }
 
     /// Ready when every connection has to end.

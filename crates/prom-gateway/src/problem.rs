@@ -3,7 +3,7 @@
 use prom_auth::AuthError;
 use prom_engine::Error;
 use prom_protocol::ErrorCode;
-use prom_protocol::frame::err::{MaybeStored, Problem};
+use prom_protocol::frame::err::{MaybeStored, Problem, SchemaMisfit};
 use prom_store::Outcome;
 use prom_types::Invalid;
 
@@ -15,9 +15,13 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::UnknownGroup { .. }
         | Error::UnknownMember { .. }
         | Error::NotOfTheGroup { .. }
+        | Error::UnknownSchema { .. }
+        | Error::UnknownSchemaId { .. }
         | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
         // Sending it again does not help before somebody raises the cap or deletes something.
         Error::Capped { .. } => ErrorCode::Forbidden,
+        Error::SchemaInvalid { .. } => ErrorCode::SchemaInvalid,
+        Error::SchemaIncompatible { .. } => ErrorCode::SchemaIncompatible,
         Error::NotLeased { .. } => ErrorCode::UnknownId,
         Error::Fenced { .. }
         | Error::Revoked { .. }
@@ -43,6 +47,9 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::KeyRequired { .. }
         | Error::TopicKey { .. }
         | Error::Filter(_)
+        | Error::Schema(_)
+        | Error::SchemaChange { .. }
+        | Error::SchemaReferred { .. }
         | Error::Payload { .. } => ErrorCode::BadRequest,
     }
 }
@@ -55,9 +62,22 @@ pub fn of_bus(error: &Error) -> Problem {
     };
     let msg = match error {
         Error::Closed => "the hub is shutting down; connect again in a moment".to_owned(),
+        // Whose schema refers to it may be another's secret.
+        Error::SchemaReferred { topic, version, .. } => {
+            format!("version {version} of the schema of {topic} is referred to by other schemas; delete those first")
+        }
         other => other.to_string(),
     };
-    Problem { stored, ..Problem::new(code_of(error), msg) }
+    let misfit = match error {
+        Error::SchemaInvalid { version, refusal, .. } => Some(Box::new(SchemaMisfit {
+            version: *version,
+            pointer: refusal.pointer.clone(),
+            rule: refusal.rule.clone(),
+            value: refusal.value.clone(),
+        })),
+        _ => None,
+    };
+    Problem { stored, misfit, ..Problem::new(code_of(error), msg) }
 }
 
 pub fn of_auth(error: &AuthError) -> Problem {

@@ -55,6 +55,8 @@ pub enum ErrorCode {
     Fenced,
     /// The payload does not fit the topic's schema.
     SchemaInvalid,
+    /// The schema is not compatible with the versions before it; `violations` says where and why.
+    SchemaIncompatible,
     /// A frame, payload or batch is above its limit.
     TooLarge,
     /// The store could not take it; `stored` says whether it may have been stored anyway.
@@ -83,6 +85,7 @@ impl ErrorCode {
         Self::UnknownTopic,
         Self::Fenced,
         Self::SchemaInvalid,
+        Self::SchemaIncompatible,
         Self::TooLarge,
         Self::PublishFailed,
         Self::AckFailed,
@@ -106,6 +109,7 @@ impl ErrorCode {
             Self::UnknownTopic => "unknown_topic",
             Self::Fenced => "fenced",
             Self::SchemaInvalid => "schema_invalid",
+            Self::SchemaIncompatible => "schema_incompatible",
             Self::TooLarge => "too_large",
             Self::PublishFailed => "publish_failed",
             Self::AckFailed => "ack_failed",
@@ -135,6 +139,7 @@ impl ErrorCode {
             Self::UnknownTopic => 404,
             Self::Fenced => 409,
             Self::SchemaInvalid => 422,
+            Self::SchemaIncompatible => 409,
             Self::TooLarge => 413,
             Self::PublishFailed => 503,
             Self::AckFailed => 503,
@@ -159,6 +164,7 @@ impl ErrorCode {
             Self::UnknownTopic => Retry::No,
             Self::Fenced => Retry::No,
             Self::SchemaInvalid => Retry::No,
+            Self::SchemaIncompatible => Retry::No,
             Self::TooLarge => Retry::No,
             Self::PublishFailed => Retry::SameId,
             Self::AckFailed => Retry::Yes,
@@ -184,6 +190,7 @@ impl ErrorCode {
             Self::UnknownTopic => "The topic, group or event does not exist.",
             Self::Fenced => "The cursor or the partition has another owner now.",
             Self::SchemaInvalid => "The payload does not fit the topic's schema.",
+            Self::SchemaIncompatible => "The schema is not compatible with the versions before it; `violations` says where and why.",
             Self::TooLarge => "A frame, payload or batch is above its limit.",
             Self::PublishFailed => "The store could not take it; `stored` says whether it may have been stored anyway.",
             Self::AckFailed => "The settlement is not durable yet; the hub keeps trying.",
@@ -209,6 +216,7 @@ impl ErrorCode {
             Self::UnknownTopic => "Create it first.",
             Self::Fenced => "Subscribe again.",
             Self::SchemaInvalid => "Change the payload where the message points.",
+            Self::SchemaIncompatible => "Change the schema as each violation says, or register it with an upcaster.",
             Self::TooLarge => "Send less at once.",
             Self::PublishFailed => "Send it again with the same id: it is stored once.",
             Self::AckFailed => "Nothing, or send it again.",

@@ -30,6 +30,8 @@ pub struct NewEvent {
     pub sid: Option<String>,
     /// A partition chosen by hand; else the key decides, else the id.
     pub partition: Option<u32>,
+    /// It also goes to the topic of its schema's version, both or neither.
+    pub dual_write: bool,
 }
 
 impl NewEvent {
@@ -47,6 +49,7 @@ impl NewEvent {
             caused_by: Vec::new(),
             sid: None,
             partition: None,
+            dual_write: false,
         }
     }
 

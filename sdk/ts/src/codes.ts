@@ -123,6 +123,13 @@ export const ERROR_CODES = {
     meaning: "The payload does not fit the topic's schema.",
     fix: "Change the payload where the message points.",
   },
+  /** The schema is not compatible with the versions before it; `violations` says where and why. */
+  schema_incompatible: {
+    httpStatus: 409,
+    retry: "no",
+    meaning: "The schema is not compatible with the versions before it; `violations` says where and why.",
+    fix: "Change the schema as each violation says, or register it with an upcaster.",
+  },
   /** A frame, payload or batch is above its limit. */
   too_large: {
     httpStatus: 413,

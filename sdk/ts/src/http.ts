@@ -476,6 +476,8 @@ export interface ProblemDocument {
   readonly title: string;
   /** `urn:promethean:problem:` and the code. */
   readonly type: string;
+  /** Why a schema is incompatible with those before it. */
+  readonly violations?: readonly ViolationView[];
 }
 
 /** An event as a frame or an HTTP request carries it. */
@@ -682,6 +684,8 @@ export interface TopicView {
   /** Events per second in the last ten seconds; `null` until it is known: ask again in a second. */
   readonly events_per_s?: number | null;
   readonly partitions: readonly TopicPartitionView[];
+  /** The latest version of its schema. */
+  readonly schema_version?: number;
   readonly settings: TopicSettingsView;
   readonly topic: TopicName;
 }

@@ -1,11 +1,13 @@
 //! The real binary, over real sockets, with third-party programs.
 
+mod asyncapi;
 mod cloud_events;
 mod delete_topic;
 mod log;
 mod metrics;
 mod openapi;
 mod plain_node;
+mod schema_registry;
 mod serve;
 mod traces;
 

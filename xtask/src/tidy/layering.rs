@@ -5,18 +5,30 @@ use crate::repository::File;
 
 /// What each library may depend on. The absences are the architecture: the engine names the store traits only, and only
 /// the library's public crate names a backend.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
+    ("prom-schema", &["prom-types", "prom-transform"]),
     ("prom-store", &["prom-types"]),
     ("prom-store-embedded", &["prom-types", "prom-store"]),
     ("prom-store-mongo", &["prom-types", "prom-store"]),
-    ("prom-engine", &["prom-types", "prom-transform", "prom-store"]),
+    ("prom-engine", &["prom-types", "prom-transform", "prom-schema", "prom-store"]),
+    ("prom-jobs", &["prom-types", "prom-store", "prom-engine"]),
     ("prom-protocol", &["prom-types"]),
     ("prom-auth", &["prom-types"]),
     (
         "prom-gateway",
-        &["prom-types", "prom-transform", "prom-store", "prom-protocol", "prom-auth", "prom-client", "prom-engine"],
+        &[
+            "prom-types",
+            "prom-transform",
+            "prom-schema",
+            "prom-store",
+            "prom-protocol",
+            "prom-auth",
+            "prom-client",
+            "prom-engine",
+            "prom-jobs",
+        ],
     ),
     ("prom-client", &["prom-types", "prom-protocol"]),
     ("prom-load", &["prom-types", "prom-protocol", "prom-client"]),
@@ -25,6 +37,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &[
             "prom-types",
             "prom-transform",
+            "prom-schema",
             "prom-auth",
             "prom-client",
             "prom-load",
@@ -32,11 +45,15 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "prom-store-embedded",
             "prom-store-mongo",
             "prom-engine",
+            "prom-jobs",
             "prom-gateway",
             "prom-protocol",
         ],
     ),
-    ("promethean", &["prom-types", "prom-transform", "prom-store", "prom-store-embedded", "prom-engine"]),
+    (
+        "promethean",
+        &["prom-types", "prom-transform", "prom-schema", "prom-store", "prom-store-embedded", "prom-engine"],
+    ),
 ];
 /// Tests, measurements and tools may use every crate.
 const MAY_USE_ALL: [&str; 6] = ["prom-testkit", "prom-tests", "prom-bench", "prom-instructions", "prom-fuzz", "xtask"];

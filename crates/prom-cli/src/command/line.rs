@@ -55,6 +55,7 @@ pub fn read(text: &str, kind: LineKind, template: &NewEvent) -> Result<NewEvent,
                 caused_by: written.caused_by,
                 sid: written.sid,
                 partition: written.partition,
+                dual_write: template.dual_write,
             }
         }
     };

@@ -2,7 +2,7 @@
 //!
 //! Prose begins with `# `, a key that can be switched on with `#` alone.
 
-use super::{auth, cors, limits, log, mongo, server, store, telemetry, topic, topics};
+use super::{auth, cors, limits, log, mongo, schemas, server, store, telemetry, topic, topics, upcast};
 
 const INTRODUCTION: &str = "\
 # prom.toml: the configuration of a hub. Every key stands here with its default, or with an example where it has none.
@@ -19,6 +19,8 @@ pub fn default_text() -> String {
         limits::TEXT,
         topics::TEXT,
         topic::TEXT,
+        schemas::TEXT,
+        upcast::TEXT,
         cors::TEXT,
         telemetry::TEXT,
         log::TEXT,

@@ -6,11 +6,12 @@ use toml::de::{DeTable, DeValue};
 use super::problem::{ConfigProblems, suggestion};
 use super::section::{ConfigSection, NOT_YET};
 use super::source::Source;
-use super::{Config, DeclaredTopic};
+use super::{Config, DeclaredTopic, DeclaredUpcaster};
 
-const TABLES: [&str; 9] = ["server", "store", "mongo", "auth", "limits", "topics", "cors", "telemetry", "log"];
-const LISTS: [&str; 1] = ["topic"];
-const LATER: [&str; 6] = ["schemas", "upcast", "outbox", "changefeed", "projector", "lint"];
+const TABLES: [&str; 10] =
+    ["server", "store", "mongo", "auth", "limits", "topics", "schemas", "cors", "telemetry", "log"];
+const LISTS: [&str; 2] = ["topic", "upcast"];
+const LATER: [&str; 4] = ["outbox", "changefeed", "projector", "lint"];
 
 /// Puts what the text says over what `config` holds.
 pub fn read(config: &mut Config, file: &str, text: &str) -> Result<(), ConfigProblems> {
@@ -41,7 +42,7 @@ fn read_document(config: &mut Config, source: &Source<'_>, document: &DeTable<'_
             }
             DeValue::Array(list) if LISTS.contains(&name) => {
                 for item in list.iter() {
-                    read_topic(config, source, item);
+                    read_item(config, source, name, item);
                 }
             }
             _ if TABLES.contains(&name) => {
@@ -71,27 +72,46 @@ fn read_table(config: &mut Config, name: &str, section: &mut ConfigSection<'_>) 
         "auth" => config.auth.read(section),
         "limits" => config.limits.read(section),
         "topics" => config.topics.read(section),
+        "schemas" => config.schemas.read(section),
         "cors" => config.cors.read(section),
         "telemetry" => config.telemetry.read(section),
         _ => config.log.read(section),
     }
 }
 
-fn read_topic(config: &mut Config, source: &Source<'_>, item: &Spanned<DeValue<'_>>) {
+fn read_item(config: &mut Config, source: &Source<'_>, name: &str, item: &Spanned<DeValue<'_>>) {
     let DeValue::Table(table) = item.get_ref() else {
-        source.complain(item.span(), "`topic` is a list of sections: write [[topic]]", None);
+        source.complain(item.span(), format!("`{name}` is a list of sections: write [[{name}]]"), None);
         return;
     };
-    ConfigSection::read(source, "[[topic]]", item.span(), table, |section| {
-        let Some(topic) = DeclaredTopic::read(section) else {
-            return;
-        };
-        if config.declared.iter().any(|other| other.name == topic.name) {
-            section.complain_at("name", format!("topic `{}` is declared twice", topic.name))
-        } else {
-            config.declared.push(topic)
-        }
+    let title = format!("[[{name}]]");
+    ConfigSection::read(source, &title, item.span(), table, |section| match name {
+        "topic" => read_topic(config, section),
+        _ => read_upcaster(config, section),
     });
+}
+
+fn read_topic(config: &mut Config, section: &mut ConfigSection<'_>) {
+    let Some(topic) = DeclaredTopic::read(section) else {
+        return;
+    };
+    if config.declared.iter().any(|other| other.name == topic.name) {
+        section.complain_at("name", format!("topic `{}` is declared twice", topic.name))
+    } else {
+        config.declared.push(topic)
+    }
+}
+
+fn read_upcaster(config: &mut Config, section: &mut ConfigSection<'_>) {
+    let Some(step) = DeclaredUpcaster::read(section) else {
+        return;
+    };
+    if config.upcasters.iter().any(|other| (&other.topic, other.from) == (&step.topic, step.from)) {
+        section
+            .complain_at("from", format!("the step from version {} of `{}` is declared twice", step.from, step.topic))
+    } else {
+        config.upcasters.push(step)
+    }
 }
 
 /// For a line such as `listen = 0.0.0.0:8090`: TOML wants text in quotes.

@@ -17,11 +17,13 @@ mod cors;
 mod limits;
 mod log;
 mod mongo;
+mod schemas;
 mod server;
 mod store;
 mod telemetry;
 mod topic;
 mod topics;
+mod upcast;
 
 #[cfg(test)]
 mod promises;
@@ -34,11 +36,13 @@ pub use load::{Loaded, Overrides, USUAL_FILE, load};
 pub use log::{LogConfig, LogFormat, parse_level};
 pub use mongo::{MongoConfig, parse_hub_ttl, parse_url as parse_mongo_url};
 pub use problem::{ConfigProblem, ConfigProblems};
+pub use schemas::SchemasConfig;
 pub use server::ServerConfig;
 pub use store::{StoreConfig, StoreDurability, StoreKind};
 pub use telemetry::TelemetryConfig;
 pub use topic::DeclaredTopic;
 pub use topics::TopicsConfig;
+pub use upcast::DeclaredUpcaster;
 pub use value::{parse_address, parse_web_address};
 
 /// Everything that can be set, with its default where nothing was.
@@ -52,6 +56,9 @@ pub struct Config {
     pub topics: TopicsConfig,
     /// Of `[[topic]]`.
     pub declared: Vec<DeclaredTopic>,
+    pub schemas: SchemasConfig,
+    /// Of `[[upcast]]`.
+    pub upcasters: Vec<DeclaredUpcaster>,
     pub cors: CorsConfig,
     pub telemetry: TelemetryConfig,
     pub log: LogConfig,

@@ -26,7 +26,8 @@ fn the_printed_default_is_exactly_the_default() {
 fn every_key_of_the_printed_default_can_be_switched_on() {
     let all_on: Vec<String> = default_text().lines().map(switch_on).collect();
     let config = read(&all_on.join("\n")).unwrap();
-    assert_eq!(config.declared.len(), 1);
+    assert_eq!((config.declared.len(), config.upcasters.len()), (1, 1));
+    assert!(config.schemas.folder.is_some());
     assert!(config.server.tls.is_some() && config.auth.jwt_secret.is_some());
 }
 
@@ -38,7 +39,7 @@ fn every_key_that_does_not_say_otherwise_stands_there_with_its_default() {
     for line in lines {
         match line {
             _ if line.starts_with('[') => section = line,
-            "#[[topic]]" => break,
+            _ if line.starts_with("#[[") => break,
             _ if line.starts_with("# ") => prose.push_str(line),
             _ if line.starts_with('#') => {
                 if !prose.contains("Unset") {
@@ -183,10 +184,9 @@ level = "inof"
 
 #[test]
 fn sections_and_keys_of_later_versions_are_refused_by_name() {
-    let text =
-        "[schemas]\nfolder = \"schemas\"\n[[outbox]]\nname = \"a\"\n[[topic]]\nname = \"a\"\nsnapshot = \"30s\"\n";
+    let text = "[lint]\nallow = []\n[[outbox]]\nname = \"a\"\n[[topic]]\nname = \"a\"\nsnapshot = \"30s\"\n";
     insta::assert_snapshot!(errors(text), @r"
-    prom.toml:1:2: `schemas`: not supported by this version
+    prom.toml:1:2: `lint`: not supported by this version
     prom.toml:3:3: `outbox`: not supported by this version
     prom.toml:7:1: `snapshot` in [[topic]]: not supported by this version
     ");
@@ -197,7 +197,7 @@ fn sections_in_the_wrong_form_are_told_the_right_one() {
     let text = "port = 1\n[[server]]\nlisten = \"127.0.0.1:1\"\n[topic]\nname = \"a\"\n";
     insta::assert_snapshot!(errors(text), @r"
     prom.toml:1:1: unknown key `port` outside of any section
-      valid here: server, store, mongo, auth, limits, topics, cors, telemetry, log, topic
+      valid here: server, store, mongo, auth, limits, topics, schemas, cors, telemetry, log, topic, upcast
     prom.toml:2:3: `server` is a section, given once: write [server]
     prom.toml:4:2: `topic` is a list of sections: write [[topic]]
     ");
@@ -207,6 +207,28 @@ fn sections_in_the_wrong_form_are_told_the_right_one() {
 fn broken_syntax_is_told_with_its_place() {
     insta::assert_snapshot!(errors("[server]\nlisten = \n"), @"prom.toml:2:10: string values must be quoted, expected literal string");
     insta::assert_snapshot!(errors("[server]\ndata = \"a\"\ndata = \"b\"\n"), @"prom.toml:3:1: duplicate key");
+}
+
+#[test]
+fn schemas_and_upcasters_are_read_and_their_slips_told() {
+    let config = read(
+        "[schemas]\nfolder = \"here\"\ncompat = \"full_transitive\"\npolicy = \"strict\"\nformats = \"assert\"\n\
+         undecided = \"allow\"\nadmit = \"latest\"\nunversioned_as = 2\n[[upcast]]\ntopic = \"a\"\nfrom = 1\njq = \".\"\n",
+    )
+    .unwrap();
+    let settings = prom_schema::SchemaSettings {
+        compat: prom_schema::Compat::FullTransitive,
+        policy: prom_schema::Policy::Strict,
+        formats: prom_schema::Formats::Assert,
+        undecided: prom_schema::Undecided::Allow,
+        admit: prom_schema::Admit::Latest,
+        unversioned_as: 2,
+    };
+    assert_eq!(config.schemas, SchemasConfig { folder: Some("here".into()), settings });
+    assert_eq!((config.upcasters[0].topic.as_str(), config.upcasters[0].from), ("a", 1));
+    let text = "[schemas]\ncompat = \"backwards\"\nunversioned_as = 0\n[[upcast]]\ntopic = \"a\"\nfrom = 1\njq = \"}\"\n\
+        [[upcast]]\nfrom = 1\n[[upcast]]\ntopic = \"b\"\nfrom = 1\njq = \".\"\n[[upcast]]\ntopic = \"b\"\nfrom = 1\njq = \".\"\n";
+    insta::assert_snapshot!(errors(text), @"");
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! `[[topic]]`: topics that exist from the start, with their settings.
 
+use std::path::PathBuf;
+
 use prom_protocol::http::topics::CompactionChoice;
 use prom_transform::{Program, ProgramLimits};
-use prom_types::{Compaction, Retention, TopicName, limits};
+use prom_types::{Compaction, EpochMs, Retention, TopicName, limits};
 
 use super::section::ConfigSection;
 use super::topics::read_retention;
 use super::value;
-use crate::units;
+use crate::{moment, units};
 
 pub const TEXT: &str = r#"# A topic that exists from the start; once for each. What is left out has its default. Unset: no topic is declared.
 #[[topic]]
@@ -23,6 +25,12 @@ pub const TEXT: &str = r#"# A topic that exists from the start; once for each. W
 #compaction = false
 # Failed attempts until an event goes to the dead letters, for groups that do not say. Default: 5.
 #max_attempts = 5
+# A file with the topic's JSON Schema. At the start it is registered as the next version, unless the topic has it already;
+# several versions belong into a folder, see [schemas]. Default: none.
+#schema = "orders.placed.json"
+# Whether events go to the topic of their schema's version as well, such as heartbeat.received.v2: true, false, or
+# { until = "2030-01-31T12:00:00Z" }. Default: false.
+#dual_write = false
 "#;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +41,10 @@ pub struct DeclaredTopic {
     pub retention: Retention,
     pub compaction: CompactionChoice,
     pub max_attempts: Option<u32>,
+    /// A file with its schema.
+    pub schema: Option<PathBuf>,
+    /// Written twice; until a time, or for good.
+    pub dual_write: Option<Option<EpochMs>>,
 }
 
 impl DeclaredTopic {
@@ -58,11 +70,27 @@ impl DeclaredTopic {
         section.table("retention", "[[topic]] retention", |section| retention = read_retention(section));
         let compaction = read_compaction(section);
         section.set_some("max_attempts", &mut max_attempts, value::number(1..=u32::MAX));
-        for later in ["snapshot", "schema", "dual_write", "dlq"] {
+        let mut schema = None;
+        section.set_some("schema", &mut schema, value::path);
+        let dual_write = read_dual_write(section);
+        for later in ["snapshot", "dlq"] {
             section.not_yet(later);
         }
-        Some(Self { name: name?, partitions, key, retention, compaction, max_attempts })
+        Some(Self { name: name?, partitions, key, retention, compaction, max_attempts, schema, dual_write })
     }
+}
+
+fn read_dual_write(section: &mut ConfigSection<'_>) -> Option<Option<EpochMs>> {
+    if section.is_table("dual_write") {
+        let mut until = None;
+        section.table("dual_write", "[[topic]] dual_write", |section| {
+            section.set_some("until", &mut until, |value| moment::parse(&value::text(value)?));
+        });
+        return Some(until);
+    }
+    let mut is_on = false;
+    section.set("dual_write", &mut is_on, value::flag);
+    is_on.then_some(None)
 }
 
 fn read_compaction(section: &mut ConfigSection<'_>) -> CompactionChoice {

@@ -106,7 +106,11 @@ impl HubClient {
     }
 
     pub async fn delete(&self, path: &[&str]) -> Result<Answer, Failure> {
-        self.answer(self.request(Method::DELETE, path)?).await
+        self.delete_with(path, &()).await
+    }
+
+    pub async fn delete_with(&self, path: &[&str], query: &impl Serialize) -> Result<Answer, Failure> {
+        self.answer(self.request(Method::DELETE, path)?.query(query)).await
     }
 
     pub async fn delete_with(&self, path: &[&str], query: &impl Serialize) -> Result<Answer, Failure> {

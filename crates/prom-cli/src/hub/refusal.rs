@@ -5,12 +5,17 @@ use prom_protocol::http::problem::ProblemDocument;
 use reqwest::{Response, StatusCode, Url};
 
 use crate::exit::Failure;
+use crate::violations;
 
 pub async fn read(base: &Url, response: Response) -> Failure {
     let status = response.status();
     // A body that cannot be read counts as empty: the status says enough.
     let text = response.text().await.unwrap_or_default();
     match serde_json::from_str::<ProblemDocument>(&text) {
+        Ok(problem) if !problem.violations.is_empty() => {
+            let why = violations::in_words(&problem.violations);
+            Failure::no(format!("{} ({})\n{why}", problem.detail, problem.code))
+        }
         Ok(problem) => judge(status, &problem.detail, &problem.code, problem.retry_after_ms),
         Err(_) => Failure::unreachable(format!("{base} answered {status}, which is not the answer of a hub"))
             .fix("give the address of a hub with --url or PROM_URL"),

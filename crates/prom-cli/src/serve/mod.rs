@@ -3,6 +3,7 @@
 mod greeting;
 mod log_queue;
 mod logging;
+mod schemas;
 mod settings;
 mod telemetry;
 mod wire;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prom_auth::AuthOptions;
-use prom_engine::{Caps, NewTopics, TopicSettings};
+use prom_engine::{Caps, DualWrite, NewTopics, TopicSettings};
 use prom_gateway::rates::Loopback;
 use prom_gateway::{Cors, GatewayOptions, Rate, RateOptions};
 
@@ -30,6 +30,7 @@ pub fn topic(declared: &DeclaredTopic) -> Result<TopicSettings, prom_engine::Err
     settings.retention = declared.retention;
     settings.max_attempts = declared.max_attempts;
     settings.key = declared.key.clone();
+    settings.dual_write = declared.dual_write.map(|until| DualWrite { until });
     let usual = settings.clone().compacted().compaction;
     settings.compaction = declared.compaction.settings(usual);
     Ok(settings)
@@ -127,11 +128,14 @@ mod tests {
             retention: Retention { age_ms: Some(1000), size_bytes: Some(2) },
             compaction: CompactionChoice::With(Compaction { tombstone_grace_ms: 4000 }),
             max_attempts: Some(5),
+            schema: None,
+            dual_write: Some(Some(7)),
         };
         let settings = topic(&declared).unwrap();
         assert_eq!(settings.partitions, 3);
         assert_eq!(settings.retention, Retention { age_ms: Some(1000), size_bytes: Some(2) });
         assert_eq!(settings.compaction, Some(Compaction { tombstone_grace_ms: 4000 }));
         assert_eq!(settings.max_attempts, Some(5));
+        assert_eq!(settings.dual_write, Some(DualWrite { until: Some(7) }));
     }
 }

@@ -16,8 +16,8 @@ use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
 use prom_store_mongo::{MongoOptions, MongoStore};
 
 use super::greeting::Addresses;
-use super::settings;
 use super::telemetry::Telemetry;
+use super::{schemas, settings};
 use crate::config::{Config, StoreDurability, StoreKind, TelemetryConfig};
 use crate::exit::{CommandResult, Failure};
 
@@ -109,7 +109,7 @@ pub fn check(config: &Config) -> CommandResult {
     for declared in &config.declared {
         settings::topic(declared).map_err(|error| Failure::usage(format!("[[topic]] {}: {error}", declared.name)))?;
     }
-    Ok(())
+    schemas::check(config)
 }
 
 /// Where other hubs reach this one; `None` where there are no others.
@@ -165,6 +165,7 @@ async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>
         caps: settings::caps(&config.limits),
         letter_retention: config.topics.dead_letter_retention,
         drain_timeout: config.server.drain,
+        schemas: config.schemas.settings,
         hub: hub_url(config).map(|url| HubOptions { url, ttl: config.mongo.hub_ttl }),
         ..BusOptions::default()
     };
@@ -183,6 +184,10 @@ async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>
             drop(bus.shutdown().await);
             return Err(refused(error));
         }
+    }
+    if let Err(failure) = schemas::register(config, &bus).await {
+        drop(bus.shutdown().await);
+        return Err(failure);
     }
     Ok(bus)
 }

@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 33] = [
+const COMMANDS: [&[&str]; 42] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -35,6 +35,15 @@ const COMMANDS: [&[&str]; 33] = [
     &["bench", "both"],
     &["bench", "latency"],
     &["bench", "fan-out"],
+    &["schema"],
+    &["schema", "ls"],
+    &["schema", "show"],
+    &["schema", "check"],
+    &["schema", "register"],
+    &["schema", "diff"],
+    &["schema", "set"],
+    &["schema", "upcast"],
+    &["schema", "delete"],
     &["completions"],
 ];
 

@@ -11,5 +11,6 @@ mod fsck;
 mod help;
 mod http;
 mod prom;
+mod schema;
 mod serve;
 mod token;

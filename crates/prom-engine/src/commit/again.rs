@@ -118,10 +118,7 @@ impl Again {
         for kept in &self.events {
             match &kept.event {
                 KeptEvent::Admitted(admitted) => work.add_admitted(admitted.clone()),
-                KeptEvent::Draft(draft) => match draft.publisher {
-                    PublishedBy::Caller => work.publish(&draft.event)?,
-                    PublishedBy::Hub => work.publish_own(draft.event.topic.clone(), &draft.event)?,
-                },
+                KeptEvent::Draft(draft) => work.publish_again(&draft.event, draft.publisher)?,
             }
             if kept.is_copy {
                 work.appended.last_is_copy();

@@ -66,7 +66,7 @@ impl Appended {
     pub fn admitted(&self, at: usize, append: &Append) -> Option<Admitted> {
         let event = self.appends.get(at)?;
         let topic = self.topics.get(event.topic_at as usize)?;
-        Some(Admitted { topic: topic.clone(), append: append.clone(), id: event.id })
+        Some(Admitted { topic: topic.clone(), append: append.clone(), id: event.id, copy: None })
     }
 
     /// The commit is durable; what became of each append, in their order.

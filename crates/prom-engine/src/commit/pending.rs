@@ -75,11 +75,11 @@ impl PendingUnit {
     }
 
     /// Nothing was handed to the store.
-    pub(super) fn refused(error: Error, durability: Durability) -> Self {
+    pub fn refused(error: Error, durability: Durability) -> Self {
         Self { stage: Stage::Refused(error), durability }
     }
 
-    pub(super) fn again(task: JoinHandle<Result<Durable, NotCommitted>>, durability: Durability) -> Self {
+    pub fn again(task: JoinHandle<Result<Durable, NotCommitted>>, durability: Durability) -> Self {
         Self { stage: Stage::Again(task), durability }
     }
 }

@@ -29,6 +29,7 @@ pub(crate) struct SubscriberOptions {
     /// How long it may go unheard before its partitions go to others; `None`: it cannot fall silent.
     pub ttl: Option<Duration>,
     pub assignments: TellAssignments,
+    pub form: EventForm,
 }
 
 impl Default for SubscriberOptions {
@@ -46,8 +47,19 @@ impl Default for SubscriberOptions {
             pins: Vec::new(),
             ttl: None,
             assignments: TellAssignments::No,
+            form: EventForm::Stored,
         }
     }
+}
+
+/// The form in which a subscriber wants its events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum EventForm {
+    /// As they are stored.
+    #[default]
+    Stored,
+    /// As the latest version of their topic's schema has them.
+    Normalized,
 }
 
 /// Whether a subscriber is told which partitions come and go.

@@ -18,14 +18,15 @@ use super::{COLLECTION, Topic, TopicDocument, TopicRegistry};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::limits::{DOCUMENTS_AT_ONCE, FIRST_RETRY, LONGEST_RETRY};
+use crate::schema::SchemaRegistry;
 
 impl TopicRegistry {
     /// Reads all settings from the store. Where others write to it too, what they change from then on
     /// is told by the watch, for [`follow_others`].
-    pub async fn load(store: &dyn Store) -> Result<(Self, Option<DocumentWatch>), Error> {
+    pub async fn load(store: &dyn Store, schemas: Arc<SchemaRegistry>) -> Result<(Self, Option<DocumentWatch>), Error> {
         // Before reading, so that nothing is missed in between.
         let news = store.watch_documents(COLLECTION);
-        let topics = Self::new(if news.is_some() { Writers::Others } else { Writers::OnlyUs });
+        let topics = Self::new(if news.is_some() { Writers::Others } else { Writers::OnlyUs }, schemas);
         topics.learn_all(store, Err).await?;
         Ok((topics, news))
     }

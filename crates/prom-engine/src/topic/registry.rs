@@ -28,6 +28,7 @@ use super::{COLLECTION, KeyProgram, TopicDocument, TopicSettings, conflict};
 use crate::caps::Made;
 use crate::commit::{NotCommitted, UnitOfWork};
 use crate::meters::TopicMeter;
+use crate::schema::{SchemaRegistry, SchemaSlot};
 use crate::{Caps, Error};
 
 /// A topic as the publish path sees it.
@@ -36,6 +37,8 @@ pub(crate) struct Topic {
     pub settings: TopicSettings,
     /// Makes keys where publishers give none.
     pub key: Option<KeyProgram>,
+    /// Where its schemas are found. Stays the same when the settings change.
+    pub schema: Arc<SchemaSlot>,
     logs: Box<[LogName]>,
     /// Of its document, as far as it is known: it may be higher with the same settings. 0 while the
     /// topic is only proposed.
@@ -54,6 +57,7 @@ pub(crate) struct TopicRegistry {
     /// The length of the history, for tasks that wait for new topics.
     grown: watch::Sender<usize>,
     pub(super) writers: Writers,
+    schemas: Arc<SchemaRegistry>,
 }
 
 /// Who writes to the store.
@@ -73,10 +77,17 @@ struct Registered {
 }
 
 impl Topic {
-    fn new(settings: TopicSettings, made_by: Option<Arc<str>>, revision: u64, runtime: Handle) -> Self {
+    fn new(
+        settings: TopicSettings,
+        made_by: Option<Arc<str>>,
+        revision: u64,
+        runtime: Handle,
+        schemas: &SchemaRegistry,
+    ) -> Self {
         let log = |partition| LogName::new(settings.name.clone(), partition);
         Self {
             logs: (0..settings.partitions).map(log).collect(),
+            schema: schemas.slot(&settings.name),
             // It was compiled when the settings were checked.
             key: settings.key.as_deref().and_then(|program| KeyProgram::compile(&settings.name, program).ok()),
             settings,
@@ -131,8 +142,9 @@ impl Topic {
 
 impl TopicRegistry {
     /// Without any topic yet.
-    pub(super) fn new(writers: Writers) -> Self {
-        Self { registered: RwLock::default(), runtime: Handle::current(), grown: watch::Sender::new(0), writers }
+    pub(super) fn new(writers: Writers, schemas: Arc<SchemaRegistry>) -> Self {
+        let grown = watch::Sender::new(0);
+        Self { registered: RwLock::default(), runtime: Handle::current(), grown, writers, schemas }
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<Topic>> {
@@ -181,7 +193,7 @@ impl TopicRegistry {
 
     /// The topic, or a proposal of it with these settings.
     pub fn get_or_propose(&self, settings: TopicSettings, maker: Option<&Arc<str>>) -> Arc<Topic> {
-        let proposal = Arc::new(Topic::new(settings, maker.cloned(), 0, self.runtime.clone()));
+        let proposal = Arc::new(Topic::new(settings, maker.cloned(), 0, self.runtime.clone(), &self.schemas));
         let mut registered = self.registered.write();
         if let Some(first) = registered.by_name.get(proposal.name()) {
             return first.clone();
@@ -194,7 +206,7 @@ impl TopicRegistry {
     /// What the store has, unless something newer is known.
     pub(super) fn take_over(&self, stored: TopicDocument, revision: u64) -> Arc<Topic> {
         let TopicDocument { settings, made_by } = stored;
-        let mut topic = Topic::new(settings, made_by.map(Arc::from), revision, self.runtime.clone());
+        let mut topic = Topic::new(settings, made_by.map(Arc::from), revision, self.runtime.clone(), &self.schemas);
         let mut registered = self.registered.write();
         if let Some(current) = registered.by_name.get(topic.name()) {
             if current.revision() >= revision {
@@ -246,7 +258,7 @@ impl TopicRegistry {
             Writers::OnlyUs => Expect::Anything,
             Writers::Others => Expect::Revision(checked_at),
         };
-        let mut topic = Topic::new(settings, maker.cloned(), 0, self.runtime.clone());
+        let mut topic = Topic::new(settings, maker.cloned(), 0, self.runtime.clone(), &self.schemas);
         let (pending, topic, before) = {
             let mut registered = self.registered.write();
             let before = registered.by_name.get(topic.name()).cloned();
@@ -410,7 +422,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_older_never_comes_back() {
-        let topics = TopicRegistry::new(Writers::Others);
+        let topics = TopicRegistry::new(Writers::Others, Arc::new(SchemaRegistry::new(Default::default(), &[])));
         let settings = |partitions| TopicSettings::new("a").unwrap().partitions(partitions);
         let proposal = topics.get_or_propose(settings(1), None);
         proposal.meter.published.add(7);

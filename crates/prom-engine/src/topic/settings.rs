@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{COLLECTION, KeyProgram};
 use crate::Error;
+use crate::dual_write::DualWrite;
 use crate::limits::TOMBSTONE_GRACE;
 
 /// What a topic is told about itself.
@@ -42,6 +43,9 @@ pub struct TopicSettings {
     /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
+    /// Events go to the topic of their version as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dual_write: Option<DualWrite>,
 }
 
 impl TopicSettings {
@@ -51,7 +55,15 @@ impl TopicSettings {
     }
 
     pub(crate) fn named(name: TopicName) -> Self {
-        Self { name, partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
+        Self {
+            name,
+            partitions: 1,
+            key: None,
+            retention: Retention::default(),
+            compaction: None,
+            max_attempts: None,
+            dual_write: None,
+        }
     }
 
     /// Sets the number of partitions.
@@ -88,6 +100,12 @@ impl TopicSettings {
     /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.max_attempts = Some(attempts);
+        self
+    }
+
+    /// Events go to the topic of their schema's version as well, both or neither.
+    pub fn dual_write(mut self, dual_write: DualWrite) -> Self {
+        self.dual_write = Some(dual_write);
         self
     }
 

@@ -26,6 +26,7 @@ mod release;
 mod rest;
 mod retain;
 mod run;
+mod schema;
 mod shutdown;
 mod stress;
 mod subscribe;

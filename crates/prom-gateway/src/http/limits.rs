@@ -43,6 +43,9 @@ pub const IMPORT_REPORT_EVERY: u64 = 100_000;
 /// How long an import that broke off lets its client send on: long enough to read why.
 pub const IMPORT_LINGER: Duration = Duration::from_secs(5);
 
+/// Schemas of one AsyncAPI document, beyond which it has to be asked for in parts.
+pub const ASYNCAPI_BYTES: usize = 8 * 1024 * 1024;
+
 /// How long a readiness check waits for the store.
 pub const READY_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -30,6 +30,10 @@ mod delete_topic;
 mod put_topic;
 mod topics;
 
+mod asyncapi;
+mod confluent;
+mod schema;
+
 mod change_group;
 mod cursors;
 mod groups;
@@ -57,10 +61,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::api::Api;
+pub(crate) use self::asyncapi::CameOver;
 pub use self::caller::ConnectionRate;
 pub(crate) use self::forward::is_about_group;
 pub(crate) use self::limits::{RATE_INTEREST, RATE_WINDOW};
 pub(crate) use self::problem::Problem;
+pub use self::schema::violation_view;
 use crate::Hub;
 
 /// Every route of the HTTP API. The upgrade to WebSocket on `/` is the server's.
@@ -70,6 +76,7 @@ pub fn router(hub: Arc<Hub>) -> Router {
     let api = Api::new(hub);
     let router = router
         .route("/", get(home::get))
+        .merge(confluent::router())
         .fallback(|uri: Uri| async move { Problem::no_such_path(uri.path()) })
         .method_not_allowed_fallback(|method: Method| async move { Problem::wrong_method(&method) })
         .layer(axum::middleware::from_fn_with_state(api.clone(), forward::to_owner))
@@ -96,6 +103,15 @@ fn routes() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(topics::get))
         .routes(routes!(put_topic::put))
         .routes(routes!(delete_topic::delete))
+        .routes(routes!(schema::list::get))
+        .routes(routes!(schema::settings::put_for_all))
+        .routes(routes!(schema::show::get, schema::register::post, schema::delete::all))
+        .routes(routes!(schema::check::post))
+        .routes(routes!(schema::diff::get))
+        .routes(routes!(schema::settings::put, schema::settings::clear))
+        .routes(routes!(schema::upcasters::put, schema::upcasters::delete))
+        .routes(routes!(schema::version::get, schema::delete::one))
+        .routes(routes!(asyncapi::get))
         .routes(routes!(groups::list))
         .routes(routes!(groups::get))
         .routes(routes!(change_group::patch))

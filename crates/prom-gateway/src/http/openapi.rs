@@ -24,6 +24,7 @@ use super::problem::{Code, Problem};
     tags(
         (name = "events", description = "Publishing and reading events"),
         (name = "topics", description = "Topics and their settings"),
+        (name = "schemas", description = "The schema registry: versions, compatibility, upcasters"),
         (name = "groups", description = "Consumer groups, cursors, lag"),
         (name = "hub", description = "The hub itself"),
     ),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
-use prom_engine::TopicSettings;
+use prom_engine::{DualWrite, TopicSettings};
 use prom_protocol::http::topics::{PutTopic, TopicSettingsView};
 
 use super::api::Api;
@@ -58,6 +58,7 @@ pub(super) async fn put(
         retention: body.retention,
         compaction,
         max_attempts: body.max_attempts,
+        dual_write: body.dual_write.map(|dual_write| DualWrite { until: dual_write.until }),
         ..plain
     };
     // A number of partitions above the limit is a bad request, not a body that is too large.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
-use prom_engine::{TopicInfo, TopicSettings};
-use prom_protocol::http::topics::{TopicList, TopicPartitionView, TopicSettingsView, TopicView};
+use prom_engine::{Bus, TopicInfo, TopicSettings};
+use prom_protocol::http::topics::{DualWriteView, TopicList, TopicPartitionView, TopicSettingsView, TopicView};
 
 use super::api::Api;
 use super::caller::Caller;
@@ -29,7 +29,7 @@ pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<
     let all = topics.len();
     topics.retain(|topic| caller.may(Action::Ops, &topic.settings.name).is_ok());
     let hidden = topics.len() < all;
-    let topics = topics.into_iter().map(|topic| view(&topic, rates.of(&topic.settings.name)));
+    let topics = topics.into_iter().map(|topic| view(&api.hub.bus, &topic, rates.of(&topic.settings.name)));
     Ok(Json(TopicList { topics: topics.collect(), hidden }))
 }
 
@@ -50,10 +50,10 @@ pub(super) async fn get(
     caller.may(Action::Ops, &topic)?;
     let rates = api.sampler.rates().await?;
     let info = api.hub.bus.topic(&topic).await?;
-    Ok(Json(view(&info, rates.of(&topic))))
+    Ok(Json(view(&api.hub.bus, &info, rates.of(&topic))))
 }
 
-fn view(info: &TopicInfo, rates: Option<TopicRates>) -> TopicView {
+fn view(bus: &Bus, info: &TopicInfo, rates: Option<TopicRates>) -> TopicView {
     let partitions = info.partitions.iter().map(|partition| TopicPartitionView {
         partition: partition.partition,
         start: partition.bounds.start,
@@ -69,6 +69,7 @@ fn view(info: &TopicInfo, rates: Option<TopicRates>) -> TopicView {
         partitions,
         events_per_s: rates.map(|rates| rates.events_per_s),
         bytes_per_s: rates.map(|rates| rates.bytes_per_s),
+        schema_version: bus.latest_schema_version(&info.settings.name),
     }
 }
 
@@ -80,5 +81,6 @@ pub(super) fn settings_view(settings: &TopicSettings) -> TopicSettingsView {
         retention: settings.retention,
         compaction: settings.compaction,
         max_attempts: settings.max_attempts,
+        dual_write: settings.dual_write.map(|dual_write| DualWriteView { until: dual_write.until }),
     }
 }

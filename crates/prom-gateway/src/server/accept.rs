@@ -27,7 +27,7 @@ use tower::ServiceExt;
 use super::write_deadline::WriteDeadline;
 use super::{HubStream, Listener, Serves, guard, upgrade};
 use crate::http::is_about_group;
-use crate::http::{ConnectionRate, Problem};
+use crate::http::{CameOver, ConnectionRate, Problem};
 use crate::peers::RELAY_HEADER;
 use crate::{Hub, ws};
 
@@ -117,7 +117,9 @@ impl Acceptor {
     async fn serve_http(&self, stream: HubStream, peer: SocketAddr) -> Option<OnUpgrade> {
         let upgraded: Arc<Mutex<Option<OnUpgrade>>> = Arc::default();
         let rate = self.hub.rates.connection(self.hub.clock.monotonic()).map(ConnectionRate::new);
+        let came_over = CameOver { tls: matches!(stream, HubStream::Tls(_)), http_only: self.serves == Serves::Http };
         let service = service_fn(|mut request: Request<Incoming>| {
+            request.extensions_mut().insert(came_over);
             if let Some(rate) = &rate {
                 request.extensions_mut().insert(rate.clone());
             }

@@ -1,5 +1,6 @@
 //! Answering: bursts in the order in which they came, frames in the order within them.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use prom_engine::Error;
@@ -23,6 +24,10 @@ pub async fn run(mut bursts: mpsc::Receiver<Box<Sent>>, outbox: Arc<Outbox>, hub
 }
 
 async fn answer(sent: Sent, outbox: &Outbox, hub: &Hub) {
+    let mut earlier = VecDeque::new();
+    for (count, committing) in sent.earlier {
+        earlier.push_back((count, Receipts::new(committing.await)));
+    }
     let published = match sent.gathered {
         Some(gathered) => gathered.await,
         None => Ok(Vec::new()),
@@ -33,7 +38,8 @@ async fn answer(sent: Sent, outbox: &Outbox, hub: &Hub) {
         None => Vec::new(),
     };
     let durability = hub.bus.durability();
-    let mut results = Results { receipts: Receipts::new(published), acked: acked.into_iter(), durability };
+    let receipts = Receipts::new(published);
+    let mut results = Results { earlier, receipts, acked: acked.into_iter(), durability };
     let mut slots = sent.slots.into_iter().peekable();
     while slots.peek().is_some() {
         outbox.room().await;
@@ -59,6 +65,8 @@ async fn answer(sent: Sent, outbox: &Outbox, hub: &Hub) {
 
 /// What the bus said, to be given out in order.
 struct Results {
+    /// Of units that were handed over before the last, with how many are left of each.
+    earlier: VecDeque<(usize, Receipts)>,
     receipts: Receipts,
     acked: std::vec::IntoIter<Result<(), Error>>,
     durability: Durability,
@@ -90,7 +98,7 @@ impl Results {
     fn write(&mut self, out: &mut Vec<u8>, corr: Option<prom_protocol::Corr>, what: AwaitedAnswer) {
         let corr = corr.as_ref();
         match what {
-            AwaitedAnswer::Publish => match self.receipts.next() {
+            AwaitedAnswer::Publish => match self.next_receipt() {
                 Ok(receipt) => frame(out, |out| ok::write_receipt(out, corr, &receipt)),
                 Err(problem) => frame(out, |out| problem.write(out, corr)),
             },
@@ -110,10 +118,21 @@ impl Results {
         }
     }
 
+    fn next_receipt(&mut self) -> Result<Receipt, Problem> {
+        while self.earlier.pop_front_if(|(left, _)| *left == 0).is_some() {}
+        match self.earlier.front_mut() {
+            Some((left, receipts)) => {
+                *left -= 1;
+                receipts.next()
+            }
+            None => self.receipts.next(),
+        }
+    }
+
     fn placed(&mut self, item: BurstItem) -> Result<BatchReceipt, Problem> {
         match item {
             BurstItem::Refused(problem) => Err(problem),
-            BurstItem::Publish { given } => self.receipts.next().map(|receipt| BatchReceipt::of(&receipt, given)),
+            BurstItem::Publish { given } => self.next_receipt().map(|receipt| BatchReceipt::of(&receipt, given)),
         }
     }
 
@@ -175,6 +194,11 @@ pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply:
             }
         }
         FrameReply::Welcome(welcome) => frame(out, |out| frames::write_welcome(out, corr, &welcome)),
+        FrameReply::Published(receipt) => frame(out, |out| ok::write_receipt(out, corr, &receipt)),
+        FrameReply::Results { results, durability } => {
+            let results = results.iter().map(|result| result.as_ref().copied());
+            frame(out, |out| frames::write_results(out, corr, durability, results));
+        }
         FrameReply::Stored { receipts, given, durability } => {
             let results = receipts.iter().zip(given).map(|(receipt, given)| Ok(BatchReceipt::of(receipt, given)));
             frame(out, |out| frames::write_results(out, corr, durability, results));

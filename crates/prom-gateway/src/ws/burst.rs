@@ -9,6 +9,7 @@ use prom_protocol::Corr;
 use prom_protocol::frame::Which;
 use prom_protocol::frame::auth::Welcome;
 use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::ok::BatchReceipt;
 use prom_types::{Durability, EventId, Receipt};
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
@@ -21,6 +22,8 @@ pub const MOST: usize = 512;
 #[derive(Default)]
 pub struct Burst {
     pub work: Option<UnitOfWork>,
+    /// What was gathered before something that is handed over by itself, and how many receipts it gives.
+    earlier: Vec<(usize, CommittingUnit)>,
     /// To be acked, in the order of their slots.
     pub acks: Vec<Ticket>,
     pub slots: Vec<FrameSlot>,
@@ -80,6 +83,13 @@ pub enum FrameReply {
         notes: Vec<String>,
     },
     Welcome(Box<Welcome>),
+    /// One event that was published by itself.
+    Published(Box<Receipt>),
+    /// Independent events that were published by themselves.
+    Results {
+        results: Vec<Result<BatchReceipt, Problem>>,
+        durability: Durability,
+    },
     /// An atomic batch: its receipts, and the ids that the publisher gave.
     Stored {
         receipts: Vec<Receipt>,
@@ -95,6 +105,7 @@ pub enum FrameReply {
 
 /// A burst that was handed over.
 pub struct Sent {
+    pub earlier: Vec<(usize, CommittingUnit)>,
     pub gathered: Option<CommittingUnit>,
     pub acks: Option<BoxFuture<'static, Vec<Result<(), prom_engine::Error>>>>,
     pub slots: Vec<FrameSlot>,
@@ -110,6 +121,13 @@ impl Burst {
         self.slots.len() >= MOST || self.work.as_ref().is_some_and(|work| work.len() >= MOST)
     }
 
+    /// Hands over what was gathered: what comes next goes to the bus by itself and must not pass it.
+    pub fn commit_gathered(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.earlier.push((work.len(), work.commit_each()));
+        }
+    }
+
     /// Hands everything to the bus; what is left is to wait.
     pub fn send(&mut self) -> Option<Sent> {
         if self.slots.is_empty() {
@@ -117,6 +135,7 @@ impl Burst {
         }
         let acks = std::mem::take(&mut self.acks);
         Some(Sent {
+            earlier: std::mem::take(&mut self.earlier),
             gathered: self.work.take().map(UnitOfWork::commit_each),
             acks: (!acks.is_empty()).then(|| Box::pin(prom_engine::ack_tickets(acks)) as _),
             slots: std::mem::take(&mut self.slots),

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use hashbrown::HashMap;
 use prom_protocol::frame::err::Problem;
+use prom_protocol::frame::ok::BatchReceipt;
 use prom_protocol::frame::publish::{Publish, PublishBatch};
 use prom_protocol::{Corr, ErrorCode};
-use prom_types::NewEvent;
+use prom_types::{EventId, NewEvent};
 
 use super::burst::{AwaitedAnswer, BurstItem, FrameReply};
 use super::connection::Connection;
@@ -16,9 +17,12 @@ use crate::trace::TracedPublish;
 
 impl Connection {
     pub(super) fn publish(&mut self, corr: Option<Corr>, frame: Publish<'_>) {
-        let waiting = match self.gather(frame) {
-            Ok(()) => AwaitedAnswer::Publish,
-            Err(problem) => AwaitedAnswer::Ready(FrameReply::Err(problem)),
+        let waiting = match self.accept(frame) {
+            Ok(event) if self.hub.bus.must_wait(&event) => self.publish_apart(event),
+            accepted => match accepted.and_then(|event| self.gather(&event)) {
+                Ok(()) => AwaitedAnswer::Publish,
+                Err(problem) => AwaitedAnswer::Ready(FrameReply::Err(problem)),
+            },
         };
         self.burst.answer(corr, waiting);
     }
@@ -27,30 +31,71 @@ impl Connection {
         if frame.atomic {
             return self.publish_atomic(corr, frame);
         }
-        let mut items = Vec::with_capacity(frame.events.len());
+        let mut accepted = Vec::with_capacity(frame.events.len());
         for event in frame.events {
-            let given = event.as_ref().ok().and_then(|event| event.opts.id);
-            let gathered = event.map_err(Problem::from).and_then(|event| self.gather(event));
+            accepted.push(event.map_err(Problem::from).and_then(|event| self.accept(event)));
+        }
+        if accepted.iter().flatten().any(|event| self.hub.bus.must_wait(event)) {
+            let waiting = self.publish_each_apart(accepted);
+            return self.burst.answer(corr, waiting);
+        }
+        let mut items = Vec::with_capacity(accepted.len());
+        for event in accepted {
+            let gathered = event.and_then(|event| self.gather(&event).map(|()| event.id));
             items.push(match gathered {
-                Ok(()) => BurstItem::Publish { given },
+                Ok(given) => BurstItem::Publish { given },
                 Err(problem) => BurstItem::Refused(problem),
             });
         }
         self.burst.answer(corr, AwaitedAnswer::Batch(items));
     }
 
-    fn gather(&mut self, frame: Publish<'_>) -> Result<(), Problem> {
+    /// Rights and rates.
+    fn accept(&mut self, frame: Publish<'_>) -> Result<NewEvent, Problem> {
         let event = self.check(frame)?;
         self.take_rates_in_order(std::slice::from_ref(&event))?;
+        Ok(event)
+    }
+
+    fn gather(&mut self, event: &NewEvent) -> Result<(), Problem> {
         let subject = self.identity.as_ref().and_then(|identity| identity.subject.as_ref());
         let work = self.burst.work.get_or_insert_with(|| self.hub.bus.unit_of_work_for(subject));
-        work.publish(&event).map_err(|error| problem::of_bus(&error))?;
+        work.publish(event).map_err(|error| problem::of_bus(&error))?;
         if self.hub.traces.is_some()
-            && let Some(traced) = TracedPublish::of(&event, self.hub.clock.now_ms())
+            && let Some(traced) = TracedPublish::of(event, self.hub.clock.now_ms())
         {
             self.burst.traced.push(traced);
         }
         Ok(())
+    }
+
+    /// An event that is judged by its schemas elsewhere, behind what was gathered before it.
+    fn publish_apart(&mut self, event: NewEvent) -> AwaitedAnswer {
+        self.burst.commit_gathered();
+        let published = self.hub.bus.publish_event(event);
+        AwaitedAnswer::Later(Box::pin(async move {
+            match published.await {
+                Ok(receipt) => FrameReply::Published(Box::new(receipt)),
+                Err(error) => FrameReply::Err(problem::of_bus(&error)),
+            }
+        }))
+    }
+
+    fn publish_each_apart(&mut self, accepted: Vec<Result<NewEvent, Problem>>) -> AwaitedAnswer {
+        self.burst.commit_gathered();
+        let given: Vec<_> =
+            accepted.iter().map(|event| event.as_ref().map(|event| event.id).map_err(Problem::clone)).collect();
+        let published = self.hub.bus.publish_many(accepted.into_iter().flatten().collect());
+        let durability = self.hub.bus.durability();
+        AwaitedAnswer::Later(Box::pin(async move {
+            let mut published = published.await.into_iter();
+            let result = |given: Result<Option<EventId>, Problem>| {
+                let given = given?;
+                let receipt = published.next().unwrap_or(Err(prom_engine::Error::Closed));
+                receipt.map(|receipt| BatchReceipt::of(&receipt, given)).map_err(|error| problem::of_bus(&error))
+            };
+            FrameReply::Results { results: given.into_iter().map(result).collect(), durability }
+        }))
     }
 
     /// Whether this connection may publish it.
@@ -59,7 +104,11 @@ impl Connection {
             return Err(Problem::new(ErrorCode::Unauthorized, "AUTH comes first"));
         };
         let topic = self.topics.for_publish(&frame.topic, &identity.policy)?;
-        Ok(frame.into_event(topic))
+        let event = frame.into_event(topic);
+        for copy in self.hub.copies_of(&event).map_err(|error| problem::of_bus(&error))? {
+            self.topics.for_publish(&copy, &identity.policy)?;
+        }
+        Ok(event)
     }
 
     /// Takes tokens for these events, unless they would overtake one that was refused.
@@ -126,6 +175,7 @@ impl Connection {
             return self.burst.answer(corr, AwaitedAnswer::Ready(FrameReply::Err(problem)));
         }
         let given: Vec<_> = events.iter().map(|event| event.id).collect();
+        self.burst.commit_gathered();
         let committed = self.hub.bus.acting_for(self.subject().map(|subject| &**subject)).publish_batch(events);
         let durability = self.hub.bus.durability();
         let later = async move {

@@ -20,7 +20,7 @@ use super::member::{GroupMember, SubscribeError};
 use super::outbox::frame;
 use super::subscription::{InGroup, Subscribed, SubscriptionKind};
 use super::subscription_cap::CountedSubscription;
-use super::tail;
+use super::tail::{EventForm, TailPump};
 use crate::{Hub, problem};
 
 impl Connection {
@@ -52,7 +52,6 @@ impl Connection {
         }
         let group = name.group.as_deref().map(GroupName::parse).transpose().map_err(invalid)?;
         self.check_rights(&patterns, group.as_ref())?;
-        check_supported(&opts)?;
         let counted = CountedSubscription::new(&self.hub, self.subject().filter(|_| self.speaker == Speaker::Client))?;
         let (begin, begun) = oneshot::channel();
         let mut notes = Vec::new();
@@ -76,7 +75,8 @@ impl Connection {
                 let tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
                 let (pause, paused) = watch::channel(false);
-                let pump = tail::TailPump::new(self, name.clone(), tail, paused);
+                let form = if opts.normalize == Some(true) { EventForm::Latest } else { EventForm::Stored };
+                let pump = TailPump::new(self, name.clone(), tail, form, paused);
                 (SubscriptionKind::Tail(pause), self.spawn_watched(name.clone(), counted, pump.run(begun)))
             }
         };
@@ -170,6 +170,9 @@ pub async fn join(member: &GroupMember, opts: &SubscribeOpts) -> Result<prom_eng
     if let Some(ack_timeout_ms) = opts.ack_timeout_ms {
         subscribe = subscribe.ack_timeout(Duration::from_millis(ack_timeout_ms));
     }
+    if opts.normalize == Some(true) {
+        subscribe = subscribe.normalize();
+    }
     if let Some(member) = &opts.member_id {
         subscribe = subscribe.member_id(member);
     }
@@ -216,17 +219,6 @@ fn parse_patterns(topic: &str, more: &[String]) -> Result<Vec<TopicPattern>, Pro
 
 fn invalid(error: prom_types::Invalid) -> Problem {
     Problem::new(ErrorCode::BadRequest, error.to_string())
-}
-
-fn check_supported(opts: &SubscribeOpts) -> Result<(), Problem> {
-    let refuse = |option: &str| {
-        let msg = format!("field `opts.{option}` asks for something this version of the hub cannot do yet");
-        Err(Problem::new(ErrorCode::BadRequest, msg))
-    };
-    match opts {
-        SubscribeOpts { normalize: Some(true), .. } => refuse("normalize"),
-        _ => Ok(()),
-    }
 }
 
 /// What only a group can keep is not silently left out.

@@ -4,9 +4,11 @@
 
 mod home;
 
+mod asyncapi;
 mod bad_input;
 mod batch;
 mod cloud_events;
+mod confluent;
 mod cors;
 mod cursors;
 mod dead_letters;
@@ -27,4 +29,5 @@ mod rates;
 mod release;
 mod replay;
 mod rights;
+mod schema;
 mod topics;

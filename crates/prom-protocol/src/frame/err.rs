@@ -1,4 +1,5 @@
-//! `ERR{code, msg, corr?, retry_after_ms?, stored?, topic?, group?}`.
+//! `ERR{code, msg, corr?, retry_after_ms?, stored?, topic?, group?}`, and with `schema_invalid` also
+//! `{version, pointer, rule, value}`.
 //!
 //! An ERR with a `topic` answers no frame: it says that the subscription of that name has ended.
 
@@ -18,6 +19,22 @@ pub struct Problem {
     /// With `publish_failed`: whether the event may have been stored anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<MaybeStored>,
+    /// With `schema_invalid`: what does not fit.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub misfit: Option<Box<SchemaMisfit>>,
+}
+
+/// Where a payload does not fit its schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchemaMisfit {
+    /// Of the schema that judged it.
+    pub version: u32,
+    /// Where in the payload, as a JSON pointer; empty for the whole.
+    pub pointer: String,
+    /// The keyword that refuses it.
+    pub rule: String,
+    /// What is there, shortened.
+    pub value: String,
 }
 
 /// Whether an event may be stored although publishing failed.
@@ -31,7 +48,7 @@ pub enum MaybeStored {
 
 impl Problem {
     pub fn new(code: ErrorCode, msg: impl Into<String>) -> Self {
-        Self { code, msg: msg.into(), retry_after_ms: None, stored: None }
+        Self { code, msg: msg.into(), retry_after_ms: None, stored: None, misfit: None }
     }
 
     pub fn rate_limited(retry_after_ms: u64, what: &str) -> Self {
@@ -61,6 +78,10 @@ impl Problem {
         if let Some(stored) = self.stored {
             object.text("stored", stored.as_str());
         }
+        if let Some(misfit) = &self.misfit {
+            object.number("version", misfit.version).text("pointer", &misfit.pointer);
+            object.text("rule", &misfit.rule).text("value", &misfit.value);
+        }
     }
 
     /// As an item in a list of results.
@@ -76,6 +97,16 @@ impl Problem {
         if let Some(stored) = self.stored {
             out.extend_from_slice(b",\"stored\":");
             write::text(out, stored.as_str());
+        }
+        if let Some(misfit) = &self.misfit {
+            out.extend_from_slice(b",\"version\":");
+            write::number(out, misfit.version);
+            for (name, value) in [("pointer", &misfit.pointer), ("rule", &misfit.rule), ("value", &misfit.value)] {
+                out.extend_from_slice(b",\"");
+                out.extend_from_slice(name.as_bytes());
+                out.extend_from_slice(b"\":");
+                write::text(out, value);
+            }
         }
         out.push(b'}');
     }
@@ -93,5 +124,26 @@ impl MaybeStored {
 impl From<super::FrameError> for Problem {
     fn from(error: super::FrameError) -> Self {
         Self::new(error.code(), error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_told_member_by_member_in_both_forms() {
+        let misfit = SchemaMisfit { version: 2, pointer: "/a".into(), rule: "type".into(), value: "\"x\"".into() };
+        let problem = Problem { misfit: Some(misfit.into()), ..Problem::new(ErrorCode::SchemaInvalid, "no") };
+        let (mut frame, mut item) = (Vec::new(), Vec::new());
+        problem.write(&mut frame, None);
+        problem.write_object(&mut item);
+        for text in [&frame, &item] {
+            assert_eq!(serde_json::from_slice::<Problem>(text).unwrap(), problem, "{}", String::from_utf8_lossy(text));
+        }
+        let plain = Problem::new(ErrorCode::Internal, "no");
+        item.clear();
+        plain.write_object(&mut item);
+        assert_eq!(serde_json::from_slice::<Problem>(&item).unwrap(), plain);
     }
 }

@@ -62,6 +62,9 @@ pub struct PublishOpts {
     pub sid: Option<String>,
     /// A partition chosen by hand.
     pub partition: Option<u32>,
+    /// It also goes to the topic of its schema's version, both or neither.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub dual_write: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -85,6 +88,8 @@ struct OptsFields<'a> {
     sid: Raw<'a>,
     #[serde(borrow)]
     partition: Raw<'a>,
+    #[serde(borrow)]
+    dual_write: Raw<'a>,
 }
 
 /// A body of its own.
@@ -120,8 +125,21 @@ impl<'a> Publish<'a> {
     }
 
     pub fn into_event(self, topic: TopicName) -> NewEvent {
-        let PublishOpts { id, exact, ts, key, headers, tags, caused_by, sid, partition } = self.opts;
-        NewEvent { topic, payload: self.payload, id, exact, ts, key, headers, tags, caused_by, sid, partition }
+        let PublishOpts { id, exact, ts, key, headers, tags, caused_by, sid, partition, dual_write } = self.opts;
+        NewEvent {
+            topic,
+            payload: self.payload,
+            id,
+            exact,
+            ts,
+            key,
+            headers,
+            tags,
+            caused_by,
+            sid,
+            partition,
+            dual_write,
+        }
     }
 }
 
@@ -139,6 +157,7 @@ impl PublishOpts {
                 .unwrap_or_default(),
             sid: optional("opts.sid", fields.sid, field::owned_text)?,
             partition: optional("opts.partition", fields.partition, field::number)?,
+            dual_write: optional("opts.dual_write", fields.dual_write, field::flag)?.unwrap_or_default(),
         })
     }
 }
@@ -268,6 +287,10 @@ fn write_opts(out: &mut Vec<u8>, event: &NewEvent) {
     }
     if event.exact {
         member(out, "exact");
+        out.extend_from_slice(b"true");
+    }
+    if event.dual_write {
+        member(out, "dual_write");
         out.extend_from_slice(b"true");
     }
     if let Some(ts) = event.ts {

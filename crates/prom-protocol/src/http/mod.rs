@@ -8,6 +8,8 @@
 
 mod flag;
 
+pub mod asyncapi;
+pub mod confluent;
 pub mod cursors;
 pub mod export;
 pub mod groups;
@@ -19,8 +21,10 @@ pub mod latest_by_key;
 pub mod partitions;
 pub mod problem;
 pub mod publish;
+pub mod registry;
 pub mod release;
 pub mod replay;
+pub mod schema;
 pub mod skip;
 pub mod stats;
 pub mod topics;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::schema::ViolationView;
 use crate::ErrorCode;
 use crate::frame::err::MaybeStored;
 
@@ -38,6 +39,26 @@ pub struct ProblemDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub stored: Option<MaybeStored>,
+    /// With `schema_invalid`: the version of the schema that judged the payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub version: Option<u32>,
+    /// With `schema_invalid`: where in the payload, as a JSON pointer; empty for the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = "/cpu_pct"))]
+    pub pointer: Option<String>,
+    /// With `schema_invalid`: the keyword that refuses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = "maximum"))]
+    pub rule: Option<String>,
+    /// With `schema_invalid`: what is there, shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub value: Option<String>,
+    /// Why a schema is incompatible with those before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub violations: Vec<ViolationView>,
 }
 
 impl ProblemDocument {
@@ -52,6 +73,11 @@ impl ProblemDocument {
             field: None,
             retry_after_ms: None,
             stored: None,
+            version: None,
+            pointer: None,
+            rule: None,
+            value: None,
+            violations: Vec::new(),
         }
     }
 }

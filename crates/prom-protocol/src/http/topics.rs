@@ -31,6 +31,10 @@ pub struct TopicView {
     /// Events per second in the last ten seconds; `null` until it is known: ask again in a second.
     pub events_per_s: Option<f64>,
     pub bytes_per_s: Option<f64>,
+    /// The latest version of its schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub schema_version: Option<u32>,
 }
 
 /// The settings of a topic.
@@ -45,6 +49,21 @@ pub struct TopicSettingsView {
     pub compaction: Option<Compaction>,
     /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     pub max_attempts: Option<u32>,
+    /// Events go to the topic of their schema's version as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub dual_write: Option<DualWriteView>,
+}
+
+/// How long a topic is written to twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DualWriteView {
+    /// In epoch milliseconds; for good if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub until: Option<i64>,
 }
 
 /// One partition of a topic.
@@ -117,6 +136,9 @@ pub struct PutTopic {
     /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub max_attempts: Option<u32>,
+    /// Events go to the topic of their schema's version as well, both or neither.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dual_write: Option<DualWriteView>,
 }
 
 /// `true`, `false`, or how.
@@ -141,14 +163,22 @@ impl CompactionChoice {
 
 impl Default for PutTopic {
     fn default() -> Self {
-        Self { partitions: 1, key: None, retention: Retention::default(), compaction: None, max_attempts: None }
+        Self {
+            partitions: 1,
+            key: None,
+            retention: Retention::default(),
+            compaction: None,
+            max_attempts: None,
+            dual_write: None,
+        }
     }
 }
 
 impl From<TopicSettingsView> for PutTopic {
     fn from(settings: TopicSettingsView) -> Self {
-        let TopicSettingsView { partitions, key, retention, compaction, max_attempts } = settings;
-        Self { partitions, key, retention, compaction: compaction.map(CompactionChoice::With), max_attempts }
+        let TopicSettingsView { partitions, key, retention, compaction, max_attempts, dual_write } = settings;
+        let compaction = compaction.map(CompactionChoice::With);
+        Self { partitions, key, retention, compaction, max_attempts, dual_write }
     }
 }
 
@@ -169,7 +199,7 @@ mod tests {
 
     #[test]
     fn settings_that_are_read_can_be_put_back() {
-        let text = r#"{"partitions":4,"key":".payload.id","retention":{"age_ms":5},"compaction":{"tombstone_grace_ms":1},"max_attempts":3}"#;
+        let text = r#"{"partitions":4,"key":".payload.id","retention":{"age_ms":5},"compaction":{"tombstone_grace_ms":1},"max_attempts":3,"dual_write":{"until":7}}"#;
         let settings: TopicSettingsView = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&PutTopic::from(settings)).unwrap(), text);
     }

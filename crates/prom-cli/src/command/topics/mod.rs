@@ -82,6 +82,7 @@ fn show_list(context: &Context, topics: Vec<TopicView>) -> CommandResult {
         ("EVENTS", Align::Right),
         ("SIZE", Align::Right),
         ("PER SECOND", Align::Right),
+        ("SCHEMA", Align::Left),
         ("KEPT", Align::Left),
     ]);
     for topic in topics {
@@ -91,18 +92,20 @@ fn show_list(context: &Context, topics: Vec<TopicView>) -> CommandResult {
             topic.events.to_string(),
             show_size(topic.bytes),
             topic.events_per_s.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}")),
+            topic.schema_version.map_or_else(String::new, |version| format!("v{version}")),
             kept(&topic.settings),
         ]);
     }
     if table.is_empty() {
         return context.output.line("no topics yet; `prom pub hello '{\"n\":1}'` makes one");
     }
-    context.output.table(&table)
+    context.output.table(&table.without_if_empty("SCHEMA"))
 }
 
 fn show_one(context: &Context, topic: &TopicView) -> CommandResult {
     let name = context.output.style.bold(&topic.topic);
-    context.output.line(format!("{name}: {}", describe(&topic.settings)))?;
+    let schema = topic.schema_version.map_or_else(String::new, |version| format!(", schema version {version}"));
+    context.output.line(format!("{name}: {}{schema}", describe(&topic.settings)))?;
     let mut table = Table::new([
         ("PARTITION", Align::Right),
         ("START", Align::Right),
@@ -126,7 +129,8 @@ fn describe(settings: &TopicSettingsView) -> String {
     };
     let key = settings.key.as_ref().map_or_else(String::new, |program| format!(", key {program}"));
     let keeps = if settings.compaction.is_some() { "keeps the" } else { "kept" };
-    format!("{partitions}{key}, {keeps} {}, {attempts}", kept(settings))
+    let twice = if settings.dual_write.is_some() { ", written to the topic of each version as well" } else { "" };
+    format!("{partitions}{key}, {keeps} {}, {attempts}{twice}", kept(settings))
 }
 
 fn kept(settings: &TopicSettingsView) -> String {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use prom_store::CursorName;
+use prom_store::{CursorName, Record};
 use prom_types::Offset;
 use tokio::sync::oneshot;
 
@@ -12,8 +12,9 @@ use super::start::max_attempts;
 use super::{DispatchTask, End, LaneOrder, MoveOrder, ReleaseOrder, SkipOrder};
 use crate::Error;
 use crate::ack::LeasedOffsets;
-use crate::dispatch::{DispatchStatus, LeaseId, Limit, NotLeased, Settled, SubscriberId};
+use crate::dispatch::{DispatchStatus, LeaseId, Leased, Limit, NotLeased, Settled, SubscriberId};
 use crate::group::GroupOptions;
+use crate::limits::LETTER_LEASE;
 use crate::meters::AckTally;
 use crate::outlet::Outlet;
 
@@ -33,6 +34,14 @@ pub(crate) enum DispatchRequest {
         reason: Option<String>,
         delay: Option<Duration>,
         reply: Option<SettleReply>,
+    },
+    /// The hub itself cannot hand it over as the subscriber asked: it goes to the dead letters.
+    Condemn {
+        subscriber: SubscriberId,
+        leased: Leased,
+        record: Record,
+        reason: String,
+        reply: SettleReply,
     },
     /// Not begun: neither an attempt nor a return.
     GiveBack {
@@ -104,6 +113,7 @@ impl DispatchRequest {
                 let _caller_left = reply.send(Ok(()));
                 return;
             }
+            Self::Condemn { leased, reply, .. } => (Some(reply), not_leased(vec![leased.offset])),
             Self::Move(order) => {
                 let _caller_left = order.reply.send(Err(Error::fenced(cursor)));
                 return;
@@ -147,6 +157,9 @@ impl DispatchTask {
                     let lost = result.is_err().then_some((offset, lease));
                     self.answer_when_durable(reply, self.lost(subscriber, lost.as_slice()));
                 }
+                DispatchRequest::Condemn { subscriber, leased, record, reason, reply } => {
+                    let _caller_left = reply.send(self.condemn_leased(now, subscriber, leased, record, reason));
+                }
                 DispatchRequest::GiveBack { subscriber, leases, reply } => {
                     leases.iter().for_each(|(offset, lease)| self.machine.withdraw(subscriber, *offset, *lease));
                     let _caller_left = reply.send(Ok(()));
@@ -175,6 +188,22 @@ impl DispatchTask {
         acks.count(&self.meter);
         self.inbox = inbox;
         end
+    }
+
+    /// Only under a live lease, which then lasts until its letter is written.
+    fn condemn_leased(
+        &mut self,
+        now: Duration,
+        subscriber: SubscriberId,
+        leased: Leased,
+        record: Record,
+        reason: String,
+    ) -> Result<(), Error> {
+        if self.machine.modack(now, subscriber, leased.offset, leased.lease, LETTER_LEASE).is_err() {
+            return self.lost(subscriber, &[(leased.offset, leased.lease)]);
+        }
+        self.letters.condemn(subscriber, leased, record, reason);
+        Ok(())
     }
 
     /// Two changes may arrive the wrong way round: the newer one stays.

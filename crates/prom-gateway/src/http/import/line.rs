@@ -61,6 +61,7 @@ pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<ImportLine
         caused_by: exported.caused_by,
         sid: exported.sid,
         partition: exported.partition,
+        dual_write: false,
     };
     Ok(ImportLine { event, origin })
 }

@@ -9,6 +9,7 @@ use prom_store::StoreError;
 use prom_types::Invalid;
 
 use super::{Code, Problem};
+use crate::http::schema::violation_view;
 use crate::problem;
 use crate::rates::RetryAfter;
 
@@ -27,10 +28,22 @@ impl From<Error> for Problem {
             _ => told.msg,
         };
         let mut problem = Self::new(code, detail);
-        if let Error::ServedElsewhere { url, .. } = error {
-            problem.0.served_at = Some(url);
+        let document = &mut problem.0.document;
+        document.stored = told.stored;
+        if let Some(misfit) = told.misfit {
+            document.version = Some(misfit.version);
+            document.pointer = Some(misfit.pointer);
+            document.rule = Some(misfit.rule);
+            document.value = Some(misfit.value);
         }
-        problem.0.document.stored = told.stored;
+        match error {
+            Error::ServedElsewhere { url, .. } => problem.0.served_at = Some(url),
+            Error::Schema(_) => document.field = Some("schema".to_owned()),
+            Error::SchemaIncompatible { violations, .. } => {
+                document.violations = violations.into_iter().map(violation_view).collect();
+            }
+            _ => {}
+        }
         problem
     }
 }

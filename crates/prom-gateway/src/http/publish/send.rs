@@ -55,7 +55,7 @@ pub(super) async fn send_all_or_none(
     let mut events = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         let event = item.map_err(|problem| problem.at(index))?;
-        caller.may(Action::Publish, &event.topic).map_err(|problem| problem.at(index))?;
+        may_publish(hub, caller, &event).map_err(|problem| problem.at(index))?;
         events.push(event);
     }
     caller.take_rates(hub, &per_topic(&events))?;
@@ -73,7 +73,13 @@ fn per_topic(events: &[NewEvent]) -> Vec<(&str, usize)> {
 }
 
 fn admit(hub: &Hub, caller: &Caller, event: &NewEvent) -> Result<(), Problem> {
-    caller.may(Action::Publish, &event.topic)?;
+    may_publish(hub, caller, event)?;
     caller.take_rate(hub, &event.topic, 1)?;
     Ok(())
+}
+
+/// Whoever asks for a copy needs the right to the topic it goes to.
+fn may_publish(hub: &Hub, caller: &Caller, event: &NewEvent) -> Result<(), Problem> {
+    caller.may(Action::Publish, &event.topic)?;
+    hub.copies_of(event)?.iter().try_for_each(|copy| caller.may(Action::Publish, copy))
 }

@@ -1,0 +1,78 @@
+//! `prom schema check`: whether a schema could be registered, at a hub or, for a folder, without one.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prom_protocol::http::schema::{RegisterSchema, SchemaReference, SchemaVerdict};
+use prom_schema::Compat;
+
+use super::{file, local, settings};
+use crate::cli::Context;
+use crate::command::names;
+use crate::exit::{CommandResult, Failure};
+use crate::output::note;
+use crate::violations;
+
+/// Check whether a schema could be registered; exit 1 and say why, if not
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A folder has one folder per topic with v1.json, v2.json and so on, upcasters such as v1-to-v2.jq, and settings.toml.
+With --local no hub is asked: each version is compared with those before it in the folder.
+
+Examples:
+  prom schema check orders.placed schemas/orders.placed/v2.json
+  prom schema check orders.placed v2.json --compat upcast --upcast v1-to-v2.jq
+  prom schema check schemas --local")]
+pub struct Check {
+    /// The topic, or with --local the folder
+    #[arg(value_name = "TOPIC|FOLDER")]
+    target: String,
+    /// File with the schema
+    #[arg(required_unless_present = "local")]
+    file: Option<PathBuf>,
+    /// Compare the versions of a folder with each other, without a hub
+    #[arg(long, conflicts_with_all = ["file", "compat", "upcast", "reference"])]
+    local: bool,
+    /// Judge it by this instead of the topic's setting
+    #[arg(long, value_name = "WORD", value_parser = settings::parse::<Compat>)]
+    compat: Option<Compat>,
+    /// File with the jq program from the version before
+    #[arg(long, value_name = "FILE")]
+    upcast: Option<PathBuf>,
+    /// Another schema of the registry that it refers to
+    #[arg(long, value_name = "NAME=TOPIC:VERSION", value_parser = file::reference)]
+    reference: Vec<SchemaReference>,
+}
+
+impl Check {
+    pub async fn run(self, context: &Context) -> CommandResult {
+        let Some(path) = self.file.filter(|_| !self.local) else {
+            return local::check(context, self.target.as_ref()).await;
+        };
+        let topic = names::topic(&self.target).map_err(Failure::usage)?;
+        let request = RegisterSchema {
+            schema: file::schema(&path)?,
+            references: self.reference,
+            compat: self.compat.map(|word| word.to_string()),
+            version: None,
+            upcast: self.upcast.as_deref().map(file::text).transpose()?,
+        };
+        let answer = context.hub()?.post(&["topics", &topic, "schema", "check"], &request).await?;
+        let verdict: SchemaVerdict = answer.parse()?;
+        if context.output.is_for_machines() {
+            context.output.line(answer.text.trim_end())?;
+        }
+        if !verdict.compatible {
+            let why = violations::in_words(&verdict.violations);
+            return Err(Failure::no(format!("{} is not compatible with {topic}\n{why}", path.display())));
+        }
+        verdict.notes.iter().for_each(note);
+        if context.output.is_for_machines() {
+            return Ok(());
+        }
+        context.output.line(match verdict.existing {
+            Some(version) => format!("{}: registered already, as version {version} of {topic}", path.display()),
+            None => format!("{}: could be registered for {topic}", path.display()),
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! `prom schema delete`: takes versions out of use, or removes them for good.
+
+use clap::Args;
+use prom_protocol::http::schema::{DeleteSchema, DeletedVersions};
+use prom_types::TopicName;
+
+use crate::cli::Context;
+use crate::command::names;
+use crate::exit::CommandResult;
+
+/// Delete a version, or all versions of a topic; with --hard for good
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A deleted version is not offered any more, and what is stored under it can still be read. Only what was deleted
+before can be removed with --hard; stored events of that version can then not be upcast any more.
+
+Examples:
+  prom schema delete orders.placed 3
+  prom schema delete orders.placed 3 --hard
+  prom schema delete orders.placed --all")]
+pub struct Delete {
+    /// The topic
+    #[arg(value_parser = names::topic)]
+    topic: TopicName,
+    /// The version
+    #[arg(required_unless_present = "all")]
+    version: Option<u32>,
+    /// All versions
+    #[arg(long, conflicts_with = "version")]
+    all: bool,
+    /// Remove for good what was deleted before
+    #[arg(long)]
+    hard: bool,
+}
+
+impl Delete {
+    pub async fn run(self, context: &Context) -> CommandResult {
+        let hub = context.hub()?;
+        let version = self.version.map(|version| version.to_string());
+        let path: Vec<&str> = ["topics", self.topic.as_str(), "schema"].into_iter().chain(version.as_deref()).collect();
+        let answer = hub.delete_with(&path, &DeleteSchema { hard: self.hard }).await?;
+        let how = if self.hard { "removed for good" } else { "deleted" };
+        context.show(&answer, |deleted: DeletedVersions| {
+            let versions: Vec<String> = deleted.versions.iter().map(u32::to_string).collect();
+            let noun = if versions.len() == 1 { "version" } else { "versions" };
+            context.output.line(format!("{how}: {noun} {} of {}", versions.join(", "), deleted.topic))
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! `prom schema` against a real hub, and without one.
+
+use std::path::Path;
+
+use crate::prom::{Ran, prom_in};
+use crate::serve::Served;
+
+const V1: &str =
+    r#"{"type":"object","properties":{"pid":{"type":"integer"},"mem_mb":{"type":"number"}},"required":["pid"]}"#;
+const V2: &str = r#"{"type":"object","properties":{"pid":{"type":"integer"},"mem_mib":{"type":"number"}},"required":["pid","mem_mib"]}"#;
+const STEP: &str = ".mem_mib = (.mem_mb // 0) | del(.mem_mb)";
+
+struct Scene {
+    folder: tempfile::TempDir,
+    hub: Served,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = Served::start(folder.path(), &["--store", "memory"], &[]);
+        Self { folder, hub }
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        write(self.folder.path(), path, text);
+    }
+
+    fn schema(&self, arguments: &[&str]) -> Ran {
+        let all = [&["schema"], arguments, &["--url", &self.hub.url]].concat();
+        prom_in(self.folder.path(), &all, &[])
+    }
+}
+
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_schema_is_registered_shown_checked_and_deleted() {
+    let scene = Scene::new();
+    scene.write("v1.json", V1);
+    scene.write("v2.json", V2);
+    scene.write("step.jq", STEP);
+    let ran = scene.schema(&["ls"]).exits(0);
+    assert!(ran.stdout.contains("no schemas yet"), "{}", ran.stdout);
+    let ran = scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
+    assert_eq!(ran.stdout, "heartbeat version 1 is registered, id 1\n");
+    let ran = scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
+    assert_eq!(ran.stdout, "heartbeat version 1 was registered before, id 1\n");
+    let ran = scene.schema(&["check", "heartbeat", "v2.json"]).exits(1);
+    for told in ["v2.json is not compatible with heartbeat", "rule ", "fix: ", "example: ", "against version 1"] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+    let ran = scene.schema(&["register", "heartbeat", "v2.json"]).exits(1);
+    assert!(ran.stderr.contains("schema_incompatible") && ran.stderr.contains("fix: "), "{}", ran.stderr);
+    let upcast = ["heartbeat", "v2.json", "--compat", "upcast", "--upcast", "step.jq"];
+    let ran = scene.schema(&[&["check"], &upcast[..]].concat()).exits(0);
+    assert_eq!(ran.stdout, "v2.json: could be registered for heartbeat\n");
+    scene.schema(&[&["register"], &upcast[..]].concat()).exits(0);
+    let ran = scene.schema(&["show", "heartbeat"]).exits(0);
+    assert!(
+        ran.stdout.contains("compat backward") && ran.stdout.contains(&format!("upcaster 1→2: {STEP}")),
+        "{}",
+        ran.stdout
+    );
+    let ran = scene.schema(&["show", "heartbeat", "latest"]).exits(0);
+    let shown: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(shown, serde_json::from_str::<serde_json::Value>(V2).unwrap());
+    let ran = scene.schema(&["diff", "heartbeat", "1", "2"]).exits(0);
+    assert!(
+        ran.stdout.contains("+ /properties/mem_mib") && ran.stdout.contains("under version 2: no"),
+        "{}",
+        ran.stdout
+    );
+    let ran = scene.schema(&["set", "heartbeat", "--compat", "full"]).exits(0);
+    assert!(ran.stdout.starts_with("heartbeat: compat full, policy lenient"), "{}", ran.stdout);
+    scene.schema(&["set", "heartbeat"]).exits(2);
+    scene.schema(&["set", "heartbeat", "--compat", "sideways"]).exits(2);
+    let ran = scene.schema(&["set", "heartbeat", "--inherit"]).exits(0);
+    assert!(ran.stdout.contains("compat backward"), "{}", ran.stdout);
+    scene.schema(&["set", "--all-topics", "--policy", "strict"]).exits(0);
+    scene.schema(&["upcast", "heartbeat", "1", "--jq", ".mem_mib = 0"]).exits(0);
+    let ran = scene.schema(&["upcast", "heartbeat", "1", "--jq", "}"]).exits(2);
+    assert!(ran.stderr.contains("jq"), "{}", ran.stderr);
+    let ran = scene.schema(&["ls"]).exits(0);
+    assert!(
+        ran.stdout.contains("heartbeat") && ran.stdout.contains("1-2") && ran.stdout.contains("1→2"),
+        "{}",
+        ran.stdout
+    );
+    let ran = prom_in(scene.folder.path(), &["topics", "set", "heartbeat", "--url", &scene.hub.url], &[]).exits(0);
+    assert!(ran.stdout.contains("heartbeat"), "{}", ran.stdout);
+    let ran = prom_in(scene.folder.path(), &["topics", "--url", &scene.hub.url], &[]).exits(0);
+    assert!(ran.stdout.contains("SCHEMA") && ran.stdout.contains("v2"), "{}", ran.stdout);
+    let ran = scene.schema(&["delete", "heartbeat", "2"]).exits(0);
+    assert_eq!(ran.stdout, "deleted: version 2 of heartbeat\n");
+    scene.schema(&["delete", "heartbeat", "1", "--hard"]).exits(2);
+    let ran = scene.schema(&["delete", "heartbeat", "--all", "--json"]).exits(0);
+    assert_eq!(ran.stdout.trim(), r#"{"topic":"heartbeat","versions":[1]}"#);
+    scene.schema(&["show", "nothing"]).exits(1);
+}
+
+#[test]
+fn a_folder_is_registered_in_order_and_again_without_a_change() {
+    let scene = Scene::new();
+    scene.write("schemas/heartbeat/v1.json", V1);
+    scene.write("schemas/heartbeat/v2.json", V2);
+    scene.write("schemas/heartbeat/v1-to-v2.jq", STEP);
+    scene.write("schemas/alarm/v1.json", r#"{"properties":{"of":{"$ref":"heartbeat.json"}}}"#);
+    scene.write(
+        "schemas/alarm/settings.toml",
+        "compat = \"full\"\n[[references.v1]]\nname = \"heartbeat.json\"\nsubject = \"heartbeat\"\nversion = 2\n",
+    );
+    let ran = scene.schema(&["register", "--folder", "schemas"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @r"
+    heartbeat version 1 is registered, id 1
+    heartbeat version 2 is registered, id 2
+    alarm version 1 is registered, id 3
+    ");
+    let ran = scene.schema(&["register", "--folder", "schemas"]).exits(0);
+    assert_eq!(ran.stdout.matches("was registered before").count(), 3, "{}", ran.stdout);
+    let ran = scene.schema(&["show", "alarm"]).exits(0);
+    assert!(ran.stdout.contains("compat full"), "{}", ran.stdout);
+    scene.write("schemas/heartbeat/v3.json", r#"{"type":"string"}"#);
+    let ran = scene.schema(&["register", "--folder", "schemas"]).exits(1);
+    assert!(ran.stderr.contains("schemas/heartbeat/v3.json") && ran.stderr.contains("rule "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_folder_is_checked_without_a_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = || prom_in(folder.path(), &["schema", "check", "schemas", "--local"], &[]);
+    write(folder.path(), "schemas/heartbeat/v1.json", V1);
+    assert_eq!(check().exits(0).stdout, "schemas: 1 versions of 1 topics are compatible\n");
+    write(folder.path(), "schemas/heartbeat/v2.json", V2);
+    let ran = check().exits(1);
+    for told in ["schemas/heartbeat/v2.json breaks compat backward", "rule ", "fix: ", "example: "] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+    let ran = prom_in(folder.path(), &["schema", "check", "schemas", "--local", "--json"], &[]).exits(1);
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&answer["versions"][0]["compatible"], &answer["versions"][1]["compatible"]),
+        (&true.into(), &false.into())
+    );
+    write(folder.path(), "schemas/heartbeat/v1-to-v2.jq", STEP);
+    check().exits(0);
+    write(folder.path(), "schemas/heartbeat/v1-to-v2.jq", "}");
+    assert!(check().exits(2).stderr.contains("not valid jq"));
+    write(folder.path(), "schemas/heartbeat/v4.json", V1);
+    assert!(check().exits(2).stderr.contains("v3.json is missing"));
+}
+
+const CONFIG: &str = "[schemas]\nfolder = \"schemas\"\n[store]\nkind = \"embedded\"\n";
+
+#[test]
+fn a_hub_registers_its_folder_at_the_start_and_does_not_start_with_one_that_breaks() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "prom.toml", &format!("{CONFIG}[[upcast]]\ntopic = \"heartbeat\"\nfrom = 1\njq = \"{STEP}\"\n"));
+    write(here, "schemas/heartbeat/v1.json", V1);
+    write(here, "schemas/heartbeat/v2.json", V2);
+    let show = |hub: &Served| {
+        prom_in(here, &["schema", "show", "heartbeat", "--json", "--url", &hub.url], &[]).exits(0).stdout
+    };
+    let stop = |hub: Served| {
+        hub.signal("TERM");
+        assert_eq!(hub.exit_code(), Some(0));
+    };
+    let hub = Served::start(here, &[], &[]);
+    let shown = show(&hub);
+    assert!(shown.contains(r#""version":2"#) && shown.contains(r#""from":1"#), "{shown}");
+    stop(hub);
+    let hub = Served::start(here, &[], &[]);
+    assert_eq!(show(&hub), shown, "a second start changed something");
+    stop(hub);
+    // A version that was changed after it was registered.
+    write(here, "schemas/heartbeat/v1.json", r#"{"type":"object"}"#);
+    let ran = prom_in(here, &["serve", "--listen", "127.0.0.1:0"], &[]).exits(1);
+    assert!(
+        ran.stderr.contains("schemas/heartbeat/v1.json") && ran.stderr.contains("another schema"),
+        "{}",
+        ran.stderr
+    );
+    // One that no upcaster leads to.
+    write(here, "schemas/heartbeat/v1.json", V1);
+    write(here, "schemas/heartbeat/v3.json", r#"{"type":"string"}"#);
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["config", "check"]] {
+        let ran = prom_in(here, command, &[]);
+        assert!(ran.code != 0 && ran.stderr.contains("schemas/heartbeat/v3.json"), "{command:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("rule "), "{command:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_declared_topic_brings_its_schema_and_its_second_topic() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(here, "heartbeat.json", V1);
+    let text = "[[topic]]\nname = \"heartbeat\"\nschema = \"heartbeat.json\"\ndual_write = true\n";
+    write(here, "prom.toml", text);
+    let hub = Served::start(here, &["--store", "memory"], &[]);
+    let ask = |arguments: &[&str]| prom_in(here, &[arguments, &["--url", &hub.url]].concat(), &[]);
+    let ran = ask(&["pub", "heartbeat", r#"{"pid":"one"}"#]).exits(4);
+    assert!(ran.stderr.contains("schema_invalid") && ran.stderr.contains("/pid"), "{}", ran.stderr);
+    ask(&["pub", "heartbeat", r#"{"pid":1}"#]).exits(0);
+    let topics = ask(&["topics", "ls"]).exits(0).stdout;
+    assert!(topics.contains("heartbeat.v1") && topics.contains("SCHEMA"), "{topics}");
+    write(here, "prom.toml", &text.replace("heartbeat.json", "no.json"));
+    let ran = prom_in(here, &["config", "check"], &[]).exits(1);
+    assert!(ran.stderr.contains("no.json"), "{}", ran.stderr);
+}

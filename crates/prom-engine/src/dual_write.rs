@@ -1,0 +1,65 @@
+//! Dual write: an event goes to its topic and to the topic of its version, both or neither.
+//!
+//! ```text
+//!   heartbeat.received ── version 2 ──▶ heartbeat.received
+//!                                  └──▶ heartbeat.received.v2      the same id, key, headers and payload
+//! ```
+//!
+//! So readers can move to the topic of one version while writers still publish as before. It is a setting of the topic, or
+//! is asked for by a publisher. What has no version has no copy.
+
+use prom_types::{EpochMs, EventId, NewEvent, TopicName};
+use serde::{Deserialize, Serialize};
+
+use crate::topic::{Topic, TopicSettings};
+use crate::{Error, VERSION_HEADER};
+
+/// How long a topic is written to twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DualWrite {
+    /// Until then; for good if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<EpochMs>,
+}
+
+/// The form of an event for the topic of its version.
+#[derive(Debug, Clone)]
+pub(crate) struct DualWriteCopy {
+    /// Of that topic, should it not exist.
+    pub settings: TopicSettings,
+    pub event: NewEvent,
+}
+
+impl DualWrite {
+    fn is_on(self, now: EpochMs) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+}
+
+impl Topic {
+    /// The copy of a stamped event, if it goes to two topics.
+    pub(crate) fn copy_of(
+        &self,
+        event: &NewEvent,
+        id: EventId,
+        now: EpochMs,
+    ) -> Result<Option<Box<DualWriteCopy>>, Error> {
+        let is_on = event.dual_write || self.settings.dual_write.is_some_and(|dual_write| dual_write.is_on(now));
+        if !is_on {
+            return Ok(None);
+        }
+        let Some(version) = event.headers.get(VERSION_HEADER) else {
+            return Ok(None);
+        };
+        let name = versioned(self.name(), version)?;
+        let settings = TopicSettings { name: name.clone(), dual_write: None, ..self.settings.clone() };
+        // Exact: a cutover that comes later finds what is there already.
+        let event = NewEvent { topic: name, id: Some(id), exact: true, dual_write: false, ..event.clone() };
+        Ok(Some(Box::new(DualWriteCopy { settings, event })))
+    }
+}
+
+/// `heartbeat.received.v2`.
+pub(crate) fn versioned(topic: &TopicName, version: &str) -> Result<TopicName, Error> {
+    Ok(TopicName::parse(&format!("{topic}.v{version}"))?)
+}

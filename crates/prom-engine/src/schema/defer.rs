@@ -1,0 +1,179 @@
+//! Events whose judgement takes long: judged on a thread of their own, then published in the order in which they came.
+//!
+//! ```text
+//!   publish ─▶ joins the topic's line ─▶ its turn ─▶ judged elsewhere ─▶ handed to the store ─▶ the next one's turn
+//! ```
+//!
+//! While somebody is in line, everything else that is published to the topic joins it too, so nothing is overtaken. What
+//! waits is bounded; beyond it publishing is refused.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use prom_store::Outcome;
+use prom_types::{NewEvent, Receipt};
+
+use super::compiled::CompiledTopic;
+use super::slot::{SchemaSlot, Turn};
+use crate::Error;
+use crate::admit::TopicSlot;
+use crate::bus::Core;
+use crate::commit::{Durable, NotCommitted, PendingUnit};
+use crate::limits::DEFERRED_BYTES;
+
+/// Payload bytes that wait to be judged, over all topics.
+#[derive(Debug, Default)]
+pub(crate) struct DeferredBytes(AtomicUsize);
+
+/// Gives its bytes back when it is dropped.
+struct Taken {
+    core: Arc<Core>,
+    bytes: usize,
+}
+
+/// Events in line.
+struct Waiting {
+    events: Vec<NewEvent>,
+    turns: Vec<Turn>,
+    taken: Taken,
+}
+
+/// An atomic batch, or one event, that is judged elsewhere first.
+pub(crate) fn deferred(core: &Arc<Core>, events: Vec<NewEvent>) -> PendingUnit {
+    let durability = core.store.durability();
+    let waiting = match Waiting::join(core, events) {
+        Ok(waiting) => waiting,
+        Err(refused) => return PendingUnit::refused(refused, durability),
+    };
+    let core = core.clone();
+    let runtime = core.topics.runtime().clone();
+    PendingUnit::again(runtime.spawn(async move { publish_whole(core, waiting).await }), durability)
+}
+
+/// Independent events that are judged elsewhere first; results in their order.
+pub(crate) fn deferred_each(
+    core: &Arc<Core>,
+    events: Vec<NewEvent>,
+) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
+    let count = events.len();
+    let (core, runtime) = (core.clone(), core.topics.runtime().clone());
+    let under_way =
+        Waiting::join(&core, events).map(|waiting| runtime.spawn(async move { publish_each(core, waiting).await }));
+    async move {
+        let for_all = |error: Error| (0..count).map(|_| Err(error.again_published())).collect();
+        match under_way {
+            Ok(task) => task.await.unwrap_or_else(|_| for_all(stopped())),
+            Err(refused) => for_all(Error::PublishFailed { reason: refused.to_string(), stored: Outcome::NotStored }),
+        }
+    }
+}
+
+impl Waiting {
+    fn join(core: &Arc<Core>, events: Vec<NewEvent>) -> Result<Self, Error> {
+        core.check_open()?;
+        let bytes = events.iter().map(|event| event.payload.as_bytes().len()).sum();
+        let taken = Taken::take(core, bytes)?;
+        let mut slots: Vec<Arc<SchemaSlot>> = Vec::new();
+        for event in &events {
+            let slot = core.schemas.slot(&event.topic);
+            if !slots.iter().any(|known| Arc::ptr_eq(known, &slot)) {
+                slots.push(slot);
+            }
+        }
+        Ok(Self { events, turns: slots.iter().map(SchemaSlot::join).collect(), taken })
+    }
+
+    async fn turns_come(&mut self) {
+        for turn in &mut self.turns {
+            turn.comes().await;
+        }
+    }
+}
+
+impl Taken {
+    fn take(core: &Arc<Core>, bytes: usize) -> Result<Self, Error> {
+        let waiting = core.schemas.deferred.0.fetch_add(bytes, Ordering::AcqRel);
+        let taken = Self { core: core.clone(), bytes };
+        if waiting > 0 && waiting + bytes > DEFERRED_BYTES {
+            let reason = "too many events wait to be judged by their schemas; try again in a moment".to_owned();
+            return Err(Error::NotReady { reason });
+        }
+        Ok(taken)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.core.schemas.deferred.0.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
+}
+
+async fn publish_whole(core: Arc<Core>, mut waiting: Waiting) -> Result<Durable, NotCommitted> {
+    waiting.turns_come().await;
+    let mut judged = Vec::with_capacity(waiting.events.len());
+    for event in waiting.events {
+        judged.push(core.judge(event).await?);
+    }
+    let mut slots = Vec::with_capacity(judged.len());
+    for event in &judged {
+        slots.push(core.slot_of(event).await?);
+    }
+    let mut work = core.unit_of_work();
+    for (slot, event) in slots.into_iter().zip(&judged) {
+        work.publish_judged(slot, event)?;
+    }
+    let pending = work.send();
+    drop((waiting.turns, waiting.taken));
+    pending.await
+}
+
+async fn publish_each(core: Arc<Core>, mut waiting: Waiting) -> Vec<Result<Receipt, Error>> {
+    waiting.turns_come().await;
+    let mut work = core.unit_of_work();
+    let mut admitted = Vec::with_capacity(waiting.events.len());
+    for event in waiting.events {
+        let judged = async {
+            let event = core.judge(event).await?;
+            let slot = core.slot_of(&event).await?;
+            work.publish_judged(slot, &event)
+        };
+        admitted.push(judged.await);
+    }
+    let committing = work.commit_each();
+    drop((waiting.turns, waiting.taken));
+    crate::publish::results_of(admitted, committing.await)
+}
+
+impl Core {
+    /// Judges an event on a thread that may be kept busy, and gives it back with its stamp.
+    async fn judge(&self, event: NewEvent) -> Result<NewEvent, Error> {
+        let Some(compiled) = self.schemas.slot(&event.topic).load() else {
+            return Ok(event);
+        };
+        let judge = move || stamped(&compiled, event);
+        self.filter_places.run(judge).await.unwrap_or_else(|| Err(stopped()))
+    }
+}
+
+impl Core {
+    /// The topic of an event that was judged; the store is asked where it is not known here.
+    async fn slot_of(&self, event: &NewEvent) -> Result<TopicSlot, Error> {
+        let slot = self.slot_for_publish(&event.topic)?;
+        match self.check(&slot, event) {
+            Err(refusal) if self.may_be_elsewhere(&slot, &refusal) => {
+                self.topics.learn(&*self.store, &event.topic).await?;
+                self.slot_for_publish(&event.topic)
+            }
+            Err(refusal) => Err(refusal),
+            Ok(()) => Ok(slot),
+        }
+    }
+}
+
+fn stamped(compiled: &CompiledTopic, event: NewEvent) -> Result<NewEvent, Error> {
+    Ok(compiled.stamp(&event)?.unwrap_or(event))
+}
+
+fn stopped() -> Error {
+    Error::PublishFailed { reason: "judging the event was stopped".to_owned(), stored: Outcome::NotStored }
+}

@@ -1,0 +1,59 @@
+//! The schema registry: versions of each topic, in memory for the publish path, durable as documents.
+//!
+//! ```text
+//!   register ─▶ checked, compiled, compared ─▶ one commit ─▶ the topic's slot ─▶ admit judges and stamps
+//!                                                  │
+//!   other hubs ◀───────────── news ◀───────────────┘
+//! ```
+//!
+//! | collection | key | what |
+//! | --- | --- | --- |
+//! | `schemas` | topic | its versions, settings and upcasters |
+//! | `schema_texts` | id | a schema with its references; several topics may have the same |
+//! | `schema_digests` | digest | the id of the schema with this digest |
+//! | `schema_registry` | `next_id`, `settings` | the next id; settings of the whole registry |
+//!
+//! Promises: versions of a topic are numbered 1, 2, 3… and no number is given twice; the same schema has the same id
+//! everywhere; of several that register at the same moment each sees what the other stored. Schemas are compiled, compared
+//! and run by programs of untrusted authors: never on a thread that serves others, unless their cost is known to be small.
+
+mod admit;
+mod compare;
+mod compiled;
+mod defer;
+mod delete;
+mod diff;
+mod learn;
+mod list;
+mod normalize;
+mod record;
+mod referrers;
+mod register;
+mod set;
+mod slot;
+mod trial;
+mod version;
+
+pub use self::compare::SchemaComparison;
+pub use self::delete::Deletion;
+pub use self::diff::{Difference, DifferenceKind};
+pub use self::list::{SchemaById, SchemaChoice, SchemaVersion};
+pub use self::normalize::{Normalized, UPCAST_ERROR};
+pub use self::referrers::SchemaReferrer;
+pub use self::register::{Candidate, Registered, Verdict};
+pub use self::trial::SchemaTrial;
+pub use self::version::{UPCASTED_FROM, VERSION_HEADER};
+
+pub(crate) use self::admit::Judgement;
+pub(crate) use self::defer::{deferred, deferred_each};
+pub(crate) use self::learn::{SchemaLoader, follow_others};
+pub(crate) use self::record::SchemaRegistry;
+pub(crate) use self::slot::SchemaSlot;
+
+/// One document per topic.
+pub(crate) const COLLECTION: &str = "schemas";
+const TEXTS: &str = "schema_texts";
+const DIGESTS: &str = "schema_digests";
+const REGISTRY: &str = "schema_registry";
+const NEXT_ID: &str = "next_id";
+const SETTINGS: &str = "settings";

@@ -1,0 +1,334 @@
+//! Registering a version, or asking whether it could be.
+
+use std::sync::Arc;
+
+use prom_schema::compat::{self, Violation};
+use prom_schema::{Compat, SchemaDocument, SchemaSettings, TopicSchemas, Upcaster, Validator, VersionEntry};
+use prom_store::{DocumentWrite, Expect};
+use prom_types::TopicName;
+use serde_json::Value;
+
+use super::compiled::CompiledVersion;
+use super::learn::{StoredEntry, id_key, parse};
+use super::{COLLECTION, DIGESTS, NEXT_ID, REGISTRY, TEXTS};
+use crate::bus::Core;
+use crate::commit::UnitOfWork;
+use crate::limits::CONTENTION_TRIES;
+use crate::{Bus, Error, audit};
+
+/// A version that may be registered.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The schema.
+    pub document: SchemaDocument,
+    /// What it must be to earlier versions, if not what the topic says.
+    pub compat: Option<Compat>,
+    /// The number it must get; any if not said.
+    pub version: Option<u32>,
+    /// A jq program from the version before to this one.
+    pub upcast: Option<String>,
+}
+
+/// What registering would do.
+#[derive(Debug)]
+pub struct Verdict {
+    /// Why it would be refused; empty if it would not.
+    pub violations: Vec<Violation>,
+    /// The version that has this very schema already.
+    pub existing: Option<u32>,
+    /// What to think about although it is allowed.
+    pub notes: Vec<String>,
+}
+
+/// A registered version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registered {
+    /// Its number.
+    pub version: u32,
+    /// The id of its schema.
+    pub id: u32,
+    /// It was there before; nothing was stored.
+    pub existed: bool,
+    /// What to think about.
+    pub notes: Vec<String>,
+}
+
+/// A candidate that was looked at.
+pub(super) struct Examined {
+    pub stored: StoredEntry,
+    pub existing: Option<VersionEntry>,
+    pub verdict: Verdict,
+    /// As it would be used.
+    pub compiled: Option<CompiledVersion>,
+}
+
+impl Candidate {
+    /// A schema, judged as the topic says.
+    pub fn new(document: SchemaDocument) -> Self {
+        Self { document, compat: None, version: None, upcast: None }
+    }
+}
+
+impl Bus {
+    /// Whether a version could be registered. Stores nothing.
+    pub async fn check_schema(&self, topic: &str, candidate: &Candidate) -> Result<Verdict, Error> {
+        let topic = writable(topic)?;
+        Ok(self.core().examine(&topic, candidate).await?.verdict)
+    }
+
+    /// Registers the next version of a topic. The very same schema again gives the version that has it. It is written
+    /// to the audit trail.
+    pub async fn register_schema(&self, topic: &str, candidate: Candidate) -> Result<Registered, Error> {
+        let topic = writable(topic)?;
+        let core = self.core();
+        for _ in 0..CONTENTION_TRIES {
+            let Examined { stored, existing, verdict, compiled } = core.examine(&topic, &candidate).await?;
+            if let Some(VersionEntry { version, id, .. }) = existing {
+                return Ok(Registered { version, id, existed: true, notes: verdict.notes });
+            }
+            let Some(compiled) = compiled.filter(|_| verdict.violations.is_empty()) else {
+                return Err(Error::SchemaIncompatible { topic, violations: verdict.violations });
+            };
+            let mut work = self.unit_of_work();
+            let id = core.add_text(&candidate.document, &mut work).await?;
+            let StoredEntry { mut entry, revision } = stored;
+            let version = compiled.version;
+            entry.versions.push(VersionEntry {
+                version,
+                id,
+                registered_ts: core.clock.now_ms(),
+                registered_by: self.subject().map(str::to_owned),
+                backward: compiled.backward,
+                deleted: false,
+            });
+            entry.next_version = version + 1;
+            if let Some(program) = candidate.upcast.clone() {
+                entry.upcasters.insert(version - 1, program);
+            }
+            audit::schema_changed("register_schema", &topic, Some(version), self.subject())?.add_to(&mut work)?;
+            match self.put_schemas(StoredEntry { entry, revision }, Some(&compiled), work).await {
+                Err(Error::Conflict { .. }) => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(Registered { version, id, existed: false, notes: verdict.notes }),
+            }
+        }
+        Err(Error::Contended { what: format!("the schemas of {topic}") })
+    }
+
+    /// Stores a topic's entry if nobody changed it since it was read, and takes it into use. `fresh` is a version that
+    /// comes with it.
+    pub(super) async fn put_schemas(
+        &self,
+        read: StoredEntry,
+        fresh: Option<&CompiledVersion>,
+        mut work: UnitOfWork,
+    ) -> Result<(), Error> {
+        let core = self.core();
+        let StoredEntry { entry, revision } = read;
+        // Before anything is stored: what cannot be compiled is refused.
+        let compiled = core.schema_loader().compile(StoredEntry { entry, revision: revision + 1 }, fresh).await?;
+        let topic = compiled.entry.topic.clone();
+        let text = to_json(COLLECTION, &topic, &compiled.entry)?;
+        work.write(DocumentWrite::put(COLLECTION, &topic, text).expecting(Expect::Revision(revision)));
+        work.commit().await?;
+        core.schemas.slot(&topic).set_newer(compiled);
+        Ok(())
+    }
+}
+
+impl Core {
+    /// Looks at a candidate from all sides, against what is stored now.
+    pub(super) async fn examine(&self, topic: &TopicName, candidate: &Candidate) -> Result<Examined, Error> {
+        let loader = self.schema_loader();
+        let stored = loader.entry(topic).await?;
+        let settings = self.schemas.settings_of(&stored.entry);
+        let mut verdict = Verdict { violations: Vec::new(), existing: None, notes: Vec::new() };
+        if let Some(existing) = self.find_same(&stored.entry, &candidate.document).await?.cloned() {
+            verdict.existing = Some(existing.version);
+            return Ok(Examined { stored, existing: Some(existing), verdict, compiled: None });
+        }
+        let version = stored.entry.next_version;
+        check_number(topic, candidate, &stored.entry)?;
+        let document = Arc::new(candidate.document.clone());
+        let validator = Arc::new(loader.validator(&document, settings.formats).await?);
+        let program = self.check_program(topic, candidate).await?;
+        let steps = Steps { stored: &stored.entry, program, functions: self.schemas.functions_of(topic) };
+        let backward = self.compare(&steps, candidate, settings, &validator, &mut verdict).await?;
+        let compiled = CompiledVersion { version, deleted: false, backward, document, validator };
+        Ok(Examined { stored, existing: None, verdict, compiled: Some(compiled) })
+    }
+
+    /// The live version that has this very schema.
+    pub(super) async fn find_same<'e>(
+        &self,
+        entry: &'e TopicSchemas,
+        document: &SchemaDocument,
+    ) -> Result<Option<&'e VersionEntry>, Error> {
+        let id = self.store.document(DIGESTS, &document.digest()).await?;
+        let id: Option<u32> = id.map(|id| parse(DIGESTS, &id)).transpose()?;
+        Ok(id.and_then(|id| entry.live().find(|version| version.id == id)))
+    }
+
+    /// The id of a schema; where it is new, its text and its id become durable with the unit.
+    async fn add_text(&self, document: &SchemaDocument, work: &mut UnitOfWork) -> Result<u32, Error> {
+        let digest = document.digest();
+        if let Some(known) = self.store.document(DIGESTS, &digest).await? {
+            return parse(DIGESTS, &known);
+        }
+        let next = self.store.document(REGISTRY, NEXT_ID).await?;
+        let revision = next.as_ref().map_or(0, |next| next.revision);
+        let id: u32 = next.map_or(Ok(1), |next| parse(REGISTRY, &next))?;
+        let after = id.checked_add(1).ok_or_else(|| Error::Document {
+            collection: REGISTRY,
+            key: NEXT_ID.to_owned(),
+            reason: "all ids are given".to_owned(),
+        })?;
+        let put = |collection, key: &str, value, expect| DocumentWrite::put(collection, key, value).expecting(expect);
+        work.write(put(REGISTRY, NEXT_ID, after.to_string().into_bytes(), Expect::Revision(revision)));
+        work.write(put(DIGESTS, &digest, id.to_string().into_bytes(), Expect::Absent));
+        work.write(put(TEXTS, &id_key(id), to_json(TEXTS, &digest, document)?, Expect::Absent));
+        Ok(id)
+    }
+
+    /// Compiles the upcaster that comes with a candidate.
+    async fn check_program(&self, topic: &TopicName, candidate: &Candidate) -> Result<ProgramGiven, Error> {
+        let Some(program) = candidate.upcast.clone() else {
+            return Ok(ProgramGiven::No);
+        };
+        match self.filter_places.run(move || Upcaster::jq(&program)).await {
+            Some(Ok(_)) => Ok(ProgramGiven::Yes),
+            Some(Err(error)) => Err(Error::SchemaChange {
+                topic: topic.clone(),
+                reason: format!("its upcaster is not valid jq: {error}"),
+            }),
+            None => Err(Error::Closed),
+        }
+    }
+
+    /// Judges the candidate by its compatibility. True if the version before needs no upcaster.
+    async fn compare(
+        &self,
+        steps: &Steps<'_>,
+        candidate: &Candidate,
+        settings: SchemaSettings,
+        validator: &Validator,
+        verdict: &mut Verdict,
+    ) -> Result<bool, Error> {
+        let (entry, topic) = (steps.stored, &steps.stored.topic);
+        let mut earlier = Vec::new();
+        for live in entry.live() {
+            let document = Arc::new(self.schema_loader().text(live.id).await?);
+            let known = self.schemas.slot(topic).load();
+            let known = known.as_ref().and_then(|known| known.version(live.version));
+            let bundled = match known {
+                Some(known) => known.validator.bundled().clone(),
+                None => self.schema_loader().validator(&document, settings.formats).await?.bundled().clone(),
+            };
+            earlier.push((live.version, bundled));
+        }
+        if earlier.is_empty() {
+            return Ok(false);
+        }
+        let asked = candidate.compat.unwrap_or(settings.compat);
+        let (new, rules) = (validator.bundled().clone(), comparison(settings));
+        let judged = move || {
+            let earlier: Vec<(u64, &Value)> =
+                earlier.iter().map(|(version, schema)| (u64::from(*version), schema)).collect();
+            let violations = compat::check_mode(asked, &earlier, &new, &rules)?;
+            let last = &earlier[earlier.len() - 1..];
+            let strictly = compat::Settings { undecided: prom_schema::Undecided::Refuse, ..rules };
+            let backward = compat::check_mode(Compat::Backward, last, &new, &strictly)?.is_empty();
+            Ok((violations, backward))
+        };
+        let judged: Result<_, compat::SchemaError> = self.filter_places.run(judged).await.ok_or(Error::Closed)?;
+        let (violations, backward) =
+            judged.map_err(|error| Error::SchemaChange { topic: topic.clone(), reason: error.to_string() })?;
+        verdict.violations = violations;
+        if let Some(from) = steps.missing(backward) {
+            let missing = format!(
+                "there is no upcaster from version {from} to {}, so readers that ask for the latest version cannot have \
+                 events of version {from} and before",
+                from + 1
+            );
+            match asked {
+                Compat::Upcast => return Err(Error::SchemaChange { topic: topic.clone(), reason: missing }),
+                _ => verdict.notes.push(missing),
+            }
+        }
+        Ok(backward)
+    }
+}
+
+/// Whether a program came with the candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProgramGiven {
+    Yes,
+    No,
+}
+
+/// The steps there would be between the versions of a topic.
+struct Steps<'e> {
+    stored: &'e TopicSchemas,
+    program: ProgramGiven,
+    functions: std::collections::BTreeMap<u32, prom_schema::UpcastFn>,
+}
+
+impl Steps<'_> {
+    /// The first version from which nothing leads on to the candidate.
+    fn missing(&self, candidate_is_backward: bool) -> Option<u32> {
+        let next = self.stored.next_version;
+        let first = self.stored.versions.first()?.version;
+        (first..next).find(|&from| {
+            let leads_on = if from + 1 == next {
+                candidate_is_backward || self.program == ProgramGiven::Yes
+            } else {
+                self.stored.version(from + 1).is_some_and(|version| version.backward)
+            };
+            !leads_on && !self.stored.upcasters.contains_key(&from) && !self.functions.contains_key(&from)
+        })
+    }
+}
+
+pub(super) fn comparison(settings: SchemaSettings) -> compat::Settings {
+    compat::Settings {
+        policy: settings.policy,
+        formats: settings.formats,
+        undecided: settings.undecided,
+        ..compat::Settings::default()
+    }
+}
+
+fn check_number(topic: &TopicName, candidate: &Candidate, entry: &TopicSchemas) -> Result<(), Error> {
+    let refuse = |reason| Err(Error::SchemaChange { topic: topic.clone(), reason });
+    let next = entry.next_version;
+    if entry.versions.len() >= prom_schema::limits::VERSIONS {
+        return refuse(format!("it has {} versions, as many as a topic may have", entry.versions.len()));
+    }
+    if candidate.upcast.is_some() && entry.versions.is_empty() {
+        return refuse("its first version has nothing to upcast from".to_owned());
+    }
+    match candidate.version {
+        Some(asked) if asked != next => {
+            refuse(format!("the next version is {next}, not {asked}: versions are numbered without holes"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The hub's own topics have no schemas.
+pub(super) fn writable(topic: &str) -> Result<TopicName, Error> {
+    let topic = TopicName::parse(topic)?;
+    if topic.is_reserved() {
+        let reason = "the hub itself writes there".to_owned();
+        return Err(Error::SchemaChange { topic, reason });
+    }
+    Ok(topic)
+}
+
+pub(super) fn to_json(collection: &'static str, key: &str, value: &impl serde::Serialize) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(value).map_err(|error| Error::Document {
+        collection,
+        key: key.to_owned(),
+        reason: error.to_string(),
+    })
+}

@@ -1,0 +1,65 @@
+//! A trial: what stored events would be like if a candidate were the latest version. Stores nothing.
+
+use std::sync::Arc;
+
+use prom_schema::{Compat, VersionEntry};
+
+use super::Normalized;
+use super::compiled::CompiledTopic;
+use super::learn::StoredEntry;
+use super::register::{Candidate, Verdict};
+use crate::{Bus, Error, StoredEvent};
+
+/// A topic's schemas with a candidate on top.
+#[derive(Debug, Clone)]
+pub struct SchemaTrial {
+    compiled: Arc<CompiledTopic>,
+    version: u32,
+}
+
+impl Bus {
+    /// Prepares a trial. The candidate need not be compatible: the verdict says whether it is.
+    pub async fn try_schema(&self, topic: &str, candidate: &Candidate) -> Result<(SchemaTrial, Verdict), Error> {
+        let core = self.core();
+        // Missing steps are found by the events themselves.
+        let asked = candidate.compat.filter(|asked| *asked != Compat::Upcast);
+        let candidate = Candidate { compat: Some(asked.unwrap_or(Compat::None)), ..candidate.clone() };
+        let examined = core.examine(&super::register::writable(topic)?, &candidate).await?;
+        let StoredEntry { mut entry, revision } = examined.stored;
+        let version = match (&examined.compiled, examined.verdict.existing) {
+            (Some(fresh), _) => {
+                entry.versions.push(VersionEntry {
+                    version: fresh.version,
+                    id: 0,
+                    registered_ts: 0,
+                    registered_by: None,
+                    backward: fresh.backward,
+                    deleted: false,
+                });
+                if let Some(program) = candidate.upcast.clone() {
+                    entry.upcasters.insert(fresh.version - 1, program);
+                }
+                fresh.version
+            }
+            (None, existing) => existing.unwrap_or_default(),
+        };
+        let stored = StoredEntry { entry, revision };
+        let compiled = core.schema_loader().compile(stored, examined.compiled.as_ref()).await?;
+        Ok((SchemaTrial { compiled: Arc::new(compiled), version }, examined.verdict))
+    }
+
+    /// Events as the candidate would have them, or why it could not.
+    pub async fn try_events(&self, trial: &SchemaTrial, events: Vec<StoredEvent>) -> Vec<Normalized> {
+        let (compiled, count) = (trial.compiled.clone(), events.len());
+        let work = move || events.into_iter().map(|event| compiled.normalize(event)).collect();
+        let stopped = || (0..count).map(|_| Err("the trial was stopped".to_owned())).collect();
+        self.core().filter_places.run(work).await.unwrap_or_else(stopped)
+    }
+}
+
+impl SchemaTrial {
+    /// The number that the candidate would get, or has.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+}

@@ -1,0 +1,94 @@
+//! Reading every version as the latest one.
+
+use prom_engine::{Candidate, Position, UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER};
+use prom_types::Json;
+use serde_json::{Value, json};
+
+use super::{HEARTBEAT, candidate, heartbeat, register, register_heartbeats};
+use crate::support::{bus, floor, next, until};
+
+#[tokio::test]
+async fn a_subscriber_gets_every_version_as_the_latest() {
+    let bus = bus().await;
+    // Before any schema: it counts as version 1.
+    bus.publish(HEARTBEAT, json!({"pid": 7, "name": "old", "mem_mb": 1})).key("k").await.unwrap();
+    register_heartbeats(&bus).await;
+    bus.publish(HEARTBEAT, json!({"pid": 8, "name": "web", "mem_mb": 2})).header("x-source", "a").await.unwrap();
+    bus.publish(HEARTBEAT, json!({"pid": 9, "name": "web", "mem_mib": 3})).tag("t").await.unwrap();
+    let mut events = bus.subscribe(HEARTBEAT, "g").from(Position::Earliest).normalize().start().await.unwrap();
+    for (pid, upcasted_from) in [(7, Some("1")), (8, Some("1")), (9, None)] {
+        let delivery = next(&mut events).await;
+        let payload: Value = delivery.payload().unwrap();
+        assert_eq!((&payload["pid"], &payload["mem_mib"]), (&json!(pid), &json!(pid - 6)));
+        assert!(payload.get("mem_mb").is_none());
+        let headers = delivery.headers();
+        assert_eq!((headers.get(VERSION_HEADER), headers.get(UPCASTED_FROM)), (Some("2"), upcasted_from));
+        let event = delivery.to_event().unwrap();
+        match pid {
+            7 => assert_eq!(event.key.as_deref(), Some("k")),
+            8 => assert_eq!(headers.get("x-source"), Some("a")),
+            _ => assert_eq!(event.tags, ["t"]),
+        }
+        delivery.ack().await.unwrap();
+    }
+    assert_eq!(floor(&bus, HEARTBEAT, "g").await, 3);
+    // A subscriber that does not ask for it gets what is stored.
+    let mut plain = bus.subscribe(HEARTBEAT, "plain").from(Position::Earliest).start().await.unwrap();
+    assert_eq!(next(&mut plain).await.payload::<Value>().unwrap()["mem_mb"], 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_upcast_goes_to_the_dead_letters_and_the_rest_flows() {
+    let bus = bus().await;
+    for number in 0..20 {
+        let payload = if number == 7 {
+            json!({"pid": "seven", "name": "w", "mem_mb": 1})
+        } else {
+            json!({"pid": number + 1, "name": "w", "mem_mb": 1})
+        };
+        bus.publish(HEARTBEAT, payload).await.unwrap();
+    }
+    register_heartbeats(&bus).await;
+    let mut events = bus.subscribe(HEARTBEAT, "g").from(Position::Earliest).normalize().start().await.unwrap();
+    for _ in 0..19 {
+        next(&mut events).await.ack().await.unwrap();
+    }
+    until(async || floor(&bus, HEARTBEAT, "g").await == 20).await;
+    let letters = bus.read(&format!("dlq.{HEARTBEAT}"), 0, 0, 10).await.unwrap().events;
+    assert_eq!(letters.len(), 1);
+    let letter: Value = letters[0].payload().unwrap();
+    assert_eq!(letter["original"]["payload"]["mem_mb"], 1, "the letter holds what is stored");
+    let reason = letter["err"].as_str().unwrap();
+    assert!(reason.contains("version 2") && reason.contains("/pid"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_version_that_accepts_what_the_one_before_did_needs_no_step() {
+    let bus = bus().await;
+    let mut second = heartbeat("mem_mb");
+    register(&bus, HEARTBEAT, second.clone()).await;
+    let long = r#"{"pid": 1, "name": "web", "mem_mb": 1234567890.12345678901234567890}"#;
+    bus.publish(HEARTBEAT, Json::parse(long).unwrap()).await.unwrap();
+    second["properties"]["host"] = json!({"type": "string"});
+    register(&bus, HEARTBEAT, second).await;
+    let events = bus.read(HEARTBEAT, 0, 0, 10).await.unwrap().events;
+    let stored = events[0].json();
+    let normalized = bus.normalize(events).await.remove(0).unwrap();
+    assert_eq!(normalized.json(), stored, "to the letter");
+    assert_eq!(normalized.headers().get(UPCASTED_FROM), Some("1"));
+}
+
+#[tokio::test]
+async fn a_missing_step_is_an_error_that_names_it() {
+    let bus = bus().await;
+    register(&bus, HEARTBEAT, heartbeat("mem_mb")).await;
+    bus.publish(HEARTBEAT, json!({"pid": 1, "name": "web", "mem_mb": 3})).await.unwrap();
+    let none = Candidate { compat: Some(prom_engine::Compat::None), ..candidate(heartbeat("mem_mib")) };
+    bus.register_schema(HEARTBEAT, none).await.unwrap();
+    let events = bus.read(HEARTBEAT, 0, 0, 10).await.unwrap().events;
+    let told = bus.normalize(events.clone()).await.remove(0).unwrap_err();
+    assert_eq!(told, "there is no upcaster from version 1 to 2");
+    let marked = bus.normalize_or_mark(events).await.remove(0);
+    assert_eq!(marked.headers().get(UPCAST_ERROR), Some(told.as_str()));
+    assert_eq!(marked.payload::<Value>().unwrap()["mem_mb"], 3);
+}

@@ -1,0 +1,65 @@
+//! `POST /compatibility/subjects/{subject}/versions/…`: whether a schema could be registered. Stores nothing.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use prom_engine::{Candidate, Verdict};
+use prom_protocol::http::confluent::{ConfluentSchema, ConfluentVerdict};
+
+use super::error::in_words;
+use super::subject::{VersionName, Which, find};
+use super::{Answered, ConfluentAnswer, ConfluentQuery, Refused, Subject, document};
+use crate::http::api::Api;
+use crate::http::caller::Caller;
+use crate::http::extract::JsonBody;
+use crate::http::problem::Problem;
+use crate::http::schema::may_read;
+
+/// With those versions that the subject's compatibility asks for.
+pub async fn with_all(
+    State(api): State<Arc<Api>>,
+    caller: Result<Caller, Problem>,
+    Path(subject): Path<String>,
+    query: ConfluentQuery,
+    body: JsonBody<ConfluentSchema>,
+) -> Answered<ConfluentVerdict> {
+    let caller = caller?;
+    let subject = Subject::to_change(&subject)?;
+    may_read(&caller, &subject.topic)?;
+    let document = document(&caller, body.read(&api).await?)?;
+    let verdict =
+        api.hub.bus.check_schema(&subject.topic, &Candidate::new(document)).await.map_err(Refused::of_candidate)?;
+    Ok(told(&verdict, &query))
+}
+
+/// With one version.
+pub async fn with_one(
+    State(api): State<Arc<Api>>,
+    caller: Result<Caller, Problem>,
+    Path((subject, version)): Path<(String, String)>,
+    query: ConfluentQuery,
+    body: JsonBody<ConfluentSchema>,
+) -> Answered<ConfluentVerdict> {
+    let caller = caller?;
+    let subject = Subject::to_change(&subject)?;
+    may_read(&caller, &subject.topic)?;
+    let name = VersionName::parse(&version)?;
+    let document = document(&caller, body.read(&api).await?)?;
+    let bus = &api.hub.bus;
+    let candidate = Candidate::new(document);
+    let verdict = match subject.entry(bus, Which::Live).await {
+        Ok(entry) => {
+            let number = find(&entry, name, Which::Live)?.version;
+            bus.check_schema_against(&subject.topic, number, &candidate).await
+        }
+        // The first version is compatible with whatever is before it.
+        Err(_) if name == VersionName::Latest => bus.check_schema(&subject.topic, &candidate).await,
+        Err(refused) => return Err(refused),
+    };
+    Ok(told(&verdict.map_err(Refused::of_candidate)?, &query))
+}
+
+fn told(verdict: &Verdict, query: &ConfluentQuery) -> ConfluentAnswer<ConfluentVerdict> {
+    let messages = query.verbose.then(|| verdict.violations.iter().map(in_words).collect());
+    ConfluentAnswer(ConfluentVerdict { is_compatible: verdict.violations.is_empty(), messages })
+}

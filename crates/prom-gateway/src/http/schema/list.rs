@@ -1,0 +1,47 @@
+//! `GET /registry`: the topics that have schemas.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use prom_protocol::http::registry::{RegistryTopic, RegistryView};
+use prom_schema::TopicSchemas;
+
+use super::{may_read, may_read_some, view};
+use crate::http::api::Api;
+use crate::http::caller::Caller;
+use crate::http::problem::{Problem, Problems};
+
+#[utoipa::path(
+    get,
+    path = "/registry",
+    operation_id = "getRegistry",
+    tag = "schemas",
+    summary = "List the topics that have schemas",
+    responses((status = 200, description = "The registry", body = RegistryView), Problems),
+)]
+pub(in crate::http) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<RegistryView>, Problem> {
+    may_read_some(&caller)?;
+    let bus = &api.hub.bus;
+    let settings = bus.schema_settings(None).await?;
+    let mut topics = bus.schemas().await?;
+    let all = topics.len();
+    topics.retain(|topic| may_read(&caller, &topic.topic).is_ok());
+    let hidden = topics.len() < all;
+    let one = |topic: TopicSchemas| {
+        let resolved = settings.with(&topic.settings);
+        let latest = topic.latest();
+        RegistryTopic {
+            latest: latest.map(|entry| entry.version),
+            latest_id: latest.map(|entry| entry.id),
+            latest_ts: latest.map(|entry| entry.registered_ts),
+            versions: topic.live().map(|entry| entry.version).collect(),
+            upcasters: topic.upcasters.keys().copied().collect(),
+            compat: resolved.compat.to_string(),
+            policy: resolved.policy.to_string(),
+            topic: topic.topic,
+        }
+    };
+    let topics = topics.into_iter().map(one).collect();
+    Ok(Json(RegistryView { settings: view::settings(settings), topics, hidden }))
+}

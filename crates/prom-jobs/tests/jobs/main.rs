@@ -1,0 +1,43 @@
+//! What the jobs promise, over the memory store.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod cutover;
+mod prove;
+
+use std::sync::Arc;
+
+use prom_engine::{Bus, BusOptions, Candidate, Compat, SchemaDocument};
+use prom_store::{MemoryStore, SystemClock};
+use serde_json::{Value, json};
+
+pub const TOPIC: &str = "heartbeat.received";
+
+pub async fn bus() -> Bus {
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+    Bus::start(store, BusOptions::default()).await.unwrap()
+}
+
+pub fn candidate(schema: Value) -> Candidate {
+    Candidate::new(SchemaDocument::new(schema, Vec::new()).unwrap())
+}
+
+/// With its memory under this name.
+pub fn heartbeat(memory: &str) -> Value {
+    json!({"type": "object", "properties": {"pid": {"type": "integer"}, memory: {"type": "number"}}, "required": ["pid", memory]})
+}
+
+pub fn renamed() -> Candidate {
+    Candidate {
+        compat: Some(Compat::Upcast),
+        upcast: Some(".mem_mib = .mem_mb | del(.mem_mb)".to_owned()),
+        ..candidate(heartbeat("mem_mib"))
+    }
+}
+
+pub async fn publish(bus: &Bus, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        let key = (number % 7).to_string();
+        bus.publish(TOPIC, json!({"pid": number, "mem_mb": 1})).key(key).await.unwrap();
+    }
+}

@@ -1,0 +1,227 @@
+//! Finds what references point to inside one document. Other documents are not fetched.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::draft::Draft;
+use super::invalid;
+use crate::compat::error::SchemaError;
+use crate::compat::node::escape;
+
+/// Keywords whose value is a schema, an array of schemas, or an object of schemas.
+const SCHEMAS: [&str; 22] = [
+    "additionalItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "contains",
+    "contentSchema",
+    "dependencies",
+    "dependentSchemas",
+    "else",
+    "if",
+    "items",
+    "not",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "$defs",
+    "definitions",
+];
+/// Of these, the ones with an object of schemas.
+const NAMED: [&str; 6] =
+    ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
+
+pub(super) struct Target<'d> {
+    pub pointer: String,
+    pub schema: &'d Value,
+    pub base: String,
+}
+
+pub(super) struct Document<'d> {
+    root: &'d Value,
+    /// Resources by their `$id`.
+    resources: HashMap<String, String>,
+    /// The `$id` in force for a subschema that starts a resource, by its pointer.
+    bases: HashMap<String, String>,
+    /// By `$id` and anchor.
+    anchors: HashMap<(String, String), String>,
+    dynamic_anchors: HashMap<String, Vec<String>>,
+    recursive_anchors: usize,
+}
+
+impl<'d> Document<'d> {
+    pub fn index(root: &'d Value, draft: Draft) -> Result<Self, SchemaError> {
+        let mut document = Self {
+            root,
+            resources: HashMap::from([(String::new(), String::new())]),
+            bases: HashMap::new(),
+            anchors: HashMap::new(),
+            dynamic_anchors: HashMap::new(),
+            recursive_anchors: 0,
+        };
+        document.visit(root, "", "", draft)?;
+        Ok(document)
+    }
+
+    /// The base of references below this pointer, if a resource starts there.
+    pub fn base_of(&self, pointer: &str) -> Option<&str> {
+        self.bases.get(pointer).map(String::as_str)
+    }
+
+    fn visit(&mut self, schema: &'d Value, pointer: &str, base: &str, draft: Draft) -> Result<(), SchemaError> {
+        let Value::Object(members) = schema else { return Ok(()) };
+        if !pointer.is_empty()
+            && members.get("$schema").and_then(Value::as_str).is_some_and(|uri| Draft::named(uri) != Some(draft))
+        {
+            return Err(invalid(pointer, "a part of the schema names another draft; one document has one draft"));
+        }
+        let ignores_siblings = !draft.reads_beside_ref() && members.contains_key("$ref");
+        let base = if ignores_siblings { base.to_owned() } else { self.enter(members, pointer, base, draft) };
+        for (name, value) in members {
+            if !SCHEMAS.contains(&name.as_str()) || (ignores_siblings && name != "definitions") {
+                continue;
+            }
+            let at = format!("{pointer}/{name}");
+            match value {
+                Value::Array(items) => {
+                    for (index, item) in items.iter().enumerate() {
+                        self.visit(item, &format!("{at}/{index}"), &base, draft)?;
+                    }
+                }
+                Value::Object(inner) if NAMED.contains(&name.as_str()) => {
+                    for (key, value) in inner {
+                        self.visit(value, &format!("{at}/{}", escape(key)), &base, draft)?;
+                    }
+                }
+                value => self.visit(value, &at, &base, draft)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the names that a subschema gives itself. Gives the base that holds below it.
+    fn enter(&mut self, members: &Map<String, Value>, pointer: &str, base: &str, draft: Draft) -> String {
+        let text = |name: &str| members.get(name).and_then(Value::as_str);
+        let mut base = base.to_owned();
+        match text("$id") {
+            Some(id) if draft == Draft::Draft7 && id.starts_with('#') => {
+                self.anchors.insert((base.clone(), id[1..].to_owned()), pointer.to_owned());
+            }
+            Some(id) => {
+                base = join(&base, id.trim_end_matches('#'));
+                self.resources.insert(base.clone(), pointer.to_owned());
+                self.bases.insert(pointer.to_owned(), base.clone());
+            }
+            None => {}
+        }
+        if draft != Draft::Draft7 {
+            if let Some(anchor) = text("$anchor") {
+                self.anchors.insert((base.clone(), anchor.to_owned()), pointer.to_owned());
+            }
+            if let Some(anchor) = text("$dynamicAnchor") {
+                self.anchors.insert((base.clone(), anchor.to_owned()), pointer.to_owned());
+                self.dynamic_anchors.entry(anchor.to_owned()).or_default().push(pointer.to_owned());
+            }
+            let recursive = members.get("$recursiveAnchor").and_then(Value::as_bool).unwrap_or(false);
+            self.recursive_anchors += usize::from(recursive);
+        }
+        base
+    }
+
+    pub fn resolve(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, SchemaError> {
+        let unknown = || SchemaError::UnknownReference { pointer: at.to_owned(), reference: reference.to_owned() };
+        let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let uri = if uri.is_empty() { base.to_owned() } else { join(base, uri) };
+        let resource = self
+            .resources
+            .get(&uri)
+            .ok_or_else(|| SchemaError::RemoteReference { pointer: at.to_owned(), reference: reference.to_owned() })?;
+        let fragment = percent_decode(fragment).ok_or_else(unknown)?;
+        let pointer = if fragment.is_empty() || fragment.starts_with('/') {
+            format!("{resource}{fragment}")
+        } else {
+            self.anchors.get(&(uri.clone(), fragment)).ok_or_else(unknown)?.clone()
+        };
+        let schema = self.root.pointer(&pointer).ok_or_else(unknown)?;
+        Ok(Some(Target { base: self.base_at(&pointer), pointer, schema }))
+    }
+
+    /// `None` where the target depends on how the reference was reached.
+    pub fn resolve_dynamic(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, SchemaError> {
+        let anchor = reference.rsplit_once('#').map_or("", |(_, anchor)| anchor);
+        let target = self.resolve(at, reference, base)?;
+        let several = self.dynamic_anchors.get(anchor).is_some_and(|places| places.len() > 1);
+        Ok(target.filter(|_| !several))
+    }
+
+    pub fn resolve_recursive(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, SchemaError> {
+        let target = self.resolve(at, reference, base)?;
+        Ok(target.filter(|_| self.recursive_anchors <= 1 && (self.recursive_anchors == 0 || self.resources.len() <= 2)))
+    }
+
+    /// The base in force at a pointer: that of the nearest resource around it.
+    fn base_at(&self, pointer: &str) -> String {
+        let around = |base: &&String| {
+            let start = self.resources[*base].as_str();
+            pointer.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let nearest = self.bases.values().filter(around).max_by_key(|base| self.resources[*base].len());
+        nearest.cloned().unwrap_or_default()
+    }
+}
+
+/// Enough of relative references for names inside one document; what it cannot join is unknown, and refused.
+fn join(base: &str, reference: &str) -> String {
+    let has_scheme = reference.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
+    if has_scheme || base.is_empty() {
+        return reference.to_owned();
+    }
+    let root_end = base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |end| at + 3 + end));
+    if reference.starts_with('/') {
+        return format!("{}{reference}", &base[..root_end]);
+    }
+    match base.rfind('/').filter(|at| *at >= root_end) {
+        Some(at) => format!("{}/{reference}", &base[..at]),
+        None => format!("{}/{reference}", &base[..root_end]),
+    }
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+            let value = digit(rest.next())? * 16 + digit(rest.next())?;
+            bytes.push(u8::try_from(value).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_joined_as_addresses_are() {
+        for (base, reference, joined) in [
+            ("", "a.json", "a.json"),
+            ("https://a.example/x/y.json", "z.json", "https://a.example/x/z.json"),
+            ("https://a.example/x/y.json", "/z.json", "https://a.example/z.json"),
+            ("https://a.example", "z.json", "https://a.example/z.json"),
+            ("https://a.example/x", "urn:b", "urn:b"),
+        ] {
+            assert_eq!(join(base, reference), joined);
+        }
+    }
+}

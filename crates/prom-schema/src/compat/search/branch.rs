@@ -1,0 +1,208 @@
+//! Takes a state apart, choice by choice, until a shape is left.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::goal::{Atom, Choice, Goal, Lit, Sign};
+use super::shape::Shape;
+use super::{Answer, Search, State};
+use crate::compat::node::{Side, Type};
+use crate::compat::settings::Policy;
+use crate::limits::SEARCH_CALLS;
+
+/// A way through the choices so far.
+#[derive(Clone)]
+pub(super) struct Branch {
+    kind: Type,
+    todo: Vec<Goal>,
+    choices: Vec<Choice>,
+    /// Classes of nodes that hold and that fail.
+    holds: HashSet<u32>,
+    fails: HashSet<u32>,
+    shape: Shape,
+}
+
+/// What became of the goals that leave no choice.
+enum Step {
+    Contradiction,
+    /// The document is one of these.
+    Values(std::rc::Rc<Vec<Value>>),
+    Done,
+}
+
+impl Search<'_> {
+    pub(super) fn solve_type(&mut self, state: &State, kind: Type) -> Answer {
+        let mut shape = Shape::default();
+        state.excluded.iter().for_each(|value| shape.leave_out(value.clone()));
+        let branch = Branch {
+            kind,
+            todo: state.lits.iter().map(|lit| Goal::Lit(*lit)).collect(),
+            choices: Vec::new(),
+            holds: HashSet::new(),
+            fails: HashSet::new(),
+            shape,
+        };
+        self.run(state, branch)
+    }
+
+    fn run(&mut self, state: &State, branch: Branch) -> Answer {
+        if !self.meter.take(1) || self.calls >= SEARCH_CALLS {
+            return Answer::Maybe(None);
+        }
+        self.calls += 1;
+        let answer = self.run_on(state, branch);
+        self.calls -= 1;
+        answer
+    }
+
+    fn run_on(&mut self, state: &State, mut branch: Branch) -> Answer {
+        loop {
+            match self.work_off(state, &mut branch) {
+                Step::Contradiction => return Answer::No,
+                Step::Values(values) => return self.try_values(state, branch.kind, &values),
+                Step::Done => {}
+            }
+            if !self.prune(&mut branch) {
+                return Answer::No;
+            }
+            if branch.todo.is_empty() {
+                break;
+            }
+        }
+        let fewest = (0..branch.choices.len()).min_by_key(|index| branch.choices[*index].len());
+        let Some(fewest) = fewest else { return self.leaf(state, &branch) };
+        let ways = branch.choices.swap_remove(fewest);
+        let mut answer = Answer::No;
+        for way in ways {
+            let mut next = branch.clone();
+            next.todo = way;
+            match self.run(state, next) {
+                Answer::No => {}
+                Answer::Maybe(None) => answer = Answer::Maybe(None),
+                found => return found,
+            }
+            if self.meter.is_spent() {
+                return Answer::Maybe(None);
+            }
+        }
+        answer
+    }
+
+    fn work_off(&mut self, state: &State, branch: &mut Branch) -> Step {
+        while let Some(goal) = branch.todo.pop() {
+            let possible = match goal {
+                Goal::Lit(lit) => self.expand(branch, lit),
+                Goal::Atom(Atom::Values(values)) => return Step::Values(values),
+                Goal::Atom(atom) => !self.is_exempt(state, &atom) && branch.shape.add(atom),
+            };
+            if !possible {
+                return Step::Contradiction;
+            }
+        }
+        Step::Done
+    }
+
+    /// Under the lenient policy, the judging side cannot refuse the value of a property that the other never declared.
+    fn is_exempt(&mut self, state: &State, atom: &Atom) -> bool {
+        match (atom, &state.declared) {
+            (Atom::Member(name, _, Side::New), Some(declared)) if self.policy == Policy::Lenient => {
+                !declared.declares(self.arena, name)
+            }
+            _ => false,
+        }
+    }
+
+    fn expand(&mut self, branch: &mut Branch, lit: Lit) -> bool {
+        let node = self.arena.node(lit.node);
+        let (class, side) = (node.class, node.side);
+        let (own, opposite) = match lit.sign {
+            Sign::Holds => (&mut branch.holds, &branch.fails),
+            Sign::Fails => (&mut branch.fails, &branch.holds),
+        };
+        if opposite.contains(&class) {
+            return false;
+        }
+        if !own.insert(class) {
+            return true;
+        }
+        let clauses = self.arena.clauses(lit.node);
+        let about = clauses.iter().filter(|clause| clause.keyword.about().is_none_or(|about| about == branch.kind));
+        let choices: Vec<Choice> = match lit.sign {
+            Sign::Holds => about.flat_map(|clause| self.holds(&clause.keyword, branch.kind, side)).collect(),
+            Sign::Fails => vec![about.flat_map(|clause| self.fails(&clause.keyword, branch.kind, side)).collect()],
+        };
+        choices.into_iter().all(|choice| branch.choose(choice))
+    }
+
+    /// Drops ways that lead nowhere and choices that are made. `false` where a choice has no way left.
+    fn prune(&mut self, branch: &mut Branch) -> bool {
+        let choices = std::mem::take(&mut branch.choices);
+        for choice in choices {
+            let mut is_made = false;
+            let mut ways = Vec::with_capacity(choice.len());
+            for way in choice {
+                let signs = |goal: &Goal| match goal {
+                    Goal::Lit(lit) => {
+                        let class = self.arena.node(lit.node).class;
+                        let holds = (branch.holds.contains(&class), branch.fails.contains(&class));
+                        match lit.sign {
+                            Sign::Holds => holds,
+                            Sign::Fails => (holds.1, holds.0),
+                        }
+                    }
+                    Goal::Atom(atom) => branch.shape.knows(atom),
+                };
+                let signs: Vec<(bool, bool)> = way.iter().map(signs).collect();
+                is_made |= signs.iter().all(|(is_so, _)| *is_so);
+                if !signs.iter().any(|(_, is_not)| *is_not) {
+                    ways.push(way);
+                }
+            }
+            if !is_made && !branch.choose(ways) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn leaf(&mut self, state: &State, branch: &Branch) -> Answer {
+        let shape = &branch.shape;
+        if !shape.is_possible() {
+            return Answer::No;
+        }
+        match branch.kind {
+            Type::Null => self.try_values(state, Type::Null, &[Value::Null]),
+            Type::Boolean => self.try_values(state, Type::Boolean, &[Value::Bool(true), Value::Bool(false)]),
+            Type::Number => self.number(state, &shape.number, &shape.except),
+            Type::String => self.string(state, &shape.string, &shape.except),
+            Type::Array => self.array(state, &shape.array, &shape.except),
+            Type::Object => self.object(state, &shape.object, &shape.except),
+        }
+    }
+}
+
+impl Branch {
+    /// `false` where there is no way.
+    fn choose(&mut self, mut choice: Choice) -> bool {
+        match choice.len() {
+            0 => return false,
+            1 => self.todo.extend(choice.pop().unwrap_or_default()),
+            _ => self.choices.push(choice),
+        }
+        true
+    }
+}
+
+impl Shape {
+    /// Whether it is known to be so, and known not to be so.
+    fn knows(&self, atom: &Atom) -> (bool, bool) {
+        let object = &self.object;
+        match atom {
+            Atom::Present(name) => (object.present.contains(name), object.absent.contains(name)),
+            Atom::Absent(name) => (object.absent.contains(name), object.present.contains(name)),
+            Atom::Member(name, ..) => (false, object.absent.contains(name)),
+            _ => (false, false),
+        }
+    }
+}

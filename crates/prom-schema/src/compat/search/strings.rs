@@ -1,0 +1,44 @@
+//! Strings: lengths, patterns, formats, and what is left out.
+
+use serde_json::Value;
+
+use super::shape::StringShape;
+use super::{Answer, Search, State};
+use crate::compat::format::SAMPLES;
+use crate::compat::pattern::{FoundString, Wanted};
+
+impl Search<'_> {
+    pub(super) fn string(&mut self, state: &State, shape: &StringShape, except: &[Value]) -> Answer {
+        if !shape.formats.is_disjoint(&shape.not_formats) {
+            return Answer::No;
+        }
+        let wanted = Wanted {
+            matched: shape.matched.clone(),
+            unmatched: shape.unmatched.clone(),
+            min: shape.min,
+            max: shape.max,
+            excluded: except.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        };
+        let found = self.arena.patterns.find(&wanted, self.meter);
+        match found {
+            FoundString::None => return Answer::No,
+            FoundString::Some(text) => {
+                let answer = self.accept(state, Some(Value::from(text)));
+                if answer != Answer::Maybe(None) {
+                    return answer;
+                }
+            }
+            FoundString::Unknown => {}
+        }
+        // A format, or a pattern without automaton: try strings that people use.
+        if shape.formats.is_empty() && shape.not_formats.is_empty() {
+            return Answer::Maybe(None);
+        }
+        for sample in SAMPLES {
+            if let found @ Answer::Maybe(Some(_)) = self.accept(state, Some(Value::from(sample))) {
+                return found;
+            }
+        }
+        Answer::Maybe(None)
+    }
+}

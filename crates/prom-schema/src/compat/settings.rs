@@ -1,0 +1,28 @@
+//! How a comparison reads schemas, and how much it may spend.
+
+use std::time::Duration;
+
+pub use crate::settings::{Formats, Policy, Undecided};
+
+use crate::limits;
+
+/// What one comparison may spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    pub time: Duration,
+    pub steps: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { time: limits::CHECK_TIME, steps: limits::CHECK_STEPS }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    pub policy: Policy,
+    pub formats: Formats,
+    pub undecided: Undecided,
+    pub budget: Budget,
+}

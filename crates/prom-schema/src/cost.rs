@@ -1,0 +1,281 @@
+//! What judging a document costs at the most, found from the schema alone.
+//!
+//! A validator cannot be stopped on the way, so the bound must be known before a schema is used. Each value of a document is
+//! judged by the schemas that apply to its place. How many those are is the *width* of the schema; a document costs at most
+//! its size times the width. Following all places also ends for recursive schemas, as long as the schemas that apply to a
+//! place do not grow from level to level: where they do, as with two branches of an `anyOf` that both refer back below the
+//! same property, judging takes exponential time, and the schema is refused.
+//!
+//! ```text
+//!   {root} ──/left──▶ {node} ──/left──▶ {node}               known already: ends, width 1
+//!   {root} ──/left──▶ {node, node} ──/left──▶ {node ×4} ──▶   grows: refused
+//! ```
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ptr::from_ref;
+
+use serde_json::{Map, Value};
+
+use crate::error::SchemaError;
+use crate::limits::{WIDTH, WIDTH_STATES};
+
+/// Keywords whose schemas judge the same place.
+const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const HERE: [&str; 4] = ["not", "if", "then", "else"];
+const HERE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
+/// Keywords whose schemas judge items that no list of schemas names.
+const EVERY_ITEM: [&str; 4] = ["items", "additionalItems", "contains", "unevaluatedItems"];
+const OTHER_PROPERTIES: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
+
+/// How much a schema's keywords weigh beside those that take one step.
+const REGEX_BYTES_PER_STEP: usize = 8;
+const ENUM_VALUES_PER_STEP: usize = 8;
+const UNIQUE_ITEMS_STEPS: usize = 16;
+
+/// The width of a schema, or why it is too wide.
+pub(crate) fn width(root: &Value) -> Result<usize, SchemaError> {
+    Places { names: Names::of(root), known: HashSet::new(), widest: 1 }.follow(root)
+}
+
+/// Schemas that apply to one place, one of them perhaps several times.
+type Applied<'s> = Vec<&'s Value>;
+
+struct Places<'s> {
+    names: Names<'s>,
+    known: HashSet<Vec<*const Value>>,
+    widest: usize,
+}
+
+impl<'s> Places<'s> {
+    fn follow(mut self, root: &'s Value) -> Result<usize, SchemaError> {
+        let mut open: Vec<(String, Applied<'s>)> = vec![(String::new(), vec![root])];
+        while let Some((pointer, entered)) = open.pop() {
+            let mut here = Vec::new();
+            for schema in &entered {
+                self.apply(schema, &pointer, &mut Vec::new(), &mut here)?;
+            }
+            self.widest = self.widest.max(here.iter().map(|schema| weight(schema)).sum());
+            for (step, below) in children(&here) {
+                if below.is_empty() {
+                    continue;
+                }
+                let mut state: Vec<*const Value> = below.iter().map(|schema| from_ref(*schema)).collect();
+                state.sort_unstable();
+                if !self.known.insert(state) {
+                    continue;
+                }
+                let pointer = format!("{pointer}/{step}");
+                if self.known.len() > WIDTH_STATES || below.len() > WIDTH {
+                    return Err(SchemaError::TooCostly { pointer, width: below.len() });
+                }
+                open.push((pointer, below));
+            }
+        }
+        if self.widest > WIDTH * WIDTH {
+            return Err(SchemaError::TooCostly { pointer: String::new(), width: self.widest });
+        }
+        Ok(self.widest)
+    }
+
+    /// Adds a schema and all that judge the same place through it.
+    fn apply(
+        &self,
+        schema: &'s Value,
+        pointer: &str,
+        on_the_way: &mut Vec<*const Value>,
+        here: &mut Applied<'s>,
+    ) -> Result<(), SchemaError> {
+        let Value::Object(members) = schema else {
+            return Ok(());
+        };
+        if on_the_way.contains(&from_ref(schema)) {
+            let reason = "a schema refers to itself without going deeper into the document".to_owned();
+            return Err(SchemaError::Invalid { pointer: pointer.to_owned(), reason });
+        }
+        if here.len() >= WIDTH {
+            return Err(SchemaError::TooCostly { pointer: pointer.to_owned(), width: here.len() });
+        }
+        here.push(schema);
+        on_the_way.push(from_ref(schema));
+        let lists = HERE_LISTS.iter().filter_map(|keyword| members.get(*keyword)?.as_array()).flatten();
+        let plain = HERE.iter().filter_map(|keyword| members.get(*keyword));
+        let maps = HERE_MAPS.iter().filter_map(|keyword| members.get(*keyword)?.as_object()).flat_map(Map::values);
+        for below in lists.chain(plain).chain(maps).chain(self.names.referred(members)) {
+            self.apply(below, pointer, on_the_way, here)?;
+        }
+        on_the_way.pop();
+        Ok(())
+    }
+}
+
+/// The places below, each with the schemas that apply there.
+fn children<'s>(here: &[&'s Value]) -> Vec<(String, Applied<'s>)> {
+    let objects: Vec<&'s Map<String, Value>> = here.iter().filter_map(|schema| schema.as_object()).collect();
+    let mut places = Vec::new();
+    let names: BTreeSet<&str> = objects
+        .iter()
+        .filter_map(|members| members.get("properties")?.as_object())
+        .flat_map(Map::keys)
+        .map(String::as_str)
+        .collect();
+    for name in names.iter().copied().map(Some).chain([None]) {
+        let below = objects.iter().flat_map(|members| of_property(members, name)).collect();
+        places.push((name.unwrap_or("*").replace('~', "~0").replace('/', "~1"), below));
+    }
+    let longest = objects.iter().map(|members| listed_items(members).len()).max().unwrap_or(0);
+    for at in 0..=longest {
+        let below = objects.iter().flat_map(|members| of_item(members, at)).collect();
+        places.push((at.to_string(), below));
+    }
+    let names_of_properties = objects.iter().filter_map(|members| members.get("propertyNames")).collect();
+    places.push(("*".to_owned(), names_of_properties));
+    places
+}
+
+/// Every pattern is taken to match every name.
+fn of_property<'s>(members: &'s Map<String, Value>, name: Option<&str>) -> Applied<'s> {
+    let mut below: Applied<'s> = Vec::new();
+    let declared = name.and_then(|name| members.get("properties")?.get(name));
+    below.extend(declared);
+    below.extend(members.get("patternProperties").and_then(Value::as_object).into_iter().flat_map(Map::values));
+    if declared.is_none() {
+        below.extend(OTHER_PROPERTIES.iter().filter_map(|keyword| members.get(*keyword)));
+    }
+    below
+}
+
+/// `prefixItems`, or `items` as a list, as it was before 2020-12.
+fn listed_items(members: &Map<String, Value>) -> &[Value] {
+    let list = |keyword: &str| members.get(keyword).and_then(Value::as_array);
+    list("prefixItems").or_else(|| list("items")).map_or(&[], Vec::as_slice)
+}
+
+fn of_item<'s>(members: &'s Map<String, Value>, at: usize) -> Applied<'s> {
+    let listed = listed_items(members).get(at);
+    let every = EVERY_ITEM.iter().filter_map(|keyword| members.get(*keyword));
+    match listed {
+        Some(listed) => vec![listed].into_iter().chain(members.get("contains")).collect(),
+        None => every.filter(|schema| !schema.is_array()).collect(),
+    }
+}
+
+fn weight(schema: &Value) -> usize {
+    let Value::Object(members) = schema else {
+        return 1;
+    };
+    let regex = |pattern: &str| 1 + pattern.len() / REGEX_BYTES_PER_STEP;
+    let pattern = members.get("pattern").and_then(Value::as_str).map_or(0, regex);
+    let names = members.get("patternProperties").and_then(Value::as_object);
+    let names: usize = names.into_iter().flat_map(Map::keys).map(|pattern| regex(pattern)).sum();
+    let choices = members.get("enum").and_then(Value::as_array).map_or(0, |values| values.len() / ENUM_VALUES_PER_STEP);
+    let unique = if members.get("uniqueItems") == Some(&Value::Bool(true)) { UNIQUE_ITEMS_STEPS } else { 0 };
+    1 + pattern + names + choices + unique
+}
+
+/// Where references lead. One that leads nowhere is left to the compiler to refuse.
+struct Names<'s> {
+    root: &'s Value,
+    /// By `$id`, `$anchor` and `$dynamicAnchor`, each as it is written.
+    by_name: HashMap<&'s str, Vec<&'s Value>>,
+}
+
+impl<'s> Names<'s> {
+    fn of(root: &'s Value) -> Self {
+        let mut names = Self { root, by_name: HashMap::new() };
+        names.collect(root);
+        names
+    }
+
+    fn collect(&mut self, schema: &'s Value) {
+        match schema {
+            Value::Object(members) => {
+                for keyword in ["$id", "$anchor", "$dynamicAnchor"] {
+                    if let Some(name) = members.get(keyword).and_then(Value::as_str) {
+                        self.by_name.entry(name.trim_start_matches('#')).or_default().push(schema);
+                    }
+                }
+                members.values().for_each(|below| self.collect(below));
+            }
+            Value::Array(items) => items.iter().for_each(|below| self.collect(below)),
+            _ => {}
+        }
+    }
+
+    fn referred(&self, members: &'s Map<String, Value>) -> Vec<&'s Value> {
+        let mut found = Vec::new();
+        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            if let Some(reference) = members.get(keyword).and_then(Value::as_str) {
+                found.extend(self.find(reference));
+            }
+        }
+        found
+    }
+
+    fn find(&self, reference: &str) -> Vec<&'s Value> {
+        let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let bases = match document {
+            "" => vec![self.root],
+            name => self.by_name.get(name).cloned().unwrap_or_default(),
+        };
+        match fragment {
+            "" => bases,
+            path if path.starts_with('/') => {
+                let path = path.replace("%25", "%").replace("%22", "\"");
+                bases.into_iter().filter_map(|base| base.pointer(&path)).collect()
+            }
+            name => self.by_name.get(name).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_plain_object_has_a_small_width_however_many_properties_it_has() {
+        let properties: Map<String, Value> =
+            (0..300).map(|at| (format!("p{at}"), json!({"type": "integer", "minimum": 0}))).collect();
+        assert_eq!(width(&json!({"type": "object", "properties": properties})).unwrap(), 1);
+        assert_eq!(width(&json!({"anyOf": [{"type": "string"}, {"type": "null"}]})).unwrap(), 3);
+    }
+
+    #[test]
+    fn trees_and_lists_end() {
+        let tree = json!({"$defs": {"node": {"type": "object", "properties": {
+            "left": {"$ref": "#/$defs/node"}, "right": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]},
+            "items": {"items": {"$ref": "#/$defs/node"}}}}}, "$ref": "#/$defs/node"});
+        assert!(width(&tree).unwrap() < 8);
+        let closed = json!({"properties": {"a": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"}});
+        assert_eq!(width(&closed).unwrap(), 2);
+        let by_name = json!({"$defs": {"other": {"$id": "o.json", "items": {"$ref": "o.json"}}}, "$ref": "o.json"});
+        assert_eq!(width(&by_name).unwrap(), 2);
+    }
+
+    #[test]
+    fn branches_that_multiply_from_level_to_level_are_refused() {
+        let twice = json!({"anyOf": [{"properties": {"x": {"$ref": "#"}}}, {"properties": {"x": {"$ref": "#"}}}]});
+        assert!(matches!(width(&twice), Err(SchemaError::TooCostly { .. })));
+        let doubled = (0..12).fold(json!({"type": "string"}), |inner, _| json!({"allOf": [inner, inner]}));
+        assert!(matches!(width(&doubled), Err(SchemaError::TooCostly { .. })));
+        let distinct = json!({"anyOf": [{"properties": {"x": {"$ref": "#"}}}, {"properties": {"y": {"$ref": "#"}}}]});
+        assert_eq!(width(&distinct).unwrap(), 4);
+    }
+
+    #[test]
+    fn a_schema_that_never_goes_deeper_is_refused() {
+        for endless in
+            [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}]}), json!({"not": {"anyOf": [{"$ref": "#"}]}})]
+        {
+            assert!(matches!(width(&endless), Err(SchemaError::Invalid { .. })), "{endless}");
+        }
+    }
+
+    #[test]
+    fn long_patterns_and_enumerations_weigh_more() {
+        assert!(width(&json!({"pattern": "x".repeat(800)})).unwrap() > 100);
+        assert!(width(&json!({"enum": (0..800).collect::<Vec<_>>()})).unwrap() > 100);
+    }
+}

@@ -1,0 +1,74 @@
+//! Every limit of this crate in one place, each with its reason.
+
+use std::time::Duration;
+
+/// Longest schema text. Generated schemas of large models have a hundred kilobytes.
+pub const SCHEMA_BYTES: usize = 256 * 1024;
+/// Nesting of a schema. Each level costs stack while it is compiled and while a document is judged.
+pub const SCHEMA_DEPTH: usize = 64;
+/// Versions of one topic: each is compiled and kept, and a publish that names no version may try several.
+pub const VERSIONS: usize = 200;
+/// References of one schema to others of the registry, and of those to others in turn.
+pub const REFERENCES: usize = 64;
+/// Compiled size of one `pattern`. What people write has a few kilobytes; nested repetitions have millions.
+pub const PATTERN_PROGRAM_BYTES: usize = 256 * 1024;
+/// Schemas that may judge one place of a document, before the whole schema is refused: judging takes about this many
+/// steps for each value of the document, and nothing can stop it on the way.
+pub const WIDTH: usize = 256;
+/// Combinations of schemas that are looked at to find the width.
+pub const WIDTH_STATES: usize = 20_000;
+/// Bytes of a payload times the width up to which it is judged on the publisher's own thread: about a millisecond.
+pub const INLINE_COST: usize = 256 * 1024;
+/// Characters of a value that a refusal quotes.
+pub const QUOTED_CHARS: usize = 120;
+
+/// Subschemas of one document, counted once each however often they are referred to.
+pub const SCHEMA_NODES: usize = 20_000;
+/// Text of one regular expression.
+pub const PATTERN_BYTES: usize = 4 * 1024;
+/// Memory of one automaton. `[a-z]{1,64}` needs some kilobytes; nested repetitions need megabytes, and are not decided.
+pub const PATTERN_AUTOMATON_BYTES: usize = 1024 * 1024;
+/// Digits before or after the point of a number. Longer ones are written to exhaust memory: `1e999999999` is short.
+pub const NUMBER_DIGITS: u32 = 2_000;
+
+/// Wall time of one comparison. A person waits for the answer, and an honest pair takes a few milliseconds.
+pub const CHECK_TIME: Duration = Duration::from_millis(250);
+/// Steps of one comparison; unlike time, the same on every machine.
+pub const CHECK_STEPS: u64 = 400_000;
+/// Violations that one comparison reports. More would not be read.
+pub const VIOLATIONS: usize = 100;
+
+/// Part of the budget that the search for a proof may use. The rest is for finding where a violation is and for trying
+/// documents out.
+pub(crate) const PROOF_SHARE: f64 = 0.6;
+/// Nesting of documents that the search considers, and with it the native stack it needs.
+pub(crate) const SEARCH_DEPTH: usize = 100;
+/// Longest array and largest object that the search builds.
+pub(crate) const WITNESS_MEMBERS: u64 = 64;
+/// Longest string that the search builds.
+pub(crate) const WITNESS_CHARACTERS: u64 = 4_096;
+/// Regular expressions that are told apart for one unknown property name: two to this power combinations.
+pub(crate) const KEY_PATTERNS: usize = 5;
+/// Kinds of items that one array must contain: two to this power combinations per position.
+pub(crate) const ITEM_KINDS: usize = 4;
+/// Multiples that are tried for a number that must not be a multiple of others.
+pub(crate) const MULTIPLES: u32 = 2_000;
+/// Documents that are made from the schemas and tried out.
+pub(crate) const CANDIDATES: usize = 400;
+/// Steps of our own evaluation of one document. What takes more is not handed to the validator, which has no budget.
+pub(crate) const EVALUATION_STEPS: u32 = 20_000;
+/// Subschemas in a row in our own evaluation, which recurses.
+pub(crate) const EVALUATION_DEPTH: usize = 1_000;
+/// Subschemas of a document with each reference counted as often as it is used, for which a validator is built: it
+/// copies what is referred to.
+pub(crate) const VALIDATOR_NODES: u64 = 50_000;
+/// Bytes of an example document in a violation.
+pub(crate) const EXAMPLE_BYTES: usize = 2_000;
+/// Backtracking of the validator on one string, for patterns with look-around.
+pub(crate) const VALIDATOR_BACKTRACKS: usize = 10_000;
+/// References and subschemas in a row, from one to the next. They are followed recursively.
+pub(crate) const SCHEMA_CHAIN: usize = 400;
+/// Stack of the thread on which a comparison runs. It recurses over schemas and documents, within the limits above.
+pub(crate) const STACK_BYTES: usize = 64 * 1024 * 1024;
+/// Calls in a row of the search, from one choice to the next.
+pub(crate) const SEARCH_CALLS: usize = 3_000;

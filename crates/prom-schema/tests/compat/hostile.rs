@@ -1,0 +1,166 @@
+//! Schemas that are made to take long, or to fool the comparison: every one of them ends.
+
+use std::time::{Duration, Instant};
+
+use prom_schema::compat::{Policy, SchemaError, Settings, Violation, check};
+use serde_json::{Map, Value, json};
+
+/// Four times the budget: debug builds and other processes are slow, and one automaton may be under way.
+const PATIENCE: Duration = Duration::from_millis(1_000);
+
+fn ends(old: &Value, new: &Value) -> Result<Vec<Violation>, SchemaError> {
+    let mut last = Ok(Vec::new());
+    for policy in [Policy::Strict, Policy::Lenient] {
+        let started = Instant::now();
+        last = check(old, new, &Settings { policy, ..Settings::default() });
+        let took = started.elapsed();
+        assert!(took < PATIENCE, "{policy:?} took {took:?}");
+    }
+    last
+}
+
+fn nested(depth: usize, inside: Value, wrap: impl Fn(Value) -> Value) -> Value {
+    (0..depth).fold(inside, |inside, _| wrap(inside))
+}
+
+#[test]
+fn deep_nesting_is_refused_or_compared() {
+    let deep = |depth, inside: Value| nested(depth, inside, |inside| json!({ "properties": { "a": inside } }));
+    assert!(matches!(ends(&deep(60, json!(true)), &json!({})), Err(SchemaError::TooDeep { .. })));
+    let found = ends(&deep(45, json!({"type": "number"})), &deep(45, json!({"type": "integer"}))).unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+    let lists = |depth, inside: Value| nested(depth, inside, |inside| json!({ "not": { "not": inside } }));
+    assert_eq!(ends(&lists(45, json!({"type": "number"})), &json!({"type": "number"})), Ok(Vec::new()));
+}
+
+#[test]
+fn products_of_alternatives_end() {
+    let part = |index: usize| {
+        let name = format!("p{index}");
+        json!({"anyOf": [
+            {"properties": {&name: {"type": "string"}}, "required": [&name]},
+            {"properties": {&name: {"type": "integer"}}},
+            {"properties": {&name: {"minimum": index}}, "maxProperties": 30},
+        ]})
+    };
+    let all = |count: usize| json!({ "allOf": (0..count).map(part).collect::<Vec<_>>() });
+    let _ = ends(&all(24), &all(25)).unwrap();
+    let _ = ends(&all(25), &json!({"oneOf": (0..25).map(part).collect::<Vec<_>>()})).unwrap();
+    let either = |count: usize| {
+        let numbers = (0..count).map(|index| json!({"not": {"multipleOf": index + 2}}));
+        json!({"type": "integer", "oneOf": numbers.collect::<Vec<_>>()})
+    };
+    let _ = ends(&either(30), &either(29)).unwrap();
+}
+
+#[test]
+fn definitions_that_double_at_every_step_end() {
+    let chain = |length: usize, last: Value, keyword: &str| {
+        let mut definitions = Map::new();
+        for index in 0..length {
+            let next = json!({ "$ref": format!("#/$defs/d{}", index + 1) });
+            definitions.insert(format!("d{index}"), json!({ keyword: [next, next] }));
+        }
+        definitions.insert(format!("d{length}"), last);
+        json!({"$ref": "#/$defs/d0", "$defs": definitions})
+    };
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let _ = ends(&chain(60, json!({"type": "number"}), keyword), &chain(60, json!({"type": "integer"}), keyword))
+            .unwrap();
+    }
+    let _ = ends(&chain(300, json!({"type": "number"}), "allOf"), &json!({"type": "integer"}));
+    assert!(matches!(ends(&chain(5_000, json!(true), "allOf"), &json!({})), Err(SchemaError::TooDeep { .. })));
+}
+
+#[test]
+fn patterns_that_explode_end() {
+    for bomb in [
+        "(((a{100}){100}){100}){100}",
+        "^(a+)+$",
+        "(.*a){30}.{25}b.*(a|b)*c{1,200}",
+        "^(?=(a+)+$)b",
+        "(x|xx|xxx){1,500}y",
+    ] {
+        let old = json!({"type": "string", "pattern": bomb});
+        let _ = ends(&old, &json!({"type": "string", "pattern": "^a*$"})).unwrap();
+        let _ = ends(&json!({"type": "string", "minLength": 3000}), &old).unwrap();
+        assert_eq!(ends(&old, &old), Ok(Vec::new()));
+    }
+    let many: Map<String, Value> =
+        (0..200).map(|index| (format!("^(.*a){{{index}}}.{{9}}b"), json!({"type": "string"}))).collect();
+    let _ =
+        ends(&json!({ "patternProperties": many }), &json!({"patternProperties": {"a": {"type": "string"}}})).unwrap();
+    let long = "a".repeat(5_000);
+    assert!(matches!(ends(&json!({ "pattern": long }), &json!({})), Err(SchemaError::PatternTooLarge { .. })));
+    assert!(matches!(
+        ends(&json!({ "pattern": "(" }), &json!({})),
+        Err(SchemaError::Pattern { .. } | SchemaError::Invalid { .. })
+    ));
+}
+
+#[test]
+fn reference_cycles_are_refused_where_no_validator_ends_and_compared_elsewhere() {
+    for endless in [
+        json!({"$ref": "#"}),
+        json!({"allOf": [{"$ref": "#"}]}),
+        json!({"not": {"$ref": "#"}}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}}),
+        json!({"dependentSchemas": {"a": {"$ref": "#"}}}),
+    ] {
+        assert!(matches!(ends(&endless, &json!({})), Err(SchemaError::EndlessReference { .. })), "{endless}");
+    }
+    let tree = |leaf: Value| json!({"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "leaf": leaf}});
+    assert_eq!(ends(&tree(json!({"type": "integer"})), &tree(json!({"type": "number"}))), Ok(Vec::new()));
+    let found = ends(&tree(json!({"type": "number"})), &tree(json!({"type": "integer"}))).unwrap();
+    assert_eq!(found[0].pointer, "/properties/leaf/type");
+    // No finite document is an endless list: it accepts nothing, and so less than anything.
+    let endless_list = json!({"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}});
+    assert_eq!(ends(&endless_list, &json!(false)), Ok(Vec::new()));
+}
+
+#[test]
+fn other_documents_are_not_fetched() {
+    for reference in ["https://example.org/a.json", "other.json", "file:///etc/passwd", "urn:x:y#/a"] {
+        let error = ends(&json!({ "$ref": reference }), &json!({})).unwrap_err();
+        assert!(matches!(error, SchemaError::RemoteReference { .. }), "{error}");
+        assert!(error.to_string().contains("remote references are not fetched"), "{error}");
+    }
+    assert!(matches!(ends(&json!({"$ref": "#/nowhere"}), &json!({})), Err(SchemaError::UnknownReference { .. })));
+    assert!(matches!(ends(&json!({"$ref": "#nowhere"}), &json!({})), Err(SchemaError::UnknownReference { .. })));
+}
+
+#[test]
+fn schemas_that_are_none_are_refused() {
+    for (schema, pointer) in [
+        (json!({"type": "text"}), "/type"),
+        (json!({"properties": {"a": 1}}), "/properties/a"),
+        (json!({"minLength": -1}), "/minLength"),
+    ] {
+        let error = ends(&schema, &json!({})).unwrap_err();
+        assert!(error.to_string().starts_with(pointer), "{error}");
+    }
+    assert!(matches!(
+        ends(&json!({"$schema": "http://json-schema.org/draft-04/schema#"}), &json!({})),
+        Err(SchemaError::UnknownDraft { .. })
+    ));
+    assert!(matches!(ends(&json!(1), &json!({})), Err(SchemaError::Invalid { .. })));
+    let large = json!({ "description": "x".repeat(2_000_000) });
+    assert!(matches!(ends(&large, &json!({})), Err(SchemaError::TooLarge { .. })));
+    let many: Vec<Value> = (0..25_000).map(|_| json!({})).collect();
+    assert!(matches!(ends(&json!({ "allOf": many }), &json!({})), Err(SchemaError::TooManyNodes { .. })));
+}
+
+#[test]
+fn large_counts_and_numbers_end() {
+    for keyword in ["minItems", "minLength", "minProperties", "minContains"] {
+        let old = json!({ keyword: 1_000_000_000_000_u64, "contains": true });
+        let new = json!({ keyword: 1_000_000_000_001_u64, "contains": true });
+        assert!(!ends(&old, &new).unwrap().is_empty(), "{keyword}");
+        let _ = ends(&new, &old).unwrap();
+    }
+    let old = json!({"type": "integer", "maximum": 1e300});
+    assert_eq!(ends(&old, &json!({"maximum": 1e301})), Ok(Vec::new()));
+    assert!(
+        !ends(&json!({"type": "integer", "not": {"multipleOf": 2}}), &json!({"multipleOf": 1e300})).unwrap().is_empty()
+    );
+}
