@@ -89,6 +89,7 @@ fn encode_again(event: &Event) -> Vec<u8> {
         topic: event.topic,
         payload: event.payload,
         id: Some(event.id),
+        dual_write: false,
         exact: false,
         ts: Some(event.ts),
         key: event.key,

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use serde::de::DeserializeOwned;
 
 use crate::command::{
-    Bench, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish,
+    Bench, Codegen, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish,
     SchemaCommand, Serve, Skip, Subscribe, Token, TopicsCommand, Why,
 };
 use crate::exit::{CommandResult, Failure};
@@ -84,6 +84,7 @@ pub enum Command {
     Schema(SchemaCommand),
     Export(Export),
     Import(Import),
+    Codegen(Codegen),
     Token(Token),
     Config(ConfigCommand),
     Fsck(Fsck),
@@ -133,6 +134,7 @@ impl Cli {
             Command::Schema(schema) => schema.run(&context).await,
             Command::Export(export) => export.run(&context).await,
             Command::Import(import) => import.run(&context).await,
+            Command::Codegen(codegen) => codegen.run(&context),
             Command::Token(token) => token.run(&context),
             Command::Config(config) => config.run(&context),
             Command::Fsck(fsck) => fsck.run(&context),

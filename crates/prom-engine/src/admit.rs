@@ -149,7 +149,10 @@ impl Core {
     ) -> Result<Admitted, Error> {
         let slot = match self.topics.get(&copy.settings.name) {
             Some(topic) => TopicSlot::Topic(topic),
-            None => TopicSlot::New(copy.settings.clone()),
+            None => {
+                self.check_room_for_topics(maker, 1)?;
+                TopicSlot::New(copy.settings.clone())
+            }
         };
         self.admit(slot, &copy.event, maker, encoder, Judgement::Done)
     }

@@ -84,15 +84,20 @@ impl Bus {
 
     /// As [`Bus::unit_of_work`] of a bus that acts for this subject.
     pub fn unit_of_work_for(&self, subject: Option<&Arc<str>>) -> UnitOfWork {
-        UnitOfWork { maker: subject.cloned(), ..self.core().unit_of_work() }
+        self.core().unit_of_work_for(subject)
     }
 }
 
 impl Core {
     pub fn unit_of_work(self: &Arc<Self>) -> UnitOfWork {
+        self.unit_of_work_for(None)
+    }
+
+    /// Topics that it makes count to `maker`.
+    pub fn unit_of_work_for(self: &Arc<Self>, maker: Option<&Arc<str>>) -> UnitOfWork {
         UnitOfWork {
             core: self.clone(),
-            maker: None,
+            maker: maker.cloned(),
             encoder: Encoder::default(),
             commit: Commit::default(),
             appended: Appended::default(),
@@ -118,8 +123,8 @@ impl UnitOfWork {
 
     /// As [`UnitOfWork::publish_to`], for an event that its schemas have judged. It passed every check, but for its size.
     pub(crate) fn publish_judged(&mut self, slot: TopicSlot, event: &NewEvent) -> Result<(), Error> {
-        self.core.check(&slot, event)?;
-        let admitted = self.core.admit(slot, event, &mut self.encoder, Judgement::Done)?;
+        self.core.check(&slot, event, self.maker.as_ref())?;
+        let admitted = self.core.admit(slot, event, self.maker.as_ref(), &mut self.encoder, Judgement::Done)?;
         self.add_with_copy(admitted, event, PublishedBy::Judged)
     }
 
@@ -196,7 +201,7 @@ impl UnitOfWork {
             self.add(admitted, event, by);
             return Ok(());
         };
-        let copied = self.core.admit_copy(&copy, &mut self.encoder)?;
+        let copied = self.core.admit_copy(&copy, self.maker.as_ref(), &mut self.encoder)?;
         // Should the topic turn out to be another, the event keeps the id that its copy has.
         let event = NewEvent { id: Some(admitted.id), dual_write: false, ..event.clone() };
         self.add(admitted, &event, by);
@@ -211,9 +216,9 @@ impl UnitOfWork {
             return self.publish_own(event.topic.clone(), event);
         }
         let slot = self.core.slot_for_publish(&event.topic)?;
-        self.core.check(&slot, event)?;
+        self.core.check(&slot, event, self.maker.as_ref())?;
         let judgement = if by == PublishedBy::Judged { Judgement::Done } else { Judgement::Due };
-        let admitted = self.core.admit(slot, event, &mut self.encoder, judgement)?;
+        let admitted = self.core.admit(slot, event, self.maker.as_ref(), &mut self.encoder, judgement)?;
         self.add(admitted, event, by);
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use smallvec::smallvec;
 
 use crate::ack::settle;
@@ -23,7 +24,8 @@ use crate::outlet::Outlet;
 /// One batch at a time.
 pub(crate) struct Normalizing {
     core: Arc<Core>,
-    under_way: Option<BoxFuture<'static, Vec<Delivery>>>,
+    /// Never locked: it only makes a subscription `Sync`, which a boxed future is not.
+    under_way: Option<Mutex<BoxFuture<'static, Vec<Delivery>>>>,
     ready: VecDeque<Delivery>,
 }
 
@@ -41,7 +43,7 @@ impl Normalizing {
         if self.ready.is_empty() && self.under_way.is_none() {
             let batch = outlet.take_many(now, outlet.options.batch_size.min(NORMALIZE_AT_ONCE));
             if !batch.is_empty() {
-                self.under_way = Some(normalized(self.core.clone(), batch).boxed());
+                self.under_way = Some(Mutex::new(normalized(self.core.clone(), batch).boxed()));
             }
         }
         self.ready.drain(..most.min(self.ready.len())).collect()
@@ -50,7 +52,7 @@ impl Normalizing {
     /// The batch under way is ready. Can be dropped and called again.
     pub async fn done(&mut self) {
         if let Some(under_way) = &mut self.under_way {
-            let batch = under_way.await;
+            let batch = under_way.get_mut().await;
             self.under_way = None;
             self.ready.extend(batch);
         }

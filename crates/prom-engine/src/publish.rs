@@ -111,7 +111,7 @@ impl Bus {
     ) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
         let must_wait = events.iter().any(|event| self.must_wait(event));
         if must_wait {
-            return deferred_each(self.core(), events).left_future();
+            return deferred_each(self, events).left_future();
         }
         let mut work = self.unit_of_work();
         let admitted: Vec<Result<(), Error>> = events.iter().map(|event| work.publish(event)).collect();
@@ -139,7 +139,7 @@ impl Bus {
             && let TopicSlot::Topic(topic) = &slot
             && topic.schema.must_wait(event.payload.as_bytes().len())
         {
-            return Publishing(PublishState::Pending(deferred(core, vec![event.clone()])));
+            return Publishing(PublishState::Pending(deferred(self, vec![event.clone()])));
         }
         if let Err(refusal) = &checked
             && core.may_be_elsewhere(&slot, refusal)
@@ -174,7 +174,7 @@ impl Bus {
         }
         core.check_room_for_topics(self.maker(), new_topics(&checked))?;
         if events.iter().any(|event| self.must_wait(event)) {
-            return Ok(deferred(core, events.to_vec()).into());
+            return Ok(deferred(self, events.to_vec()).into());
         }
         let mut work = self.unit_of_work();
         for (slot, event) in checked.into_iter().zip(events) {

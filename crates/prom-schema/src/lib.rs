@@ -6,9 +6,11 @@
 //! ```text
 //!   text ──▶ document (checked, named by its digest) ──▶ validator ──▶ is this payload of this version?
 //!                     └──▶ compat: does the new version accept what the old one did?
+//!                     └──▶ codegen: types and validators for other programs
 //!   payload of version 1 ──▶ upcast 1→2 ──▶ upcast 2→3 ──▶ validator of 3
 //! ```
 
+pub mod codegen;
 pub mod compat;
 mod settings;
 mod topic;

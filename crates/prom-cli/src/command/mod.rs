@@ -1,6 +1,7 @@
 //! The commands, one file each: what can be typed, and what it does.
 
 mod bench;
+mod codegen;
 mod completions;
 mod config;
 mod cursor;
@@ -24,6 +25,7 @@ mod topics;
 mod why;
 
 pub use bench::Bench;
+pub use codegen::Codegen;
 pub use completions::Completions;
 pub use config::ConfigCommand;
 pub use cursor::Cursor;

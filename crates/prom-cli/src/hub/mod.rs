@@ -113,10 +113,6 @@ impl HubClient {
         self.answer(self.request(Method::DELETE, path)?.query(query)).await
     }
 
-    pub async fn delete_with(&self, path: &[&str], query: &impl Serialize) -> Result<Answer, Failure> {
-        self.answer(self.request(Method::DELETE, path)?.query(query)).await
-    }
-
     fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, Failure> {
         let mut url = self.base.clone();
         for segment in path {

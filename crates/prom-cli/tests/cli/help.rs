@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 42] = [
+const COMMANDS: [&[&str]; 43] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -25,6 +25,7 @@ const COMMANDS: [&[&str]; 42] = [
     &["why"],
     &["export"],
     &["import"],
+    &["codegen"],
     &["token"],
     &["config"],
     &["config", "check"],

@@ -15,11 +15,11 @@ use prom_types::{NewEvent, Receipt};
 
 use super::compiled::CompiledTopic;
 use super::slot::{SchemaSlot, Turn};
-use crate::Error;
 use crate::admit::TopicSlot;
 use crate::bus::Core;
 use crate::commit::{Durable, NotCommitted, PendingUnit};
 use crate::limits::DEFERRED_BYTES;
+use crate::{Bus, Error};
 
 /// Payload bytes that wait to be judged, over all topics.
 #[derive(Debug, Default)]
@@ -33,15 +33,18 @@ struct Taken {
 
 /// Events in line.
 struct Waiting {
+    /// Whom the topics count to that they make.
+    maker: Option<Arc<str>>,
     events: Vec<NewEvent>,
     turns: Vec<Turn>,
     taken: Taken,
 }
 
 /// An atomic batch, or one event, that is judged elsewhere first.
-pub(crate) fn deferred(core: &Arc<Core>, events: Vec<NewEvent>) -> PendingUnit {
+pub(crate) fn deferred(bus: &Bus, events: Vec<NewEvent>) -> PendingUnit {
+    let core = bus.core();
     let durability = core.store.durability();
-    let waiting = match Waiting::join(core, events) {
+    let waiting = match Waiting::join(core, bus.maker(), events) {
         Ok(waiting) => waiting,
         Err(refused) => return PendingUnit::refused(refused, durability),
     };
@@ -52,13 +55,14 @@ pub(crate) fn deferred(core: &Arc<Core>, events: Vec<NewEvent>) -> PendingUnit {
 
 /// Independent events that are judged elsewhere first; results in their order.
 pub(crate) fn deferred_each(
-    core: &Arc<Core>,
+    bus: &Bus,
     events: Vec<NewEvent>,
 ) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
     let count = events.len();
-    let (core, runtime) = (core.clone(), core.topics.runtime().clone());
+    let core = bus.core().clone();
+    let runtime = core.topics.runtime().clone();
     let under_way =
-        Waiting::join(&core, events).map(|waiting| runtime.spawn(async move { publish_each(core, waiting).await }));
+        Waiting::join(&core, bus.maker(), events).map(|waiting| runtime.spawn(async move { publish_each(core, waiting).await }));
     async move {
         let for_all = |error: Error| (0..count).map(|_| Err(error.again_published())).collect();
         match under_way {
@@ -69,7 +73,7 @@ pub(crate) fn deferred_each(
 }
 
 impl Waiting {
-    fn join(core: &Arc<Core>, events: Vec<NewEvent>) -> Result<Self, Error> {
+    fn join(core: &Arc<Core>, maker: Option<&Arc<str>>, events: Vec<NewEvent>) -> Result<Self, Error> {
         core.check_open()?;
         let bytes = events.iter().map(|event| event.payload.as_bytes().len()).sum();
         let taken = Taken::take(core, bytes)?;
@@ -80,7 +84,8 @@ impl Waiting {
                 slots.push(slot);
             }
         }
-        Ok(Self { events, turns: slots.iter().map(SchemaSlot::join).collect(), taken })
+        let turns = slots.iter().map(SchemaSlot::join).collect();
+        Ok(Self { maker: maker.cloned(), events, turns, taken })
     }
 
     async fn turns_come(&mut self) {
@@ -116,9 +121,9 @@ async fn publish_whole(core: Arc<Core>, mut waiting: Waiting) -> Result<Durable,
     }
     let mut slots = Vec::with_capacity(judged.len());
     for event in &judged {
-        slots.push(core.slot_of(event).await?);
+        slots.push(core.slot_of(event, waiting.maker.as_ref()).await?);
     }
-    let mut work = core.unit_of_work();
+    let mut work = core.unit_of_work_for(waiting.maker.as_ref());
     for (slot, event) in slots.into_iter().zip(&judged) {
         work.publish_judged(slot, event)?;
     }
@@ -129,12 +134,12 @@ async fn publish_whole(core: Arc<Core>, mut waiting: Waiting) -> Result<Durable,
 
 async fn publish_each(core: Arc<Core>, mut waiting: Waiting) -> Vec<Result<Receipt, Error>> {
     waiting.turns_come().await;
-    let mut work = core.unit_of_work();
+    let mut work = core.unit_of_work_for(waiting.maker.as_ref());
     let mut admitted = Vec::with_capacity(waiting.events.len());
     for event in waiting.events {
         let judged = async {
             let event = core.judge(event).await?;
-            let slot = core.slot_of(&event).await?;
+            let slot = core.slot_of(&event, waiting.maker.as_ref()).await?;
             work.publish_judged(slot, &event)
         };
         admitted.push(judged.await);
@@ -157,9 +162,9 @@ impl Core {
 
 impl Core {
     /// The topic of an event that was judged; the store is asked where it is not known here.
-    async fn slot_of(&self, event: &NewEvent) -> Result<TopicSlot, Error> {
+    async fn slot_of(&self, event: &NewEvent, maker: Option<&Arc<str>>) -> Result<TopicSlot, Error> {
         let slot = self.slot_for_publish(&event.topic)?;
-        match self.check(&slot, event) {
+        match self.check(&slot, event, maker) {
             Err(refusal) if self.may_be_elsewhere(&slot, &refusal) => {
                 self.topics.learn(&*self.store, &event.topic).await?;
                 self.slot_for_publish(&event.topic)

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::auth::Welcome;
-use prom_protocol::frame::err::{MaybeStored, Problem};
+use prom_protocol::frame::err::{MaybeStored, Problem, SchemaMisfit};
 use prom_protocol::frame::event::{EventHead, LeaseTerms};
 use prom_protocol::frame::gap;
 use prom_protocol::frame::ok::{self, BatchReceipt};
@@ -32,12 +32,14 @@ fn durability() -> impl Strategy<Value = Durability> {
 
 fn problem() -> impl Strategy<Value = Problem> {
     let stored = of(select(vec![MaybeStored::No, MaybeStored::Unknown]));
-    (select(ErrorCode::ALL), text(), of(any::<u64>()), stored).prop_map(|(code, msg, retry_after_ms, stored)| Problem {
-        code,
-        msg,
-        retry_after_ms,
-        stored,
-    })
+    let misfit = of(misfit().prop_map(Box::new));
+    let parts = (select(ErrorCode::ALL), text(), of(any::<u64>()), stored, misfit);
+    parts.prop_map(|(code, msg, retry_after_ms, stored, misfit)| Problem { code, msg, retry_after_ms, stored, misfit })
+}
+
+fn misfit() -> impl Strategy<Value = SchemaMisfit> {
+    let parts = (any::<u32>(), text(), text(), text());
+    parts.prop_map(|(version, pointer, rule, value)| SchemaMisfit { version, pointer, rule, value })
 }
 
 fn placed() -> impl Strategy<Value = BatchReceipt> {

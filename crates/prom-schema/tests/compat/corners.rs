@@ -1,6 +1,7 @@
 //! Corner cases of single keywords, each found by hunting for it.
 
-use prom_schema::compat::{Policy, Rule, Settings, Violation, check};
+use prom_schema::compat::{Rule, Settings, Violation, check};
+use prom_schema::Policy;
 use serde_json::{Value, json};
 
 pub fn strict() -> Settings {
@@ -89,7 +90,7 @@ fn what_the_patterns_cannot_say_is_undecided() {
     assert_eq!(found(&look, &look, &strict()), []);
     let found = found(&look, &json!({"type": "string", "pattern": "^a"}), &strict());
     assert_eq!(found.iter().map(|found| found.rule).collect::<Vec<_>>(), [Rule::Undecided]);
-    let allow = Settings { undecided: prom_schema::compat::Undecided::Allow, ..strict() };
+    let allow = Settings { undecided: prom_schema::Undecided::Allow, ..strict() };
     assert_eq!(check(&look, &json!({"type": "string", "pattern": "^a"}), &allow), Ok(vec![]));
     // A document decides it all the same.
     assert_ne!(check(&look, &json!({"type": "string", "maxLength": 1, "pattern": "x"}), &allow), Ok(vec![]));
@@ -371,7 +372,7 @@ fn older_drafts_are_read_as_they_were_meant() {
 
 #[test]
 fn formats_are_remarks_unless_asserted() {
-    use prom_schema::compat::Formats;
+    use prom_schema::Formats;
     let (date, plain) = (json!({"type": "string", "format": "date"}), json!({"type": "string"}));
     compatible(plain.clone(), date.clone());
     let assert = Settings { formats: Formats::Assert, ..strict() };

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use prom_schema::compat::{Policy, SchemaError, Settings, Violation, check};
+use prom_schema::compat::{SchemaError, Settings, Violation, check};
+use prom_schema::Policy;
 use serde_json::{Map, Value, json};
 
 /// Four times the budget: debug builds and other processes are slow, and one automaton may be under way.

@@ -1,7 +1,8 @@
 //! The matrix of models: open and closed, a property added and removed, required, required with a default, and optional.
 //! For each the verdict of `backward`, `forward` and `full`, under both policies, and why.
 
-use prom_schema::compat::{Compat, Direction, Policy, Rule, Settings, check_mode};
+use prom_schema::compat::{Direction, Rule, Settings, check_mode};
+use prom_schema::{Compat, Policy};
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Which earlier versions each mode looks at, and in which direction.
 
-use prom_schema::compat::{Compat, Direction, Settings, check_mode};
+use prom_schema::compat::{Direction, Settings, check_mode};
+use prom_schema::Compat;
 use serde_json::{Value, json};
 
 /// The versions and directions that stand against a new version.
@@ -29,7 +30,7 @@ fn transitive_modes_look_at_all_versions_and_others_at_the_last() {
     ] {
         assert_eq!(against(compat, &earlier, &new), expected, "{compat}");
     }
-    for compat in Compat::ALL {
+    for &compat in Compat::ALL {
         assert_eq!(against(compat, &[], &new), [], "{compat}: the first version has nothing to keep to");
     }
 }

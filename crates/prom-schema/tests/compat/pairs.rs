@@ -1,7 +1,8 @@
 //! Pairs of schemas over all keywords, each with its verdict in both directions under both policies, and why. They are in
 //! `pairs.json`; `lenient` is left out where it is the same as `strict`.
 
-use prom_schema::compat::{Compat, Policy, Rule, Settings, check_mode};
+use prom_schema::compat::{Rule, Settings, check_mode};
+use prom_schema::{Compat, Policy};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use prom_schema::compat::{Budget, Policy, Rule, Settings, check};
+use prom_schema::compat::{Budget, Rule, Settings, check};
+use prom_schema::Policy;
 use serde_json::{Value, json};
 
 use crate::random_schema::{Random, document, mutate, schema, shrink};

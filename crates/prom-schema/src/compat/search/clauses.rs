@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Search;
 use super::goal::{Among, Atom, Choice, Goal, Lit, SomeMember};
 use crate::compat::node::{
-    ANYTHING, Bound, Covered, Items, Keyword, Members, NodeId, NumberType, Side, Type, Unevaluated,
+    ANYTHING, Bound, Clause, Covered, Items, Keyword, Members, NodeId, NumberType, Side, Type, Unevaluated,
 };
 use crate::compat::number::Exact;
 use crate::compat::settings::Policy;

@@ -1,0 +1,223 @@
+//! A schema with its draft, and what its references lead to.
+//!
+//! A reference is followed inside the document: `#`, a JSON pointer, an anchor, each also behind the document's own `$id`.
+//! All others are named in the notes and not followed, as are all references of a document that embeds resources with an
+//! `$id` of their own: there the same text can mean two places.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+
+use super::in_place;
+use super::{CodegenError, CodegenNote, SchemaSource};
+
+/// Nesting that is followed. JSON that was parsed is never this deep.
+pub(super) const DEPTH: usize = 256;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Draft {
+    Seven,
+    Of2019,
+    Of2020,
+}
+
+pub(super) struct CodegenDocument<'s> {
+    pub source: &'s SchemaSource,
+    pub draft: Draft,
+    /// Where each subschema stands, by its address.
+    pointers: HashMap<*const Value, String>,
+    anchors: BTreeMap<&'s str, &'s Value>,
+    follows: Follows,
+}
+
+/// Which references are followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    Inside,
+    None,
+}
+
+impl<'s> CodegenDocument<'s> {
+    pub fn read(source: &'s SchemaSource) -> Result<Self, CodegenError> {
+        let mut document = Self {
+            source,
+            draft: draft_of(source)?,
+            pointers: HashMap::new(),
+            anchors: BTreeMap::new(),
+            follows: Follows::Inside,
+        };
+        document.index(&source.schema, String::new(), 0);
+        for schema in document.subschemas() {
+            let pointer = document.pointer(schema).to_owned();
+            if !schema.is_object() && !schema.is_boolean() {
+                return Err(CodegenError::NotASchema { topic: source.topic.clone(), version: source.version, pointer });
+            }
+        }
+        if let Some(schema) = in_place::find_endless(&document) {
+            let pointer = document.pointer(schema).to_owned();
+            return Err(CodegenError::Endless { topic: source.topic.clone(), version: source.version, pointer });
+        }
+        Ok(document)
+    }
+
+    pub fn root(&self) -> &'s Value {
+        &self.source.schema
+    }
+
+    /// JSON pointer of a value of this document.
+    pub fn pointer(&self, value: &Value) -> &str {
+        self.pointers.get(&std::ptr::from_ref(value)).map_or("", String::as_str)
+    }
+
+    /// What `$ref` leads to, if that is in this document.
+    pub fn resolve(&self, reference: &str) -> Option<&'s Value> {
+        let own = match self.root().get("$id").and_then(Value::as_str) {
+            Some(id) if !id.is_empty() => reference.strip_prefix(id.trim_end_matches('#')),
+            _ => None,
+        };
+        let fragment = match own.unwrap_or(reference) {
+            "" => "",
+            rest => rest.strip_prefix('#')?,
+        };
+        let fragment = percent_decode(fragment)?;
+        if fragment.is_empty() {
+            return Some(self.root());
+        }
+        if self.follows == Follows::None {
+            return None;
+        }
+        if fragment.starts_with('/') {
+            return self.root().pointer(&fragment).filter(|target| target.is_object() || target.is_boolean());
+        }
+        self.anchors.get(fragment.as_str()).copied()
+    }
+
+    /// The schemas of the first items, and that of all others.
+    pub fn items<'v>(&self, map: &'v Map<String, Value>) -> (&'v [Value], Option<&'v Value>) {
+        let list = |value: Option<&'v Value>| value.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        match (self.draft, map.get("items")) {
+            (Draft::Seven | Draft::Of2019, items @ Some(Value::Array(_))) => (list(items), map.get("additionalItems")),
+            (Draft::Seven | Draft::Of2019, items) => (&[], items),
+            (Draft::Of2020, items) => (list(map.get("prefixItems")), items),
+        }
+    }
+
+    pub fn note(&self, schema: &Value, keyword: &str, text: impl Into<String>) -> CodegenNote {
+        let at = self.pointer(schema);
+        CodegenNote {
+            topic: self.source.topic.clone(),
+            version: self.source.version,
+            pointer: if keyword.is_empty() { at.to_owned() } else { format!("{at}/{keyword}") },
+            text: text.into(),
+        }
+    }
+
+    /// Everything that is reached as a schema from the root and through references, the root first, in a fixed order.
+    pub fn subschemas(&self) -> Vec<&'s Value> {
+        let mut found = vec![self.root()];
+        let mut seen = std::collections::HashSet::from([std::ptr::from_ref(self.root())]);
+        let mut next = 0;
+        while let Some(schema) = found.get(next).copied() {
+            next += 1;
+            let Some(map) = schema.as_object() else { continue };
+            let mut below = in_place::children(self, map);
+            below.extend(children_of_parts(map));
+            found.extend(below.into_iter().filter(|child| seen.insert(std::ptr::from_ref(*child))));
+        }
+        found
+    }
+
+    fn index(&mut self, value: &'s Value, pointer: String, depth: usize) {
+        if depth > DEPTH {
+            return;
+        }
+        match value {
+            Value::Object(map) => {
+                self.index_names(value, depth);
+                for (key, below) in map {
+                    self.index(below, format!("{pointer}/{}", escape(key)), depth + 1);
+                }
+            }
+            Value::Array(items) => {
+                for (at, below) in items.iter().enumerate() {
+                    self.index(below, format!("{pointer}/{at}"), depth + 1);
+                }
+            }
+            _ => {}
+        }
+        self.pointers.insert(std::ptr::from_ref(value), pointer);
+    }
+
+    fn index_names(&mut self, schema: &'s Value, depth: usize) {
+        let id = schema.get("$id").and_then(Value::as_str);
+        let fragment = id.and_then(|id| id.strip_prefix('#'));
+        if depth > 0 && id.is_some() && fragment.is_none() {
+            self.follows = Follows::None;
+        }
+        let anchor = match self.draft {
+            Draft::Seven => fragment,
+            Draft::Of2019 | Draft::Of2020 => schema.get("$anchor").and_then(Value::as_str),
+        };
+        let dynamic = schema.get("$dynamicAnchor").and_then(Value::as_str).filter(|_| self.draft == Draft::Of2020);
+        for name in [anchor, dynamic].into_iter().flatten() {
+            self.anchors.insert(name, schema);
+        }
+    }
+}
+
+/// Subschemas that judge a part of the value.
+fn children_of_parts(map: &Map<String, Value>) -> Vec<&Value> {
+    let mut found = Vec::new();
+    for keyword in ["properties", "patternProperties"] {
+        found.extend(map.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::values));
+    }
+    for keyword in [
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+        "items",
+        "additionalItems",
+        "unevaluatedItems",
+        "contains",
+    ] {
+        found.extend(map.get(keyword).filter(|value| !value.is_array()));
+    }
+    for keyword in ["prefixItems", "items"] {
+        found.extend(map.get(keyword).and_then(Value::as_array).into_iter().flatten());
+    }
+    found
+}
+
+fn draft_of(source: &SchemaSource) -> Result<Draft, CodegenError> {
+    let Some(named) = source.schema.get("$schema").and_then(Value::as_str) else {
+        return Ok(Draft::Of2020);
+    };
+    let plain = named.trim_end_matches('#').trim_end_matches('/');
+    match plain.split_once("://").map_or(plain, |(_, rest)| rest) {
+        "json-schema.org/draft/2020-12/schema" => Ok(Draft::Of2020),
+        "json-schema.org/draft/2019-09/schema" => Ok(Draft::Of2019),
+        "json-schema.org/draft-07/schema" => Ok(Draft::Seven),
+        _ => Err(CodegenError::Draft { topic: source.topic.clone(), version: source.version, draft: named.to_owned() }),
+    }
+}
+
+fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Fragments of addresses are percent-encoded; nothing if that is broken.
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
