@@ -8,6 +8,9 @@ export interface Backoff {
   readonly max_ms: number;
 }
 
+/** What became of a place. */
+export type ChangeKind = "added" | "removed" | "changed";
+
 /** A CloudEvent 1.0 in structured mode. Extensions are members of their own. */
 export interface CloudEvent {
   readonly data?: unknown;
@@ -71,6 +74,12 @@ export interface DeletedTopics {
   readonly topics: readonly DeletedTopicView[];
 }
 
+/** The answer to a deletion. */
+export interface DeletedVersions {
+  readonly topic: TopicName;
+  readonly versions: readonly number[];
+}
+
 /** A limit of the dispatcher. */
 export type DispatchLimit = "ranges_above" | "waiting" | "look_ahead" | "filter";
 
@@ -93,6 +102,12 @@ export interface DispatcherView {
   readonly subscribers: number;
   /** Failed events in their backoff. */
   readonly waiting: number;
+}
+
+/** How long a topic is written to twice. */
+export interface DualWriteView {
+  /** In epoch milliseconds; for good if not said. */
+  readonly until?: number;
 }
 
 /** How safe an acknowledged event is. */
@@ -467,8 +482,12 @@ export interface ProblemDocument {
   readonly field?: string;
   /** The item of a batch that is at fault, counted from 0. */
   readonly index?: number;
+  /** With `schema_invalid`: where in the payload, as a JSON pointer; empty for the whole. */
+  readonly pointer?: string;
   /** Try again after this many milliseconds. */
   readonly retry_after_ms?: number;
+  /** With `schema_invalid`: the keyword that refuses it. */
+  readonly rule?: string;
   readonly status: number;
   /** Whether a failed publish may have been stored anyway. */
   readonly stored?: MaybeStored;
@@ -476,6 +495,10 @@ export interface ProblemDocument {
   readonly title: string;
   /** `urn:promethean:problem:` and the code. */
   readonly type: string;
+  /** With `schema_invalid`: what is there, shortened. */
+  readonly value?: string;
+  /** With `schema_invalid`: the version of the schema that judged the payload. */
+  readonly version?: number;
   /** Why a schema is incompatible with those before it. */
   readonly violations?: readonly ViolationView[];
 }
@@ -498,6 +521,8 @@ export type PublishBody = Publish | readonly Publish[];
 export interface PublishOpts {
   /** Ids of the events that led to this one. */
   readonly caused_by?: readonly EventId[];
+  /** It also goes to the topic of its schema's version, both or neither. */
+  readonly dual_write?: boolean;
   /** The id is unique for as long as the event is retained, not only for ten minutes. */
   readonly exact?: boolean;
   readonly headers?: Headers;
@@ -521,6 +546,8 @@ export type PublishResult = Receipt | ProblemDocument;
 export interface PutTopic {
   /** Keeps at least the latest event of each key; every event then needs a key. */
   readonly compaction?: CompactionChoice | null;
+  /** Events go to the topic of their schema's version as well, both or neither. */
+  readonly dual_write?: DualWriteView | null;
   /** A jq program over the event that makes its key where the publisher gives none. */
   readonly key?: string | null;
   /** Failed attempts before an event goes to the dead letters, for groups that do not say. */
@@ -547,6 +574,56 @@ export interface Receipt {
   readonly partition: number;
   /** When it was stored, by the hub's clock, in epoch milliseconds. */
   readonly stored_ts: number;
+}
+
+/** The body of `POST /topics/{topic}/schema` and of `/check`. */
+export interface RegisterSchema {
+  /** Judge this registration otherwise than the topic's settings say. */
+  readonly compat?: string;
+  readonly references?: readonly SchemaReference[];
+  /** A JSON Schema of at most 256 KiB. */
+  readonly schema: unknown;
+  /** A jq program that turns a payload of the version before into one of this version. */
+  readonly upcast?: string;
+  /** The number it is expected to get. Refused if it would get another. */
+  readonly version?: number;
+}
+
+/** The answer to a registration. */
+export interface RegisteredVersion {
+  /** It was registered before; nothing was changed. */
+  readonly existed: boolean;
+  readonly id: number;
+  /** What to think about although it is allowed. */
+  readonly notes?: readonly string[];
+  readonly version: number;
+}
+
+/** A topic of the registry. */
+export interface RegistryTopic {
+  readonly compat: string;
+  /** The latest version that is not deleted. */
+  readonly latest?: number | null;
+  /** The id of its schema. */
+  readonly latest_id?: number | null;
+  /** When it was registered. */
+  readonly latest_ts?: number | null;
+  readonly policy: string;
+  readonly topic: TopicName;
+  /** Versions that an upcaster leads away from. */
+  readonly upcasters: readonly number[];
+  /** Versions that are not deleted. */
+  readonly versions: readonly number[];
+}
+
+/** The answer to `GET /registry`. */
+export interface RegistryView {
+  /** There are more, which the caller may not see. */
+  readonly hidden?: boolean;
+  /** What holds where a topic sets nothing. */
+  readonly settings: SchemaSettingsView;
+  /** Those that the caller's rights cover, by name. */
+  readonly topics: readonly RegistryTopic[];
 }
 
 /**
@@ -598,8 +675,103 @@ export interface Retention {
   readonly size_bytes?: number | null;
 }
 
+/** One place where two schemas differ. */
+export interface SchemaChange {
+  /** What is there in `to`. */
+  readonly after?: unknown;
+  /** What is there in `from`. */
+  readonly before?: unknown;
+  readonly change: ChangeKind;
+  /** A JSON pointer into the schema. */
+  readonly pointer: string;
+}
+
+/** The answer to `GET /topics/{topic}/schema/diff`. */
+export interface SchemaDiff {
+  /** Why documents of `from` are not all valid under `to`; empty where they are. */
+  readonly backward: readonly ViolationView[];
+  /** In the order of their pointers. */
+  readonly changes: readonly SchemaChange[];
+  /** Why documents of `to` are not all valid under `from`; empty where they are. */
+  readonly forward: readonly ViolationView[];
+  readonly from: number;
+  readonly to: number;
+  readonly topic: TopicName;
+}
+
+/** Another schema of the registry that a schema refers to. */
+export interface SchemaReference {
+  /** As `$ref` names it. */
+  readonly name: string;
+  /** The topic whose schema it is. */
+  readonly subject: TopicName;
+  readonly version: number;
+}
+
+/**
+ * Settings that differ from what is inherited: the body of a change, and the overrides of a topic. What is left out
+ * stays as it is.
+ */
+export interface SchemaSettingsChange {
+  readonly admit?: string;
+  readonly compat?: string;
+  readonly formats?: string;
+  readonly policy?: string;
+  readonly undecided?: string;
+  readonly unversioned_as?: number;
+}
+
+/** How schemas are judged: the answer where settings were asked for or changed. */
+export interface SchemaSettingsView {
+  /** Which versions a publisher that names none may write: `newest` that accepts the payload, or only the `latest`. */
+  readonly admit: string;
+  /**
+   * What a new version must be to those before it: `none`, `backward`, `forward`, `full`, the last three with
+   * `_transitive`, or `upcast`.
+   */
+  readonly compat: string;
+  /** What `format` means: `annotate` or `assert`. */
+  readonly formats: string;
+  /** What counts as a document of an open model: `lenient` or `strict`. */
+  readonly policy: string;
+  /** What becomes of a pair that cannot be decided: `refuse` or `allow`. */
+  readonly undecided: string;
+  /** The version of stored events that name none. */
+  readonly unversioned_as: number;
+}
+
+/** The answer to `POST /topics/{topic}/schema/check`. Nothing was stored. */
+export interface SchemaVerdict {
+  readonly compatible: boolean;
+  /** The version that has this very schema. */
+  readonly existing?: number | null;
+  /** What to think about although it is allowed. */
+  readonly notes?: readonly string[];
+  readonly violations: readonly ViolationView[];
+}
+
+/** One version, without its schema. */
+export interface SchemaVersionEntry {
+  /** Not offered any more; what is stored under it can still be read. */
+  readonly deleted?: boolean;
+  /** Of the schema; the same wherever this schema is registered. */
+  readonly id: number;
+  readonly registered_by?: string;
+  readonly registered_ts: number;
+  readonly version: number;
+}
+
+/** The answer to `GET /topics/{topic}/schema/{version}`. */
+export type SchemaVersionView = SchemaVersionEntry & { readonly references?: readonly SchemaReference[]; readonly schema: unknown; readonly topic: TopicName };
+
 /** The body of `POST /cursors`. */
 export type SetCursor = PositionFields & { readonly dryRun?: boolean; readonly group: GroupName; readonly partition?: number | null; readonly topic: TopicName };
+
+/** The body of `PUT /topics/{topic}/schema/upcasters/{from}`. */
+export interface SetUpcaster {
+  /** A jq program over the payload. */
+  readonly jq: string;
+}
 
 /** The body of `POST /skip`: an event by its offset or by its id. */
 export interface SkipEvent {
@@ -663,10 +835,24 @@ export interface TopicPartitionView {
 /** A topic name or a pattern over topic names. */
 export type TopicPattern = string;
 
+/** The answer to `GET /topics/{topic}/schema`. */
+export interface TopicSchemaView {
+  /** What the topic sets itself. */
+  readonly overrides: SchemaSettingsChange;
+  /** As they hold for this topic. */
+  readonly settings: SchemaSettingsView;
+  readonly topic: TopicName;
+  readonly upcasters: readonly UpcasterView[];
+  /** By version, deleted ones included. */
+  readonly versions: readonly SchemaVersionEntry[];
+}
+
 /** The settings of a topic. */
 export interface TopicSettingsView {
   /** `null` where every event stays as long as `retention` says. */
   readonly compaction?: Compaction | null;
+  /** Events go to the topic of their schema's version as well. */
+  readonly dual_write?: DualWriteView;
   /** A jq program over the event that makes its key where the publisher gives none. */
   readonly key?: string | null;
   /** Failed attempts before an event goes to the dead letters, for groups that do not say. */
@@ -688,6 +874,32 @@ export interface TopicView {
   readonly schema_version?: number;
   readonly settings: TopicSettingsView;
   readonly topic: TopicName;
+}
+
+/** The step from one version to the next. */
+export interface UpcasterView {
+  readonly from: number;
+  /** A jq program over the payload. */
+  readonly jq: string;
+  readonly to: number;
+}
+
+/** One keyword that refuses what the other schema accepts. */
+export interface ViolationView {
+  /** The version that it was compared with. */
+  readonly against_version?: number;
+  /** `backward`: documents of the old version are refused; `forward`: documents of the new one. */
+  readonly direction: string;
+  /** A document that one schema accepts and the other refuses. */
+  readonly example?: unknown;
+  /** How the change is made safely. */
+  readonly fix: string;
+  readonly message: string;
+  /** Where the schema that accepts speaks about the same part of the document, if it does. */
+  readonly old_pointer?: string;
+  /** JSON pointer to the keyword in the schema that refuses: the new one for `backward`, the old one for `forward`. */
+  readonly pointer: string;
+  readonly rule: string;
 }
 
 /** Something that an operator can do. */
