@@ -93,8 +93,9 @@ pub use read_topic::{TopicOffsets, TopicPage};
 pub use release::{LeasesOf, ReleasedLease};
 pub use retain::Retained;
 pub use schema::{
-    Candidate, Deletion, Difference, DifferenceKind, Normalized, Registered, SchemaById, SchemaChoice,
-    SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion, UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER, Verdict,
+    Deletion, Difference, DifferenceKind, Normalized, Registered, RegistrationVerdict, SchemaById, SchemaCandidate,
+    SchemaChoice, SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion, UPCAST_ERROR, UPCASTED_FROM,
+    VERSION_HEADER,
 };
 pub use skip::{EventPlace, SkippedEvent};
 pub use subscribe::Subscribe;
@@ -106,7 +107,7 @@ pub use why::{HeldLease, PartitionWhy, Why, WhyAction};
 
 pub use prom_schema::compat::Violation;
 pub use prom_schema::{
-    Admit, Compat, Formats, Policy, Reference, Refusal, SchemaDocument, SchemaError, SchemaSettings, SettingsChange,
-    TopicSchemas, Undecided, UpcastFn, VersionEntry,
+    Admit, Compat, CompatPolicy, Formats, Reference, Refusal, SchemaDocument, SchemaError, SchemaSettings,
+    SettingsChange, TopicSchemas, Undecided, UpcastFn, VersionEntry,
 };
 pub use prom_types::{Backoff, Compaction, Gap, GapReason, Mode, Order, Position, Retention};

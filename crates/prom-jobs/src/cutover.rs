@@ -31,7 +31,7 @@ pub enum CutoverTarget {
 /// What becomes of events that cannot be brought to the version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unfit {
+pub enum UnfitEvent {
     /// The cutover stops there and says which one it is.
     Stop,
     /// They are counted and left out.
@@ -43,7 +43,7 @@ pub struct Cutover {
     bus: Bus,
     topic: TopicName,
     target: TopicName,
-    unfit: Unfit,
+    unfit: UnfitEvent,
     progress: CutoverProgress,
     /// Of the document that holds the progress.
     revision: u64,
@@ -72,7 +72,7 @@ pub struct CutoverProgress {
 
 impl Cutover {
     /// Begins a cutover to the latest version, or goes on with one.
-    pub async fn start(bus: &Bus, topic: &str, target: CutoverTarget, unfit: Unfit) -> Result<Self, JobError> {
+    pub async fn start(bus: &Bus, topic: &str, target: CutoverTarget, unfit: UnfitEvent) -> Result<Self, JobError> {
         let topic = TopicName::parse(topic)?;
         let latest = match bus.schema_version(&topic, SchemaChoice::Latest).await {
             Err(Error::UnknownSchema { .. }) => return Err(JobError::NoSchema { topic }),
@@ -122,8 +122,8 @@ impl Cutover {
                     work.publish(&self.moved(&event)?)?;
                     after.written += 1;
                 }
-                (Err(_), Unfit::Skip) => after.skipped += 1,
-                (Err(reason), Unfit::Stop) => {
+                (Err(_), UnfitEvent::Skip) => after.skipped += 1,
+                (Err(reason), UnfitEvent::Stop) => {
                     let (topic, version) = (self.topic.clone(), self.progress.version);
                     return Err(JobError::NotUpcast { topic, id, version, reason });
                 }

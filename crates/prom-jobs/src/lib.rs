@@ -14,6 +14,6 @@ mod prove;
 mod error;
 mod limits;
 
-pub use cutover::{Cutover, CutoverProgress, CutoverTarget, Unfit};
+pub use cutover::{Cutover, CutoverProgress, CutoverTarget, UnfitEvent};
 pub use error::JobError;
 pub use prove::{Prove, ProveFailure, ProveProgress};

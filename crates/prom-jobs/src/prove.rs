@@ -1,6 +1,6 @@
 //! Proof by data: what a candidate would do to the events that are there.
 
-use prom_engine::{Bus, Candidate, SchemaTrial, StoredEvent, TopicOffsets, Verdict};
+use prom_engine::{Bus, RegistrationVerdict, SchemaCandidate, SchemaTrial, StoredEvent, TopicOffsets};
 use prom_store::ReadLimit;
 use prom_types::EventId;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,11 @@ pub struct ProveFailure {
 
 impl Prove {
     /// Prepares a proof. The verdict says whether the candidate is compatible by its schema alone.
-    pub async fn start(bus: &Bus, topic: &str, candidate: &Candidate) -> Result<(Self, Verdict), JobError> {
+    pub async fn start(
+        bus: &Bus,
+        topic: &str,
+        candidate: &SchemaCandidate,
+    ) -> Result<(Self, RegistrationVerdict), JobError> {
         let (trial, verdict) = bus.try_schema(topic, candidate).await?;
         let of = bus.bounds(topic).await?.iter().map(|bounds| bounds.next.saturating_sub(bounds.start)).sum();
         let progress = ProveProgress { of, ..ProveProgress::default() };

@@ -32,7 +32,7 @@ pub enum Compat {
 /// What counts as a document of an open model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Policy {
+pub enum CompatPolicy {
     /// Properties that an open model never declared are taken as absent.
     #[default]
     Lenient,
@@ -79,7 +79,7 @@ pub struct SchemaSettings {
     /// What a new version must be to those before it.
     pub compat: Compat,
     /// What counts as a document.
-    pub policy: Policy,
+    pub policy: CompatPolicy,
     /// What `format` means.
     pub formats: Formats,
     /// What becomes of a pair that cannot be decided.
@@ -99,7 +99,7 @@ pub struct SettingsChange {
     pub compat: Option<Compat>,
     /// See [`SchemaSettings::policy`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<Policy>,
+    pub policy: Option<CompatPolicy>,
     /// See [`SchemaSettings::formats`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formats: Option<Formats>,
@@ -118,7 +118,7 @@ impl Default for SchemaSettings {
     fn default() -> Self {
         Self {
             compat: Compat::default(),
-            policy: Policy::default(),
+            policy: CompatPolicy::default(),
             formats: Formats::default(),
             undecided: Undecided::default(),
             admit: Admit::default(),
@@ -200,7 +200,7 @@ words! {
         FullTransitive = "full_transitive",
         Upcast = "upcast",
     }
-    Policy { Lenient = "lenient", Strict = "strict" }
+    CompatPolicy { Lenient = "lenient", Strict = "strict" }
     Formats { Annotate = "annotate", Assert = "assert" }
     Undecided { Refuse = "refuse", Allow = "allow" }
     Admit { Newest = "newest", Latest = "latest" }
@@ -230,10 +230,10 @@ mod tests {
 
     #[test]
     fn what_a_topic_does_not_set_is_inherited() {
-        let hub = SchemaSettings { policy: Policy::Strict, ..SchemaSettings::default() };
+        let hub = SchemaSettings { policy: CompatPolicy::Strict, ..SchemaSettings::default() };
         let topic = SettingsChange { compat: Some(Compat::Full), ..SettingsChange::default() };
         let resolved = hub.with(&topic);
-        assert_eq!((resolved.compat, resolved.policy), (Compat::Full, Policy::Strict));
+        assert_eq!((resolved.compat, resolved.policy), (Compat::Full, CompatPolicy::Strict));
         let later = SettingsChange { compat: Some(Compat::None), ..SettingsChange::default() };
         assert_eq!(topic.and(&later).compat, Some(Compat::None));
         assert_eq!(later.and(&SettingsChange::default()), later);

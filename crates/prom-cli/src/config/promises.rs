@@ -218,7 +218,7 @@ fn schemas_and_upcasters_are_read_and_their_slips_told() {
     .unwrap();
     let settings = prom_schema::SchemaSettings {
         compat: prom_schema::Compat::FullTransitive,
-        policy: prom_schema::Policy::Strict,
+        policy: prom_schema::CompatPolicy::Strict,
         formats: prom_schema::Formats::Assert,
         undecided: prom_schema::Undecided::Allow,
         admit: prom_schema::Admit::Latest,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use prom_schema::{Admit, Compat, Formats, Policy, SchemaSettings, Undecided};
+use prom_schema::{Admit, Compat, CompatPolicy, Formats, SchemaSettings, Undecided};
 use toml::de::DeValue;
 
 use super::section::ConfigSection;
@@ -38,7 +38,7 @@ impl SchemasConfig {
         let settings = &mut self.settings;
         section.set_some("folder", &mut self.folder, value::path);
         section.set("compat", &mut settings.compat, word(Compat::ALL, Compat::as_str));
-        section.set("policy", &mut settings.policy, word(Policy::ALL, Policy::as_str));
+        section.set("policy", &mut settings.policy, word(CompatPolicy::ALL, CompatPolicy::as_str));
         section.set("formats", &mut settings.formats, word(Formats::ALL, Formats::as_str));
         section.set("undecided", &mut settings.undecided, word(Undecided::ALL, Undecided::as_str));
         section.set("admit", &mut settings.admit, word(Admit::ALL, Admit::as_str));

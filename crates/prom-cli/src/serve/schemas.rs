@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use prom_engine::{Bus, Candidate, Error, SchemaChoice, SchemaDocument, SettingsChange};
+use prom_engine::{Bus, Error, SchemaCandidate, SchemaChoice, SchemaDocument, SettingsChange};
 use prom_types::TopicName;
 
 use crate::config::{Config, DeclaredTopic};
@@ -97,7 +97,7 @@ async fn register_step(bus: &Bus, step: &FolderStep) -> CommandResult {
             None => Ok(()),
         };
     }
-    let candidate = Candidate {
+    let candidate = SchemaCandidate {
         document: document.clone(),
         compat: step.compat,
         version: Some(*version),
@@ -126,7 +126,7 @@ async fn register_declared(bus: &Bus, declared: &DeclaredTopic) -> CommandResult
     let (Some(document), Some(path)) = (read_schema(declared)?, &declared.schema) else {
         return Ok(());
     };
-    let registered = bus.register_schema(&declared.name, Candidate::new(document)).await;
+    let registered = bus.register_schema(&declared.name, SchemaCandidate::new(document)).await;
     let registered = registered.map_err(|error| explain(path, &error))?;
     if !registered.existed {
         let (topic, version) = (declared.name.as_str(), registered.version);

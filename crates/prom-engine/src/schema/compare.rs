@@ -8,7 +8,7 @@ use prom_types::TopicName;
 use serde_json::Value;
 
 use super::register::{comparison, writable};
-use super::{Candidate, SchemaChoice, Verdict};
+use super::{RegistrationVerdict, SchemaCandidate, SchemaChoice};
 use crate::bus::Core;
 use crate::{Bus, Error};
 
@@ -27,8 +27,8 @@ impl Bus {
         &self,
         topic: &str,
         version: u32,
-        candidate: &Candidate,
-    ) -> Result<Verdict, Error> {
+        candidate: &SchemaCandidate,
+    ) -> Result<RegistrationVerdict, Error> {
         let topic = writable(topic)?;
         let core = self.core();
         let settings = self.schema_settings(Some(&topic)).await?;
@@ -38,7 +38,7 @@ impl Bus {
         let asked = candidate.compat.unwrap_or(settings.compat);
         let violations = core.compare_pair(&topic, asked, (version, old), new, settings).await?;
         let existing = self.schema_lookup(&topic, &candidate.document).await?.map(|found| found.version);
-        Ok(Verdict { violations, existing, notes: Vec::new() })
+        Ok(RegistrationVerdict { violations, existing, notes: Vec::new() })
     }
 
     /// Whether documents of one version are valid under the other, both ways.

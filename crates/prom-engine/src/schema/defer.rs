@@ -14,7 +14,7 @@ use prom_store::Outcome;
 use prom_types::{NewEvent, Receipt};
 
 use super::compiled::CompiledTopic;
-use super::slot::{SchemaSlot, Turn};
+use super::slot::{LineTurn, SchemaSlot};
 use crate::admit::TopicSlot;
 use crate::bus::Core;
 use crate::commit::{Durable, NotCommitted, PendingUnit};
@@ -36,7 +36,7 @@ struct Waiting {
     /// Whom the topics count to that they make.
     maker: Option<Arc<str>>,
     events: Vec<NewEvent>,
-    turns: Vec<Turn>,
+    turns: Vec<LineTurn>,
     taken: Taken,
 }
 
@@ -61,8 +61,8 @@ pub(crate) fn deferred_each(
     let count = events.len();
     let core = bus.core().clone();
     let runtime = core.topics.runtime().clone();
-    let under_way =
-        Waiting::join(&core, bus.maker(), events).map(|waiting| runtime.spawn(async move { publish_each(core, waiting).await }));
+    let under_way = Waiting::join(&core, bus.maker(), events)
+        .map(|waiting| runtime.spawn(async move { publish_each(core, waiting).await }));
     async move {
         let for_all = |error: Error| (0..count).map(|_| Err(error.again_published())).collect();
         match under_way {

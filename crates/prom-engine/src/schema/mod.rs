@@ -40,7 +40,7 @@ pub use self::diff::{Difference, DifferenceKind};
 pub use self::list::{SchemaById, SchemaChoice, SchemaVersion};
 pub use self::normalize::{Normalized, UPCAST_ERROR};
 pub use self::referrers::SchemaReferrer;
-pub use self::register::{Candidate, Registered, Verdict};
+pub use self::register::{Registered, RegistrationVerdict, SchemaCandidate};
 pub use self::trial::SchemaTrial;
 pub use self::version::{UPCASTED_FROM, VERSION_HEADER};
 

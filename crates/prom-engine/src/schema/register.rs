@@ -18,7 +18,7 @@ use crate::{Bus, Error, audit};
 
 /// A version that may be registered.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct SchemaCandidate {
     /// The schema.
     pub document: SchemaDocument,
     /// What it must be to earlier versions, if not what the topic says.
@@ -31,7 +31,7 @@ pub struct Candidate {
 
 /// What registering would do.
 #[derive(Debug)]
-pub struct Verdict {
+pub struct RegistrationVerdict {
     /// Why it would be refused; empty if it would not.
     pub violations: Vec<Violation>,
     /// The version that has this very schema already.
@@ -57,12 +57,12 @@ pub struct Registered {
 pub(super) struct Examined {
     pub stored: StoredEntry,
     pub existing: Option<VersionEntry>,
-    pub verdict: Verdict,
+    pub verdict: RegistrationVerdict,
     /// As it would be used.
     pub compiled: Option<CompiledVersion>,
 }
 
-impl Candidate {
+impl SchemaCandidate {
     /// A schema, judged as the topic says.
     pub fn new(document: SchemaDocument) -> Self {
         Self { document, compat: None, version: None, upcast: None }
@@ -71,14 +71,14 @@ impl Candidate {
 
 impl Bus {
     /// Whether a version could be registered. Stores nothing.
-    pub async fn check_schema(&self, topic: &str, candidate: &Candidate) -> Result<Verdict, Error> {
+    pub async fn check_schema(&self, topic: &str, candidate: &SchemaCandidate) -> Result<RegistrationVerdict, Error> {
         let topic = writable(topic)?;
         Ok(self.core().examine(&topic, candidate).await?.verdict)
     }
 
     /// Registers the next version of a topic. The very same schema again gives the version that has it. It is written
     /// to the audit trail.
-    pub async fn register_schema(&self, topic: &str, candidate: Candidate) -> Result<Registered, Error> {
+    pub async fn register_schema(&self, topic: &str, candidate: SchemaCandidate) -> Result<Registered, Error> {
         let topic = writable(topic)?;
         let core = self.core();
         for _ in 0..CONTENTION_TRIES {
@@ -138,11 +138,11 @@ impl Bus {
 
 impl Core {
     /// Looks at a candidate from all sides, against what is stored now.
-    pub(super) async fn examine(&self, topic: &TopicName, candidate: &Candidate) -> Result<Examined, Error> {
+    pub(super) async fn examine(&self, topic: &TopicName, candidate: &SchemaCandidate) -> Result<Examined, Error> {
         let loader = self.schema_loader();
         let stored = loader.entry(topic).await?;
         let settings = self.schemas.settings_of(&stored.entry);
-        let mut verdict = Verdict { violations: Vec::new(), existing: None, notes: Vec::new() };
+        let mut verdict = RegistrationVerdict { violations: Vec::new(), existing: None, notes: Vec::new() };
         if let Some(existing) = self.find_same(&stored.entry, &candidate.document).await?.cloned() {
             verdict.existing = Some(existing.version);
             return Ok(Examined { stored, existing: Some(existing), verdict, compiled: None });
@@ -191,7 +191,7 @@ impl Core {
     }
 
     /// Compiles the upcaster that comes with a candidate.
-    async fn check_program(&self, topic: &TopicName, candidate: &Candidate) -> Result<ProgramGiven, Error> {
+    async fn check_program(&self, topic: &TopicName, candidate: &SchemaCandidate) -> Result<ProgramGiven, Error> {
         let Some(program) = candidate.upcast.clone() else {
             return Ok(ProgramGiven::No);
         };
@@ -209,10 +209,10 @@ impl Core {
     async fn compare(
         &self,
         steps: &Steps<'_>,
-        candidate: &Candidate,
+        candidate: &SchemaCandidate,
         settings: SchemaSettings,
         validator: &Validator,
-        verdict: &mut Verdict,
+        verdict: &mut RegistrationVerdict,
     ) -> Result<bool, Error> {
         let (entry, topic) = (steps.stored, &steps.stored.topic);
         let mut earlier = Vec::new();
@@ -240,7 +240,7 @@ impl Core {
             let backward = compat::check_mode(Compat::Backward, last, &new, &strictly)?.is_empty();
             Ok((violations, backward))
         };
-        let judged: Result<_, compat::SchemaError> = self.filter_places.run(judged).await.ok_or(Error::Closed)?;
+        let judged: Result<_, compat::CompareError> = self.filter_places.run(judged).await.ok_or(Error::Closed)?;
         let (violations, backward) =
             judged.map_err(|error| Error::SchemaChange { topic: topic.clone(), reason: error.to_string() })?;
         verdict.violations = violations;
@@ -298,7 +298,7 @@ pub(super) fn comparison(settings: SchemaSettings) -> compat::Settings {
     }
 }
 
-fn check_number(topic: &TopicName, candidate: &Candidate, entry: &TopicSchemas) -> Result<(), Error> {
+fn check_number(topic: &TopicName, candidate: &SchemaCandidate, entry: &TopicSchemas) -> Result<(), Error> {
     let refuse = |reason| Err(Error::SchemaChange { topic: topic.clone(), reason });
     let next = entry.next_version;
     if entry.versions.len() >= prom_schema::limits::VERSIONS {

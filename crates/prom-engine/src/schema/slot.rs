@@ -20,7 +20,7 @@ pub(crate) struct SchemaSlot {
 
 /// A place in the line of a topic. Dropping it lets the next one go on.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct LineTurn {
     slot: Arc<SchemaSlot>,
     before: Option<oneshot::Receiver<()>>,
     _done: oneshot::Sender<()>,
@@ -59,15 +59,15 @@ impl SchemaSlot {
     }
 
     /// Joins the line at its end.
-    pub(super) fn join(self: &Arc<Self>) -> Turn {
+    pub(super) fn join(self: &Arc<Self>) -> LineTurn {
         let (done, ended) = oneshot::channel();
         self.waiting.fetch_add(1, Ordering::AcqRel);
         let before = self.line.lock().replace(ended);
-        Turn { slot: self.clone(), before, _done: done }
+        LineTurn { slot: self.clone(), before, _done: done }
     }
 }
 
-impl Turn {
+impl LineTurn {
     /// All that joined before were handed to the store, or given up.
     pub async fn comes(&mut self) {
         if let Some(before) = self.before.take() {
@@ -76,7 +76,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for LineTurn {
     fn drop(&mut self) {
         if self.slot.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
             // Nobody waits: the next one finds an empty line.

@@ -7,7 +7,7 @@ use prom_schema::{Compat, VersionEntry};
 use super::Normalized;
 use super::compiled::CompiledTopic;
 use super::learn::StoredEntry;
-use super::register::{Candidate, Verdict};
+use super::register::{RegistrationVerdict, SchemaCandidate};
 use crate::{Bus, Error, StoredEvent};
 
 /// A topic's schemas with a candidate on top.
@@ -19,11 +19,15 @@ pub struct SchemaTrial {
 
 impl Bus {
     /// Prepares a trial. The candidate need not be compatible: the verdict says whether it is.
-    pub async fn try_schema(&self, topic: &str, candidate: &Candidate) -> Result<(SchemaTrial, Verdict), Error> {
+    pub async fn try_schema(
+        &self,
+        topic: &str,
+        candidate: &SchemaCandidate,
+    ) -> Result<(SchemaTrial, RegistrationVerdict), Error> {
         let core = self.core();
         // Missing steps are found by the events themselves.
         let asked = candidate.compat.filter(|asked| *asked != Compat::Upcast);
-        let candidate = Candidate { compat: Some(asked.unwrap_or(Compat::None)), ..candidate.clone() };
+        let candidate = SchemaCandidate { compat: Some(asked.unwrap_or(Compat::None)), ..candidate.clone() };
         let examined = core.examine(&super::register::writable(topic)?, &candidate).await?;
         let StoredEntry { mut entry, revision } = examined.stored;
         let version = match (&examined.compiled, examined.verdict.existing) {

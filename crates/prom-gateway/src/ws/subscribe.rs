@@ -20,7 +20,7 @@ use super::member::{GroupMember, SubscribeError};
 use super::outbox::frame;
 use super::subscription::{InGroup, Subscribed, SubscriptionKind};
 use super::subscription_cap::CountedSubscription;
-use super::tail::{EventForm, TailPump};
+use super::tail::{TailForm, TailPump};
 use crate::{Hub, problem};
 
 impl Connection {
@@ -75,7 +75,7 @@ impl Connection {
                 let tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
                 let (pause, paused) = watch::channel(false);
-                let form = if opts.normalize == Some(true) { EventForm::Latest } else { EventForm::Stored };
+                let form = if opts.normalize == Some(true) { TailForm::Latest } else { TailForm::Stored };
                 let pump = TailPump::new(self, name.clone(), tail, form, paused);
                 (SubscriptionKind::Tail(pause), self.spawn_watched(name.clone(), counted, pump.run(begun)))
             }

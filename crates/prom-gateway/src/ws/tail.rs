@@ -19,13 +19,13 @@ pub struct TailPump {
     batches: bool,
     tail: Tail,
     bus: Bus,
-    form: EventForm,
+    form: TailForm,
     paused: watch::Receiver<bool>,
 }
 
 /// The form in which events are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventForm {
+pub enum TailForm {
     Stored,
     /// As the latest version of their schema has them; marked where they cannot be brought there.
     Latest,
@@ -36,7 +36,7 @@ impl TailPump {
         connection: &Connection,
         name: SubscriptionName,
         tail: Tail,
-        form: EventForm,
+        form: TailForm,
         paused: watch::Receiver<bool>,
     ) -> Self {
         Self {
@@ -68,8 +68,8 @@ impl TailPump {
                 }
             };
             let events = match self.form {
-                EventForm::Stored => events,
-                EventForm::Latest => self.bus.normalize_or_mark(events).await,
+                TailForm::Stored => events,
+                TailForm::Latest => self.bus.normalize_or_mark(events).await,
             };
             let gaps = self.tail.take_gaps();
             self.outbox.put(|out| write_gaps(out, &self.name, gaps));

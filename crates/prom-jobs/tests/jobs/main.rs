@@ -7,7 +7,7 @@ mod prove;
 
 use std::sync::Arc;
 
-use prom_engine::{Bus, BusOptions, Candidate, Compat, SchemaDocument};
+use prom_engine::{Bus, BusOptions, Compat, SchemaCandidate, SchemaDocument};
 use prom_store::{MemoryStore, SystemClock};
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ pub async fn bus() -> Bus {
     Bus::start(store, BusOptions::default()).await.unwrap()
 }
 
-pub fn candidate(schema: Value) -> Candidate {
-    Candidate::new(SchemaDocument::new(schema, Vec::new()).unwrap())
+pub fn candidate(schema: Value) -> SchemaCandidate {
+    SchemaCandidate::new(SchemaDocument::new(schema, Vec::new()).unwrap())
 }
 
 /// With its memory under this name.
@@ -27,8 +27,8 @@ pub fn heartbeat(memory: &str) -> Value {
     json!({"type": "object", "properties": {"pid": {"type": "integer"}, memory: {"type": "number"}}, "required": ["pid", memory]})
 }
 
-pub fn renamed() -> Candidate {
-    Candidate {
+pub fn renamed() -> SchemaCandidate {
+    SchemaCandidate {
         compat: Some(Compat::Upcast),
         upcast: Some(".mem_mib = .mem_mb | del(.mem_mb)".to_owned()),
         ..candidate(heartbeat("mem_mib"))

@@ -41,7 +41,20 @@ fn headers() -> impl Strategy<Value = Headers> {
 pub fn event() -> impl Strategy<Value = NewEvent> {
     let identity = (topic(), payload(), of(id()), any::<bool>(), any::<bool>(), of(any::<i64>()));
     let rest = (of(text()), headers(), vec(text(), 0..3), vec(id(), 0..3), of(text()), of(any::<u32>()));
-    (identity, rest).prop_map(|((topic, payload, id, exact, dual_write, ts), (key, headers, tags, caused_by, sid, partition))| {
-        NewEvent { topic, payload, id, exact, dual_write, ts, key, headers, tags, caused_by, sid, partition }
-    })
+    (identity, rest).prop_map(
+        |((topic, payload, id, exact, dual_write, ts), (key, headers, tags, caused_by, sid, partition))| NewEvent {
+            topic,
+            payload,
+            id,
+            exact,
+            dual_write,
+            ts,
+            key,
+            headers,
+            tags,
+            caused_by,
+            sid,
+            partition,
+        },
+    )
 }

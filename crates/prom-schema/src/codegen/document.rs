@@ -10,16 +10,10 @@ use serde_json::{Map, Value};
 
 use super::in_place;
 use super::{CodegenError, CodegenNote, SchemaSource};
+use crate::draft::Draft;
 
 /// Nesting that is followed. JSON that was parsed is never this deep.
 pub(super) const DEPTH: usize = 256;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Draft {
-    Seven,
-    Of2019,
-    Of2020,
-}
 
 pub(super) struct CodegenDocument<'s> {
     pub source: &'s SchemaSource,
@@ -96,9 +90,11 @@ impl<'s> CodegenDocument<'s> {
     pub fn items<'v>(&self, map: &'v Map<String, Value>) -> (&'v [Value], Option<&'v Value>) {
         let list = |value: Option<&'v Value>| value.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         match (self.draft, map.get("items")) {
-            (Draft::Seven | Draft::Of2019, items @ Some(Value::Array(_))) => (list(items), map.get("additionalItems")),
-            (Draft::Seven | Draft::Of2019, items) => (&[], items),
-            (Draft::Of2020, items) => (list(map.get("prefixItems")), items),
+            (Draft::Draft7 | Draft::Draft201909, items @ Some(Value::Array(_))) => {
+                (list(items), map.get("additionalItems"))
+            }
+            (Draft::Draft7 | Draft::Draft201909, items) => (&[], items),
+            (Draft::Draft202012, items) => (list(map.get("prefixItems")), items),
         }
     }
 
@@ -155,10 +151,10 @@ impl<'s> CodegenDocument<'s> {
             self.follows = Follows::None;
         }
         let anchor = match self.draft {
-            Draft::Seven => fragment,
-            Draft::Of2019 | Draft::Of2020 => schema.get("$anchor").and_then(Value::as_str),
+            Draft::Draft7 => fragment,
+            Draft::Draft201909 | Draft::Draft202012 => schema.get("$anchor").and_then(Value::as_str),
         };
-        let dynamic = schema.get("$dynamicAnchor").and_then(Value::as_str).filter(|_| self.draft == Draft::Of2020);
+        let dynamic = schema.get("$dynamicAnchor").and_then(Value::as_str).filter(|_| self.draft == Draft::Draft202012);
         for name in [anchor, dynamic].into_iter().flatten() {
             self.anchors.insert(name, schema);
         }
@@ -190,15 +186,11 @@ fn children_of_parts(map: &Map<String, Value>) -> Vec<&Value> {
 
 fn draft_of(source: &SchemaSource) -> Result<Draft, CodegenError> {
     let Some(named) = source.schema.get("$schema").and_then(Value::as_str) else {
-        return Ok(Draft::Of2020);
+        return Ok(Draft::Draft202012);
     };
-    let plain = named.trim_end_matches('#').trim_end_matches('/');
-    match plain.split_once("://").map_or(plain, |(_, rest)| rest) {
-        "json-schema.org/draft/2020-12/schema" => Ok(Draft::Of2020),
-        "json-schema.org/draft/2019-09/schema" => Ok(Draft::Of2019),
-        "json-schema.org/draft-07/schema" => Ok(Draft::Seven),
-        _ => Err(CodegenError::Draft { topic: source.topic.clone(), version: source.version, draft: named.to_owned() }),
-    }
+    let unknown =
+        || CodegenError::Draft { topic: source.topic.clone(), version: source.version, draft: named.to_owned() };
+    Draft::named(named).ok_or_else(unknown)
 }
 
 fn escape(key: &str) -> String {

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::document::{CodegenDocument, Draft};
+use super::document::CodegenDocument;
+use crate::draft::Draft;
 
 /// Steps in place, one after the other, that are followed. A longer way is taken for an endless one.
 const STEPS: usize = 500;
@@ -23,7 +24,7 @@ pub(super) fn children<'s>(document: &CodegenDocument<'s>, map: &'s Map<String, 
     let mut found = Vec::new();
     if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
         found.extend(document.resolve(reference));
-        if document.draft == Draft::Seven {
+        if document.draft == Draft::Draft7 {
             return found;
         }
     }

@@ -4,16 +4,16 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::error::SchemaError;
+use super::error::CompareError;
 use super::explain::Explainer;
 use super::generate::Generator;
 use super::meter::Meter;
-use super::mode::Reach;
+use super::mode::VersionReach;
 use super::node::{NodeId, Side};
 use super::oracle::{Oracle, Shown};
 use super::read::Arena;
-use super::rule::Rule;
-use super::search::{Answer, Lit, Search};
+use super::rule::CompatRule;
+use super::search::{Lit, Search, SearchAnswer};
 use super::settings::{Settings, Undecided};
 use super::violation::{Direction, Violation};
 use crate::Compat;
@@ -23,13 +23,13 @@ use crate::limits::{EXAMPLE_BYTES, PROOF_SHARE, STACK_BYTES};
 /// against it.
 ///
 /// It runs on a thread of its own and holds up its caller for as long as the budget of the settings.
-pub fn check(old: &Value, new: &Value, settings: &Settings) -> Result<Vec<Violation>, SchemaError> {
+pub fn check(old: &Value, new: &Value, settings: &Settings) -> Result<Vec<Violation>, CompareError> {
     let on_own_stack = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("schema-check".into()).stack_size(STACK_BYTES);
         let running = thread.spawn_scoped(scope, || compare(old, new, settings)).ok()?;
         running.join().ok()
     });
-    on_own_stack.unwrap_or(Err(SchemaError::NotCompared))
+    on_own_stack.unwrap_or(Err(CompareError::NotCompared))
 }
 
 /// Whether a new version keeps to `compat`, given the earlier ones with their numbers, oldest first.
@@ -38,11 +38,11 @@ pub fn check_mode(
     earlier: &[(u64, &Value)],
     new: &Value,
     settings: &Settings,
-) -> Result<Vec<Violation>, SchemaError> {
+) -> Result<Vec<Violation>, CompareError> {
     let demand = compat.demand();
     let looked_at = match demand.reach {
-        Reach::Last => &earlier[earlier.len().saturating_sub(1)..],
-        Reach::All => earlier,
+        VersionReach::Last => &earlier[earlier.len().saturating_sub(1)..],
+        VersionReach::All => earlier,
     };
     let mut violations = Vec::new();
     for (version, old) in looked_at.iter().rev() {
@@ -59,7 +59,7 @@ pub fn check_mode(
     Ok(violations)
 }
 
-fn compare(old: &Value, new: &Value, settings: &Settings) -> Result<Vec<Violation>, SchemaError> {
+fn compare(old: &Value, new: &Value, settings: &Settings) -> Result<Vec<Violation>, CompareError> {
     let started = Instant::now();
     let mut arena = Arena::new();
     let old_root = arena.read(old, Side::Old, settings.formats)?;
@@ -79,14 +79,14 @@ fn compare(old: &Value, new: &Value, settings: &Settings) -> Result<Vec<Violatio
         started + settings.budget.time.mul_f64(EXPLAIN_SHARE),
     );
     let mut violations = match proof {
-        Answer::No => Vec::new(),
-        Answer::Maybe(example) => comparison.explain(&oracle, example),
+        SearchAnswer::No => Vec::new(),
+        SearchAnswer::Maybe(example) => comparison.explain(&oracle, example),
     };
-    if violations.iter().all(|violation| violation.rule == Rule::Undecided) {
+    if violations.iter().all(|violation| violation.rule == CompatRule::Undecided) {
         comparison.try_documents(&oracle, &mut violations);
     }
     if settings.undecided == Undecided::Allow {
-        violations.retain(|violation| violation.rule != Rule::Undecided);
+        violations.retain(|violation| violation.rule != CompatRule::Undecided);
     }
     Ok(violations)
 }
@@ -105,7 +105,7 @@ impl Comparison<'_> {
         Meter::new(self.started, budget.time.mul_f64(share), (budget.steps as f64 * share) as u64)
     }
 
-    fn prove(&mut self) -> Answer {
+    fn prove(&mut self) -> SearchAnswer {
         let mut meter = self.meter(PROOF_SHARE);
         let mut search = Search::new(&mut self.arena, &mut meter, self.settings.policy);
         search.solve(&[Lit::holds(self.old), Lit::fails(self.new)])
@@ -149,7 +149,7 @@ const EXPLAIN_SHARE: f64 = 0.9;
 
 /// A violation of which only the document is known, or not even that.
 fn whole(example: Option<Value>) -> Violation {
-    let rule = if example.is_some() { Rule::CounterExample } else { Rule::Undecided };
+    let rule = if example.is_some() { CompatRule::CounterExample } else { CompatRule::Undecided };
     Violation {
         pointer: String::new(),
         old_pointer: Some(String::new()),

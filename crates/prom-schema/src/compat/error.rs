@@ -3,7 +3,7 @@
 /// The schema itself is at fault; nothing was compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SchemaError {
+pub enum CompareError {
     #[error("the schema has {bytes} bytes, at most {max} are read")]
     TooLarge { bytes: usize, max: usize },
     #[error("the schema is nested more than {max} deep at {pointer}")]

@@ -12,7 +12,7 @@ use super::read::Arena;
 use crate::limits::{EVALUATION_DEPTH, EVALUATION_STEPS};
 
 /// Valid or not; `None` where it could not be decided.
-pub(super) type Verdict = Option<bool>;
+pub(super) type Evaluation = Option<bool>;
 
 pub(super) struct Evaluator<'a> {
     arena: &'a mut Arena,
@@ -37,7 +37,7 @@ impl Seen {
     }
 }
 
-fn and(left: Verdict, right: Verdict) -> Verdict {
+fn and(left: Evaluation, right: Evaluation) -> Evaluation {
     match (left, right) {
         (Some(false), _) | (_, Some(false)) => Some(false),
         (Some(true), Some(true)) => Some(true),
@@ -45,7 +45,7 @@ fn and(left: Verdict, right: Verdict) -> Verdict {
     }
 }
 
-fn or(left: Verdict, right: Verdict) -> Verdict {
+fn or(left: Evaluation, right: Evaluation) -> Evaluation {
     and(left.map(|left| !left), right.map(|right| !right)).map(|neither| !neither)
 }
 
@@ -54,7 +54,7 @@ impl<'a> Evaluator<'a> {
         Self { arena, exempt, steps_left: EVALUATION_STEPS, depth: 0 }
     }
 
-    pub fn is_valid(&mut self, value: &Value, node: NodeId) -> Verdict {
+    pub fn is_valid(&mut self, value: &Value, node: NodeId) -> Evaluation {
         self.judge(value, node, "").0
     }
 
@@ -62,7 +62,7 @@ impl<'a> Evaluator<'a> {
         self.steps_left == 0
     }
 
-    fn judge(&mut self, value: &Value, node: NodeId, path: &str) -> (Verdict, Seen) {
+    fn judge(&mut self, value: &Value, node: NodeId, path: &str) -> (Evaluation, Seen) {
         if self.steps_left == 0 || self.depth > EVALUATION_DEPTH {
             return (None, Seen::default());
         }
@@ -73,7 +73,7 @@ impl<'a> Evaluator<'a> {
         judged
     }
 
-    fn judge_clauses(&mut self, value: &Value, node: NodeId, path: &str) -> (Verdict, Seen) {
+    fn judge_clauses(&mut self, value: &Value, node: NodeId, path: &str) -> (Evaluation, Seen) {
         let mut seen = Seen::default();
         let clauses = self.arena.clauses(node);
         let side = self.arena.node(node).side;
@@ -94,7 +94,7 @@ impl<'a> Evaluator<'a> {
         (verdict, seen)
     }
 
-    fn clause(&mut self, value: &Value, keyword: &Keyword, side: Side, path: &str, seen: &mut Seen) -> Verdict {
+    fn clause(&mut self, value: &Value, keyword: &Keyword, side: Side, path: &str, seen: &mut Seen) -> Evaluation {
         match keyword {
             Keyword::False => Some(false),
             Keyword::Types(types) => has_type(value, types),
@@ -116,7 +116,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn combination(&mut self, value: &Value, keyword: &Keyword, path: &str, seen: &mut Seen) -> Verdict {
+    fn combination(&mut self, value: &Value, keyword: &Keyword, path: &str, seen: &mut Seen) -> Evaluation {
         let mut look = |node: NodeId, seen: &mut Seen| {
             let (verdict, looked) = self.judge(value, node, path);
             seen.add(looked);
@@ -128,7 +128,7 @@ impl<'a> Evaluator<'a> {
                 .fold(Some(true), |all, node| if all == Some(false) { all } else { and(all, look(*node, seen)) }),
             Keyword::AnyOf(nodes) => nodes.iter().fold(Some(false), |any, node| or(any, look(*node, seen))),
             Keyword::OneOf(nodes) => {
-                let verdicts: Vec<Verdict> = nodes.iter().map(|node| look(*node, seen)).collect();
+                let verdicts: Vec<Evaluation> = nodes.iter().map(|node| look(*node, seen)).collect();
                 let passed = verdicts.iter().filter(|verdict| **verdict == Some(true)).count();
                 let unknown = verdicts.contains(&None);
                 match passed {
@@ -147,7 +147,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn string(&mut self, text: &str, keyword: &Keyword) -> Verdict {
+    fn string(&mut self, text: &str, keyword: &Keyword) -> Evaluation {
         match keyword {
             Keyword::MinLength(min) => Some(text.chars().count() as u64 >= *min),
             Keyword::MaxLength(max) => Some(text.chars().count() as u64 <= *max),
@@ -157,7 +157,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn array(&mut self, items: &[Value], keyword: &Keyword, path: &str, seen: &mut Seen) -> Verdict {
+    fn array(&mut self, items: &[Value], keyword: &Keyword, path: &str, seen: &mut Seen) -> Evaluation {
         let length = items.len() as u64;
         match keyword {
             Keyword::MinItems(min) => Some(length >= *min),
@@ -211,7 +211,7 @@ impl<'a> Evaluator<'a> {
         side: Side,
         path: &str,
         seen: &mut Seen,
-    ) -> Verdict {
+    ) -> Evaluation {
         let count = members.len() as u64;
         match keyword {
             Keyword::Required(names) => Some(names.iter().all(|name| members.contains_key(name))),
@@ -258,7 +258,7 @@ impl<'a> Evaluator<'a> {
         side: Side,
         path: &str,
         seen: &mut Seen,
-    ) -> Verdict {
+    ) -> Evaluation {
         let mut all = Some(true);
         for (name, member) in members {
             let at = format!("{path}/{}", escape(name));
@@ -295,7 +295,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-fn has_type(value: &Value, types: &Types) -> Verdict {
+fn has_type(value: &Value, types: &Types) -> Evaluation {
     match value {
         Value::Number(number) => match types.number {
             NumberType::None => Some(false),

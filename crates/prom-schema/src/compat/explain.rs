@@ -9,8 +9,8 @@ use super::declared::{in_place, item_nodes, member_nodes};
 use super::node::{ANYTHING, Clause, Items, Keyword, Members, NodeId, Side, escape};
 use super::oracle::{Oracle, Shown};
 use super::pattern::PatternId;
-use super::rule::Rule;
-use super::search::{Answer, Lit, Search};
+use super::rule::CompatRule;
+use super::search::{Lit, Search, SearchAnswer};
 use super::violation::{Direction, Violation};
 use super::words;
 use crate::limits::{EXAMPLE_BYTES, SCHEMA_CHAIN, VIOLATIONS};
@@ -77,7 +77,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let alone = self.search.arena.make(Side::New, &part.pointer, vec![alone]);
         let goal = path.iter().rev().fold(alone, |inner, step| self.wrap(step, inner));
         let answer = self.search.solve(&[Lit::holds(self.old), Lit::fails(goal)]);
-        let Answer::Maybe(example) = answer else { return false };
+        let SearchAnswer::Maybe(example) = answer else { return false };
         if let Some((step, inside)) = part.inside
             && !self.search.arena.node(inside).is_false()
         {
@@ -105,7 +105,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
                 (rule, format!("{}: {}", rule.text().title, words::demand(keyword, &self.search.arena.patterns)))
             }
             None => (
-                Rule::Undecided,
+                CompatRule::Undecided,
                 format!("whether `{name}` refuses a document of the other schema could not be decided"),
             ),
         };
@@ -202,44 +202,44 @@ impl<'s, 'a> Explainer<'s, 'a> {
         words::place_of(&nodes, self.search.arena, name)
     }
 
-    fn one_of_rule(&mut self, nodes: &[NodeId], path: &[Step]) -> Rule {
+    fn one_of_rule(&mut self, nodes: &[NodeId], path: &[Step]) -> CompatRule {
         let any = Clause { keyword: Keyword::AnyOf(nodes.to_vec()), name: "oneOf" };
         let any = self.search.arena.make(Side::New, "", vec![any]);
         let goal = path.iter().rev().fold(any, |inner, step| self.wrap(step, inner));
         let is_covered = self.search.solve(&[Lit::holds(self.old), Lit::fails(goal)]).is_no();
-        if is_covered { Rule::OneOfOverlap } else { Rule::OneOfNarrowed }
+        if is_covered { CompatRule::OneOfOverlap } else { CompatRule::OneOfNarrowed }
     }
 
-    fn rule(&mut self, keyword: &Keyword, path: &[Step]) -> Rule {
+    fn rule(&mut self, keyword: &Keyword, path: &[Step]) -> CompatRule {
         match keyword {
-            Keyword::False => Rule::SchemaFalse,
-            Keyword::Types(_) => Rule::TypeNarrowed,
-            Keyword::Enum(values) if values.len() == 1 => Rule::ConstChanged,
-            Keyword::Enum(_) => Rule::EnumNarrowed,
-            Keyword::AnyOf(_) => Rule::AnyOfNarrowed,
+            Keyword::False => CompatRule::SchemaFalse,
+            Keyword::Types(_) => CompatRule::TypeNarrowed,
+            Keyword::Enum(values) if values.len() == 1 => CompatRule::ConstChanged,
+            Keyword::Enum(_) => CompatRule::EnumNarrowed,
+            Keyword::AnyOf(_) => CompatRule::AnyOfNarrowed,
             Keyword::OneOf(nodes) => self.one_of_rule(nodes, path),
-            Keyword::Not(_) => Rule::NotAdded,
-            Keyword::If { .. } => Rule::ConditionChanged,
-            Keyword::Minimum(..) => Rule::MinimumRaised,
-            Keyword::Maximum(..) => Rule::MaximumLowered,
-            Keyword::MultipleOf(_) => Rule::MultipleOfChanged,
-            Keyword::MinLength(_) => Rule::MinLengthRaised,
-            Keyword::MaxLength(_) => Rule::MaxLengthLowered,
-            Keyword::Pattern(_) => Rule::PatternChanged,
-            Keyword::Format(_) => Rule::FormatChanged,
-            Keyword::MinItems(_) => Rule::MinItemsRaised,
-            Keyword::MaxItems(_) => Rule::MaxItemsLowered,
-            Keyword::Unique => Rule::UniqueItemsAdded,
-            Keyword::Items(_) => Rule::ItemsClosed,
-            Keyword::Contains { .. } => Rule::ContainsChanged,
-            Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_) => Rule::UnevaluatedNarrowed,
-            Keyword::Required(_) => Rule::RequiredAdded,
-            Keyword::MinProperties(_) => Rule::MinPropertiesRaised,
-            Keyword::MaxProperties(_) => Rule::MaxPropertiesLowered,
-            Keyword::PropertyNames(_) => Rule::PropertyNamesNarrowed,
-            Keyword::Members(_) => Rule::PropertiesClosed,
-            Keyword::DependentRequired(_) | Keyword::DependentSchemas(_) => Rule::DependencyAdded,
-            Keyword::AllOf(_) | Keyword::Ref(_) | Keyword::Opaque => Rule::CounterExample,
+            Keyword::Not(_) => CompatRule::NotAdded,
+            Keyword::If { .. } => CompatRule::ConditionChanged,
+            Keyword::Minimum(..) => CompatRule::MinimumRaised,
+            Keyword::Maximum(..) => CompatRule::MaximumLowered,
+            Keyword::MultipleOf(_) => CompatRule::MultipleOfChanged,
+            Keyword::MinLength(_) => CompatRule::MinLengthRaised,
+            Keyword::MaxLength(_) => CompatRule::MaxLengthLowered,
+            Keyword::Pattern(_) => CompatRule::PatternChanged,
+            Keyword::Format(_) => CompatRule::FormatChanged,
+            Keyword::MinItems(_) => CompatRule::MinItemsRaised,
+            Keyword::MaxItems(_) => CompatRule::MaxItemsLowered,
+            Keyword::Unique => CompatRule::UniqueItemsAdded,
+            Keyword::Items(_) => CompatRule::ItemsClosed,
+            Keyword::Contains { .. } => CompatRule::ContainsChanged,
+            Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_) => CompatRule::UnevaluatedNarrowed,
+            Keyword::Required(_) => CompatRule::RequiredAdded,
+            Keyword::MinProperties(_) => CompatRule::MinPropertiesRaised,
+            Keyword::MaxProperties(_) => CompatRule::MaxPropertiesLowered,
+            Keyword::PropertyNames(_) => CompatRule::PropertyNamesNarrowed,
+            Keyword::Members(_) => CompatRule::PropertiesClosed,
+            Keyword::DependentRequired(_) | Keyword::DependentSchemas(_) => CompatRule::DependencyAdded,
+            Keyword::AllOf(_) | Keyword::Ref(_) | Keyword::Opaque => CompatRule::CounterExample,
         }
     }
 }

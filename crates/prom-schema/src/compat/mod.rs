@@ -41,7 +41,7 @@ mod pattern;
 mod error;
 
 pub use check::{check, check_mode};
-pub use error::SchemaError;
-pub use rule::Rule;
+pub use error::CompareError;
+pub use rule::CompatRule;
 pub use settings::{Budget, Settings};
 pub use violation::{Direction, Violation};

@@ -7,11 +7,11 @@ use crate::Compat;
 pub(super) struct Demand {
     pub backward: bool,
     pub forward: bool,
-    pub reach: Reach,
+    pub reach: VersionReach,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum VersionReach {
     Last,
     All,
 }
@@ -19,13 +19,13 @@ pub(super) enum Reach {
 impl Compat {
     pub(super) fn demand(self) -> Demand {
         let (backward, forward, reach) = match self {
-            Self::None | Self::Upcast => (false, false, Reach::Last),
-            Self::Backward => (true, false, Reach::Last),
-            Self::Forward => (false, true, Reach::Last),
-            Self::Full => (true, true, Reach::Last),
-            Self::BackwardTransitive => (true, false, Reach::All),
-            Self::ForwardTransitive => (false, true, Reach::All),
-            Self::FullTransitive => (true, true, Reach::All),
+            Self::None | Self::Upcast => (false, false, VersionReach::Last),
+            Self::Backward => (true, false, VersionReach::Last),
+            Self::Forward => (false, true, VersionReach::Last),
+            Self::Full => (true, true, VersionReach::Last),
+            Self::BackwardTransitive => (true, false, VersionReach::All),
+            Self::ForwardTransitive => (false, true, VersionReach::All),
+            Self::FullTransitive => (true, true, VersionReach::All),
         };
         Demand { backward, forward, reach }
     }

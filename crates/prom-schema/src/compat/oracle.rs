@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::declared::undeclared;
 use super::evaluate::Evaluator;
 use super::node::NodeId;
-use super::read::{Arena, Draft, Root};
-use super::settings::{Formats, Policy};
+use super::read::{Arena, Root};
+use super::settings::{CompatPolicy, Formats};
+use crate::draft::Draft;
 use crate::limits::{PATTERN_PROGRAM_BYTES, SCHEMA_CHAIN, VALIDATOR_BACKTRACKS, VALIDATOR_NODES};
 
 /// What a document shows about two schemas.
@@ -25,14 +26,20 @@ pub(super) enum Shown {
 }
 
 pub(super) struct Oracle {
-    policy: Policy,
+    policy: CompatPolicy,
     old: Option<Validator>,
     new: Option<Validator>,
 }
 
 impl Oracle {
     /// Without validators where the schema is too large for them, or there is no time left to build them.
-    pub fn new(arena: &Arena, schemas: [(&Value, Root); 2], policy: Policy, formats: Formats, until: Instant) -> Self {
+    pub fn new(
+        arena: &Arena,
+        schemas: [(&Value, Root); 2],
+        policy: CompatPolicy,
+        formats: Formats,
+        until: Instant,
+    ) -> Self {
         let [old, new] = schemas.map(|(schema, root)| {
             let weight = Weigher { arena, known: HashMap::new() }.weigh(root.node, 0);
             if weight <= VALIDATOR_NODES && Instant::now() < until {
@@ -46,8 +53,8 @@ impl Oracle {
 
     pub fn try_out(&self, arena: &mut Arena, document: &Value, old: NodeId, new: NodeId) -> Shown {
         let exempt = match self.policy {
-            Policy::Strict => HashSet::new(),
-            Policy::Lenient => undeclared(arena, document, &[old]),
+            CompatPolicy::Strict => HashSet::new(),
+            CompatPolicy::Lenient => undeclared(arena, document, &[old]),
         };
         let none = HashSet::new();
         let mut evaluator = Evaluator::new(arena, &none);

@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a schema is incompatible with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum CompatRule {
     TypeNarrowed,
     EnumNarrowed,
     ConstChanged,
@@ -58,7 +58,7 @@ const fn text(id: &'static str, title: &'static str, explanation: &'static str, 
     RuleText { id, title, explanation, fix }
 }
 
-impl Rule {
+impl CompatRule {
     pub const ALL: [Self; 30] = [
         Self::TypeNarrowed,
         Self::EnumNarrowed,
@@ -325,7 +325,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for CompatRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id())
     }
@@ -339,9 +339,9 @@ mod tests {
 
     #[test]
     fn every_rule_has_an_id_of_its_own_and_words() {
-        let ids: HashSet<&str> = Rule::ALL.iter().map(|rule| rule.id()).collect();
-        assert_eq!(ids.len(), Rule::ALL.len());
-        for rule in Rule::ALL {
+        let ids: HashSet<&str> = CompatRule::ALL.iter().map(|rule| rule.id()).collect();
+        assert_eq!(ids.len(), CompatRule::ALL.len());
+        for rule in CompatRule::ALL {
             let RuleText { id, title, explanation, fix } = rule.text();
             assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{id}");
             assert!(!title.is_empty() && explanation.ends_with('.') && !fix.ends_with('.'), "{id}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use crate::settings::{Formats, Policy, Undecided};
+pub use crate::settings::{CompatPolicy, Formats, Undecided};
 
 use crate::limits;
 
@@ -21,7 +21,7 @@ impl Default for Budget {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settings {
-    pub policy: Policy,
+    pub policy: CompatPolicy,
     pub formats: Formats,
     pub undecided: Undecided,
     pub budget: Budget,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::rule::Rule;
+use super::rule::CompatRule;
 
 /// Whose documents are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ pub struct Violation {
     pub pointer: String,
     /// Where the schema that accepts speaks about the same part of the document, if it does.
     pub old_pointer: Option<String>,
-    pub rule: Rule,
+    pub rule: CompatRule,
     pub message: String,
     pub fix: String,
     pub direction: Direction,

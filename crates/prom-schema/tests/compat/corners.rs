@@ -1,11 +1,11 @@
 //! Corner cases of single keywords, each found by hunting for it.
 
-use prom_schema::compat::{Rule, Settings, Violation, check};
-use prom_schema::Policy;
+use prom_schema::CompatPolicy;
+use prom_schema::compat::{CompatRule, Settings, Violation, check};
 use serde_json::{Value, json};
 
 pub fn strict() -> Settings {
-    Settings { policy: Policy::Strict, ..Settings::default() }
+    Settings { policy: CompatPolicy::Strict, ..Settings::default() }
 }
 
 fn found(old: &Value, new: &Value, settings: &Settings) -> Vec<Violation> {
@@ -18,10 +18,10 @@ fn compatible(old: Value, new: Value) {
     }
 }
 
-fn incompatible(old: Value, new: Value, pointer: &str, rule: Rule) {
+fn incompatible(old: Value, new: Value, pointer: &str, rule: CompatRule) {
     for settings in [strict(), Settings::default()] {
         let found = found(&old, &new, &settings);
-        let places: Vec<(&str, Rule)> = found.iter().map(|found| (found.pointer.as_str(), found.rule)).collect();
+        let places: Vec<(&str, CompatRule)> = found.iter().map(|found| (found.pointer.as_str(), found.rule)).collect();
         assert_eq!(places, [(pointer, rule)], "{old} {new} {:?} {found:?}", settings.policy);
         assert!(found[0].example.is_some(), "{found:?}");
     }
@@ -30,11 +30,11 @@ fn incompatible(old: Value, new: Value, pointer: &str, rule: Rule) {
 #[test]
 fn an_integer_is_a_number_and_may_be_written_with_a_point() {
     compatible(json!({"type": "integer"}), json!({"type": "number"}));
-    incompatible(json!({"type": "number"}), json!({"type": "integer"}), "/type", Rule::TypeNarrowed);
+    incompatible(json!({"type": "number"}), json!({"type": "integer"}), "/type", CompatRule::TypeNarrowed);
     compatible(json!({"const": 1.0}), json!({"type": "integer"}));
     compatible(json!({"type": "integer"}), json!({"multipleOf": 1}));
     compatible(json!({"type": "number", "multipleOf": 2}), json!({"type": "integer"}));
-    incompatible(json!({"const": 1.5}), json!({"type": "integer"}), "/type", Rule::TypeNarrowed);
+    incompatible(json!({"const": 1.5}), json!({"type": "integer"}), "/type", CompatRule::TypeNarrowed);
 }
 
 #[test]
@@ -43,42 +43,42 @@ fn numbers_are_compared_exactly() {
     compatible(json!({"enum": [1.0, 2]}), json!({"enum": [2.0, 1, 3]}));
     compatible(json!({"multipleOf": 0.1}), json!({"multipleOf": 0.01}));
     compatible(json!({"multipleOf": 0.3}), json!({"multipleOf": 0.1}));
-    incompatible(json!({"multipleOf": 0.1}), json!({"multipleOf": 0.3}), "/multipleOf", Rule::MultipleOfChanged);
+    incompatible(json!({"multipleOf": 0.1}), json!({"multipleOf": 0.3}), "/multipleOf", CompatRule::MultipleOfChanged);
     compatible(json!({"allOf": [{"multipleOf": 4}, {"multipleOf": 6}]}), json!({"multipleOf": 12}));
     let (even, odd) = (9_007_199_254_740_992_u64, 9_007_199_254_740_993_u64);
     incompatible(
         json!({"type": "integer", "maximum": odd}),
         json!({"maximum": even}),
         "/maximum",
-        Rule::MaximumLowered,
+        CompatRule::MaximumLowered,
     );
-    incompatible(json!({"const": odd}), json!({"const": even}), "/const", Rule::ConstChanged);
+    incompatible(json!({"const": odd}), json!({"const": even}), "/const", CompatRule::ConstChanged);
     compatible(json!({"type": "integer", "exclusiveMaximum": 3}), json!({"maximum": 2}));
-    incompatible(json!({"exclusiveMaximum": 3}), json!({"maximum": 2}), "/maximum", Rule::MaximumLowered);
+    incompatible(json!({"exclusiveMaximum": 3}), json!({"maximum": 2}), "/maximum", CompatRule::MaximumLowered);
     compatible(json!({"type": "integer", "minimum": 1.5, "maximum": 2.5}), json!({"const": 2}));
     compatible(json!({"type": "number", "minimum": 3, "maximum": 2}), json!({"type": "string"}));
     compatible(json!({"type": "integer", "exclusiveMinimum": 1, "exclusiveMaximum": 2}), json!(false));
     compatible(json!({"minimum": 5, "type": "number"}), json!({"exclusiveMinimum": 4.999, "type": ["number", "null"]}));
-    incompatible(json!({"minimum": 5}), json!({"exclusiveMinimum": 5}), "/exclusiveMinimum", Rule::MinimumRaised);
+    incompatible(json!({"minimum": 5}), json!({"exclusiveMinimum": 5}), "/exclusiveMinimum", CompatRule::MinimumRaised);
 }
 
 #[test]
 fn strings_are_compared_by_what_they_contain() {
     let date = json!({"type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$"});
     let uuid = json!({"type": "string", "pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"});
-    incompatible(date.clone(), uuid.clone(), "/pattern", Rule::PatternChanged);
-    incompatible(uuid.clone(), date.clone(), "/pattern", Rule::PatternChanged);
+    incompatible(date.clone(), uuid.clone(), "/pattern", CompatRule::PatternChanged);
+    incompatible(uuid.clone(), date.clone(), "/pattern", CompatRule::PatternChanged);
     compatible(uuid, json!({"type": "string", "minLength": 36, "maxLength": 36}));
     compatible(date, json!({"pattern": "^[0-9-]+$", "minLength": 10}));
     // One character of four bytes, two of a surrogate pair elsewhere: it counts once.
     compatible(json!({"const": "\u{1F600}"}), json!({"maxLength": 1}));
-    incompatible(json!({"const": "\u{1F600}"}), json!({"minLength": 2}), "/minLength", Rule::MinLengthRaised);
+    incompatible(json!({"const": "\u{1F600}"}), json!({"minLength": 2}), "/minLength", CompatRule::MinLengthRaised);
     compatible(json!({"type": "string", "pattern": "^(a|b)$"}), json!({"enum": ["a", "b"]}));
     incompatible(
         json!({"type": "string", "pattern": "(a|b)"}),
         json!({"enum": ["a", "b"]}),
         "/enum",
-        Rule::EnumNarrowed,
+        CompatRule::EnumNarrowed,
     );
     compatible(json!({"type": "string", "maxLength": 0}), json!({"const": ""}));
     compatible(json!({"pattern": "^a", "not": {"pattern": "^a"}, "type": "string"}), json!(false));
@@ -89,7 +89,7 @@ fn what_the_patterns_cannot_say_is_undecided() {
     let look = json!({"type": "string", "pattern": "^(?=a)[ab]+$"});
     assert_eq!(found(&look, &look, &strict()), []);
     let found = found(&look, &json!({"type": "string", "pattern": "^a"}), &strict());
-    assert_eq!(found.iter().map(|found| found.rule).collect::<Vec<_>>(), [Rule::Undecided]);
+    assert_eq!(found.iter().map(|found| found.rule).collect::<Vec<_>>(), [CompatRule::Undecided]);
     let allow = Settings { undecided: prom_schema::Undecided::Allow, ..strict() };
     assert_eq!(check(&look, &json!({"type": "string", "pattern": "^a"}), &allow), Ok(vec![]));
     // A document decides it all the same.
@@ -103,8 +103,8 @@ fn empty_and_boolean_schemas_accept_all_or_nothing() {
     compatible(json!(false), json!({"type": "string"}));
     compatible(json!({"enum": []}), json!(false));
     compatible(json!({"type": "string"}), json!({"not": false}));
-    incompatible(json!(true), json!(false), "", Rule::SchemaFalse);
-    incompatible(json!({"type": "string"}), json!({"not": {}}), "/not", Rule::NotAdded);
+    incompatible(json!(true), json!(false), "", CompatRule::SchemaFalse);
+    incompatible(json!({"type": "string"}), json!({"not": {}}), "/not", CompatRule::NotAdded);
     compatible(json!({"not": {}}), json!(false));
     compatible(json!({}), json!({"type": ["null", "boolean", "number", "string", "array", "object"]}));
 }
@@ -130,7 +130,7 @@ fn types_and_null_are_compared_however_they_are_written() {
         json!({"type": ["string", "null"]}),
         json!({"type": "string", "nullable": true}),
         "/type",
-        Rule::TypeNarrowed,
+        CompatRule::TypeNarrowed,
     );
 }
 
@@ -144,11 +144,16 @@ fn arrays_are_compared_by_position_and_content() {
         json!({"items": {"type": "integer"}}),
         json!({"prefixItems": [true], "items": false}),
         "/items",
-        Rule::ItemsClosed,
+        CompatRule::ItemsClosed,
     );
     compatible(json!({"contains": {"type": "string"}, "minContains": 0}), json!({"minItems": 0}));
     compatible(json!({}), json!({"contains": {"type": "string"}, "minContains": 0}));
-    incompatible(json!({"type": "array"}), json!({"contains": {"type": "string"}}), "/contains", Rule::ContainsChanged);
+    incompatible(
+        json!({"type": "array"}),
+        json!({"contains": {"type": "string"}}),
+        "/contains",
+        CompatRule::ContainsChanged,
+    );
     compatible(
         json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
         json!({"contains": {"type": "string"}}),
@@ -161,7 +166,7 @@ fn arrays_are_compared_by_position_and_content() {
         json!({"contains": {"const": 1}, "minContains": 2}),
         json!({"uniqueItems": true}),
         "/uniqueItems",
-        Rule::UniqueItemsAdded,
+        CompatRule::UniqueItemsAdded,
     );
     compatible(json!({"type": "array", "uniqueItems": true, "items": {"enum": [1, 2]}}), json!({"maxItems": 2}));
     compatible(json!({"type": "array", "uniqueItems": true, "items": {"type": "boolean"}}), json!({"maxItems": 2}));
@@ -169,7 +174,7 @@ fn arrays_are_compared_by_position_and_content() {
         json!({"type": "array", "uniqueItems": true, "items": {"enum": [1, 2, 3]}}),
         json!({"maxItems": 2}),
         "/maxItems",
-        Rule::MaxItemsLowered,
+        CompatRule::MaxItemsLowered,
     );
     compatible(json!({"type": "array", "maxItems": 1}), json!({"uniqueItems": true}));
     compatible(json!({"type": "array", "items": false}), json!({"maxItems": 0}));
@@ -177,25 +182,25 @@ fn arrays_are_compared_by_position_and_content() {
         json!({"type": "array", "maxItems": 3}),
         json!({"contains": {}, "maxContains": 2, "minContains": 0}),
         "/contains",
-        Rule::ContainsChanged,
+        CompatRule::ContainsChanged,
     );
     compatible(json!({"type": "array", "contains": false}), json!(false));
 }
 
 #[test]
 fn objects_are_compared_by_their_members() {
-    incompatible(json!({"type": "object"}), json!({"required": ["a"]}), "/required", Rule::RequiredAdded);
+    incompatible(json!({"type": "object"}), json!({"required": ["a"]}), "/required", CompatRule::RequiredAdded);
     compatible(json!({"required": ["a", "b"]}), json!({"minProperties": 2}));
     compatible(json!({"required": ["a"]}), json!({"dependentRequired": {"b": ["a"]}}));
     incompatible(
         json!({"type": "object"}),
         json!({"dependentRequired": {"b": ["a"]}}),
         "/dependentRequired/b",
-        Rule::DependencyAdded,
+        CompatRule::DependencyAdded,
     );
     compatible(json!({"not": {"required": ["a"]}}), json!({"type": "object", "properties": {"a": false}}));
     compatible(json!({"type": "object", "properties": {"a": false}}), json!({"not": {"required": ["a"]}}));
-    incompatible(json!({"properties": {"a": {}}}), json!({"not": {"required": ["a"]}}), "/not", Rule::NotAdded);
+    incompatible(json!({"properties": {"a": {}}}), json!({"not": {"required": ["a"]}}), "/not", CompatRule::NotAdded);
     let closed =
         |patterns: Value| json!({"type": "object", "patternProperties": patterns, "additionalProperties": false});
     compatible(closed(json!({"^a[0-9]$": {"type": "integer"}})), closed(json!({"^a": {"type": "number"}})));
@@ -203,7 +208,7 @@ fn objects_are_compared_by_their_members() {
         closed(json!({"^a": {"type": "integer"}})),
         closed(json!({"^a[0-9]$": {"type": "number"}})),
         "/additionalProperties",
-        Rule::PropertiesClosed,
+        CompatRule::PropertiesClosed,
     );
     compatible(
         closed(json!({"^a$": {"type": "integer"}})),
@@ -215,10 +220,15 @@ fn objects_are_compared_by_their_members() {
         json!({"type": "object"}),
         json!({"propertyNames": {"minLength": 1}}),
         "/propertyNames",
-        Rule::PropertyNamesNarrowed,
+        CompatRule::PropertyNamesNarrowed,
     );
     compatible(json!({"propertyNames": {"enum": ["a", "b"]}, "type": "object"}), json!({"maxProperties": 2}));
-    incompatible(json!({"type": "object"}), json!({"maxProperties": 3}), "/maxProperties", Rule::MaxPropertiesLowered);
+    incompatible(
+        json!({"type": "object"}),
+        json!({"maxProperties": 3}),
+        "/maxProperties",
+        CompatRule::MaxPropertiesLowered,
+    );
     compatible(json!({"propertyNames": false}), json!({"maxProperties": 0}));
     compatible(json!({"maxProperties": 0}), json!({"propertyNames": false}));
 }
@@ -238,7 +248,7 @@ fn closed_models_do_not_combine() {
         json!({"type": "object", "properties": {"c": {}}, "additionalProperties": false}),
         combined,
         "/unevaluatedProperties",
-        Rule::UnevaluatedNarrowed,
+        CompatRule::UnevaluatedNarrowed,
     );
 }
 
@@ -248,14 +258,19 @@ fn one_of_wants_exactly_one() {
     let old = tagged(json!({"const": "a"}), json!({"const": "b"}));
     compatible(old.clone(), tagged(json!({"const": "a"}), json!({"enum": ["b", "c"]})));
     compatible(old.clone(), tagged(json!({"const": "b"}), json!({"const": "a"})));
-    incompatible(old.clone(), tagged(json!({"const": "a"}), json!({"enum": ["b", "a"]})), "/oneOf", Rule::OneOfOverlap);
-    incompatible(old, tagged(json!({"const": "a"}), json!({"const": "c"})), "/oneOf", Rule::OneOfNarrowed);
+    incompatible(
+        old.clone(),
+        tagged(json!({"const": "a"}), json!({"enum": ["b", "a"]})),
+        "/oneOf",
+        CompatRule::OneOfOverlap,
+    );
+    incompatible(old, tagged(json!({"const": "a"}), json!({"const": "c"})), "/oneOf", CompatRule::OneOfNarrowed);
     compatible(json!({"type": "integer"}), json!({"oneOf": [{"type": "integer"}, {"type": "string"}]}));
     incompatible(
         json!({"type": "integer"}),
         json!({"oneOf": [{"type": "integer"}, {"minimum": 3}]}),
         "/oneOf",
-        Rule::OneOfOverlap,
+        CompatRule::OneOfOverlap,
     );
     compatible(
         json!({"oneOf": [{"type": "integer"}, {"type": "number"}]}),
@@ -267,14 +282,14 @@ fn one_of_wants_exactly_one() {
         json!({"type": "number"}),
         json!({"anyOf": [{"exclusiveMinimum": 5}, {"exclusiveMaximum": 5}]}),
         "/anyOf",
-        Rule::AnyOfNarrowed,
+        CompatRule::AnyOfNarrowed,
     );
 }
 
 #[test]
 fn conditions_and_dependencies_are_taken_apart() {
     let card = json!({"if": {"properties": {"pay": {"const": "card"}}, "required": ["pay"]}, "then": {"required": ["number"]}});
-    incompatible(json!({"properties": {"pay": {}, "number": {}}}), card.clone(), "/if", Rule::ConditionChanged);
+    incompatible(json!({"properties": {"pay": {}, "number": {}}}), card.clone(), "/if", CompatRule::ConditionChanged);
     compatible(json!({"required": ["number"]}), card.clone());
     compatible(json!({"properties": {"pay": {"const": "cash"}}}), card.clone());
     let either = json!({"anyOf": [{"required": ["number"]}, {"not": {"required": ["pay"]}}, {"properties": {"pay": {"not": {"const": "card"}}}}]});
@@ -293,7 +308,7 @@ fn recursive_schemas_are_compared_to_the_bottom() {
         list(json!({"type": "number"})),
         list(json!({"type": "integer"})),
         "/$defs/list/properties/value/type",
-        Rule::TypeNarrowed,
+        CompatRule::TypeNarrowed,
     );
     let mutual = |leaf: &str| {
         json!({"$ref": "#/$defs/a", "$defs": {
@@ -327,7 +342,7 @@ fn references_are_found_by_pointer_anchor_and_id() {
         "y": {"$dynamicAnchor": "x", "type": "integer"}, "z": {"$id": "other", "$defs": {"w": {"$dynamicAnchor": "x"}}}}});
     assert_eq!(
         found(&plain, &twice, &strict())[0].rule,
-        Rule::Undecided,
+        CompatRule::Undecided,
         "which anchor is meant depends on the way there"
     );
 }
@@ -346,7 +361,7 @@ fn older_drafts_are_read_as_they_were_meant() {
     let beside = json!({"properties": {"a": {"$ref": "#/definitions/x", "maximum": 3}}, "definitions": {"x": {"type": "integer"}}});
     let integer = json!({"properties": {"a": {"type": "integer"}}});
     compatible(integer.clone(), seven(beside.clone()));
-    incompatible(integer, nineteen(beside), "/properties/a/maximum", Rule::MaximumLowered);
+    incompatible(integer, nineteen(beside), "/properties/a/maximum", CompatRule::MaximumLowered);
     let tuple = json!({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}});
     for old_form in [seven, nineteen] {
         let form = old_form(json!({"items": [{"type": "string"}], "additionalItems": {"type": "integer"}}));
@@ -378,8 +393,8 @@ fn formats_are_remarks_unless_asserted() {
     let assert = Settings { formats: Formats::Assert, ..strict() };
     assert_eq!(found(&date, &plain, &assert), []);
     let rules = |old: &Value, new: &Value| found(old, new, &assert).iter().map(|found| found.rule).collect::<Vec<_>>();
-    assert_eq!(rules(&plain, &date), [Rule::FormatChanged]);
-    assert_eq!(rules(&date, &json!({"format": "uuid"})), [Rule::FormatChanged]);
+    assert_eq!(rules(&plain, &date), [CompatRule::FormatChanged]);
+    assert_eq!(rules(&date, &json!({"format": "uuid"})), [CompatRule::FormatChanged]);
     assert_eq!(rules(&date, &date), []);
     assert_eq!(rules(&plain, &json!({"format": "our-own"})), [], "an unknown format refuses nothing");
 }
@@ -393,13 +408,13 @@ fn the_lenient_policy_exempts_property_keywords_and_nothing_else() {
         (json!({"patternProperties": {"^b": {"type": "integer"}}}), vec![]),
         (json!({"properties": {"a": {}}, "additionalProperties": {"type": "integer"}}), vec![]),
         (json!({"properties": {"a": {}}, "unevaluatedProperties": false}), vec![]),
-        (json!({"additionalProperties": false}), vec![Rule::PropertiesClosed]),
-        (json!({"maxProperties": 2}), vec![Rule::MaxPropertiesLowered]),
-        (json!({"propertyNames": {"pattern": "^[a-z]$"}}), vec![Rule::PropertyNamesNarrowed]),
-        (json!({"dependentRequired": {"b": ["c"]}}), vec![Rule::DependencyAdded]),
-        (json!({"patternProperties": {"^a": {"type": "integer"}}}), vec![Rule::TypeNarrowed]),
+        (json!({"additionalProperties": false}), vec![CompatRule::PropertiesClosed]),
+        (json!({"maxProperties": 2}), vec![CompatRule::MaxPropertiesLowered]),
+        (json!({"propertyNames": {"pattern": "^[a-z]$"}}), vec![CompatRule::PropertyNamesNarrowed]),
+        (json!({"dependentRequired": {"b": ["c"]}}), vec![CompatRule::DependencyAdded]),
+        (json!({"patternProperties": {"^a": {"type": "integer"}}}), vec![CompatRule::TypeNarrowed]),
     ] {
-        let rules: Vec<Rule> = found(&open, &new, &lenient).iter().map(|found| found.rule).collect();
+        let rules: Vec<CompatRule> = found(&open, &new, &lenient).iter().map(|found| found.rule).collect();
         assert_eq!(rules, expected, "{new}");
     }
     let new = json!({"properties": {"b": {"type": "integer"}}});

@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use prom_schema::compat::{SchemaError, Settings, Violation, check};
-use prom_schema::Policy;
+use prom_schema::CompatPolicy;
+use prom_schema::compat::{CompareError, Settings, Violation, check};
 use serde_json::{Map, Value, json};
 
 /// Four times the budget: debug builds and other processes are slow, and one automaton may be under way.
 const PATIENCE: Duration = Duration::from_millis(1_000);
 
-fn ends(old: &Value, new: &Value) -> Result<Vec<Violation>, SchemaError> {
+fn ends(old: &Value, new: &Value) -> Result<Vec<Violation>, CompareError> {
     let mut last = Ok(Vec::new());
-    for policy in [Policy::Strict, Policy::Lenient] {
+    for policy in [CompatPolicy::Strict, CompatPolicy::Lenient] {
         let started = Instant::now();
         last = check(old, new, &Settings { policy, ..Settings::default() });
         let took = started.elapsed();
@@ -27,7 +27,7 @@ fn nested(depth: usize, inside: Value, wrap: impl Fn(Value) -> Value) -> Value {
 #[test]
 fn deep_nesting_is_refused_or_compared() {
     let deep = |depth, inside: Value| nested(depth, inside, |inside| json!({ "properties": { "a": inside } }));
-    assert!(matches!(ends(&deep(60, json!(true)), &json!({})), Err(SchemaError::TooDeep { .. })));
+    assert!(matches!(ends(&deep(60, json!(true)), &json!({})), Err(CompareError::TooDeep { .. })));
     let found = ends(&deep(45, json!({"type": "number"})), &deep(45, json!({"type": "integer"}))).unwrap();
     assert_eq!(found.len(), 1, "{found:?}");
     let lists = |depth, inside: Value| nested(depth, inside, |inside| json!({ "not": { "not": inside } }));
@@ -70,7 +70,7 @@ fn definitions_that_double_at_every_step_end() {
             .unwrap();
     }
     let _ = ends(&chain(300, json!({"type": "number"}), "allOf"), &json!({"type": "integer"}));
-    assert!(matches!(ends(&chain(5_000, json!(true), "allOf"), &json!({})), Err(SchemaError::TooDeep { .. })));
+    assert!(matches!(ends(&chain(5_000, json!(true), "allOf"), &json!({})), Err(CompareError::TooDeep { .. })));
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn patterns_that_explode_end() {
     let _ =
         ends(&json!({ "patternProperties": many }), &json!({"patternProperties": {"a": {"type": "string"}}})).unwrap();
     let long = "a".repeat(5_000);
-    assert!(matches!(ends(&json!({ "pattern": long }), &json!({})), Err(SchemaError::PatternTooLarge { .. })));
+    assert!(matches!(ends(&json!({ "pattern": long }), &json!({})), Err(CompareError::PatternTooLarge { .. })));
     assert!(matches!(
         ends(&json!({ "pattern": "(" }), &json!({})),
-        Err(SchemaError::Pattern { .. } | SchemaError::Invalid { .. })
+        Err(CompareError::Pattern { .. } | CompareError::Invalid { .. })
     ));
 }
 
@@ -108,7 +108,7 @@ fn reference_cycles_are_refused_where_no_validator_ends_and_compared_elsewhere()
         json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}}),
         json!({"dependentSchemas": {"a": {"$ref": "#"}}}),
     ] {
-        assert!(matches!(ends(&endless, &json!({})), Err(SchemaError::EndlessReference { .. })), "{endless}");
+        assert!(matches!(ends(&endless, &json!({})), Err(CompareError::EndlessReference { .. })), "{endless}");
     }
     let tree = |leaf: Value| json!({"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "leaf": leaf}});
     assert_eq!(ends(&tree(json!({"type": "integer"})), &tree(json!({"type": "number"}))), Ok(Vec::new()));
@@ -123,11 +123,11 @@ fn reference_cycles_are_refused_where_no_validator_ends_and_compared_elsewhere()
 fn other_documents_are_not_fetched() {
     for reference in ["https://example.org/a.json", "other.json", "file:///etc/passwd", "urn:x:y#/a"] {
         let error = ends(&json!({ "$ref": reference }), &json!({})).unwrap_err();
-        assert!(matches!(error, SchemaError::RemoteReference { .. }), "{error}");
+        assert!(matches!(error, CompareError::RemoteReference { .. }), "{error}");
         assert!(error.to_string().contains("remote references are not fetched"), "{error}");
     }
-    assert!(matches!(ends(&json!({"$ref": "#/nowhere"}), &json!({})), Err(SchemaError::UnknownReference { .. })));
-    assert!(matches!(ends(&json!({"$ref": "#nowhere"}), &json!({})), Err(SchemaError::UnknownReference { .. })));
+    assert!(matches!(ends(&json!({"$ref": "#/nowhere"}), &json!({})), Err(CompareError::UnknownReference { .. })));
+    assert!(matches!(ends(&json!({"$ref": "#nowhere"}), &json!({})), Err(CompareError::UnknownReference { .. })));
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn schemas_that_are_none_are_refused() {
     }
     assert!(matches!(
         ends(&json!({"$schema": "http://json-schema.org/draft-04/schema#"}), &json!({})),
-        Err(SchemaError::UnknownDraft { .. })
+        Err(CompareError::UnknownDraft { .. })
     ));
-    assert!(matches!(ends(&json!(1), &json!({})), Err(SchemaError::Invalid { .. })));
+    assert!(matches!(ends(&json!(1), &json!({})), Err(CompareError::Invalid { .. })));
     let large = json!({ "description": "x".repeat(2_000_000) });
-    assert!(matches!(ends(&large, &json!({})), Err(SchemaError::TooLarge { .. })));
+    assert!(matches!(ends(&large, &json!({})), Err(CompareError::TooLarge { .. })));
     let many: Vec<Value> = (0..25_000).map(|_| json!({})).collect();
-    assert!(matches!(ends(&json!({ "allOf": many }), &json!({})), Err(SchemaError::TooManyNodes { .. })));
+    assert!(matches!(ends(&json!({ "allOf": many }), &json!({})), Err(CompareError::TooManyNodes { .. })));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The matrix of models: open and closed, a property added and removed, required, required with a default, and optional.
 //! For each the verdict of `backward`, `forward` and `full`, under both policies, and why.
 
-use prom_schema::compat::{Direction, Rule, Settings, check_mode};
-use prom_schema::{Compat, Policy};
+use prom_schema::compat::{CompatRule, Direction, Settings, check_mode};
+use prom_schema::{Compat, CompatPolicy};
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,8 +18,8 @@ enum Property {
     Optional,
 }
 
+use CompatPolicy::{Lenient, Strict};
 use Model::{Closed, Open};
-use Policy::{Lenient, Strict};
 use Property::{Optional, Required, RequiredWithDefault};
 
 /// `a` is there before and after; `b` is the property that comes or goes.
@@ -45,23 +45,23 @@ fn without(model: Model) -> Value {
 }
 
 /// The violations of one direction: pointer and rule.
-type Found = &'static [(&'static str, Rule)];
+type Found = &'static [(&'static str, CompatRule)];
 
 const FINE: Found = &[];
-const DEMANDED: Found = &[("/required", Rule::RequiredAdded)];
-const REFUSED: Found = &[("/additionalProperties", Rule::PropertiesClosed)];
-const OTHER_VALUE: Found = &[("/properties/b/type", Rule::TypeNarrowed)];
+const DEMANDED: Found = &[("/required", CompatRule::RequiredAdded)];
+const REFUSED: Found = &[("/additionalProperties", CompatRule::PropertiesClosed)];
+const OTHER_VALUE: Found = &[("/properties/b/type", CompatRule::TypeNarrowed)];
 const OTHER_VALUE_AND_DEMANDED: Found =
-    &[("/required", Rule::RequiredAdded), ("/properties/b/type", Rule::TypeNarrowed)];
+    &[("/required", CompatRule::RequiredAdded), ("/properties/b/type", CompatRule::TypeNarrowed)];
 
-fn check(model: Model, policy: Policy, old: &Value, new: &Value, backward: Found, forward: Found, reason: &str) {
+fn check(model: Model, policy: CompatPolicy, old: &Value, new: &Value, backward: Found, forward: Found, reason: &str) {
     let settings = Settings { policy, ..Settings::default() };
     let case = format!("{model:?} {policy:?}: {reason}\nold {old}\nnew {new}");
     for (compat, wants_backward, wants_forward) in
         [(Compat::Backward, true, false), (Compat::Forward, false, true), (Compat::Full, true, true)]
     {
         let found = check_mode(compat, &[(1, old)], new, &settings).unwrap_or_else(|error| panic!("{error} {case}"));
-        let of = |direction: Direction| -> Vec<(&str, Rule)> {
+        let of = |direction: Direction| -> Vec<(&str, CompatRule)> {
             let found = found.iter().filter(|found| found.direction == direction);
             found.map(|found| (found.pointer.as_str(), found.rule)).collect()
         };

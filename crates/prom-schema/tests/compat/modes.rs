@@ -1,7 +1,7 @@
 //! Which earlier versions each mode looks at, and in which direction.
 
-use prom_schema::compat::{Direction, Settings, check_mode};
 use prom_schema::Compat;
+use prom_schema::compat::{Direction, Settings, check_mode};
 use serde_json::{Value, json};
 
 /// The versions and directions that stand against a new version.

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use prom_schema::compat::{Budget, Rule, Settings, check};
-use prom_schema::Policy;
+use prom_schema::CompatPolicy;
+use prom_schema::compat::{Budget, CompatRule, Settings, check};
 use serde_json::{Value, json};
 
 use crate::random_schema::{Random, document, mutate, schema, shrink};
@@ -13,7 +13,7 @@ use crate::undeclared::has_undeclared;
 
 const DOCUMENTS: usize = 150;
 
-fn settings(policy: Policy) -> Settings {
+fn settings(policy: CompatPolicy) -> Settings {
     // Steps decide, so that a seed means the same on every machine.
     Settings { policy, budget: Budget { time: Duration::from_secs(20), steps: 20_000 }, ..Settings::default() }
 }
@@ -23,7 +23,7 @@ fn validator(schema: &Value) -> Option<jsonschema::Validator> {
 }
 
 /// A document that refutes "compatible".
-fn refuted(old: &Value, new: &Value, policy: Policy, random: &mut Random) -> Option<Value> {
+fn refuted(old: &Value, new: &Value, policy: CompatPolicy, random: &mut Random) -> Option<Value> {
     let (accepts_old, accepts_new) = (validator(old)?, validator(new)?);
     let violations = check(old, new, &settings(policy)).ok()?;
     if !violations.is_empty() {
@@ -31,7 +31,7 @@ fn refuted(old: &Value, new: &Value, policy: Policy, random: &mut Random) -> Opt
     }
     let mut documents: Vec<Value> = (0..DOCUMENTS).map(|_| document(random, &[old, new], 0)).collect();
     documents.retain(|document| accepts_old.is_valid(document) && !accepts_new.is_valid(document));
-    documents.retain(|document| policy == Policy::Strict || !has_undeclared(old, document));
+    documents.retain(|document| policy == CompatPolicy::Strict || !has_undeclared(old, document));
     documents.into_iter().next()
 }
 
@@ -44,7 +44,7 @@ struct Tally {
 }
 
 /// Whether the examples are what they claim to be.
-fn count(old: &Value, new: &Value, policy: Policy, tally: &mut Tally) {
+fn count(old: &Value, new: &Value, policy: CompatPolicy, tally: &mut Tally) {
     let violations = match check(old, new, &settings(policy)) {
         Ok(violations) => violations,
         Err(_) => {
@@ -52,7 +52,7 @@ fn count(old: &Value, new: &Value, policy: Policy, tally: &mut Tally) {
             return;
         }
     };
-    for violation in violations.iter().filter(|violation| violation.rule != Rule::Undecided) {
+    for violation in violations.iter().filter(|violation| violation.rule != CompatRule::Undecided) {
         if let (Some(example), Some(accepts_old), Some(accepts_new)) =
             (&violation.example, validator(old), validator(new))
         {
@@ -62,7 +62,7 @@ fn count(old: &Value, new: &Value, policy: Policy, tally: &mut Tally) {
     }
     if violations.is_empty() {
         tally.compatible += 1;
-    } else if violations.iter().all(|violation| violation.rule == Rule::Undecided) {
+    } else if violations.iter().all(|violation| violation.rule == CompatRule::Undecided) {
         tally.undecided += 1;
         if std::env::var("PROM_SCHEMA_SHOW").is_ok() {
             println!("UNDECIDED {policy:?}\n  {old}\n  {new}\n  {}", violations[0].pointer);
@@ -79,7 +79,7 @@ fn one(seed: u64, tally: &mut Tally) {
         0 => schema(&mut random, 0),
         _ => mutate(&mut random, &old),
     };
-    for policy in [Policy::Strict, Policy::Lenient] {
+    for policy in [CompatPolicy::Strict, CompatPolicy::Lenient] {
         for (old, new) in [(&old, &new), (&new, &old)] {
             count(old, new, policy, tally);
             if refuted(old, new, policy, &mut random).is_some() {

@@ -20,7 +20,7 @@ use prom_store::{LogName, Record, StoredAt};
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::element::{self, ARRAY, DOCUMENT, OBJECT_ID, TIMESTAMP, number};
-use super::event::{EventForm, Scratch, append_event, read_event, read_id};
+use super::event::{BsonForm, Scratch, append_event, read_event, read_id};
 use super::to_json::NotJson;
 use crate::limits::BATCH_DOCUMENT_BYTES;
 
@@ -96,14 +96,14 @@ impl BatchPlan<'_> {
 
     /// Fits into the server's largest document if the records fit into a batch.
     pub fn document(&self) -> Result<RawDocumentBuf, NotJson> {
-        let document = self.document_of(EventForm::Queryable)?;
+        let document = self.document_of(BsonForm::Queryable)?;
         if document.as_bytes().len() <= BATCH_DOCUMENT_BYTES {
             return Ok(document);
         }
-        self.document_of(EventForm::Small)
+        self.document_of(BsonForm::Small)
     }
 
-    fn document_of(&self, form: EventForm) -> Result<RawDocumentBuf, NotJson> {
+    fn document_of(&self, form: BsonForm) -> Result<RawDocumentBuf, NotJson> {
         let head = self.head();
         let mut out = Vec::with_capacity(head.bytes as usize * 5 / 4 + 512);
         let document = element::open(&mut out);
@@ -153,7 +153,7 @@ impl BatchPlan<'_> {
         element::close(out, array);
     }
 
-    fn append_events(&self, out: &mut Vec<u8>, stored_ts: EpochMs, form: EventForm) {
+    fn append_events(&self, out: &mut Vec<u8>, stored_ts: EpochMs, form: BsonForm) {
         element::begin(out, ARRAY, "events");
         let array = element::open(out);
         let mut cleaned = self.cleaned.iter().peekable();

@@ -28,7 +28,7 @@ pub struct Scratch {
 
 /// How an event is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventForm {
+pub enum BsonForm {
     /// So that people can query it.
     Queryable,
     /// As text, if it would be more than twice as large otherwise.
@@ -39,7 +39,7 @@ pub enum EventForm {
 pub fn event_document(record: &Record) -> Vec<u8> {
     let mut out = Vec::with_capacity(record.len() + 128);
     let open = element::open(&mut out);
-    append_event(&mut out, record, None, None, EventForm::Queryable);
+    append_event(&mut out, record, None, None, BsonForm::Queryable);
     element::close(&mut out, open);
     out
 }
@@ -50,7 +50,7 @@ pub fn append_event(
     record: &Record,
     usual: Option<StoredAt>,
     cleaned_at: Option<EpochMs>,
-    form: EventForm,
+    form: BsonForm,
 ) {
     element::uuid(out, "id", record.id());
     element::int64(out, "ts", record.ts());
@@ -69,7 +69,7 @@ pub fn append_event(
     if append_value(out, "payload", payload.as_bytes()) != Ok(Fit::Same) {
         element::string(out, "raw", payload.as_str());
     }
-    if form == EventForm::Small && out.len() - before_meta > 2 * record.len() {
+    if form == BsonForm::Small && out.len() - before_meta > 2 * record.len() {
         append_raw_meta(out);
         element::string(out, "raw", payload.as_str());
     }

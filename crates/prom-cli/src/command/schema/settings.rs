@@ -2,7 +2,7 @@
 
 use clap::Args;
 use prom_protocol::http::schema::{SchemaSettingsChange, SchemaSettingsView};
-use prom_schema::{Admit, Compat, Formats, Policy, Undecided, UnknownWord};
+use prom_schema::{Admit, Compat, CompatPolicy, Formats, Undecided, UnknownWord};
 
 /// Flags of `prom schema set`.
 #[derive(Debug, Args)]
@@ -12,8 +12,8 @@ pub struct SettingsFlags {
     #[arg(long, value_name = "WORD", value_parser = parse::<Compat>)]
     compat: Option<Compat>,
     /// Which documents count: lenient takes properties that were never declared as absent, strict counts them all
-    #[arg(long, value_name = "WORD", value_parser = parse::<Policy>)]
-    policy: Option<Policy>,
+    #[arg(long, value_name = "WORD", value_parser = parse::<CompatPolicy>)]
+    policy: Option<CompatPolicy>,
     /// Whether `format` is a note (annotate) or a rule (assert)
     #[arg(long, value_name = "WORD", value_parser = parse::<Formats>)]
     formats: Option<Formats>,

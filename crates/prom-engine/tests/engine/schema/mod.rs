@@ -5,7 +5,7 @@ mod dual_write;
 mod normalize;
 mod register;
 
-use prom_engine::{Bus, Candidate, Compat, Registered, SchemaDocument};
+use prom_engine::{Bus, Compat, Registered, SchemaCandidate, SchemaDocument};
 use serde_json::{Value, json};
 
 pub const HEARTBEAT: &str = "heartbeat.received";
@@ -17,8 +17,8 @@ pub fn heartbeat(memory: &str) -> Value {
         "required": ["pid", "name", memory]})
 }
 
-pub fn candidate(schema: Value) -> Candidate {
-    Candidate::new(SchemaDocument::new(schema, Vec::new()).unwrap())
+pub fn candidate(schema: Value) -> SchemaCandidate {
+    SchemaCandidate::new(SchemaDocument::new(schema, Vec::new()).unwrap())
 }
 
 pub async fn register(bus: &Bus, topic: &str, schema: Value) -> Registered {
@@ -28,7 +28,7 @@ pub async fn register(bus: &Bus, topic: &str, schema: Value) -> Registered {
 /// Version 2 renames the memory of version 1.
 pub async fn register_heartbeats(bus: &Bus) {
     register(bus, HEARTBEAT, heartbeat("mem_mb")).await;
-    let second = Candidate {
+    let second = SchemaCandidate {
         compat: Some(Compat::Upcast),
         upcast: Some(".mem_mib = .mem_mb | del(.mem_mb)".to_owned()),
         ..candidate(heartbeat("mem_mib"))

@@ -1,6 +1,6 @@
 //! Reading every version as the latest one.
 
-use prom_engine::{Candidate, Position, UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER};
+use prom_engine::{Position, SchemaCandidate, UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER};
 use prom_types::Json;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ async fn a_missing_step_is_an_error_that_names_it() {
     let bus = bus().await;
     register(&bus, HEARTBEAT, heartbeat("mem_mb")).await;
     bus.publish(HEARTBEAT, json!({"pid": 1, "name": "web", "mem_mb": 3})).await.unwrap();
-    let none = Candidate { compat: Some(prom_engine::Compat::None), ..candidate(heartbeat("mem_mib")) };
+    let none = SchemaCandidate { compat: Some(prom_engine::Compat::None), ..candidate(heartbeat("mem_mib")) };
     bus.register_schema(HEARTBEAT, none).await.unwrap();
     let events = bus.read(HEARTBEAT, 0, 0, 10).await.unwrap().events;
     let told = bus.normalize(events.clone()).await.remove(0).unwrap_err();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use prom_engine::{
-    BusOptions, Candidate, Compat, Deletion, Error, Policy, Reference, SchemaChoice, SchemaDocument, SettingsChange,
+    BusOptions, Compat, CompatPolicy, Deletion, Error, Reference, SchemaCandidate, SchemaChoice, SchemaDocument,
+    SettingsChange,
 };
 use prom_types::TopicName;
 use serde_json::{Value, json};
@@ -42,7 +43,7 @@ async fn what_breaks_earlier_versions_is_refused_and_stores_nothing() {
     assert!(violations.iter().any(|violation| violation.message.contains("mem_mib")), "{refused}");
     assert!(violations.iter().all(|violation| !violation.fix.is_empty() && violation.against_version == Some(1)));
     assert_eq!(bus.schema(HEARTBEAT).await.unwrap().unwrap().versions.len(), 1);
-    let none = Candidate { compat: Some(Compat::None), ..candidate(heartbeat("mem_mib")) };
+    let none = SchemaCandidate { compat: Some(Compat::None), ..candidate(heartbeat("mem_mib")) };
     let registered = bus.register_schema(HEARTBEAT, none).await.unwrap();
     assert_eq!(registered.version, 2);
     assert!(registered.notes[0].contains("no upcaster from version 1 to 2"), "{:?}", registered.notes);
@@ -52,7 +53,7 @@ async fn what_breaks_earlier_versions_is_refused_and_stores_nothing() {
 async fn an_upcast_version_needs_every_step() {
     let bus = bus().await;
     register(&bus, HEARTBEAT, heartbeat("mem_mb")).await;
-    let upcast = |program: Option<&str>| Candidate {
+    let upcast = |program: Option<&str>| SchemaCandidate {
         compat: Some(Compat::Upcast),
         upcast: program.map(str::to_owned),
         ..candidate(heartbeat("mem_mib"))
@@ -72,13 +73,13 @@ async fn everything_is_there_after_a_restart() {
     let world = World::new();
     let bus = world.bus().await;
     register_heartbeats(&bus).await;
-    let strict = SettingsChange { policy: Some(Policy::Strict), ..SettingsChange::default() };
+    let strict = SettingsChange { policy: Some(CompatPolicy::Strict), ..SettingsChange::default() };
     bus.set_schema_settings(None, strict).await.unwrap();
     drop(bus);
     let bus = world.bus().await;
     let entry = bus.schema(HEARTBEAT).await.unwrap().unwrap();
     assert_eq!((entry.versions.len(), entry.next_version, entry.upcasters.len()), (2, 3, 1));
-    assert_eq!(bus.schema_settings(Some(HEARTBEAT)).await.unwrap().policy, Policy::Strict);
+    assert_eq!(bus.schema_settings(Some(HEARTBEAT)).await.unwrap().policy, CompatPolicy::Strict);
     assert!(matches!(bus.publish(HEARTBEAT, json!({})).await, Err(Error::SchemaInvalid { version: 2, .. })));
 }
 
@@ -127,7 +128,7 @@ async fn a_schema_that_others_refer_to_stays() {
     let reference =
         Reference { name: "address.json".to_owned(), subject: TopicName::parse("address").unwrap(), version: 1 };
     let schema = json!({"type": "object", "properties": {"to": {"$ref": "address.json"}}});
-    let order = Candidate::new(SchemaDocument::new(schema, vec![reference]).unwrap());
+    let order = SchemaCandidate::new(SchemaDocument::new(schema, vec![reference]).unwrap());
     bus.register_schema("orders", order).await.unwrap();
     assert!(bus.publish("orders", json!({"to": {"city": "Oslo"}})).await.is_ok());
     assert!(bus.publish("orders", json!({"to": {}})).await.is_err());
@@ -177,7 +178,7 @@ async fn a_function_of_the_application_is_a_step_too() {
     let bus = world.bus_with(add).await;
     register(&bus, HEARTBEAT, heartbeat("mem_mb")).await;
     bus.publish(HEARTBEAT, json!({"pid": 1, "name": "web", "mem_mb": 3})).await.unwrap();
-    let second = Candidate { compat: Some(Compat::Upcast), ..candidate(heartbeat("mem_mib")) };
+    let second = SchemaCandidate { compat: Some(Compat::Upcast), ..candidate(heartbeat("mem_mib")) };
     bus.register_schema(HEARTBEAT, second).await.unwrap();
     let events = bus.read(HEARTBEAT, 0, 0, 10).await.unwrap().events;
     let normalized = bus.normalize(events).await.remove(0).unwrap();

@@ -4,7 +4,7 @@ use prom_types::TopicName;
 use serde_json::{Map, Value, json};
 
 use super::CameOver;
-use super::payload::Message;
+use super::payload::ChannelMessage;
 
 /// A topic, seen by a caller.
 pub struct Channel {
@@ -12,7 +12,7 @@ pub struct Channel {
     pub may_publish: bool,
     pub may_subscribe: bool,
     /// `None` where it has no schema.
-    pub message: Option<Message>,
+    pub message: Option<ChannelMessage>,
 }
 
 /// Where the hub is, seen by a caller.
@@ -76,7 +76,7 @@ fn servers_of(servers: &Servers<'_>) -> Value {
 
 fn message_of(channel: Channel) -> Value {
     let name = channel.topic.as_str();
-    let Some(Message { version, schema, .. }) = channel.message else {
+    let Some(ChannelMessage { version, schema, .. }) = channel.message else {
         return json!({"name": name, "title": name, "contentType": "application/json"});
     };
     let title = schema.get("title").and_then(Value::as_str).unwrap_or(name).to_owned();

@@ -11,13 +11,13 @@ use crate::http::problem::Problem;
 use crate::http::schema::may_read;
 
 /// The latest version of a topic.
-pub struct Message {
+pub struct ChannelMessage {
     pub version: u32,
     pub schema: Value,
     pub bytes: usize,
 }
 
-pub async fn latest(bus: &Bus, caller: &Caller, topic: &TopicName) -> Result<Option<Message>, Problem> {
+pub async fn latest(bus: &Bus, caller: &Caller, topic: &TopicName) -> Result<Option<ChannelMessage>, Problem> {
     let found = match bus.schema_version(topic, SchemaChoice::Latest).await {
         Ok(found) => found,
         Err(Error::UnknownSchema { .. }) => return Ok(None),
@@ -26,7 +26,7 @@ pub async fn latest(bus: &Bus, caller: &Caller, topic: &TopicName) -> Result<Opt
     let mut left = REFERENCES;
     let schema = whole(bus, caller, &found.document, &mut left).await?;
     let bytes = schema.to_string().len();
-    Ok(Some(Message { version: found.version, schema: standalone(schema, &found), bytes }))
+    Ok(Some(ChannelMessage { version: found.version, schema: standalone(schema, &found), bytes }))
 }
 
 /// The schema with what it refers to inside, as far as the caller may read that.

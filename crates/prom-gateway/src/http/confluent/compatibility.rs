@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use prom_engine::{Candidate, Verdict};
+use prom_engine::{RegistrationVerdict, SchemaCandidate};
 use prom_protocol::http::confluent::{ConfluentSchema, ConfluentVerdict};
 
 use super::error::in_words;
-use super::subject::{VersionName, Which, find};
-use super::{Answered, ConfluentAnswer, ConfluentQuery, Refused, Subject, document};
+use super::subject::{SubjectScope, VersionName, find};
+use super::{Answered, ConfluentAnswer, ConfluentQuery, ConfluentRefusal, Subject, document};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
 use crate::http::extract::JsonBody;
@@ -27,8 +27,12 @@ pub async fn with_all(
     let subject = Subject::to_change(&subject)?;
     may_read(&caller, &subject.topic)?;
     let document = document(&caller, body.read(&api).await?)?;
-    let verdict =
-        api.hub.bus.check_schema(&subject.topic, &Candidate::new(document)).await.map_err(Refused::of_candidate)?;
+    let verdict = api
+        .hub
+        .bus
+        .check_schema(&subject.topic, &SchemaCandidate::new(document))
+        .await
+        .map_err(ConfluentRefusal::of_candidate)?;
     Ok(told(&verdict, &query))
 }
 
@@ -46,20 +50,20 @@ pub async fn with_one(
     let name = VersionName::parse(&version)?;
     let document = document(&caller, body.read(&api).await?)?;
     let bus = &api.hub.bus;
-    let candidate = Candidate::new(document);
-    let verdict = match subject.entry(bus, Which::Live).await {
+    let candidate = SchemaCandidate::new(document);
+    let verdict = match subject.entry(bus, SubjectScope::Live).await {
         Ok(entry) => {
-            let number = find(&entry, name, Which::Live)?.version;
+            let number = find(&entry, name, SubjectScope::Live)?.version;
             bus.check_schema_against(&subject.topic, number, &candidate).await
         }
         // The first version is compatible with whatever is before it.
         Err(_) if name == VersionName::Latest => bus.check_schema(&subject.topic, &candidate).await,
         Err(refused) => return Err(refused),
     };
-    Ok(told(&verdict.map_err(Refused::of_candidate)?, &query))
+    Ok(told(&verdict.map_err(ConfluentRefusal::of_candidate)?, &query))
 }
 
-fn told(verdict: &Verdict, query: &ConfluentQuery) -> ConfluentAnswer<ConfluentVerdict> {
+fn told(verdict: &RegistrationVerdict, query: &ConfluentQuery) -> ConfluentAnswer<ConfluentVerdict> {
     let messages = query.verbose.then(|| verdict.violations.iter().map(in_words).collect());
     ConfluentAnswer(ConfluentVerdict { is_compatible: verdict.violations.is_empty(), messages })
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use prom_auth::Action;
 use prom_protocol::http::confluent::{ConfluentConfig, ConfluentConfigView, ConfluentMode};
-use prom_schema::{Compat, Policy, SchemaSettings, SettingsChange};
+use prom_schema::{Compat, CompatPolicy, SchemaSettings, SettingsChange};
 
-use super::{Answered, ConfluentAnswer, ConfluentQuery, Refused, Subject};
+use super::{Answered, ConfluentAnswer, ConfluentQuery, ConfluentRefusal, Subject};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
 use crate::http::extract::JsonBody;
@@ -34,7 +34,7 @@ pub async fn get(
     let bus = &api.hub.bus;
     let own = bus.schema(&subject.topic).await?.map(|entry| entry.settings).unwrap_or_default();
     if own.compat.is_none() && own.policy.is_none() && !query.default_to_global {
-        return Err(Refused::no_config(&subject.name));
+        return Err(ConfluentRefusal::no_config(&subject.name));
     }
     Ok(ConfluentAnswer(view(bus.schema_settings(Some(&subject.topic)).await?)))
 }
@@ -90,7 +90,7 @@ pub async fn delete(
     let bus = caller.bus(&api.hub);
     let own = bus.schema(&subject.topic).await?.map(|entry| entry.settings).unwrap_or_default();
     if own == SettingsChange::default() {
-        return Err(Refused::no_config(&subject.name));
+        return Err(ConfluentRefusal::no_config(&subject.name));
     }
     let before = bus.schema_settings(Some(&subject.topic)).await?;
     bus.clear_schema_settings(&subject.topic).await?;
@@ -110,7 +110,7 @@ pub async fn mode_of_subject(
     let caller = caller?;
     let subject = Subject::to_read(&subject)?;
     may_read(&caller, &subject.topic)?;
-    if query.default_to_global { mode(Ok(caller)).await } else { Err(Refused::no_mode(&subject.name)) }
+    if query.default_to_global { mode(Ok(caller)).await } else { Err(ConfluentRefusal::no_mode(&subject.name)) }
 }
 
 pub async fn contexts(caller: Result<Caller, Problem>) -> Answered<[&'static str; 1]> {
@@ -127,15 +127,17 @@ fn view(settings: SchemaSettings) -> ConfluentConfigView {
     }
 }
 
-fn change(body: &ConfluentConfig) -> Result<SettingsChange, Refused> {
+fn change(body: &ConfluentConfig) -> Result<SettingsChange, ConfluentRefusal> {
     let word = |word: &String| word.to_ascii_lowercase();
     let compat = body.compatibility.as_ref().map(word).map(|word| word.parse::<Compat>()).transpose();
-    let policy = body.compatibility_policy.as_ref().map(word).map(|word| word.parse::<Policy>()).transpose();
-    match compat.map_err(Refused::invalid_level)? {
-        Some(Compat::Upcast) => Err(Refused::invalid_level("set upcast by `prom schema set`")),
-        compat => {
-            Ok(SettingsChange { compat, policy: policy.map_err(Refused::invalid_level)?, ..SettingsChange::default() })
-        }
+    let policy = body.compatibility_policy.as_ref().map(word).map(|word| word.parse::<CompatPolicy>()).transpose();
+    match compat.map_err(ConfluentRefusal::invalid_level)? {
+        Some(Compat::Upcast) => Err(ConfluentRefusal::invalid_level("set upcast by `prom schema set`")),
+        compat => Ok(SettingsChange {
+            compat,
+            policy: policy.map_err(ConfluentRefusal::invalid_level)?,
+            ..SettingsChange::default()
+        }),
     }
 }
 
@@ -143,7 +145,7 @@ fn change(body: &ConfluentConfig) -> Result<SettingsChange, Refused> {
 mod tests {
     use super::*;
 
-    fn asked(compatibility: &str) -> Result<SettingsChange, Refused> {
+    fn asked(compatibility: &str) -> Result<SettingsChange, ConfluentRefusal> {
         change(&ConfluentConfig { compatibility: Some(compatibility.to_owned()), compatibility_policy: None })
     }
 

@@ -12,13 +12,13 @@ use crate::http::problem::Problem;
 
 /// What the client is told. The status is the beginning of the code.
 #[derive(Debug)]
-pub struct Refused {
+pub struct ConfluentRefusal {
     status: u16,
     problem: ConfluentProblem,
     retry_after_ms: Option<u64>,
 }
 
-impl Refused {
+impl ConfluentRefusal {
     fn new(status: u16, error_code: u32, message: impl Into<String>) -> Self {
         Self { status, problem: ConfluentProblem { error_code, message: message.into() }, retry_after_ms: None }
     }
@@ -119,7 +119,7 @@ pub fn in_words(violation: &Violation) -> String {
     format!("{place}: {} (rule {}{against}); {}", violation.message, violation.rule.id(), violation.fix)
 }
 
-impl From<SchemaError> for Refused {
+impl From<SchemaError> for ConfluentRefusal {
     fn from(error: SchemaError) -> Self {
         match error {
             SchemaError::TooLarge { .. } => Self::new(422, 42209, error.to_string()),
@@ -129,7 +129,7 @@ impl From<SchemaError> for Refused {
 }
 
 /// Codes that depend on the subject are given by the routes; this is the rest.
-impl From<Error> for Refused {
+impl From<Error> for ConfluentRefusal {
     fn from(error: Error) -> Self {
         match error {
             Error::SchemaIncompatible { topic, violations } => Self::incompatible(&topic, &violations),
@@ -144,7 +144,7 @@ impl From<Error> for Refused {
     }
 }
 
-impl From<Problem> for Refused {
+impl From<Problem> for ConfluentRefusal {
     fn from(problem: Problem) -> Self {
         let document = problem.into_document();
         let status = u32::from(document.status);
@@ -157,7 +157,7 @@ impl From<Problem> for Refused {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ConfluentRefusal {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if status == StatusCode::INTERNAL_SERVER_ERROR {

@@ -29,7 +29,7 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use self::answer::ConfluentAnswer;
-use self::error::Refused;
+use self::error::ConfluentRefusal;
 use self::query::ConfluentQuery;
 use self::subject::{Subject, document};
 use super::api::Api;
@@ -56,4 +56,4 @@ pub(super) fn router() -> Router<Arc<Api>> {
         .route("/schemas/ids/{id}/versions", get(schemas::versions))
 }
 
-type Answered<T> = Result<ConfluentAnswer<T>, Refused>;
+type Answered<T> = Result<ConfluentAnswer<T>, ConfluentRefusal>;

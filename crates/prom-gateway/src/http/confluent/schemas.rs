@@ -11,7 +11,7 @@ use prom_types::TopicName;
 use serde_json::Value;
 
 use super::subject::references;
-use super::{Answered, ConfluentAnswer, ConfluentQuery, Refused};
+use super::{Answered, ConfluentAnswer, ConfluentQuery, ConfluentRefusal};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
 use crate::http::problem::Problem;
@@ -68,19 +68,19 @@ pub async fn versions(
 }
 
 /// The schema, with those uses that the caller may see.
-async fn find(api: &Api, caller: &Caller, id: &str) -> Result<SchemaById, Refused> {
+async fn find(api: &Api, caller: &Caller, id: &str) -> Result<SchemaById, ConfluentRefusal> {
     may_read_some(caller)?;
-    let id: u32 = id.parse().map_err(|_| Refused::schema_not_found())?;
+    let id: u32 = id.parse().map_err(|_| ConfluentRefusal::schema_not_found())?;
     let mut found = api.hub.bus.schema_by_id(id).await?;
     found.uses.retain(|(topic, _)| may_read(caller, topic).is_ok());
     // Events under a deleted version are still read, and their readers still need its schema.
     if found.uses.is_empty() && !deleted_uses(api, id).await?.iter().any(|topic| may_read(caller, topic).is_ok()) {
-        return Err(Refused::schema_not_found());
+        return Err(ConfluentRefusal::schema_not_found());
     }
     Ok(found)
 }
 
-async fn deleted_uses(api: &Api, id: u32) -> Result<Vec<TopicName>, Refused> {
+async fn deleted_uses(api: &Api, id: u32) -> Result<Vec<TopicName>, ConfluentRefusal> {
     let entries = api.hub.bus.schemas().await?;
     let of_it = entries.into_iter().filter(|entry| entry.versions.iter().any(|version| version.id == id));
     Ok(of_it.map(|entry| entry.topic).collect())

@@ -7,7 +7,7 @@ use prom_protocol::http::confluent::{
 use prom_schema::{Reference, SchemaDocument, TopicSchemas, VersionEntry};
 use prom_types::TopicName;
 
-use super::Refused;
+use super::ConfluentRefusal;
 use crate::http::caller::Caller;
 use crate::http::schema::may_read;
 
@@ -17,7 +17,7 @@ pub struct Subject {
     pub topic: TopicName,
 }
 
-/// Which version a path names.
+/// SubjectScope version a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionName {
     Latest,
@@ -25,42 +25,45 @@ pub enum VersionName {
 }
 
 impl VersionName {
-    pub fn parse(text: &str) -> Result<Self, Refused> {
+    pub fn parse(text: &str) -> Result<Self, ConfluentRefusal> {
         match (text, text.parse::<i32>()) {
             ("latest" | "-1", _) => Ok(Self::Latest),
             (_, Ok(number)) if number > 0 => Ok(Self::Number(number.unsigned_abs())),
-            _ => Err(Refused::invalid_version(text)),
+            _ => Err(ConfluentRefusal::invalid_version(text)),
         }
     }
 }
 
 impl Subject {
     /// For a change: a name that can be no subject is refused with the reason.
-    pub fn to_change(name: &str) -> Result<Self, Refused> {
+    pub fn to_change(name: &str) -> Result<Self, ConfluentRefusal> {
         if name.ends_with("-key") {
-            return Err(Refused::invalid_subject(name, "keys are text and have no schema; register the value's"));
+            return Err(ConfluentRefusal::invalid_subject(
+                name,
+                "keys are text and have no schema; register the value's",
+            ));
         }
         let topic = name.strip_suffix("-value").unwrap_or(name);
-        let topic = TopicName::parse(topic).map_err(|error| Refused::invalid_subject(name, error))?;
+        let topic = TopicName::parse(topic).map_err(|error| ConfluentRefusal::invalid_subject(name, error))?;
         Ok(Self { name: name.to_owned(), topic })
     }
 
     /// For reading: a name that can be no subject is one that does not exist.
-    pub fn to_read(name: &str) -> Result<Self, Refused> {
-        Self::to_change(name).map_err(|_| Refused::subject_not_found(name))
+    pub fn to_read(name: &str) -> Result<Self, ConfluentRefusal> {
+        Self::to_change(name).map_err(|_| ConfluentRefusal::subject_not_found(name))
     }
 
     /// Its entry, for a caller that may see it; only where something of it is not deleted, unless asked otherwise.
-    pub async fn entry(&self, bus: &Bus, which: Which) -> Result<TopicSchemas, Refused> {
+    pub async fn entry(&self, bus: &Bus, which: SubjectScope) -> Result<TopicSchemas, ConfluentRefusal> {
         let entry = bus.schema(&self.topic).await?.filter(|entry| match which {
-            Which::Live => entry.latest().is_some(),
-            Which::All => !entry.versions.is_empty(),
+            SubjectScope::Live => entry.latest().is_some(),
+            SubjectScope::All => !entry.versions.is_empty(),
         });
-        entry.ok_or_else(|| Refused::subject_not_found(&self.name))
+        entry.ok_or_else(|| ConfluentRefusal::subject_not_found(&self.name))
     }
 
     /// A version of it with its schema.
-    pub async fn version(&self, bus: &Bus, version: u32) -> Result<ConfluentVersion, Refused> {
+    pub async fn version(&self, bus: &Bus, version: u32) -> Result<ConfluentVersion, ConfluentRefusal> {
         let found = bus.schema_version(&self.topic, prom_engine::SchemaChoice::Version(version)).await?;
         Ok(ConfluentVersion {
             subject: self.name.clone(),
@@ -74,33 +77,33 @@ impl Subject {
     }
 }
 
-/// Which subjects exist.
+/// SubjectScope subjects exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum SubjectScope {
     Live,
     All,
 }
 
 /// The version of an entry that a path names.
-pub fn find(entry: &TopicSchemas, name: VersionName, which: Which) -> Result<&VersionEntry, Refused> {
+pub fn find(entry: &TopicSchemas, name: VersionName, which: SubjectScope) -> Result<&VersionEntry, ConfluentRefusal> {
     let found = match (name, which) {
-        (VersionName::Latest, Which::Live) => entry.latest(),
-        (VersionName::Latest, Which::All) => entry.versions.last(),
-        (VersionName::Number(number), Which::Live) => entry.live().find(|version| version.version == number),
-        (VersionName::Number(number), Which::All) => entry.version(number),
+        (VersionName::Latest, SubjectScope::Live) => entry.latest(),
+        (VersionName::Latest, SubjectScope::All) => entry.versions.last(),
+        (VersionName::Number(number), SubjectScope::Live) => entry.live().find(|version| version.version == number),
+        (VersionName::Number(number), SubjectScope::All) => entry.version(number),
     };
     found.ok_or_else(|| match name {
-        VersionName::Latest => Refused::version_not_found("latest"),
-        VersionName::Number(number) => Refused::version_not_found(number),
+        VersionName::Latest => ConfluentRefusal::version_not_found("latest"),
+        VersionName::Number(number) => ConfluentRefusal::version_not_found(number),
     })
 }
 
 /// The schema of a body, whose references the caller may read.
-pub fn document(caller: &Caller, body: ConfluentSchema) -> Result<SchemaDocument, Refused> {
+pub fn document(caller: &Caller, body: ConfluentSchema) -> Result<SchemaDocument, ConfluentRefusal> {
     let kind = body.schema_type.as_deref().unwrap_or(DEFAULT_SCHEMA_TYPE);
     if kind != SCHEMA_TYPE {
         let kind: String = kind.chars().take(32).collect();
-        return Err(Refused::invalid_schema(format_args!(
+        return Err(ConfluentRefusal::invalid_schema(format_args!(
             "schemaType is {kind} (AVRO where it is left out), and this registry takes JSON only; send \"schemaType\": \"JSON\""
         )));
     }
@@ -108,7 +111,7 @@ pub fn document(caller: &Caller, body: ConfluentSchema) -> Result<SchemaDocument
     for ConfluentReference { name, subject, version } in body.references {
         let subject = Subject::to_change(&subject)?;
         may_read(caller, &subject.topic)?;
-        let version = u32::try_from(version).map_err(|_| Refused::invalid_version(&version.to_string()))?;
+        let version = u32::try_from(version).map_err(|_| ConfluentRefusal::invalid_version(&version.to_string()))?;
         references.push(Reference { name, subject: subject.topic, version });
     }
     Ok(SchemaDocument::parse(&body.schema, references)?)

@@ -7,8 +7,8 @@ use prom_auth::Action;
 use prom_engine::Deletion;
 use prom_protocol::http::confluent::{ConfluentSchema, ConfluentVersion};
 
-use super::subject::Which;
-use super::{Answered, ConfluentAnswer, ConfluentQuery, Refused, Subject, document};
+use super::subject::SubjectScope;
+use super::{Answered, ConfluentAnswer, ConfluentQuery, ConfluentRefusal, Subject, document};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
 use crate::http::extract::JsonBody;
@@ -32,7 +32,7 @@ pub async fn list(
     Ok(ConfluentAnswer(query.page(names)))
 }
 
-/// Which version has this schema.
+/// SubjectScope version has this schema.
 pub async fn look_up(
     State(api): State<Arc<Api>>,
     caller: Result<Caller, Problem>,
@@ -45,12 +45,12 @@ pub async fn look_up(
     may_read(&caller, &subject.topic)?;
     let document = document(&caller, body.read(&api).await?)?;
     let bus = &api.hub.bus;
-    let which = if query.deleted { Which::All } else { Which::Live };
+    let which = if query.deleted { SubjectScope::All } else { SubjectScope::Live };
     subject.entry(bus, which).await?;
     let found = bus.schema_lookup(&subject.topic, &document).await?;
     match found.filter(|found| query.deleted || !found.deleted) {
         Some(found) => Ok(ConfluentAnswer(subject.version(bus, found.version).await?)),
-        None => Err(Refused::schema_not_found()),
+        None => Err(ConfluentRefusal::schema_not_found()),
     }
 }
 
@@ -65,10 +65,10 @@ pub async fn delete(
     let subject = Subject::to_read(&subject)?;
     caller.may(Action::Admin, &subject.topic)?;
     let bus = caller.bus(&api.hub);
-    let entry = subject.entry(&bus, Which::All).await?;
+    let entry = subject.entry(&bus, SubjectScope::All).await?;
     let deletion = match (entry.latest(), query.permanent) {
-        (Some(_), true) => return Err(Refused::subject_not_soft_deleted(&subject.name)),
-        (None, false) => return Err(Refused::subject_soft_deleted(&subject.name)),
+        (Some(_), true) => return Err(ConfluentRefusal::subject_not_soft_deleted(&subject.name)),
+        (None, false) => return Err(ConfluentRefusal::subject_soft_deleted(&subject.name)),
         (Some(_), false) => Deletion::Soft,
         (None, true) => Deletion::Hard,
     };

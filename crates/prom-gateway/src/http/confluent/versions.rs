@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use prom_auth::Action;
-use prom_engine::{Candidate, Deletion};
+use prom_engine::{Deletion, SchemaCandidate};
 use prom_protocol::http::confluent::{ConfluentId, ConfluentSchema, ConfluentVersion};
 use serde_json::Value;
 
-use super::subject::{VersionName, Which, find};
-use super::{Answered, ConfluentAnswer, ConfluentQuery, Refused, Subject, document};
+use super::subject::{SubjectScope, VersionName, find};
+use super::{Answered, ConfluentAnswer, ConfluentQuery, ConfluentRefusal, Subject, document};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
 use crate::http::extract::JsonBody;
@@ -26,7 +26,7 @@ pub async fn list(
     let caller = caller?;
     let subject = Subject::to_read(&subject)?;
     may_read(&caller, &subject.topic)?;
-    let which = if query.deleted || query.deleted_only { Which::All } else { Which::Live };
+    let which = if query.deleted || query.deleted_only { SubjectScope::All } else { SubjectScope::Live };
     let entry = subject.entry(&api.hub.bus, which).await?;
     let versions = entry.versions.iter().filter(|version| query.wants(version.deleted)).map(|version| version.version);
     Ok(ConfluentAnswer(query.page(versions)))
@@ -43,8 +43,8 @@ pub async fn register(
     let subject = Subject::to_change(&subject)?;
     caller.may(Action::Admin, &subject.topic)?;
     let document = document(&caller, body.read(&api).await?)?;
-    let registered = caller.bus(&api.hub).register_schema(&subject.topic, Candidate::new(document)).await;
-    let registered = registered.map_err(Refused::of_candidate)?;
+    let registered = caller.bus(&api.hub).register_schema(&subject.topic, SchemaCandidate::new(document)).await;
+    let registered = registered.map_err(ConfluentRefusal::of_candidate)?;
     Ok(ConfluentAnswer(ConfluentId { id: registered.id }))
 }
 
@@ -74,11 +74,11 @@ async fn version_of(
     subject: &str,
     version: &str,
     query: &ConfluentQuery,
-) -> Result<ConfluentVersion, Refused> {
+) -> Result<ConfluentVersion, ConfluentRefusal> {
     let subject = Subject::to_read(subject)?;
     may_read(caller, &subject.topic)?;
     let name = VersionName::parse(version)?;
-    let which = if query.deleted { Which::All } else { Which::Live };
+    let which = if query.deleted { SubjectScope::All } else { SubjectScope::Live };
     let entry = subject.entry(&api.hub.bus, which).await?;
     subject.version(&api.hub.bus, find(&entry, name, which)?.version).await
 }
@@ -95,12 +95,12 @@ pub async fn delete(
     caller.may(Action::Admin, &subject.topic)?;
     let name = VersionName::parse(&version)?;
     let bus = caller.bus(&api.hub);
-    let entry = subject.entry(&bus, Which::All).await?;
-    let found = find(&entry, name, Which::All)?;
+    let entry = subject.entry(&bus, SubjectScope::All).await?;
+    let found = find(&entry, name, SubjectScope::All)?;
     let number = found.version;
     let deletion = match (found.deleted, query.permanent) {
-        (false, true) => return Err(Refused::version_not_soft_deleted(&subject.name, number)),
-        (true, false) => return Err(Refused::version_soft_deleted(&subject.name, number)),
+        (false, true) => return Err(ConfluentRefusal::version_not_soft_deleted(&subject.name, number)),
+        (true, false) => return Err(ConfluentRefusal::version_soft_deleted(&subject.name, number)),
         (false, false) => Deletion::Soft,
         (true, true) => Deletion::Hard,
     };
@@ -120,8 +120,8 @@ pub async fn referenced_by(
     may_read(&caller, &subject.topic)?;
     let name = VersionName::parse(&version)?;
     let bus = &api.hub.bus;
-    let entry = subject.entry(bus, Which::Live).await?;
-    let number = find(&entry, name, Which::Live)?.version;
+    let entry = subject.entry(bus, SubjectScope::Live).await?;
+    let number = find(&entry, name, SubjectScope::Live)?.version;
     let referring = bus.schema_referrers(&subject.topic, number).await?;
     let seen = referring.into_iter().filter(|other| may_read(&caller, &other.topic).is_ok());
     let mut ids: Vec<u32> = seen.map(|other| other.id).collect();

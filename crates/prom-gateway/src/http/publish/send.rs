@@ -78,7 +78,7 @@ fn admit(hub: &Hub, caller: &Caller, event: &NewEvent) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whoever asks for a copy needs the right to the topic it goes to.
+/// A caller that asks for a copy needs the right to the topic it goes to.
 fn may_publish(hub: &Hub, caller: &Caller, event: &NewEvent) -> Result<(), Problem> {
     caller.may(Action::Publish, &event.topic)?;
     hub.copies_of(event)?.iter().try_for_each(|copy| caller.may(Action::Publish, copy))

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
 use prom_auth::Action;
-use prom_engine::{Candidate, SchemaChoice};
+use prom_engine::{SchemaCandidate, SchemaChoice};
 use prom_protocol::http::schema::{RegisterSchema, SchemaReference};
 use prom_schema::{Reference, SchemaDocument};
 use prom_types::TopicName;
@@ -84,7 +84,7 @@ pub(super) fn may_read_some(caller: &Caller) -> Result<(), Problem> {
 }
 
 /// What the body of a registration or a check says. Referring to a schema needs the right to read it.
-fn candidate(caller: &Caller, body: RegisterSchema) -> Result<Candidate, Problem> {
+fn candidate(caller: &Caller, body: RegisterSchema) -> Result<SchemaCandidate, Problem> {
     let RegisterSchema { schema, references, compat, version, upcast } = body;
     let mut found = Vec::with_capacity(references.len());
     for SchemaReference { name, subject, version } in references {
@@ -92,5 +92,5 @@ fn candidate(caller: &Caller, body: RegisterSchema) -> Result<Candidate, Problem
         found.push(Reference { name, subject, version });
     }
     let document = SchemaDocument::new(schema, found).map_err(|error| Problem::field("schema", error))?;
-    Ok(Candidate { document, compat: view::word("compat", compat)?, version, upcast })
+    Ok(SchemaCandidate { document, compat: view::word("compat", compat)?, version, upcast })
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::super::document::{CodegenDocument, Draft};
+use super::super::document::CodegenDocument;
 use super::settle;
 use super::{
     ArrayType, Deprecated, DocText, IntegerRange, IntegerSize, ModelType, ObjectType, Presence, PropertyType, RestType,
     Sign, TypeDefinition, TypeModel,
 };
+use crate::draft::Draft;
 
 /// Integers beyond this are not exact as doubles.
 const SAFE: f64 = 9_007_199_254_740_991.0;
@@ -54,7 +55,7 @@ impl TypeBuilder<'_, '_> {
     fn type_of_map(&mut self, map: &Map<String, Value>) -> ModelType {
         let referenced = map.get("$ref").and_then(Value::as_str).map(|reference| self.reference(reference));
         let mut ty = match referenced {
-            Some(target) if self.document.draft == Draft::Seven => return target,
+            Some(target) if self.document.draft == Draft::Draft7 => return target,
             Some(target) => {
                 let own = self.base(map);
                 self.intersect(&target, &own)

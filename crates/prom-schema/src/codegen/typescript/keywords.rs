@@ -4,12 +4,12 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::super::document::Draft;
 use super::super::model::whole;
 use super::super::text;
 use super::parts;
 use super::pattern;
 use super::validator::FunctionWriter;
+use crate::draft::Draft;
 
 type Keywords = Map<String, Value>;
 
@@ -206,16 +206,16 @@ pub(super) fn leave_out(writer: &mut FunctionWriter<'_, '_>, schema: &Value, map
     };
     let draft = writer.document.draft;
     for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
-        if draft != Draft::Seven && map.get(keyword).is_some_and(|value| !is_trivial(value)) {
+        if draft != Draft::Draft7 && map.get(keyword).is_some_and(|value| !is_trivial(value)) {
             writer.leave_out(schema, keyword, "what other keywords evaluated is not tracked");
         }
     }
-    let dynamic = [("$dynamicRef", Draft::Of2020), ("$recursiveRef", Draft::Of2019)];
+    let dynamic = [("$dynamicRef", Draft::Draft202012), ("$recursiveRef", Draft::Draft201909)];
     for (keyword, _) in dynamic.into_iter().filter(|(keyword, since)| *since == draft && map.contains_key(*keyword)) {
         writer.leave_out(schema, keyword, "references that depend on the caller are not followed");
     }
     for keyword in ["contentEncoding", "contentMediaType"] {
-        if draft == Draft::Seven && map.contains_key(keyword) {
+        if draft == Draft::Draft7 && map.contains_key(keyword) {
             writer.leave_out(schema, keyword, "content inside of strings is not read");
         }
     }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::super::document::Draft;
 use super::super::model::whole;
 use super::super::text;
 use super::keywords::{counts, refuse_unless, regular_expression};
 use super::validator::FunctionWriter;
+use crate::draft::Draft;
 
 type Keywords = Map<String, Value>;
 
@@ -58,7 +58,7 @@ fn contains<'s>(writer: &mut FunctionWriter<'_, 's>, map: &'s Keywords) -> Vec<S
     let Some(schema) = map.get("contains") else {
         return Vec::new();
     };
-    let bound = |keyword: &str| map.get(keyword).and_then(whole).filter(|_| writer.document.draft != Draft::Seven);
+    let bound = |keyword: &str| map.get(keyword).and_then(whole).filter(|_| writer.document.draft != Draft::Draft7);
     let (least, most) = (bound("minContains").unwrap_or(1), bound("maxContains"));
     let function = writer.function(schema);
     let mut lines =
@@ -131,7 +131,7 @@ fn each_property<'s>(writer: &mut FunctionWriter<'_, 's>, schema: &Value, map: &
 fn dependencies<'s>(writer: &mut FunctionWriter<'_, 's>, map: &'s Keywords) -> Vec<String> {
     let mut lines = Vec::new();
     for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
-        if keyword != "dependencies" && writer.document.draft == Draft::Seven {
+        if keyword != "dependencies" && writer.document.draft == Draft::Draft7 {
             continue;
         }
         for (name, demanded) in sorted(map, keyword) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::document::Draft;
+use crate::draft::Draft;
 
 /// Name and text. Each may use those after it.
 const FUNCTIONS: [(&str, &str); 18] = [
@@ -172,7 +172,7 @@ pub(super) fn judges_alone(schema: &Value, draft: Draft) -> Option<&'static str>
     };
     let content = ["contentEncoding", "contentMediaType", "contentSchema"];
     let describes =
-        |keyword: &str| DESCRIBING.contains(&keyword) || (draft != Draft::Seven && content.contains(&keyword));
+        |keyword: &str| DESCRIBING.contains(&keyword) || (draft != Draft::Draft7 && content.contains(&keyword));
     if !map.keys().all(|keyword| describes(keyword)) {
         return None;
     }

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::super::CodegenNote;
-use super::super::document::{CodegenDocument, Draft};
+use super::super::document::CodegenDocument;
 use super::super::names::{self, NameBook};
 use super::{keywords, parts, runtime};
+use crate::draft::Draft;
 
 /// The code of one schema.
 pub(super) struct ValidatorCode {
@@ -107,7 +108,7 @@ impl<'s> FunctionWriter<'_, 's> {
     }
 
     fn lines(&mut self, schema: &'s Value, map: &'s Map<String, Value>) -> Vec<String> {
-        if self.document.draft == Draft::Seven && map.get("$ref").is_some_and(Value::is_string) {
+        if self.document.draft == Draft::Draft7 && map.get("$ref").is_some_and(Value::is_string) {
             return keywords::reference(self, schema, map);
         }
         let mut lines = keywords::kind(map);

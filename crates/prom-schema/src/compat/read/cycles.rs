@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Arena;
-use crate::compat::error::SchemaError;
+use crate::compat::error::CompareError;
 use crate::compat::node::NodeId;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ enum Mark {
     Done,
 }
 
-pub(super) fn refuse_endless(arena: &Arena, nodes: Range<usize>) -> Result<(), SchemaError> {
+pub(super) fn refuse_endless(arena: &Arena, nodes: Range<usize>) -> Result<(), CompareError> {
     let first = nodes.start;
     let mut marks = vec![Mark::New; nodes.len()];
     for start in nodes {
@@ -28,7 +28,7 @@ pub(super) fn refuse_endless(arena: &Arena, nodes: Range<usize>) -> Result<(), S
                     Mark::Open => {
                         let pointer = arena.node(node).pointer.clone();
                         let pointer = if pointer.is_empty() { "the schema".to_owned() } else { pointer };
-                        return Err(SchemaError::EndlessReference { pointer });
+                        return Err(CompareError::EndlessReference { pointer });
                     }
                     Mark::New => {
                         marks[node as usize - first] = Mark::Open;

@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::{Draft, Reader};
-use crate::compat::error::SchemaError;
+use super::Reader;
+use crate::compat::error::CompareError;
 use crate::compat::node::{
     Bound, Clause, Covered, Items, Keyword, Members, NodeId, NumberType, Type, Types, Unevaluated, escape,
 };
 use crate::compat::number::Exact;
 use crate::compat::settings::Formats;
+use crate::draft::Draft;
 use crate::limits::{NUMBER_DIGITS, PATTERN_BYTES};
 
 /// The subschema whose keywords are read.
@@ -29,7 +30,7 @@ impl<'d> Reader<'_, 'd> {
         members: &'d Map<String, Value>,
         base: &str,
         clauses: &mut Vec<Clause>,
-    ) -> Result<(), SchemaError> {
+    ) -> Result<(), CompareError> {
         let place = Place { pointer, members, base };
         let mut keep = |name, keyword: Option<Keyword>| clauses.extend(keyword.map(|keyword| Clause { keyword, name }));
         keep("type", members.get("type").map(types));
@@ -49,7 +50,7 @@ impl<'d> Reader<'_, 'd> {
         &mut self,
         place: Place<'d, '_>,
         keep: &mut impl FnMut(&'static str, Option<Keyword>),
-    ) -> Result<(), SchemaError> {
+    ) -> Result<(), CompareError> {
         let number = |name: &str| exact(place, name);
         keep("minimum", number("minimum")?.map(|bound| Keyword::Minimum(bound, Bound::Inclusive)));
         keep("exclusiveMinimum", number("exclusiveMinimum")?.map(|bound| Keyword::Minimum(bound, Bound::Exclusive)));
@@ -63,7 +64,7 @@ impl<'d> Reader<'_, 'd> {
         &mut self,
         place: Place<'d, '_>,
         keep: &mut impl FnMut(&'static str, Option<Keyword>),
-    ) -> Result<(), SchemaError> {
+    ) -> Result<(), CompareError> {
         keep("minLength", count(place, "minLength").map(Keyword::MinLength));
         keep("maxLength", count(place, "maxLength").map(Keyword::MaxLength));
         if let Some(Value::String(pattern)) = place.members.get("pattern") {
@@ -83,7 +84,7 @@ impl<'d> Reader<'_, 'd> {
         &mut self,
         place: Place<'d, '_>,
         keep: &mut impl FnMut(&'static str, Option<Keyword>),
-    ) -> Result<(), SchemaError> {
+    ) -> Result<(), CompareError> {
         keep("minItems", count(place, "minItems").map(Keyword::MinItems));
         keep("maxItems", count(place, "maxItems").map(Keyword::MaxItems));
         let unique = place.members.get("uniqueItems") == Some(&Value::Bool(true));
@@ -102,7 +103,7 @@ impl<'d> Reader<'_, 'd> {
         Ok(())
     }
 
-    fn items(&mut self, place: Place<'d, '_>) -> Result<Items, SchemaError> {
+    fn items(&mut self, place: Place<'d, '_>) -> Result<Items, CompareError> {
         if self.draft == Draft::Draft202012 {
             return Ok(Items { prefix: self.parts(place, "prefixItems")?, rest: self.part(place, "items")? });
         }
@@ -116,7 +117,7 @@ impl<'d> Reader<'_, 'd> {
         &mut self,
         place: Place<'d, '_>,
         keep: &mut impl FnMut(&'static str, Option<Keyword>),
-    ) -> Result<(), SchemaError> {
+    ) -> Result<(), CompareError> {
         let required = strings(place.members.get("required"));
         keep("required", (!required.is_empty()).then_some(Keyword::Required(required)));
         keep("minProperties", count(place, "minProperties").map(Keyword::MinProperties));
@@ -142,7 +143,7 @@ impl<'d> Reader<'_, 'd> {
         &mut self,
         place: Place<'d, '_>,
         keep: &mut impl FnMut(&'static str, Option<Keyword>),
-    ) -> Result<(), SchemaError> {
+    ) -> Result<(), CompareError> {
         if self.draft != Draft::Draft7 {
             let required = name_lists(place.members.get("dependentRequired"));
             keep("dependentRequired", (!required.is_empty()).then_some(Keyword::DependentRequired(required)));
@@ -161,7 +162,7 @@ impl<'d> Reader<'_, 'd> {
         &mut self,
         place: Place<'d, '_>,
         keep: &mut impl FnMut(&'static str, Option<Keyword>),
-    ) -> Result<(), SchemaError> {
+    ) -> Result<(), CompareError> {
         let some = |parts: Vec<NodeId>| (!parts.is_empty()).then_some(parts);
         keep("allOf", some(self.parts(place, "allOf")?).map(Keyword::AllOf));
         keep("anyOf", some(self.parts(place, "anyOf")?).map(Keyword::AnyOf));
@@ -174,19 +175,19 @@ impl<'d> Reader<'_, 'd> {
         Ok(())
     }
 
-    fn part(&mut self, place: Place<'d, '_>, name: &str) -> Result<Option<NodeId>, SchemaError> {
+    fn part(&mut self, place: Place<'d, '_>, name: &str) -> Result<Option<NodeId>, CompareError> {
         let Some(schema) = place.members.get(name) else { return Ok(None) };
         self.node(&format!("{}/{name}", place.pointer), schema, place.base).map(Some)
     }
 
-    fn parts(&mut self, place: Place<'d, '_>, name: &str) -> Result<Vec<NodeId>, SchemaError> {
+    fn parts(&mut self, place: Place<'d, '_>, name: &str) -> Result<Vec<NodeId>, CompareError> {
         let Some(Value::Array(schemas)) = place.members.get(name) else { return Ok(Vec::new()) };
         let at = |index| format!("{}/{name}/{index}", place.pointer);
         schemas.iter().enumerate().map(|(index, schema)| self.node(&at(index), schema, place.base)).collect()
     }
 
     /// The schemas of an object of schemas; arrays of names among them are left out.
-    fn named(&mut self, place: Place<'d, '_>, name: &str) -> Result<BTreeMap<String, NodeId>, SchemaError> {
+    fn named(&mut self, place: Place<'d, '_>, name: &str) -> Result<BTreeMap<String, NodeId>, CompareError> {
         let mut nodes = BTreeMap::new();
         if let Some(Value::Object(schemas)) = place.members.get(name) {
             for (key, schema) in schemas.iter().filter(|(_, schema)| !schema.is_array()) {
@@ -222,9 +223,9 @@ fn types(value: &Value) -> Keyword {
     Keyword::Types(types)
 }
 
-fn exact(place: Place<'_, '_>, name: &str) -> Result<Option<Exact>, SchemaError> {
+fn exact(place: Place<'_, '_>, name: &str) -> Result<Option<Exact>, CompareError> {
     let Some(Value::Number(number)) = place.members.get(name) else { return Ok(None) };
-    let too_long = || SchemaError::NumberTooLong { pointer: format!("{}/{name}", place.pointer), max: NUMBER_DIGITS };
+    let too_long = || CompareError::NumberTooLong { pointer: format!("{}/{name}", place.pointer), max: NUMBER_DIGITS };
     Exact::read(number).map(Some).ok_or_else(too_long)
 }
 
@@ -234,12 +235,12 @@ fn count(place: Place<'_, '_>, name: &str) -> Option<u64> {
     number.as_u64().or_else(|| number.as_f64().map(|float| float as u64))
 }
 
-fn check_pattern(at: &str, pattern: &str) -> Result<(), SchemaError> {
+fn check_pattern(at: &str, pattern: &str) -> Result<(), CompareError> {
     if pattern.len() > PATTERN_BYTES {
-        return Err(SchemaError::PatternTooLarge { pointer: at.to_owned(), bytes: pattern.len(), max: PATTERN_BYTES });
+        return Err(CompareError::PatternTooLarge { pointer: at.to_owned(), bytes: pattern.len(), max: PATTERN_BYTES });
     }
     if !jsonschema_regex::is_valid_ecma_regex(pattern) && jsonschema_regex::to_rust_regex(pattern).is_err() {
-        return Err(SchemaError::Pattern { pointer: at.to_owned(), pattern: pattern.to_owned() });
+        return Err(CompareError::Pattern { pointer: at.to_owned(), pattern: pattern.to_owned() });
     }
     Ok(())
 }

@@ -12,13 +12,13 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-pub(super) use self::draft::Draft;
-use self::resolve::{Document, Target};
-use super::error::SchemaError;
+use self::resolve::{IndexedSchema, Target};
+use super::error::CompareError;
 use super::format::FormatChecks;
 use super::node::{ANYTHING, Clause, Keyword, Node, NodeId, Side, escape};
 use super::pattern::Patterns;
 use super::settings::Formats;
+use crate::draft::Draft;
 use crate::limits::{SCHEMA_BYTES, SCHEMA_CHAIN, SCHEMA_DEPTH, SCHEMA_NODES};
 
 /// The nodes of both schemas, and those that the search makes.
@@ -61,15 +61,15 @@ impl Arena {
     }
 
     /// Reads one schema. The classes are settled by [`Arena::settle`], after the last one.
-    pub fn read(&mut self, schema: &Value, side: Side, formats: Formats) -> Result<Root, SchemaError> {
+    pub fn read(&mut self, schema: &Value, side: Side, formats: Formats) -> Result<Root, CompareError> {
         measure(schema, "", 0)?;
         let bytes = schema.to_string().len();
         if bytes > SCHEMA_BYTES {
-            return Err(SchemaError::TooLarge { bytes, max: SCHEMA_BYTES });
+            return Err(CompareError::TooLarge { bytes, max: SCHEMA_BYTES });
         }
         let draft = Draft::of(schema)?;
         draft.validate(schema)?;
-        let document = Document::index(schema, draft)?;
+        let document = IndexedSchema::index(schema, draft)?;
         let first = self.nodes.len();
         let mut reader = Reader { arena: self, document, side, draft, formats, known: HashMap::new(), depth: 0 };
         let node = reader.node("", schema, "")?;
@@ -85,9 +85,9 @@ impl Arena {
     }
 }
 
-fn measure(schema: &Value, pointer: &str, depth: usize) -> Result<(), SchemaError> {
+fn measure(schema: &Value, pointer: &str, depth: usize) -> Result<(), CompareError> {
     if depth > SCHEMA_DEPTH {
-        return Err(SchemaError::TooDeep { pointer: pointer.to_owned(), max: SCHEMA_DEPTH });
+        return Err(CompareError::TooDeep { pointer: pointer.to_owned(), max: SCHEMA_DEPTH });
     }
     match schema {
         Value::Array(items) => items
@@ -106,7 +106,7 @@ fn measure(schema: &Value, pointer: &str, depth: usize) -> Result<(), SchemaErro
 /// Reads the subschemas of one document, each once.
 struct Reader<'a, 'd> {
     arena: &'a mut Arena,
-    document: Document<'d>,
+    document: IndexedSchema<'d>,
     side: Side,
     draft: Draft,
     formats: Formats,
@@ -117,15 +117,15 @@ struct Reader<'a, 'd> {
 
 impl<'d> Reader<'_, 'd> {
     /// The node of the subschema at this pointer, where references start from `base`.
-    fn node(&mut self, pointer: &str, schema: &'d Value, base: &str) -> Result<NodeId, SchemaError> {
+    fn node(&mut self, pointer: &str, schema: &'d Value, base: &str) -> Result<NodeId, CompareError> {
         if let Some(known) = self.known.get(pointer) {
             return Ok(*known);
         }
         if self.known.len() >= SCHEMA_NODES {
-            return Err(SchemaError::TooManyNodes { max: SCHEMA_NODES });
+            return Err(CompareError::TooManyNodes { max: SCHEMA_NODES });
         }
         if self.depth >= SCHEMA_CHAIN {
-            return Err(SchemaError::TooDeep { pointer: pointer.to_owned(), max: SCHEMA_CHAIN });
+            return Err(CompareError::TooDeep { pointer: pointer.to_owned(), max: SCHEMA_CHAIN });
         }
         self.depth += 1;
         // Entered before its parts are read, so that a reference to it from below finds it.
@@ -147,7 +147,7 @@ impl<'d> Reader<'_, 'd> {
         pointer: &str,
         members: &'d Map<String, Value>,
         base: &str,
-    ) -> Result<Vec<Clause>, SchemaError> {
+    ) -> Result<Vec<Clause>, CompareError> {
         let base = self.document.base_of(pointer).unwrap_or(base).to_owned();
         let mut clauses = Vec::new();
         if let Some(Value::String(reference)) = members.get("$ref") {
@@ -171,7 +171,7 @@ impl<'d> Reader<'_, 'd> {
         name: &'static str,
         reference: &str,
         base: &str,
-    ) -> Result<Clause, SchemaError> {
+    ) -> Result<Clause, CompareError> {
         let at = format!("{pointer}/{name}");
         let target = match name {
             "$ref" => self.document.resolve(&at, reference, base)?,
@@ -186,7 +186,7 @@ impl<'d> Reader<'_, 'd> {
     }
 }
 
-fn invalid(pointer: &str, message: &str) -> SchemaError {
+fn invalid(pointer: &str, message: &str) -> CompareError {
     let pointer = if pointer.is_empty() { "the schema" } else { pointer };
-    SchemaError::Invalid { pointer: pointer.to_owned(), message: message.to_owned() }
+    CompareError::Invalid { pointer: pointer.to_owned(), message: message.to_owned() }
 }

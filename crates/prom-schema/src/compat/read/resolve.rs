@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::draft::Draft;
 use super::invalid;
-use crate::compat::error::SchemaError;
+use crate::compat::error::CompareError;
 use crate::compat::node::escape;
+use crate::draft::Draft;
 
 /// Keywords whose value is a schema, an array of schemas, or an object of schemas.
 const SCHEMAS: [&str; 22] = [
@@ -44,7 +44,7 @@ pub(super) struct Target<'d> {
     pub base: String,
 }
 
-pub(super) struct Document<'d> {
+pub(super) struct IndexedSchema<'d> {
     root: &'d Value,
     /// Resources by their `$id`.
     resources: HashMap<String, String>,
@@ -56,8 +56,8 @@ pub(super) struct Document<'d> {
     recursive_anchors: usize,
 }
 
-impl<'d> Document<'d> {
-    pub fn index(root: &'d Value, draft: Draft) -> Result<Self, SchemaError> {
+impl<'d> IndexedSchema<'d> {
+    pub fn index(root: &'d Value, draft: Draft) -> Result<Self, CompareError> {
         let mut document = Self {
             root,
             resources: HashMap::from([(String::new(), String::new())]),
@@ -75,7 +75,7 @@ impl<'d> Document<'d> {
         self.bases.get(pointer).map(String::as_str)
     }
 
-    fn visit(&mut self, schema: &'d Value, pointer: &str, base: &str, draft: Draft) -> Result<(), SchemaError> {
+    fn visit(&mut self, schema: &'d Value, pointer: &str, base: &str, draft: Draft) -> Result<(), CompareError> {
         let Value::Object(members) = schema else { return Ok(()) };
         if !pointer.is_empty()
             && members.get("$schema").and_then(Value::as_str).is_some_and(|uri| Draft::named(uri) != Some(draft))
@@ -135,14 +135,14 @@ impl<'d> Document<'d> {
         base
     }
 
-    pub fn resolve(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, SchemaError> {
-        let unknown = || SchemaError::UnknownReference { pointer: at.to_owned(), reference: reference.to_owned() };
+    pub fn resolve(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, CompareError> {
+        let unknown = || CompareError::UnknownReference { pointer: at.to_owned(), reference: reference.to_owned() };
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let uri = if uri.is_empty() { base.to_owned() } else { join(base, uri) };
         let resource = self
             .resources
             .get(&uri)
-            .ok_or_else(|| SchemaError::RemoteReference { pointer: at.to_owned(), reference: reference.to_owned() })?;
+            .ok_or_else(|| CompareError::RemoteReference { pointer: at.to_owned(), reference: reference.to_owned() })?;
         let fragment = percent_decode(fragment).ok_or_else(unknown)?;
         let pointer = if fragment.is_empty() || fragment.starts_with('/') {
             format!("{resource}{fragment}")
@@ -154,14 +154,14 @@ impl<'d> Document<'d> {
     }
 
     /// `None` where the target depends on how the reference was reached.
-    pub fn resolve_dynamic(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, SchemaError> {
+    pub fn resolve_dynamic(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, CompareError> {
         let anchor = reference.rsplit_once('#').map_or("", |(_, anchor)| anchor);
         let target = self.resolve(at, reference, base)?;
         let several = self.dynamic_anchors.get(anchor).is_some_and(|places| places.len() > 1);
         Ok(target.filter(|_| !several))
     }
 
-    pub fn resolve_recursive(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, SchemaError> {
+    pub fn resolve_recursive(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, CompareError> {
         let target = self.resolve(at, reference, base)?;
         Ok(target.filter(|_| self.recursive_anchors <= 1 && (self.recursive_anchors == 0 || self.resources.len() <= 2)))
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::goal::Lit;
 use super::shape::ArrayShape;
-use super::{Answer, Search, State};
+use super::{Search, SearchAnswer, State};
 use crate::compat::equal::same;
 use crate::limits::{ITEM_KINDS, WITNESS_MEMBERS};
 
@@ -36,7 +36,7 @@ struct Doubt {
 }
 
 impl Search<'_> {
-    pub(super) fn array(&mut self, state: &State, shape: &ArrayShape, except: &[Value]) -> Answer {
+    pub(super) fn array(&mut self, state: &State, shape: &ArrayShape, except: &[Value]) -> SearchAnswer {
         let at_least =
             shape.at_least.iter().map(|(count, node)| Needed { count: *count, from: 0, lit: Lit::holds(*node) });
         let from = shape.from.iter().map(|(from, lit)| Needed { count: 1, from: *from, lit: *lit });
@@ -62,29 +62,29 @@ impl Search<'_> {
                     continue;
                 }
                 match self.accept(state, Some(found)) {
-                    Answer::Maybe(Some(found)) => return Answer::Maybe(Some(found)),
+                    SearchAnswer::Maybe(Some(found)) => return SearchAnswer::Maybe(Some(found)),
                     _ => doubt.some = true,
                 }
             }
             if self.meter.is_spent() {
-                return Answer::Maybe(None);
+                return SearchAnswer::Maybe(None);
             }
         }
         // A longer array than necessary, where the necessary one is left out.
-        if doubt.some { Answer::Maybe(None) } else { Answer::No }
+        if doubt.some { SearchAnswer::Maybe(None) } else { SearchAnswer::No }
     }
 
     /// Of arrays that are too long to build, only what every item must be is checked.
-    fn long_array(&mut self, shape: &ArrayShape) -> Answer {
+    fn long_array(&mut self, shape: &ArrayShape) -> SearchAnswer {
         let named = self.named_positions(shape);
         let reached = (shape.min.min(named as u64 + 1)) as usize;
         for position in 0..reached {
             let lits = self.item_lits(shape, position);
             if self.solve(&lits).is_no() {
-                return Answer::No;
+                return SearchAnswer::No;
             }
         }
-        Answer::Maybe(None)
+        SearchAnswer::Maybe(None)
     }
 
     /// Positions that are not like all behind them.
@@ -164,18 +164,18 @@ impl Search<'_> {
     ) -> Option<Vec<Value>> {
         let excluded = if shape.unique { next.items.clone() } else { Vec::new() };
         match self.solve_except(lits, &excluded) {
-            Answer::No => {
+            SearchAnswer::No => {
                 // Another choice for the items before might have left a value.
                 if !excluded.is_empty() && !self.is_uniform(shape) && !self.solve(lits).is_no() {
                     doubt.some = true;
                 }
                 None
             }
-            Answer::Maybe(None) => {
+            SearchAnswer::Maybe(None) => {
                 doubt.some = true;
                 None
             }
-            Answer::Maybe(Some(item)) => {
+            SearchAnswer::Maybe(Some(item)) => {
                 next.items.push(item);
                 self.fill(shape, length, next, doubt)
             }
@@ -190,16 +190,16 @@ impl Search<'_> {
     }
 
     /// An array in which one item occurs twice.
-    fn repeating(&mut self, state: &State, shape: &ArrayShape, longest: usize) -> Answer {
-        let mut answer = Answer::No;
+    fn repeating(&mut self, state: &State, shape: &ArrayShape, longest: usize) -> SearchAnswer {
+        let mut answer = SearchAnswer::No;
         for second in 1..longest {
             for first in 0..second {
                 for zeal in [Zeal::Necessary, Zeal::Needed] {
                     match self.repeated(shape, [first, second], zeal) {
-                        Answer::No => {}
-                        Answer::Maybe(items) => match self.accept(state, items) {
-                            Answer::Maybe(Some(found)) => return Answer::Maybe(Some(found)),
-                            _ => answer = Answer::Maybe(None),
+                        SearchAnswer::No => {}
+                        SearchAnswer::Maybe(items) => match self.accept(state, items) {
+                            SearchAnswer::Maybe(Some(found)) => return SearchAnswer::Maybe(Some(found)),
+                            _ => answer = SearchAnswer::Maybe(None),
                         },
                     }
                 }
@@ -209,7 +209,7 @@ impl Search<'_> {
     }
 
     /// An array with one item at these two positions.
-    fn repeated(&mut self, shape: &ArrayShape, [first, second]: [usize; 2], zeal: Zeal) -> Answer {
+    fn repeated(&mut self, shape: &ArrayShape, [first, second]: [usize; 2], zeal: Zeal) -> SearchAnswer {
         let lits = [self.item_lits(shape, first), self.item_lits(shape, second)].concat();
         let mut twice = self.solve_zealously(shape, &lits, zeal);
         let mut items = Vec::new();
@@ -220,23 +220,23 @@ impl Search<'_> {
             }
             let lits = self.item_lits(shape, position);
             match self.solve_zealously(shape, &lits, zeal) {
-                Answer::No => return Answer::No,
-                Answer::Maybe(Some(item)) => items.push(item),
-                Answer::Maybe(None) => twice = if twice.is_no() { twice } else { Answer::Maybe(None) },
+                SearchAnswer::No => return SearchAnswer::No,
+                SearchAnswer::Maybe(Some(item)) => items.push(item),
+                SearchAnswer::Maybe(None) => twice = if twice.is_no() { twice } else { SearchAnswer::Maybe(None) },
             }
         }
-        let Answer::Maybe(Some(item)) = twice else { return twice };
+        let SearchAnswer::Maybe(Some(item)) = twice else { return twice };
         items[first] = item.clone();
         items[second] = item;
-        Answer::Maybe(Some(Value::Array(items)))
+        SearchAnswer::Maybe(Some(Value::Array(items)))
     }
 
     /// If possible an item that also serves what the array must contain.
-    fn solve_zealously(&mut self, shape: &ArrayShape, lits: &[Lit], zeal: Zeal) -> Answer {
+    fn solve_zealously(&mut self, shape: &ArrayShape, lits: &[Lit], zeal: Zeal) -> SearchAnswer {
         if zeal == Zeal::Needed {
             let needed = shape.at_least.iter().map(|(_, node)| Lit::holds(*node));
             let needed: Vec<Lit> = lits.iter().copied().chain(needed).collect();
-            if let found @ Answer::Maybe(Some(_)) = self.solve(&needed) {
+            if let found @ SearchAnswer::Maybe(Some(_)) = self.solve(&needed) {
                 return found;
             }
         }

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::goal::{Atom, Choice, Goal, Lit, Sign};
-use super::shape::Shape;
-use super::{Answer, Search, State};
+use super::goal::{Atom, Choice, Goal, Lit, Polarity};
+use super::shape::DocumentShape;
+use super::{Search, SearchAnswer, State};
 use crate::compat::node::{Side, Type};
-use crate::compat::settings::Policy;
+use crate::compat::settings::CompatPolicy;
 use crate::limits::SEARCH_CALLS;
 
 /// A way through the choices so far.
@@ -20,7 +20,7 @@ pub(super) struct Branch {
     /// Classes of nodes that hold and that fail.
     holds: HashSet<u32>,
     fails: HashSet<u32>,
-    shape: Shape,
+    shape: DocumentShape,
 }
 
 /// What became of the goals that leave no choice.
@@ -32,8 +32,8 @@ enum Step {
 }
 
 impl Search<'_> {
-    pub(super) fn solve_type(&mut self, state: &State, kind: Type) -> Answer {
-        let mut shape = Shape::default();
+    pub(super) fn solve_type(&mut self, state: &State, kind: Type) -> SearchAnswer {
+        let mut shape = DocumentShape::default();
         state.excluded.iter().for_each(|value| shape.leave_out(value.clone()));
         let branch = Branch {
             kind,
@@ -46,9 +46,9 @@ impl Search<'_> {
         self.run(state, branch)
     }
 
-    fn run(&mut self, state: &State, branch: Branch) -> Answer {
+    fn run(&mut self, state: &State, branch: Branch) -> SearchAnswer {
         if !self.meter.take(1) || self.calls >= SEARCH_CALLS {
-            return Answer::Maybe(None);
+            return SearchAnswer::Maybe(None);
         }
         self.calls += 1;
         let answer = self.run_on(state, branch);
@@ -56,15 +56,15 @@ impl Search<'_> {
         answer
     }
 
-    fn run_on(&mut self, state: &State, mut branch: Branch) -> Answer {
+    fn run_on(&mut self, state: &State, mut branch: Branch) -> SearchAnswer {
         loop {
             match self.work_off(state, &mut branch) {
-                Step::Contradiction => return Answer::No,
+                Step::Contradiction => return SearchAnswer::No,
                 Step::Values(values) => return self.try_values(state, branch.kind, &values),
                 Step::Done => {}
             }
             if !self.prune(&mut branch) {
-                return Answer::No;
+                return SearchAnswer::No;
             }
             if branch.todo.is_empty() {
                 break;
@@ -73,17 +73,17 @@ impl Search<'_> {
         let fewest = (0..branch.choices.len()).min_by_key(|index| branch.choices[*index].len());
         let Some(fewest) = fewest else { return self.leaf(state, &branch) };
         let ways = branch.choices.swap_remove(fewest);
-        let mut answer = Answer::No;
+        let mut answer = SearchAnswer::No;
         for way in ways {
             let mut next = branch.clone();
             next.todo = way;
             match self.run(state, next) {
-                Answer::No => {}
-                Answer::Maybe(None) => answer = Answer::Maybe(None),
+                SearchAnswer::No => {}
+                SearchAnswer::Maybe(None) => answer = SearchAnswer::Maybe(None),
                 found => return found,
             }
             if self.meter.is_spent() {
-                return Answer::Maybe(None);
+                return SearchAnswer::Maybe(None);
             }
         }
         answer
@@ -106,7 +106,7 @@ impl Search<'_> {
     /// Under the lenient policy, the judging side cannot refuse the value of a property that the other never declared.
     fn is_exempt(&mut self, state: &State, atom: &Atom) -> bool {
         match (atom, &state.declared) {
-            (Atom::Member(name, _, Side::New), Some(declared)) if self.policy == Policy::Lenient => {
+            (Atom::Member(name, _, Side::New), Some(declared)) if self.policy == CompatPolicy::Lenient => {
                 !declared.declares(self.arena, name)
             }
             _ => false,
@@ -117,8 +117,8 @@ impl Search<'_> {
         let node = self.arena.node(lit.node);
         let (class, side) = (node.class, node.side);
         let (own, opposite) = match lit.sign {
-            Sign::Holds => (&mut branch.holds, &branch.fails),
-            Sign::Fails => (&mut branch.fails, &branch.holds),
+            Polarity::Holds => (&mut branch.holds, &branch.fails),
+            Polarity::Fails => (&mut branch.fails, &branch.holds),
         };
         if opposite.contains(&class) {
             return false;
@@ -129,8 +129,8 @@ impl Search<'_> {
         let clauses = self.arena.clauses(lit.node);
         let about = clauses.iter().filter(|clause| clause.keyword.about().is_none_or(|about| about == branch.kind));
         let choices: Vec<Choice> = match lit.sign {
-            Sign::Holds => about.flat_map(|clause| self.holds(&clause.keyword, branch.kind, side)).collect(),
-            Sign::Fails => vec![about.flat_map(|clause| self.fails(&clause.keyword, branch.kind, side)).collect()],
+            Polarity::Holds => about.flat_map(|clause| self.holds(&clause.keyword, branch.kind, side)).collect(),
+            Polarity::Fails => vec![about.flat_map(|clause| self.fails(&clause.keyword, branch.kind, side)).collect()],
         };
         choices.into_iter().all(|choice| branch.choose(choice))
     }
@@ -147,8 +147,8 @@ impl Search<'_> {
                         let class = self.arena.node(lit.node).class;
                         let holds = (branch.holds.contains(&class), branch.fails.contains(&class));
                         match lit.sign {
-                            Sign::Holds => holds,
-                            Sign::Fails => (holds.1, holds.0),
+                            Polarity::Holds => holds,
+                            Polarity::Fails => (holds.1, holds.0),
                         }
                     }
                     Goal::Atom(atom) => branch.shape.knows(atom),
@@ -166,10 +166,10 @@ impl Search<'_> {
         true
     }
 
-    fn leaf(&mut self, state: &State, branch: &Branch) -> Answer {
+    fn leaf(&mut self, state: &State, branch: &Branch) -> SearchAnswer {
         let shape = &branch.shape;
         if !shape.is_possible() {
-            return Answer::No;
+            return SearchAnswer::No;
         }
         match branch.kind {
             Type::Null => self.try_values(state, Type::Null, &[Value::Null]),
@@ -194,7 +194,7 @@ impl Branch {
     }
 }
 
-impl Shape {
+impl DocumentShape {
     /// Whether it is known to be so, and known not to be so.
     fn knows(&self, atom: &Atom) -> (bool, bool) {
         let object = &self.object;

@@ -8,7 +8,7 @@ use crate::compat::node::{
     ANYTHING, Bound, Clause, Covered, Items, Keyword, Members, NodeId, NumberType, Side, Type, Unevaluated,
 };
 use crate::compat::number::Exact;
-use crate::compat::settings::Policy;
+use crate::compat::settings::CompatPolicy;
 
 fn lit(lit: Lit) -> Goal {
     Goal::Lit(lit)
@@ -102,7 +102,7 @@ impl Search<'_> {
     /// A node that accepts everything. For the old side of a lenient comparison it declares what this node declares,
     /// which it may have a say in.
     fn declares(&mut self, node: NodeId, side: Side) -> NodeId {
-        if self.policy == Policy::Strict || side == Side::New {
+        if self.policy == CompatPolicy::Strict || side == Side::New {
             return ANYTHING;
         }
         let clause = Clause { keyword: Keyword::AnyOf(vec![ANYTHING, node]), name: "" };

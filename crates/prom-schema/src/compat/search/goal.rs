@@ -9,7 +9,7 @@ use crate::compat::number::Exact;
 use crate::compat::pattern::PatternId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::compat) enum Sign {
+pub(in crate::compat) enum Polarity {
     Holds,
     Fails,
 }
@@ -18,16 +18,16 @@ pub(in crate::compat) enum Sign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::compat) struct Lit {
     pub node: NodeId,
-    pub sign: Sign,
+    pub sign: Polarity,
 }
 
 impl Lit {
     pub fn holds(node: NodeId) -> Self {
-        Self { node, sign: Sign::Holds }
+        Self { node, sign: Polarity::Holds }
     }
 
     pub fn fails(node: NodeId) -> Self {
-        Self { node, sign: Sign::Fails }
+        Self { node, sign: Polarity::Fails }
     }
 }
 

@@ -26,37 +26,37 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-pub(super) use self::goal::{Lit, Sign};
+pub(super) use self::goal::{Lit, Polarity};
 use super::declared::{Declared, undeclared};
 use super::equal::{canonical, same};
 use super::evaluate::Evaluator;
 use super::meter::Meter;
 use super::node::{Clause, Keyword, NodeId, Side, Type};
 use super::read::Arena;
-use super::settings::Policy;
+use super::settings::CompatPolicy;
 use crate::limits::SEARCH_DEPTH;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum SearchAnswer {
     /// No document.
     No,
     /// This document, which was evaluated; or one could not be ruled out.
     Maybe(Option<Value>),
 }
 
-impl Answer {
+impl SearchAnswer {
     pub fn is_no(&self) -> bool {
         *self == Self::No
     }
 }
 
-type Key = (BTreeSet<(u32, Side, Sign)>, BTreeSet<String>);
+type Key = (BTreeSet<(u32, Side, Polarity)>, BTreeSet<String>);
 
 pub(super) struct Search<'a> {
     pub arena: &'a mut Arena,
     pub meter: &'a mut Meter,
-    policy: Policy,
-    known: HashMap<Key, Answer>,
+    policy: CompatPolicy,
+    known: HashMap<Key, SearchAnswer>,
     /// States that are being solved, outermost first.
     open: HashMap<Key, usize>,
     depth: usize,
@@ -76,7 +76,7 @@ struct State {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(arena: &'a mut Arena, meter: &'a mut Meter, policy: Policy) -> Self {
+    pub fn new(arena: &'a mut Arena, meter: &'a mut Meter, policy: CompatPolicy) -> Self {
         Self {
             arena,
             meter,
@@ -90,22 +90,22 @@ impl<'a> Search<'a> {
     }
 
     /// A document for which all of these are so.
-    pub fn solve(&mut self, lits: &[Lit]) -> Answer {
+    pub fn solve(&mut self, lits: &[Lit]) -> SearchAnswer {
         self.solve_except(lits, &[])
     }
 
-    fn solve_except(&mut self, lits: &[Lit], excluded: &[Value]) -> Answer {
+    fn solve_except(&mut self, lits: &[Lit], excluded: &[Value]) -> SearchAnswer {
         if !self.meter.take(1) || self.depth >= SEARCH_DEPTH {
-            return Answer::Maybe(None);
+            return SearchAnswer::Maybe(None);
         }
-        let Some(lits) = self.simplify(lits) else { return Answer::No };
+        let Some(lits) = self.simplify(lits) else { return SearchAnswer::No };
         let key = self.key(&lits, excluded);
         if let Some(answer) = self.known.get(&key) {
             return answer.clone();
         }
         if let Some(depth) = self.open.get(&key) {
             self.assumed = self.assumed.min(*depth);
-            return Answer::No;
+            return SearchAnswer::No;
         }
         let me = self.depth;
         let assumed_before = std::mem::replace(&mut self.assumed, usize::MAX);
@@ -130,14 +130,14 @@ impl<'a> Search<'a> {
     /// Without repetitions and trivial parts; `None` where two of them contradict each other.
     fn simplify(&self, lits: &[Lit]) -> Option<Vec<Lit>> {
         let mut kept: Vec<Lit> = Vec::with_capacity(lits.len());
-        let mut signs: HashMap<u32, Sign> = HashMap::new();
+        let mut signs: HashMap<u32, Polarity> = HashMap::new();
         for lit in lits {
             let node = self.arena.node(lit.node);
             match lit.sign {
-                Sign::Holds if node.is_false() => return None,
-                Sign::Fails if node.is_true() => return None,
-                Sign::Holds if node.is_true() => continue,
-                Sign::Fails if node.is_false() => continue,
+                Polarity::Holds if node.is_false() => return None,
+                Polarity::Fails if node.is_true() => return None,
+                Polarity::Holds if node.is_true() => continue,
+                Polarity::Fails if node.is_false() => continue,
                 _ => {}
             }
             if *signs.entry(node.class).or_insert(lit.sign) != lit.sign {
@@ -154,24 +154,24 @@ impl<'a> Search<'a> {
         let entry = |lit: &Lit| {
             let node = self.arena.node(lit.node);
             // Only the lenient policy treats the sides differently.
-            let side = if self.policy == Policy::Lenient { node.side } else { Side::Old };
+            let side = if self.policy == CompatPolicy::Lenient { node.side } else { Side::Old };
             (node.class, side, lit.sign)
         };
         (lits.iter().map(entry).collect(), excluded.iter().map(canonical).collect())
     }
 
-    fn solve_types(&mut self, lits: Vec<Lit>, excluded: &[Value]) -> Answer {
+    fn solve_types(&mut self, lits: Vec<Lit>, excluded: &[Value]) -> SearchAnswer {
         let old = |lit: &&Lit| self.arena.node(lit.node).side == Side::Old;
-        let declared = (self.policy == Policy::Lenient).then(|| {
+        let declared = (self.policy == CompatPolicy::Lenient).then(|| {
             let nodes: Vec<NodeId> = lits.iter().filter(old).map(|lit| lit.node).collect();
             Rc::new(Declared::of(self.arena, &nodes))
         });
         let state = State { lits: Rc::new(lits), excluded: Rc::new(excluded.to_vec()), declared };
-        let mut answer = Answer::No;
+        let mut answer = SearchAnswer::No;
         for kind in Type::ALL {
             match self.solve_type(&state, kind) {
-                Answer::No => {}
-                Answer::Maybe(None) => answer = Answer::Maybe(None),
+                SearchAnswer::No => {}
+                SearchAnswer::Maybe(None) => answer = SearchAnswer::Maybe(None),
                 found => return found,
             }
         }
@@ -179,9 +179,9 @@ impl<'a> Search<'a> {
     }
 
     /// A document that was built counts once it has been evaluated.
-    fn accept(&mut self, state: &State, document: Option<Value>) -> Answer {
+    fn accept(&mut self, state: &State, document: Option<Value>) -> SearchAnswer {
         let fits = |document: &Value| self.fits(state, document) == Some(true);
-        Answer::Maybe(document.filter(fits))
+        SearchAnswer::Maybe(document.filter(fits))
     }
 
     fn fits(&mut self, state: &State, document: &Value) -> Option<bool> {
@@ -189,8 +189,8 @@ impl<'a> Search<'a> {
             return Some(false);
         }
         let exempt = match self.policy {
-            Policy::Strict => HashSet::new(),
-            Policy::Lenient => {
+            CompatPolicy::Strict => HashSet::new(),
+            CompatPolicy::Lenient => {
                 let old = |lit: &&Lit| self.arena.node(lit.node).side == Side::Old;
                 let nodes: Vec<NodeId> = state.lits.iter().filter(old).map(|lit| lit.node).collect();
                 undeclared(self.arena, document, &nodes)
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
             self.meter.take(2);
             let valid = Evaluator::new(self.arena, &exempt).is_valid(document, lit.node);
             match valid {
-                Some(valid) if valid != (lit.sign == Sign::Holds) => return Some(false),
+                Some(valid) if valid != (lit.sign == Polarity::Holds) => return Some(false),
                 Some(_) => {}
                 None => all = None,
             }
@@ -210,16 +210,16 @@ impl<'a> Search<'a> {
     }
 
     /// One of these values, all of which are known.
-    fn try_values(&mut self, state: &State, kind: Type, values: &[Value]) -> Answer {
-        let mut answer = Answer::No;
+    fn try_values(&mut self, state: &State, kind: Type, values: &[Value]) -> SearchAnswer {
+        let mut answer = SearchAnswer::No;
         for value in values.iter().filter(|value| Type::of(value) == kind) {
             if !self.meter.take(1) {
-                return Answer::Maybe(None);
+                return SearchAnswer::Maybe(None);
             }
             match self.fits(state, value) {
-                Some(true) => return Answer::Maybe(Some(value.clone())),
+                Some(true) => return SearchAnswer::Maybe(Some(value.clone())),
                 Some(false) => {}
-                None => answer = Answer::Maybe(None),
+                None => answer = SearchAnswer::Maybe(None),
             }
         }
         answer

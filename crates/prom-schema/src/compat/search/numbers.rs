@@ -4,24 +4,24 @@ use num_bigint::BigInt;
 use serde_json::Value;
 
 use super::shape::NumberShape;
-use super::{Answer, Search, State};
+use super::{Search, SearchAnswer, State};
 use crate::compat::node::Bound;
 use crate::compat::number::Exact;
 use crate::limits::MULTIPLES;
 
 impl Search<'_> {
-    pub(super) fn number(&mut self, state: &State, shape: &NumberShape, except: &[Value]) -> Answer {
+    pub(super) fn number(&mut self, state: &State, shape: &NumberShape, except: &[Value]) -> SearchAnswer {
         let except: Vec<Exact> = except.iter().filter_map(|value| Exact::read(value.as_number()?)).collect();
         match &shape.multiple {
             Some(unit) if !unit.is_zero() => self.multiple(state, shape, unit, &except),
-            Some(_) => Answer::Maybe(None),
+            Some(_) => SearchAnswer::Maybe(None),
             None => self.real(state, shape, &except),
         }
     }
 
-    fn multiple(&mut self, state: &State, shape: &NumberShape, unit: &Exact, except: &[Exact]) -> Answer {
+    fn multiple(&mut self, state: &State, shape: &NumberShape, unit: &Exact, except: &[Exact]) -> SearchAnswer {
         if shape.not_multiples.iter().any(|other| unit.is_multiple_of(other)) {
-            return Answer::No;
+            return SearchAnswer::No;
         }
         let lowest = shape.lower.as_ref().map(|(limit, bound)| {
             let first = limit.ceil_in(unit);
@@ -42,12 +42,12 @@ impl Search<'_> {
             let inside = lowest.as_ref().is_none_or(|lowest| factor >= *lowest)
                 && highest.as_ref().is_none_or(|highest| factor <= *highest);
             if !inside {
-                return if all_said { Answer::No } else { Answer::Maybe(None) };
+                return if all_said { SearchAnswer::No } else { SearchAnswer::Maybe(None) };
             }
             let number = unit.times(&factor);
             if !except.contains(&number) && !shape.not_multiples.iter().any(|other| number.is_multiple_of(other)) {
                 let answer = self.accept(state, number.to_value());
-                if answer != Answer::Maybe(None) {
+                if answer != SearchAnswer::Maybe(None) {
                     return answer;
                 }
                 all_said = false;
@@ -57,29 +57,29 @@ impl Search<'_> {
             }
             factor += step;
         }
-        Answer::Maybe(None)
+        SearchAnswer::Maybe(None)
     }
 
-    fn real(&mut self, state: &State, shape: &NumberShape, except: &[Exact]) -> Answer {
+    fn real(&mut self, state: &State, shape: &NumberShape, except: &[Exact]) -> SearchAnswer {
         if let (Some((lower, lower_bound)), Some((upper, upper_bound))) = (&shape.lower, &shape.upper) {
             let open = *lower_bound == Bound::Exclusive || *upper_bound == Bound::Exclusive;
             if lower > upper || (lower == upper && open) {
-                return Answer::No;
+                return SearchAnswer::No;
             }
             if lower == upper {
                 let fits =
                     !except.contains(lower) && !shape.not_multiples.iter().any(|unit| lower.is_multiple_of(unit));
-                return if fits { self.accept(state, lower.to_value()) } else { Answer::No };
+                return if fits { self.accept(state, lower.to_value()) } else { SearchAnswer::No };
             }
         }
         // Between two different bounds lie more numbers than can be left out, so only an example is missing.
         for number in examples(shape) {
             let fits = shape.holds(&number) && !except.contains(&number);
-            if fits && let Answer::Maybe(Some(found)) = self.accept(state, number.to_value()) {
-                return Answer::Maybe(Some(found));
+            if fits && let SearchAnswer::Maybe(Some(found)) = self.accept(state, number.to_value()) {
+                return SearchAnswer::Maybe(Some(found));
             }
         }
-        Answer::Maybe(None)
+        SearchAnswer::Maybe(None)
     }
 }
 

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 
 use super::goal::{Among, Lit, SomeMember};
 use super::shape::ObjectShape;
-use super::{Answer, Search, State};
+use super::{Search, SearchAnswer, State};
 use crate::compat::equal::same;
 use crate::compat::node::Side;
 use crate::compat::pattern::PatternId;
 use crate::limits::WITNESS_MEMBERS;
 
 /// One shape that is being solved.
-pub(super) struct Object<'s> {
+pub(super) struct ObjectSearch<'s> {
     pub state: &'s State,
     pub shape: &'s ObjectShape,
     /// Names that some schema mentions here.
@@ -33,13 +33,13 @@ pub(super) struct Object<'s> {
 type Demands = BTreeMap<String, Vec<Lit>>;
 
 impl Search<'_> {
-    pub(super) fn object(&mut self, state: &State, shape: &ObjectShape, except: &[Value]) -> Answer {
+    pub(super) fn object(&mut self, state: &State, shape: &ObjectShape, except: &[Value]) -> SearchAnswer {
         let mut object = self.survey(state, shape);
         let demand = |name: &String| (name.clone(), shape.member.get(name).cloned().unwrap_or_default());
         let demands: Demands = shape.present.iter().map(demand).collect();
         for name in shape.present.iter() {
             if self.names_refuse(&mut object, name) {
-                return Answer::No;
+                return SearchAnswer::No;
             }
         }
         if shape.min > WITNESS_MEMBERS {
@@ -54,12 +54,12 @@ impl Search<'_> {
         }
         match found {
             Some(found) => self.accept(state, Some(found)),
-            None if object.doubt || self.meter.is_spent() => Answer::Maybe(None),
-            None => Answer::No,
+            None if object.doubt || self.meter.is_spent() => SearchAnswer::Maybe(None),
+            None => SearchAnswer::No,
         }
     }
 
-    fn survey<'s>(&self, state: &'s State, shape: &'s ObjectShape) -> Object<'s> {
+    fn survey<'s>(&self, state: &'s State, shape: &'s ObjectShape) -> ObjectSearch<'s> {
         let mut mentioned: BTreeSet<String> = shape.present.union(&shape.absent).cloned().collect();
         let mut patterns = BTreeSet::new();
         for (members, _) in &shape.each {
@@ -80,11 +80,11 @@ impl Search<'_> {
             mentioned.extend(declared.names.iter().cloned());
             patterns.extend(declared.patterns.iter().copied());
         }
-        Object { state, shape, mentioned, patterns, min: shape.min, doubt: false }
+        ObjectSearch { state, shape, mentioned, patterns, min: shape.min, doubt: false }
     }
 
     /// Finds a name for each member that must exist, in every way, and then builds the object.
-    fn settle(&mut self, object: &mut Object<'_>, index: usize, demands: &Demands) -> Option<Value> {
+    fn settle(&mut self, object: &mut ObjectSearch<'_>, index: usize, demands: &Demands) -> Option<Value> {
         if !self.meter.take(1) {
             object.doubt = true;
             return None;
@@ -119,7 +119,7 @@ impl Search<'_> {
 
     fn settle_as(
         &mut self,
-        object: &mut Object<'_>,
+        object: &mut ObjectSearch<'_>,
         some: &SomeMember,
         index: usize,
         name: &str,
@@ -144,7 +144,7 @@ impl Search<'_> {
         self.settle(object, index + 1, &demands)
     }
 
-    fn is_among(&mut self, object: &mut Object<'_>, some: &SomeMember, name: &str) -> bool {
+    fn is_among(&mut self, object: &mut ObjectSearch<'_>, some: &SomeMember, name: &str) -> bool {
         if some.value.is_some() && self.is_exempt_member(object, some.side, name) {
             return false;
         }
@@ -165,7 +165,7 @@ impl Search<'_> {
         }
     }
 
-    pub(super) fn is_exempt_member(&mut self, object: &Object<'_>, side: Side, name: &str) -> bool {
+    pub(super) fn is_exempt_member(&mut self, object: &ObjectSearch<'_>, side: Side, name: &str) -> bool {
         match (side, &object.state.declared) {
             (Side::New, Some(declared)) => !declared.declares(self.arena, name),
             _ => false,
@@ -173,7 +173,7 @@ impl Search<'_> {
     }
 
     /// Everything that the value of this member must be.
-    fn member_lits(&mut self, object: &Object<'_>, name: &str, demands: &Demands) -> Vec<Lit> {
+    fn member_lits(&mut self, object: &ObjectSearch<'_>, name: &str, demands: &Demands) -> Vec<Lit> {
         let mut lits: Vec<Lit> = demands.get(name).cloned().unwrap_or_default();
         for (members, side) in &object.shape.each {
             if self.is_exempt_member(object, *side, name) {
@@ -202,7 +202,7 @@ impl Search<'_> {
         lits
     }
 
-    fn build(&mut self, object: &mut Object<'_>, demands: &Demands) -> Option<Value> {
+    fn build(&mut self, object: &mut ObjectSearch<'_>, demands: &Demands) -> Option<Value> {
         if object.shape.max.is_some_and(|max| demands.len() as u64 > max) {
             return None;
         }
@@ -211,9 +211,9 @@ impl Search<'_> {
         for name in demands.keys() {
             let lits = self.member_lits(object, name, demands);
             match self.solve(&lits) {
-                Answer::No => return None,
-                Answer::Maybe(Some(value)) => drop(members.insert(name.clone(), value)),
-                Answer::Maybe(None) => all_said = false,
+                SearchAnswer::No => return None,
+                SearchAnswer::Maybe(Some(value)) => drop(members.insert(name.clone(), value)),
+                SearchAnswer::Maybe(None) => all_said = false,
             }
         }
         if !all_said || object.min > WITNESS_MEMBERS {
@@ -225,7 +225,7 @@ impl Search<'_> {
     }
 
     /// Adds members until there are enough, as far as there are more.
-    fn fill_up(&mut self, object: &mut Object<'_>, members: &mut Map<String, Value>) {
+    fn fill_up(&mut self, object: &mut ObjectSearch<'_>, members: &mut Map<String, Value>) {
         let none = Demands::new();
         let known: Vec<String> = object.mentioned.iter().cloned().collect();
         for name in known {
@@ -251,12 +251,18 @@ impl Search<'_> {
         }
     }
 
-    fn add(&mut self, object: &mut Object<'_>, members: &mut Map<String, Value>, name: String, demands: &Demands) {
+    fn add(
+        &mut self,
+        object: &mut ObjectSearch<'_>,
+        members: &mut Map<String, Value>,
+        name: String,
+        demands: &Demands,
+    ) {
         let lits = self.member_lits(object, &name, demands);
         match self.solve(&lits) {
-            Answer::No => {}
-            Answer::Maybe(Some(value)) => drop(members.insert(name, value)),
-            Answer::Maybe(None) => object.doubt = true,
+            SearchAnswer::No => {}
+            SearchAnswer::Maybe(Some(value)) => drop(members.insert(name, value)),
+            SearchAnswer::Maybe(None) => object.doubt = true,
         }
     }
 }

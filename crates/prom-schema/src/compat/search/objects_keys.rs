@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::goal::{Lit, Sign};
-use super::objects::Object;
-use super::{Answer, Search};
+use super::goal::{Lit, Polarity};
+use super::objects::ObjectSearch;
+use super::{Search, SearchAnswer};
 use crate::compat::evaluate::Evaluator;
 use crate::compat::node::{Keyword, NodeId, NumberType, Type, Types};
 use crate::compat::pattern::{FoundString, PatternId, Wanted};
@@ -14,7 +14,7 @@ use crate::limits::KEY_PATTERNS;
 
 impl Search<'_> {
     /// Whether `propertyNames` refuses this name.
-    pub(super) fn names_refuse(&mut self, object: &mut Object<'_>, name: &str) -> bool {
+    pub(super) fn names_refuse(&mut self, object: &mut ObjectSearch<'_>, name: &str) -> bool {
         let nodes = object.shape.names.clone();
         for node in nodes {
             match self.name_fits(Lit::holds(node), name) {
@@ -29,12 +29,17 @@ impl Search<'_> {
     pub(super) fn name_fits(&mut self, lit: Lit, name: &str) -> Option<bool> {
         let exempt = HashSet::new();
         let valid = Evaluator::new(self.arena, &exempt).is_valid(&Value::from(name), lit.node);
-        valid.map(|valid| valid == (lit.sign == Sign::Holds))
+        valid.map(|valid| valid == (lit.sign == Polarity::Holds))
     }
 
     /// One name for every combination of patterns, mentioned by no schema and not used yet. Other names of the same
     /// combination are treated alike.
-    pub(super) fn other_names(&mut self, object: &mut Object<'_>, name: Option<Lit>, used: &[String]) -> Vec<String> {
+    pub(super) fn other_names(
+        &mut self,
+        object: &mut ObjectSearch<'_>,
+        name: Option<Lit>,
+        used: &[String],
+    ) -> Vec<String> {
         let patterns: Vec<PatternId> = object.patterns.iter().copied().collect();
         let decided: Vec<PatternId> =
             patterns.into_iter().filter(|pattern| self.arena.patterns.matches(*pattern, "").is_some()).collect();
@@ -77,9 +82,9 @@ impl Search<'_> {
         let mut excluded: Vec<Value> = wanted.excluded.iter().map(|name| Value::from(name.as_str())).collect();
         excluded.sort_by(|left, right| left.as_str().cmp(&right.as_str()));
         match self.solve_except(&lits, &excluded) {
-            Answer::No => FoundString::None,
-            Answer::Maybe(Some(Value::String(text))) => FoundString::Some(text),
-            Answer::Maybe(_) => FoundString::Unknown,
+            SearchAnswer::No => FoundString::None,
+            SearchAnswer::Maybe(Some(Value::String(text))) => FoundString::Some(text),
+            SearchAnswer::Maybe(_) => FoundString::Unknown,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::compat::number::Exact;
 use crate::compat::pattern::PatternId;
 
 #[derive(Clone, Default)]
-pub(super) struct Shape {
+pub(super) struct DocumentShape {
     pub except: Vec<Value>,
     pub number: NumberShape,
     pub string: StringShape,
@@ -68,7 +68,7 @@ fn lower_max(max: &mut Option<u64>, to: u64) {
     *max = Some(max.map_or(to, |max| max.min(to)));
 }
 
-impl Shape {
+impl DocumentShape {
     /// `false` where it contradicts what is known.
     pub fn add(&mut self, atom: Atom) -> bool {
         match atom {

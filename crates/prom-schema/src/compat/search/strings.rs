@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::shape::StringShape;
-use super::{Answer, Search, State};
+use super::{Search, SearchAnswer, State};
 use crate::compat::format::SAMPLES;
 use crate::compat::pattern::{FoundString, Wanted};
 
 impl Search<'_> {
-    pub(super) fn string(&mut self, state: &State, shape: &StringShape, except: &[Value]) -> Answer {
+    pub(super) fn string(&mut self, state: &State, shape: &StringShape, except: &[Value]) -> SearchAnswer {
         if !shape.formats.is_disjoint(&shape.not_formats) {
-            return Answer::No;
+            return SearchAnswer::No;
         }
         let wanted = Wanted {
             matched: shape.matched.clone(),
@@ -21,10 +21,10 @@ impl Search<'_> {
         };
         let found = self.arena.patterns.find(&wanted, self.meter);
         match found {
-            FoundString::None => return Answer::No,
+            FoundString::None => return SearchAnswer::No,
             FoundString::Some(text) => {
                 let answer = self.accept(state, Some(Value::from(text)));
-                if answer != Answer::Maybe(None) {
+                if answer != SearchAnswer::Maybe(None) {
                     return answer;
                 }
             }
@@ -32,13 +32,13 @@ impl Search<'_> {
         }
         // A format, or a pattern without automaton: try strings that people use.
         if shape.formats.is_empty() && shape.not_formats.is_empty() {
-            return Answer::Maybe(None);
+            return SearchAnswer::Maybe(None);
         }
         for sample in SAMPLES {
-            if let found @ Answer::Maybe(Some(_)) = self.accept(state, Some(Value::from(sample))) {
+            if let found @ SearchAnswer::Maybe(Some(_)) = self.accept(state, Some(Value::from(sample))) {
                 return found;
             }
         }
-        Answer::Maybe(None)
+        SearchAnswer::Maybe(None)
     }
 }
