@@ -228,7 +228,14 @@ fn schemas_and_upcasters_are_read_and_their_slips_told() {
     assert_eq!((config.upcasters[0].topic.as_str(), config.upcasters[0].from), ("a", 1));
     let text = "[schemas]\ncompat = \"backwards\"\nunversioned_as = 0\n[[upcast]]\ntopic = \"a\"\nfrom = 1\njq = \"}\"\n\
         [[upcast]]\nfrom = 1\n[[upcast]]\ntopic = \"b\"\nfrom = 1\njq = \".\"\n[[upcast]]\ntopic = \"b\"\nfrom = 1\njq = \".\"\n";
-    insta::assert_snapshot!(errors(text), @"");
+    insta::assert_snapshot!(errors(text), @r"
+    prom.toml:2:10: `compat`: `backwards` is not one of none, backward, forward, full, backward_transitive, forward_transitive, full_transitive, upcast; did you mean `backward`?
+    prom.toml:3:18: `unversioned_as`: expected a whole number from 1 to 4294967295, found 0
+    prom.toml:7:6: `jq`: not a valid jq program: jq program, line 1, column 1: expected token, found `}`
+    prom.toml:8:1: an [[upcast]] needs `topic`
+    prom.toml:8:1: an [[upcast]] needs `jq`
+    prom.toml:16:8: the step from version 1 of `b` is declared twice
+    ");
 }
 
 #[test]

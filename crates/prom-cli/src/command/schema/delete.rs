@@ -23,10 +23,10 @@ pub struct Delete {
     #[arg(value_parser = names::topic)]
     topic: TopicName,
     /// The version
-    #[arg(required_unless_present = "all")]
+    #[arg(id = "schema_version", value_name = "VERSION", required_unless_present = "all")]
     version: Option<u32>,
     /// All versions
-    #[arg(long, conflicts_with = "version")]
+    #[arg(long, conflicts_with = "schema_version")]
     all: bool,
     /// Remove for good what was deleted before
     #[arg(long)]

@@ -23,7 +23,7 @@ pub struct Show {
     #[arg(value_parser = names::topic)]
     topic: TopicName,
     /// A version, or `latest`: prints its schema
-    #[arg(value_name = "VERSION", value_parser = version)]
+    #[arg(id = "schema_version", value_name = "VERSION", value_parser = version)]
     version: Option<String>,
 }
 
