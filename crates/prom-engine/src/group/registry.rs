@@ -202,7 +202,8 @@ impl Group {
     pub fn rest(&self, log: &LogName, mailbox: &mut mpsc::Receiver<DispatchRequest>) -> Retired {
         let mut dispatchers = self.dispatchers.lock();
         match dispatchers.get_mut(log) {
-            Some(running) if running.joining.is_empty() && mailbox.is_empty() && mailbox.sender_strong_count() <= 2 => {
+            // Senders before the mailbox: what the last of them sent is there by then.
+            Some(running) if running.joining.is_empty() && mailbox.sender_strong_count() <= 2 && mailbox.is_empty() => {
                 mailbox.close();
                 running.mailbox = None;
                 Retired::Yes
@@ -211,14 +212,22 @@ impl Group {
         }
     }
 
-    /// For a dispatcher that rests: takes in who joined, and says whether there is a reason to go on resting. Without a
-    /// subscriber it is taken off the list.
+    /// For a dispatcher that rests: takes in who joined, lets go of who ended, and says whether there is a reason to go on
+    /// resting. Without a subscriber it is taken off the list. One that joined may have ended already, and wakes it only
+    /// once for both.
     pub fn look_up(&self, log: &LogName, wake: &Arc<DispatcherWake>, outlets: &mut Outlets) -> LooksUp {
         let mut dispatchers = self.dispatchers.lock();
         let Some(running) = dispatchers.get_mut(log).filter(|running| Arc::ptr_eq(&running.wake, wake)) else {
             return LooksUp::NotNeeded;
         };
         outlets.extend(std::mem::take(&mut running.joining));
+        outlets.retain(|outlet| {
+            let is_ended = outlet.is_ended();
+            if is_ended {
+                outlet.detach(log, wake);
+            }
+            !is_ended
+        });
         if running.handed.is_some() {
             LooksUp::Asked
         } else if outlets.is_empty() {

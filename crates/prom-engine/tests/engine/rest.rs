@@ -185,3 +185,18 @@ async fn a_shutdown_does_not_wait_for_dispatchers_that_rest() {
     assert!(began.elapsed() < Duration::from_secs(1));
     assert!(soon(events.next()).await.is_none());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_subscriber_that_leaves_as_soon_as_it_came_is_let_go_by_a_dispatcher_that_rests() {
+    let bus = bus().await;
+    bus.create_topic(TopicSettings::new("a").unwrap()).await.unwrap();
+    for _ in 0..100 {
+        let first = bus.subscribe("a", "g").start().await.unwrap();
+        until(async || bus.meters().dispatchers == RESTING).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        // The dispatcher is woken once for all of it.
+        drop(first);
+        let second = bus.subscribe("a", "g").start().await.unwrap();
+        soon(second.unsubscribe()).await;
+    }
+}

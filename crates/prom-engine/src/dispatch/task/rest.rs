@@ -104,13 +104,6 @@ impl Resting {
         let log = &setup.cursor.log;
         let mut head = setup.core.store.watch(log);
         loop {
-            self.outlets.retain(|outlet| {
-                let is_ended = outlet.is_ended();
-                if is_ended {
-                    outlet.detach(log, &setup.wake);
-                }
-                !is_ended
-            });
             match setup.group.look_up(log, &setup.wake, &mut self.outlets) {
                 LooksUp::Asked => break,
                 LooksUp::NotNeeded => {
