@@ -142,7 +142,6 @@ async fn bad_names_and_options_are_refused_with_what_is_wrong_and_leave_nothing_
         (subscribe("a", "g", json!({"mode": "divided"})), "`opts.mode`"),
         (subscribe("a", "g", json!({"partitions": 4000})), "between 1 and 1024"),
         (subscribe("a", "g", json!({"mode": "shared", "partitions": 4})), "`partitioned`"),
-        (subscribe("a", "g", json!({"normalize": true})), "`opts.normalize`"),
     ];
     for (frame, says) in cases {
         let told = client.err("bad_request", frame.clone()).await;

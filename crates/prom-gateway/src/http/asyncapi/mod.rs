@@ -55,7 +55,8 @@ pub(super) async fn get(
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     let mut names = known_topics(&api).await?;
     names.retain(|topic| {
-        let is_asked = query.topic.as_ref().is_none_or(|pattern| pattern.matches(topic));
+        // The hub's own topics are described where they are asked for.
+        let is_asked = query.topic.as_ref().map_or(!topic.is_reserved(), |pattern| pattern.matches(topic));
         is_asked && may_read(&caller, topic).is_ok()
     });
     let mut channels = Vec::new();
