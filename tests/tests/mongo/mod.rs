@@ -5,6 +5,7 @@ mod errors;
 mod failover;
 mod hubs;
 mod lists;
+mod schemas;
 mod secured;
 mod serve;
 mod takeover;
