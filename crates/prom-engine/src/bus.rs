@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use crate::filter::FilterPlaces;
 use crate::group::{GroupCensus, RunningGroups};
 use crate::ownership::{HubOptions, Ownership};
-use crate::schema::{SchemaLoader, SchemaRegistry};
+use crate::schema::{SchemaLoader, SchemaNews, SchemaRegistry};
 use crate::shutdown::Shutdown;
 use crate::subscribe::Followers;
 use crate::supervise::{TaskFailures, TaskName};
@@ -220,7 +220,7 @@ impl Bus {
 }
 
 /// Everything that runs as long as the bus does.
-fn start_tasks(core: &Arc<Core>, news: Option<DocumentWatch>, schema_news: Option<DocumentWatch>) {
+fn start_tasks(core: &Arc<Core>, news: Option<DocumentWatch>, schema_news: Option<SchemaNews>) {
     // Counted here: what is made before the task first runs has to be followed too.
     let (_, mut topics_seen) = core.topics.since(usize::MAX);
     let follower = core.clone();

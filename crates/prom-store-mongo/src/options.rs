@@ -67,7 +67,7 @@ impl Default for MongoOptions {
     fn default() -> Self {
         Self {
             prefix: String::new(),
-            told_documents: vec!["topics".to_owned(), "schemas".to_owned()],
+            told_documents: ["topics", "schemas", "schema_registry"].map(str::to_owned).to_vec(),
             clock: Arc::new(SystemClock::new()),
             lease_clock: LeaseClock::default(),
             open_timeout: Duration::from_secs(60),

@@ -26,6 +26,19 @@ pub(crate) struct SchemaLoader<'a> {
     pub places: &'a FilterPlaces,
 }
 
+/// What other hubs change.
+pub(crate) struct SchemaNews {
+    topics: DocumentWatch,
+    /// The settings for all topics; also ids that are given, which concern nobody else.
+    registry: DocumentWatch,
+}
+
+/// What of the registry another hub changed.
+enum LearnAgain {
+    Topic(DocumentNews),
+    Settings,
+}
+
 /// A topic's document as it is stored now; empty, at revision 0, where there is none.
 pub(super) struct StoredEntry {
     pub entry: TopicSchemas,
@@ -39,10 +52,11 @@ impl Core {
 }
 
 impl SchemaLoader<'_> {
-    /// Everything that is registered. What others change from then on is told by the watch.
-    pub async fn load(self) -> Result<Option<DocumentWatch>, Error> {
+    /// Everything that is registered. What others change from then on is told by the news.
+    pub async fn load(self) -> Result<Option<SchemaNews>, Error> {
         // Before reading, so that nothing is missed in between.
-        let news = self.store.watch_documents(COLLECTION);
+        let (topics, registry) = (self.store.watch_documents(COLLECTION), self.store.watch_documents(REGISTRY));
+        let news = topics.zip(registry).map(|(topics, registry)| SchemaNews { topics, registry });
         self.learn_settings().await?;
         self.learn_all().await?;
         Ok(news)
@@ -201,21 +215,32 @@ fn broken(topic: &TopicName, reason: &str) -> Error {
 }
 
 /// Takes in what others register, until the bus stops.
-pub(crate) async fn follow_others(core: &Core, news: &mut DocumentWatch) {
+pub(crate) async fn follow_others(core: &Core, news: &mut SchemaNews) {
     let mut phase = core.watch_phase();
     while *phase.borrow_and_update() == BusPhase::Open {
-        tokio::select! {
-            told = news.next() => match told {
-                Ok(told) => take_in(core, told).await,
-                Err(_) => return,
-            },
-            _ = phase.changed() => {}
+        let told = tokio::select! {
+            told = news.topics.next() => told.map(|told| Some(LearnAgain::Topic(told))),
+            told = news.registry.next() => told.map(|told| concerns_settings(&told).then_some(LearnAgain::Settings)),
+            _ = phase.changed() => continue,
+        };
+        match told {
+            Ok(Some(told)) => take_in(core, told).await,
+            Ok(None) => {}
+            Err(_) => return,
         }
     }
 }
 
+fn concerns_settings(news: &DocumentNews) -> bool {
+    match news {
+        DocumentNews::Written(document) => document.key == SETTINGS,
+        DocumentNews::Deleted(key) => key == SETTINGS,
+        DocumentNews::Any => true,
+    }
+}
+
 /// Tries for as long as it takes: a hub that misses a version would refuse what others accept.
-async fn take_in(core: &Core, mut told: DocumentNews) {
+async fn take_in(core: &Core, mut told: LearnAgain) {
     let mut phase = core.watch_phase();
     let mut pause: Duration = FIRST_RETRY;
     while *phase.borrow_and_update() == BusPhase::Open {
@@ -223,9 +248,10 @@ async fn take_in(core: &Core, mut told: DocumentNews) {
         let read = async {
             loader.learn_settings().await?;
             match &told {
-                DocumentNews::Written(document) => loader.learn(document).await,
-                DocumentNews::Any => loader.learn_all().await,
-                DocumentNews::Deleted(topic) => {
+                LearnAgain::Settings => loader.compile_again().await,
+                LearnAgain::Topic(DocumentNews::Written(document)) => loader.learn(document).await,
+                LearnAgain::Topic(DocumentNews::Any) => loader.learn_all().await,
+                LearnAgain::Topic(DocumentNews::Deleted(topic)) => {
                     if let Some(slot) = core.schemas.known_slot(topic) {
                         slot.set(None);
                     }
@@ -247,6 +273,8 @@ async fn take_in(core: &Core, mut told: DocumentNews) {
             _ = phase.changed() => {}
         }
         pause = (pause * 2).min(LONGEST_RETRY);
-        told = DocumentNews::Any;
+        if let LearnAgain::Topic(news) = &mut told {
+            *news = DocumentNews::Any;
+        }
     }
 }

@@ -46,7 +46,7 @@ pub use self::version::{UPCASTED_FROM, VERSION_HEADER};
 
 pub(crate) use self::admit::Judgement;
 pub(crate) use self::defer::{deferred, deferred_each};
-pub(crate) use self::learn::{SchemaLoader, follow_others};
+pub(crate) use self::learn::{SchemaLoader, SchemaNews, follow_others};
 pub(crate) use self::record::SchemaRegistry;
 pub(crate) use self::slot::SchemaSlot;
 

@@ -110,7 +110,6 @@ impl Bus {
         Err(Error::Contended { what: format!("the schemas of {topic}") })
     }
 
-    /// Other hubs hear of it with the next change of a topic, or when they start.
     async fn change_defaults(&self, change: SettingsChange, rest: Rest) -> Result<SchemaSettings, Error> {
         let core = self.core();
         for _ in 0..CONTENTION_TRIES {

@@ -165,6 +165,20 @@ async fn two_hubs_agree_on_what_is_registered() {
 }
 
 #[tokio::test]
+async fn settings_for_all_topics_hold_at_every_hub() {
+    let world = World::new();
+    let (one, other) = (world.bus().await, world.bus().await);
+    register(&one, "orders", json!({"type": "object"})).await;
+    register(&one, "orders", json!({"type": ["object", "null", "integer"]})).await;
+    crate::support::until(async || other.publish("orders", json!(7)).await.is_ok()).await;
+    let change = SettingsChange { compat: Some(Compat::None), ..SettingsChange::default() };
+    one.set_schema_settings(None, change).await.unwrap();
+    let heard = async || other.schema_settings(Some("orders")).await.unwrap().compat == Compat::None;
+    crate::support::until(heard).await;
+    other.register_schema("orders", candidate(json!({"type": "string"}))).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_function_of_the_application_is_a_step_too() {
     let world = World::new();
     let rename: prom_engine::UpcastFn = Arc::new(|mut payload: Value| {
