@@ -39,10 +39,18 @@ async fn answer(sent: Sent, outbox: &Outbox, hub: &Hub) {
     };
     let durability = hub.bus.durability();
     let receipts = Receipts::new(published);
-    let mut results = Results { earlier, receipts, acked: acked.into_iter(), durability };
-    let mut slots = sent.slots.into_iter().peekable();
+    let results = Results { earlier, receipts, acked: acked.into_iter(), durability };
+    write_all(sent.slots, results, outbox).await;
+}
+
+async fn write_all(slots: Vec<FrameSlot>, mut results: Results, outbox: &Outbox) {
+    let mut slots = slots.into_iter().peekable();
     while slots.peek().is_some() {
         outbox.room().await;
+        // After the last frame nothing is written, so waiting for the slots to get fewer would never end.
+        if outbox.is_closing() {
+            return;
+        }
         let mut later = None;
         outbox.put(|out| {
             // Written in one go, unless one of them has to be waited for.
@@ -206,5 +214,33 @@ pub fn write_reply(out: &mut Vec<u8>, corr: Option<&prom_protocol::Corr>, reply:
         FrameReply::Raw(text) => frame(out, |out| out.extend_from_slice(&text)),
         FrameReply::Unknown(which) => frame(out, |out| frames::write_unknown(out, corr, &which)),
         FrameReply::Err(problem) => frame(out, |out| problem.write(out, corr)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn answering_ends_where_the_last_frame_was_written_by_another_task() {
+        let (ended, waits) = std::sync::mpsc::channel();
+        // On a thread of its own: a loop that never waits could not be timed out on this one.
+        std::thread::spawn(move || {
+            let outbox = Outbox::new(1024);
+            outbox.close(1001, "the group is served by another hub");
+            let slots = vec![FrameSlot { corr: None, what: AwaitedAnswer::Ready(FrameReply::Ok) }];
+            let results = Results {
+                earlier: VecDeque::new(),
+                receipts: Receipts::new(Ok(Vec::new())),
+                acked: Vec::new().into_iter(),
+                durability: Durability::Memory,
+            };
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(write_all(slots, results, &outbox));
+            ended.send(()).unwrap();
+        });
+        waits.recv_timeout(Duration::from_secs(10)).expect("it is written to for ever");
     }
 }

@@ -53,6 +53,11 @@ impl Outbox {
         self.state.lock().has_room(self.limit)
     }
 
+    /// The last frame is written: what is put from now on goes nowhere.
+    pub fn is_closing(&self) -> bool {
+        self.state.lock().closing
+    }
+
     /// Appends whole frames; `write` puts their texts down with [`frame`].
     pub fn put(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.state.lock();
