@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Map, Value};
 
 use super::equal::same;
-use super::node::{Bound, Keyword, Members, NodeId, NumberType, Side, Type, Types, escape};
+use super::node::{Bound, Keyword, Members, NodeId, NumberType, Side, Type, Types};
 use super::number::Exact;
 use super::read::Arena;
 use crate::limits::{EVALUATION_DEPTH, EVALUATION_STEPS};
+use crate::references::escape;
 
 /// Valid or not; `None` where it could not be decided.
 pub(super) type Evaluation = Option<bool>;

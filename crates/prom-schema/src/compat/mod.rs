@@ -14,6 +14,7 @@
 //! why.
 
 mod check;
+mod example;
 mod mode;
 mod rule;
 mod settings;
@@ -42,6 +43,7 @@ mod error;
 
 pub use check::{check, check_mode};
 pub use error::CompareError;
+pub use example::RuleExample;
 pub use rule::CompatRule;
 pub use settings::{Budget, Settings};
 pub use violation::{Direction, Violation};

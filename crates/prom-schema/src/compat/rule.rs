@@ -317,9 +317,9 @@ impl CompatRule {
             _ => text(
                 "undecided",
                 "It could not be decided",
-                "The schemas use something that cannot be compared exactly, such as look-around in a pattern, or are so large \
-                 that the budget was spent. No document was found that shows an incompatibility, and none was ruled out.",
-                "write the schema in simpler terms, raise the budget, or allow undecided pairs by the setting",
+                "The schemas use something that cannot be compared exactly, such as a `$dynamicRef` with several targets, or \
+                 are so large that the budget was spent. No document was found that shows an incompatibility, and none was ruled out.",
+                "write the schema in simpler terms, or let `undecided` be `allow`",
             ),
         }
     }
