@@ -51,11 +51,16 @@ fn a_schema_is_registered_shown_checked_and_deleted() {
     let ran = scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
     assert_eq!(ran.stdout, "heartbeat version 1 was registered before, id 1\n");
     let ran = scene.schema(&["check", "heartbeat", "v2.json"]).exits(1);
-    for told in ["v2.json is not compatible with heartbeat", "rule ", "fix: ", "example: ", "against version 1"] {
+    for told in
+        ["v2.json is not compatible with heartbeat", "rule ", "fix: ", "example: ", "against version 1", "more: "]
+    {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }
     let ran = scene.schema(&["register", "heartbeat", "v2.json"]).exits(1);
     assert!(ran.stderr.contains("schema_incompatible") && ran.stderr.contains("fix: "), "{}", ran.stderr);
+    let command = ran.stderr.lines().find_map(|line| line.trim().strip_prefix("more: prom schema ")).unwrap();
+    let ran = scene.schema(&command.split(' ').collect::<Vec<_>>()).exits(0);
+    assert!(ran.stdout.starts_with("## required-added\n"), "{}", ran.stdout);
     let upcast = ["heartbeat", "v2.json", "--compat", "upcast", "--upcast", "step.jq"];
     let ran = scene.schema(&[&["check"], &upcast[..]].concat()).exits(0);
     assert_eq!(ran.stdout, "v2.json: could be registered for heartbeat\n");
@@ -212,4 +217,37 @@ fn a_declared_topic_brings_its_schema_and_its_second_topic() {
     write(here, "prom.toml", &text.replace("heartbeat.json", "no.json"));
     let ran = prom_in(here, &["config", "check"], &[]).exits(1);
     assert!(ran.stderr.contains("no.json"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_rule_is_explained_without_a_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let explain = |arguments: &[&str]| prom_in(folder.path(), &[&["schema", "explain"], arguments].concat(), &[]);
+    let ran = explain(&[]).exits(0);
+    assert!(ran.stdout.contains("required-added") && ran.stdout.contains("undecided"), "{}", ran.stdout);
+    let ran = explain(&["minimum-raised"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @r#"
+    ## minimum-raised
+
+    A lower bound refuses smaller numbers. `minimum` or `exclusiveMinimum` refuses numbers that the other schema accepts.
+
+    ```text
+    old: {"properties": {"count": {"type": "integer", "minimum": 0}}}
+    new: {"properties": {"count": {"type": "integer", "minimum": 1}}}
+    document: {"count":0}
+    ```
+
+    A count of 0 was fine before. The old schema accepts the document, and `/properties/count/minimum` of the new one refuses it.
+
+    To change it safely: keep the old limit, or write an upcaster; with dual write both forms exist until readers have moved. For this pair the upcaster would be:
+
+    ```jq
+    if .count == 0 then del(.count) end
+    ```
+    "#);
+    let ran = explain(&["minimum-raised", "--json"]).exits(0);
+    let told: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&told["pointer"], &told["example"]["count"]), (&"/properties/count/minimum".into(), &0.into()));
+    let ran = explain(&["no-such-rule"]).exits(2);
+    assert!(ran.stderr.contains("`prom schema explain` lists them"), "{}", ran.stderr);
 }

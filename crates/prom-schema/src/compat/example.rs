@@ -82,7 +82,7 @@ impl CompatRule {
             Self::MaximumLowered => [
                 r#"{"properties": {"cpu_pct": {"type": "number", "maximum": 800}}}"#,
                 r#"{"properties": {"cpu_pct": {"type": "number", "maximum": 100}}}"#,
-                "Eight processors at full speed are 800, and the new schema counts them as one.",
+                "Eight busy processors gave 800 percent, and the new schema counts all of them as 100.",
                 "if has(\"cpu_pct\") then .cpu_pct |= (. / 8) end",
             ],
             Self::MultipleOfChanged => [

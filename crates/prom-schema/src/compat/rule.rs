@@ -1,4 +1,5 @@
-//! The rules that a violation names. One table makes the ids, the words, and `docs/guide/schema-rules.md`.
+//! The rules that a violation names. These words and the pairs in `example` make `prom schema explain` and
+//! `docs/guide/schema-rules.md`.
 
 use std::fmt;
 
@@ -96,9 +97,9 @@ impl CompatRule {
         self.text().id
     }
 
-    /// The address of its explanation, below the documentation's root.
-    pub fn page(self) -> String {
-        format!("guide/schema-rules.md#{}", self.id())
+    /// The rule of an id.
+    pub fn named(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.id() == id)
     }
 
     pub fn text(self) -> RuleText {

@@ -1,11 +1,10 @@
 //! `prom schema explain`: what a rule of the comparison means, with a pair of schemas that breaks it.
 //!
-//! Everything comes from the rule and from comparing its pair. `docs/guide/schema-rules.md` has the same text, and a test
-//! compares.
+//! The words come from the rule, the document from comparing its pair. `docs/guide/schema-rules.md` is written from the
+//! same, and a test compares.
 
 use clap::Args;
-use clap::builder::PossibleValue;
-use prom_schema::compat::{CompatRule, RuleExample, Violation};
+use prom_schema::compat::{CompatRule, Violation};
 use serde_json::{Value, json};
 
 use crate::cli::Context;
@@ -23,35 +22,74 @@ Examples:
   prom schema explain required-added --json")]
 pub struct Explain {
     /// The rule, such as required-added
-    #[arg(value_parser = parser())]
+    #[arg(value_parser = rule)]
     rule: Option<CompatRule>,
 }
 
-#[derive(Clone)]
-struct RuleParser;
-
-fn parser() -> RuleParser {
-    RuleParser
+impl Explain {
+    pub fn run(self, context: &Context) -> CommandResult {
+        let Some(rule) = self.rule else {
+            return list(context);
+        };
+        if context.output.is_for_machines() {
+            return context.output.json(&for_machines(rule)?);
+        }
+        context.output.text(&section(rule)?)
+    }
 }
 
-impl clap::builder::TypedValueParser for RuleParser {
-    type Value = CompatRule;
+fn rule(text: &str) -> Result<CompatRule, String> {
+    CompatRule::named(text).ok_or_else(|| "there is no such rule; `prom schema explain` lists them".to_owned())
+}
 
-    fn parse_ref(
-        &self,
-        _: &clap::Command,
-        _: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<CompatRule, clap::Error> {
-        let wanted = value.to_string_lossy();
-        let unknown = || {
-            let said = format!("there is no rule `{wanted}`; `prom schema explain` lists them\n");
-            clap::Error::raw(clap::error::ErrorKind::InvalidValue, said)
-        };
-        CompatRule::named(&wanted).ok_or_else(unknown)
+fn list(context: &Context) -> CommandResult {
+    if context.output.is_for_machines() {
+        let rules = CompatRule::ALL.map(|rule| json!({"rule": rule.id(), "title": rule.text().title}));
+        return context.output.json(&json!({"rules": rules}));
     }
+    let mut table = Table::new([("RULE", Align::Left), ("WHAT IS WRONG", Align::Left)]);
+    for rule in CompatRule::ALL {
+        table.row([rule.id().to_owned(), rule.text().title.to_owned()]);
+    }
+    context.output.table(&table)
+}
 
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(CompatRule::ALL.into_iter().map(|rule| PossibleValue::new(rule.id()).hide(true))))
+/// What the comparison says about the rule's own pair.
+fn violation(rule: CompatRule) -> Result<Violation, Failure> {
+    let not_shown = || Failure::no(format!("the example of {rule} could not be compared in time; try again"));
+    let found = rule.example().violation().map_err(|error| Failure::no(error.to_string()))?;
+    found.ok_or_else(not_shown)
+}
+
+fn for_machines(rule: CompatRule) -> Result<Value, Failure> {
+    let (text, pair) = (rule.text(), rule.example());
+    let (old, new) = pair.schemas().map_err(|error| Failure::no(error.to_string()))?;
+    let violation = violation(rule)?;
+    Ok(json!({"rule": text.id, "title": text.title, "explanation": text.explanation, "fix": text.fix, "old": old,
+        "new": new, "why": pair.why, "pointer": violation.pointer, "example": violation.example, "upcast": pair.upcast}))
+}
+
+/// A section of the guide: Markdown that reads well as it is.
+pub fn section(rule: CompatRule) -> Result<String, Failure> {
+    let (text, pair) = (rule.text(), rule.example());
+    let violation = violation(rule)?;
+    let place = match violation.pointer.as_str() {
+        "" => "the whole schema".to_owned(),
+        pointer => format!("`{pointer}`"),
+    };
+    let mut section = format!("## {}\n\n{}. {}\n\n", text.id, text.title, text.explanation);
+    section.push_str(&format!("```text\nold: {}\nnew: {}\n", pair.old, pair.new));
+    if let Some(example) = &violation.example {
+        section.push_str(&format!("document: {example}\n"));
     }
+    let said = match violation.example {
+        Some(_) => format!("The old schema accepts the document, and {place} of the new one refuses it."),
+        None => format!("No document decides it, and {place} of the new one is named."),
+    };
+    section.push_str(&format!("```\n\n{} {said}\n\nTo change it safely: {}.", pair.why, text.fix));
+    section.push_str(&match pair.upcast {
+        Some(program) => format!(" For this pair the upcaster would be:\n\n```jq\n{program}\n```\n"),
+        None => " No upcaster can help here.\n".to_owned(),
+    });
+    Ok(section)
 }
