@@ -251,3 +251,37 @@ fn a_rule_is_explained_without_a_hub() {
     let ran = explain(&["no-such-rule"]).exits(2);
     assert!(ran.stderr.contains("`prom schema explain` lists them"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_reader_that_normalises_gets_the_latest_form_and_a_refused_publisher_hears_why() {
+    let scene = Scene::new();
+    let ask = |arguments: &[&str]| prom_in(scene.folder.path(), &[arguments, &["--url", &scene.hub.url]].concat(), &[]);
+    // Stored before there was a schema, and of no version's form.
+    ask(&["pub", "heartbeat", r#"{"pid":"seven"}"#]).exits(0);
+    scene.write("v1.json", V1);
+    scene.write("v2.json", V2);
+    scene.write("step.jq", STEP);
+    scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
+    let second = ["register", "heartbeat", "v2.json", "--compat", "upcast", "--upcast", "step.jq"];
+    scene.schema(&second).exits(0);
+    ask(&["pub", "heartbeat", r#"{"pid":1,"mem_mb":5}"#, "--dual-write"]).exits(0);
+    let topics = ask(&["topics", "ls"]).exits(0).stdout;
+    assert!(topics.contains("heartbeat.v1"), "{topics}");
+
+    let looked = ask(&["sub", "heartbeat", "--from", "earliest", "--count", "2", "--normalize"]).exits(0).stdout;
+    let lines: Vec<&str> = looked.lines().collect();
+    assert!(lines[0].contains("x-upcast-error") && lines[0].contains(r#""pid":"seven""#), "{looked}");
+    assert!(lines[1].contains(r#""x-upcasted-from":"1""#) && lines[1].contains(r#""mem_mib":5"#), "{looked}");
+    let worked = ask(&["sub", "heartbeat", "--group", "g", "--from", "earliest", "--count", "1", "--normalize"]);
+    let worked = worked.exits(0).stdout;
+    assert!(worked.contains(r#""mem_mib":5"#) && !worked.contains("seven"), "{worked}");
+    let letters = ask(&["sub", "dlq.heartbeat", "--from", "earliest", "--count", "1"]).exits(0).stdout;
+    assert!(letters.contains("seven") && letters.contains("version 2"), "{letters}");
+
+    let ran = ask(&["pub", "heartbeat", r#"{"pid":"one","mem_mib":5}"#]).exits(4);
+    let told: Vec<&str> = ran.stderr.lines().collect();
+    assert!(told[0].contains("schema_invalid") && told[0].contains("/pid"), "{}", ran.stderr);
+    let fix =
+        "change /pid, now \"one\", so that it keeps the rule `type`; `prom schema show TOPIC 2` prints the schema";
+    assert_eq!(told[1].trim(), fix);
+}
