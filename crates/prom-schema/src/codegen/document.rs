@@ -58,8 +58,8 @@ impl<'s> CodegenDocument<'s> {
     /// What the value of a `$ref` leads to, if that is in this document.
     pub fn resolve(&self, reference: &Value) -> Option<&'s Value> {
         let pointer = self.pointer(reference);
-        let found = self.references.resolve(pointer, reference.as_str()?, &self.references.base_at(pointer));
-        let target = found.ok().flatten()?.schema;
+        let base = self.references.base_at(pointer);
+        let (_, target) = self.references.locate(pointer, reference.as_str()?, &base).ok()?;
         (target.is_object() || target.is_boolean()).then_some(target)
     }
 
