@@ -239,7 +239,7 @@ fn a_rule_is_explained_without_a_hub() {
 
     A count of 0 was fine before. The old schema accepts the document, and `/properties/count/minimum` of the new one refuses it.
 
-    To change it safely: keep the old limit, or write an upcaster; with dual write both forms exist until readers have moved. For this pair the upcaster would be:
+    To change it safely: keep the old limit, or write an upcaster; with dual write, readers of the old form can follow its own topic. For this pair the upcaster would be:
 
     ```jq
     if .count == 0 then del(.count) end

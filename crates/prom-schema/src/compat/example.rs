@@ -50,7 +50,10 @@ impl CompatRule {
     }
 
     fn pair(self) -> [&'static str; 4] {
-        self.pair_of_values().or_else(|| self.pair_of_parts()).unwrap_or_else(|| self.pair_of_combinations())
+        self.pair_of_values()
+            .or_else(|| self.pair_of_arrays())
+            .or_else(|| self.pair_of_objects())
+            .unwrap_or_else(|| self.pair_of_combinations())
     }
 
     fn pair_of_values(self) -> Option<[&'static str; 4]> {
@@ -119,7 +122,7 @@ impl CompatRule {
         })
     }
 
-    fn pair_of_parts(self) -> Option<[&'static str; 4]> {
+    fn pair_of_arrays(self) -> Option<[&'static str; 4]> {
         Some(match self {
             Self::MinItemsRaised => [
                 r#"{"properties": {"lines": {"type": "array"}}}"#,
@@ -151,6 +154,12 @@ impl CompatRule {
                 "A third item was accepted, whatever it was.",
                 "if has(\"position\") then .position |= .[:2] end",
             ],
+            _ => return None,
+        })
+    }
+
+    fn pair_of_objects(self) -> Option<[&'static str; 4]> {
+        Some(match self {
             Self::RequiredAdded => [
                 r#"{"type": "object", "properties": {"id": {"type": "integer"}, "host": {"type": "string"}}, "required": ["id"]}"#,
                 r#"{"type": "object", "properties": {"id": {"type": "integer"}, "host": {"type": "string"}}, "required": ["id", "host"]}"#,

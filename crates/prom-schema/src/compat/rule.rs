@@ -53,7 +53,7 @@ pub struct RuleText {
 /// What helps against every narrowing, after what is special to the rule.
 const UPCAST: &str = "write an upcaster that turns old documents into valid new ones, or publish to a new topic";
 const WIDEN: &str =
-    "keep the old limit, or write an upcaster; with dual write both forms exist until readers have moved";
+    "keep the old limit, or write an upcaster; with dual write, readers of the old form can follow its own topic";
 
 const fn text(id: &'static str, title: &'static str, explanation: &'static str, fix: &'static str) -> RuleText {
     RuleText { id, title, explanation, fix }

@@ -12,7 +12,7 @@ use prom_schema::codegen::{Drift, Generated, Language, compare, generate};
 use prom_types::TopicPattern;
 use serde_json::{Value, json};
 
-use self::sources::Wanted;
+use self::sources::SchemaSelection;
 use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
@@ -72,7 +72,7 @@ impl Codegen {
         if self.check && is_stdout {
             return Err(Failure::usage("--check compares with a file").fix("name it with --out"));
         }
-        let wanted = Wanted { topics: &self.topic, versions: self.versions };
+        let wanted = SchemaSelection { topics: &self.topic, versions: self.versions };
         let sources = match &self.folder {
             Some(folder) => sources::of_folder(folder, &wanted)?,
             None => sources::of_hub(&context.hub()?, &wanted).await?,

@@ -20,7 +20,7 @@ use crate::hub::HubClient;
 use crate::schema_folder::SchemaFolder;
 
 /// Which schemas are asked for.
-pub(super) struct Wanted<'a> {
+pub(super) struct SchemaSelection<'a> {
     pub topics: &'a [TopicPattern],
     pub versions: VersionChoice,
 }
@@ -29,7 +29,7 @@ type VersionKey = (TopicName, u32);
 type Documents = BTreeMap<VersionKey, SchemaDocument>;
 
 /// Every `<topic>/v<version>.json` that is wanted.
-pub(super) fn of_folder(path: &Path, wanted: &Wanted<'_>) -> Result<Vec<SchemaSource>, Failure> {
+pub(super) fn of_folder(path: &Path, wanted: &SchemaSelection<'_>) -> Result<Vec<SchemaSource>, Failure> {
     let folder = SchemaFolder::read(path)?;
     // Refuses schemas that refer to each other in a circle.
     let steps = folder.steps()?;
@@ -52,7 +52,7 @@ pub(super) fn of_folder(path: &Path, wanted: &Wanted<'_>) -> Result<Vec<SchemaSo
 }
 
 /// Every version in the registry that is wanted and not deleted.
-pub(super) async fn of_hub(hub: &HubClient, wanted: &Wanted<'_>) -> Result<Vec<SchemaSource>, Failure> {
+pub(super) async fn of_hub(hub: &HubClient, wanted: &SchemaSelection<'_>) -> Result<Vec<SchemaSource>, Failure> {
     let registry: RegistryView = hub.get(&["registry"], &()).await?.parse()?;
     if registry.hidden {
         partly::shown("topics with schemas", registry.topics.len())?;
@@ -94,7 +94,7 @@ async fn fetch(hub: &HubClient, (topic, version): &VersionKey) -> Result<SchemaD
 
 type IsLatest = bool;
 
-impl Wanted<'_> {
+impl SchemaSelection<'_> {
     fn has(&self, topic: &TopicName) -> bool {
         self.topics.is_empty() || self.topics.iter().any(|pattern| pattern.matches(topic.as_str()))
     }
