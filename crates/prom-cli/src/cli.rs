@@ -134,7 +134,7 @@ impl Cli {
             Command::Schema(schema) => schema.run(&context).await,
             Command::Export(export) => export.run(&context).await,
             Command::Import(import) => import.run(&context).await,
-            Command::Codegen(codegen) => codegen.run(&context),
+            Command::Codegen(codegen) => codegen.run(&context).await,
             Command::Token(token) => token.run(&context),
             Command::Config(config) => config.run(&context),
             Command::Fsck(fsck) => fsck.run(&context),

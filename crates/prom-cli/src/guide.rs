@@ -1,11 +1,15 @@
-//! The parts of the guide that would drift: the help of every command and the default file. They stand in `docs/guide`
+//! The parts of the guide that would drift: the help of every command, the default file, and the rules of the comparison of
+//! schemas. They stand in `docs/guide`
 //! between two marks; a test compares. `PROM_WRITE_GUIDE=1 cargo test -p prom-cli guide` rewrites them.
 
 use std::path::PathBuf;
 
 use clap::{Command, CommandFactory};
 
+use prom_schema::compat::CompatRule;
+
 use crate::cli::Cli;
+use crate::command::explain;
 use crate::config::default_text;
 
 const BEGIN: &str = "<!-- written by a test of prom-cli: begin -->\n";
@@ -19,6 +23,12 @@ fn the_guide_shows_the_help_of_every_command() {
 #[test]
 fn the_guide_shows_the_default_file() {
     check("configuration.md", &format!("```toml\n{}```\n", default_text()));
+}
+
+#[test]
+fn the_guide_explains_every_rule_of_the_comparison() {
+    let sections: Vec<String> = CompatRule::ALL.map(|rule| explain::section(rule).unwrap()).into();
+    check("schema-rules.md", &sections.join("\n"));
 }
 
 fn check(file: &str, current: &str) {

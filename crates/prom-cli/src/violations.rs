@@ -1,4 +1,7 @@
-//! Why a schema is incompatible, for people: each violation with its place, its rule, a way out and an example.
+//! Why a schema is incompatible, for people: each violation with its place, its rule, a way out and an
+//! example, and the command that explains the rule.
+
+use std::collections::BTreeSet;
 
 use prom_protocol::http::schema::ViolationView;
 
@@ -9,7 +12,12 @@ const EXAMPLE_CHARS: usize = 300;
 
 /// Indented, without a line break at the end.
 pub fn in_words(violations: &[ViolationView]) -> String {
-    violations.iter().map(one).collect::<Vec<_>>().join("\n")
+    let mut text = violations.iter().map(one).collect::<Vec<_>>().join("\n");
+    let rules: BTreeSet<&str> = violations.iter().map(|violation| violation.rule.as_str()).collect();
+    for rule in rules {
+        text.push_str(&format!("\n  more: prom schema explain {}", printable(rule)));
+    }
+    text
 }
 
 fn one(violation: &ViolationView) -> String {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prom_protocol::ErrorCode;
-use prom_protocol::frame::err::{MaybeStored, Problem};
+use prom_protocol::frame::err::{MaybeStored, Problem, SchemaMisfit};
 use prom_types::{EventId, Invalid, Offset, TopicName};
 
 /// The one error of this crate.
@@ -45,6 +45,8 @@ pub enum Error {
         retry_after: Option<Duration>,
         /// For publishes that failed: whether the event may have been stored anyway.
         stored: Option<MaybeStored>,
+        /// With [`ErrorCode::SchemaInvalid`]: where the payload does not fit its schema.
+        misfit: Option<Box<SchemaMisfit>>,
     },
     /// The time given for publishing is over. Publishing again with the same id is safe.
     #[error("gave up publishing after {after:?}: {reason}; {}", stored_text(.stored))]
@@ -125,6 +127,14 @@ impl Error {
         }
     }
 
+    /// Of a publish that its topic's schema refused: version, pointer, rule and value.
+    pub fn misfit(&self) -> Option<&SchemaMisfit> {
+        match self {
+            Self::Refused { misfit, .. } => misfit.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Of a failed publish: whether the event may have been stored anyway.
     pub fn may_be_stored(&self) -> bool {
         match self {
@@ -146,6 +156,7 @@ impl From<Problem> for Error {
             message: problem.msg,
             retry_after: problem.retry_after_ms.map(Duration::from_millis),
             stored: problem.stored,
+            misfit: problem.misfit,
         }
     }
 }

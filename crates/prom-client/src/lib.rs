@@ -73,7 +73,7 @@ pub use event::StoredEvent;
 pub use options::ClientOptions;
 pub use prom_protocol::ErrorCode;
 pub use prom_protocol::frame::assignment::Assignment;
-pub use prom_protocol::frame::err::MaybeStored;
+pub use prom_protocol::frame::err::{MaybeStored, SchemaMisfit};
 pub use prom_types::{
     Clock, Durability, EpochMs, Event, EventId, Gap, GapReason, GroupName, Headers, Invalid, Json, Mode, NewEvent,
     Offset, Order, Position, Receipt, TopicName, TopicPattern,

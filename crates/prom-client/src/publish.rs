@@ -154,6 +154,12 @@ impl Publish<'_> {
         self.with(|event| event.partition = Some(partition))
     }
 
+    /// It also goes to the topic of its schema's version, such as `orders.placed.v2`: both or neither. Without a schema it
+    /// has no version, and no copy.
+    pub fn dual_write(self) -> Self {
+        self.with(|event| event.dual_write = true)
+    }
+
     /// Hands it over now if there is room; the future only waits for the answer. Without room it is
     /// handed over when the future is polled and room has come.
     pub fn send(self) -> Publishing {

@@ -168,6 +168,13 @@ impl Subscribe<'_> {
         self
     }
 
+    /// Events come as the latest version of their topic's schema has them; the header `x-upcasted-from` names the version
+    /// of those that were stored with an older one. What cannot be brought there goes to the dead letters with the reason.
+    pub fn normalize(mut self) -> Self {
+        self.opts.normalize = Some(true);
+        self
+    }
+
     /// A name that people see when they ask who holds an event. Partitions tend to come back to a member
     /// that comes back under its name.
     pub fn member_id(mut self, member: impl Into<String>) -> Self {

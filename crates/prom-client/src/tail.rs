@@ -75,6 +75,13 @@ impl TailOptions<'_> {
         self
     }
 
+    /// Events come as the latest version of their topic's schema has them. What cannot be brought there comes as it is
+    /// stored, and the header `x-upcast-error` says why.
+    pub fn normalize(mut self) -> Self {
+        self.opts.normalize = Some(true);
+        self
+    }
+
     /// Ready when the hub has agreed. While there is no connection it waits for one.
     pub async fn start(self) -> Result<Tail, Error> {
         for topic in std::iter::once(&self.topic).chain(&self.opts.topics) {

@@ -17,6 +17,7 @@ use crate::bus::BusPhase;
 use crate::event::EventOrigin;
 use crate::gap::gap;
 use crate::limits::{READ_BYTES, TAIL_READ_EVENTS};
+use crate::outlet::EventForm;
 use crate::position::resolve;
 use crate::topic::Topic;
 use crate::{BeyondEnd, Bus, Error, Gap, GapReason, Position, StoredEvent};
@@ -27,6 +28,7 @@ pub struct TailOptions<'a> {
     bus: &'a Bus,
     topics: Vec<String>,
     from: Position,
+    form: EventForm,
 }
 
 /// Events of the topics it follows: in offset order within each partition.
@@ -44,6 +46,7 @@ pub struct Tail {
     grown: watch::Receiver<usize>,
     topics_seen: usize,
     phase: watch::Receiver<BusPhase>,
+    form: EventForm,
 }
 
 struct Reading {
@@ -72,7 +75,7 @@ impl Bus {
     /// # }
     /// ```
     pub fn tail(&self, topic: &str) -> TailOptions<'_> {
-        TailOptions { bus: self, topics: vec![topic.to_owned()], from: Position::Latest }
+        TailOptions { bus: self, topics: vec![topic.to_owned()], from: Position::Latest, form: EventForm::Stored }
     }
 }
 
@@ -86,6 +89,13 @@ impl TailOptions<'_> {
     /// More topics or patterns.
     pub fn topics<T: Into<String>>(mut self, more: impl IntoIterator<Item = T>) -> Self {
         self.topics.extend(more.into_iter().map(Into::into));
+        self
+    }
+
+    /// Events come as the latest version of their topic's schema has them. What cannot be brought there comes as it is
+    /// stored, and the header `x-upcast-error` says why.
+    pub fn normalize(mut self) -> Self {
+        self.form = EventForm::Normalized;
         self
     }
 
@@ -107,6 +117,7 @@ impl TailOptions<'_> {
             grown: core.topics.watch(),
             topics_seen: 0,
             phase: core.watch_phase(),
+            form: self.form,
         };
         core.topics.find_named(&*core.store, &tail.patterns).await?;
         let (topics, seen) = core.topics.since(0);
@@ -190,6 +201,11 @@ impl Tail {
         }
         let limit = ReadLimit { events: TAIL_READ_EVENTS, bytes: READ_BYTES };
         let page = self.bus.core().read_page(&reading.origin, reading.next, limit).await?;
+        // Before anything is taken note of: a caller may drop this future, and read again.
+        let events = match self.form {
+            EventForm::Stored => page.events,
+            EventForm::Normalized => self.bus.normalize_or_mark(page.events).await,
+        };
         let mut lost = Vec::new();
         if page.bounds.start > reading.next {
             lost.push((reading.next..page.bounds.start, GapReason::Retention));
@@ -203,7 +219,7 @@ impl Tail {
         while self.gaps.len() > crate::limits::GAPS {
             self.gaps.pop_front();
         }
-        self.buffer.extend(page.events);
+        self.buffer.extend(events);
         reading.next = reading.next.max(page.next);
         // The others come first next time.
         self.due.pop_front();

@@ -1,10 +1,14 @@
 //! One document out of a schema and those it refers to, so that everything else looks at one.
 //!
-//! A referenced schema goes below `$defs` with its name as `$id`: a `$ref` to that name then finds it within the document.
+//! A referenced schema goes below `$defs`, which is `definitions` in draft 7, with its name as `$id`: a `$ref` to that name then finds it within the document.
 
 use serde_json::{Map, Value, json};
 
 use crate::document::SchemaDocument;
+use crate::draft::Draft;
+
+/// Begins the name of what was put below `$defs`.
+pub(crate) const REFERENCE: &str = "reference:";
 
 /// The schema with what it refers to inside. `referenced` holds the schema of each name, itself bundled.
 pub fn bundle(document: &SchemaDocument, referenced: &[(String, Value)]) -> Value {
@@ -15,7 +19,9 @@ pub fn bundle(document: &SchemaDocument, referenced: &[(String, Value)]) -> Valu
     if referenced.is_empty() {
         return schema;
     }
-    let definitions = members.entry("$defs").or_insert_with(|| Value::Object(Map::new()));
+    let draft = members.get("$schema").and_then(Value::as_str).and_then(Draft::named);
+    let below = if draft == Some(Draft::Draft7) { "definitions" } else { "$defs" };
+    let definitions = members.entry(below).or_insert_with(|| Value::Object(Map::new()));
     let Value::Object(definitions) = definitions else {
         return schema;
     };
@@ -25,7 +31,7 @@ pub fn bundle(document: &SchemaDocument, referenced: &[(String, Value)]) -> Valu
             plain => Map::from_iter([("allOf".to_owned(), json!([plain]))]),
         };
         other.insert("$id".to_owned(), Value::String(name.clone()));
-        definitions.insert(format!("reference:{name}"), Value::Object(other));
+        definitions.insert(format!("{REFERENCE}{name}"), Value::Object(other));
     }
     schema
 }

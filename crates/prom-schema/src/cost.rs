@@ -16,8 +16,10 @@ use std::ptr::from_ref;
 
 use serde_json::{Map, Value};
 
+use crate::draft::Draft;
 use crate::error::SchemaError;
 use crate::limits::{WIDTH, WIDTH_STATES};
+use crate::references::{IndexedSchema, escape};
 
 /// Keywords whose schemas judge the same place.
 const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -25,6 +27,7 @@ const HERE: [&str; 4] = ["not", "if", "then", "else"];
 const HERE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords whose schemas judge items that no list of schemas names.
 const EVERY_ITEM: [&str; 4] = ["items", "additionalItems", "contains", "unevaluatedItems"];
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const OTHER_PROPERTIES: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 
 /// How much a schema's keywords weigh beside those that take one step.
@@ -34,7 +37,7 @@ const UNIQUE_ITEMS_STEPS: usize = 16;
 
 /// The width of a schema, or why it is too wide.
 pub(crate) fn width(root: &Value) -> Result<usize, SchemaError> {
-    Places { names: Names::of(root), known: HashSet::new(), widest: 1 }.follow(root)
+    Places { names: Names::of(root)?, known: HashSet::new(), widest: 1 }.follow(root)
 }
 
 /// Schemas that apply to one place, one of them perhaps several times.
@@ -172,60 +175,81 @@ fn weight(schema: &Value) -> usize {
     1 + pattern + names + choices + unique
 }
 
-/// Where references lead. One that leads nowhere is left to the compiler to refuse.
+/// Where references lead, found as the validator finds them. One that leads nowhere is left to the validator to refuse.
 struct Names<'s> {
-    root: &'s Value,
-    /// By `$id`, `$anchor` and `$dynamicAnchor`, each as it is written.
-    by_name: HashMap<&'s str, Vec<&'s Value>>,
+    /// By the address of the reference's text.
+    found: HashMap<*const Value, &'s Value>,
+    /// By anchor: a dynamic reference can lead to each of them.
+    anchors: HashMap<&'s str, Vec<&'s Value>>,
+    recursive_anchors: Vec<&'s Value>,
 }
 
 impl<'s> Names<'s> {
-    fn of(root: &'s Value) -> Self {
-        let mut names = Self { root, by_name: HashMap::new() };
-        names.collect(root);
-        names
+    fn of(root: &'s Value) -> Result<Self, SchemaError> {
+        let draft = match root.get("$schema").and_then(Value::as_str) {
+            Some(uri) => Draft::named(uri).ok_or_else(|| unread(uri))?,
+            None => Draft::Draft202012,
+        };
+        let index = IndexedSchema::index(root, draft)
+            .map_err(|error| SchemaError::Invalid { pointer: String::new(), reason: error.to_string() })?;
+        let mut names = Self { found: HashMap::new(), anchors: HashMap::new(), recursive_anchors: Vec::new() };
+        names.collect(&index, root, "", "");
+        Ok(names)
     }
 
-    fn collect(&mut self, schema: &'s Value) {
-        match schema {
+    fn collect(&mut self, index: &IndexedSchema<'s>, value: &'s Value, pointer: &str, base: &str) {
+        let base = index.base_of(pointer).unwrap_or(base);
+        match value {
             Value::Object(members) => {
-                for keyword in ["$id", "$anchor", "$dynamicAnchor"] {
+                for keyword in ["$anchor", "$dynamicAnchor"] {
                     if let Some(name) = members.get(keyword).and_then(Value::as_str) {
-                        self.by_name.entry(name.trim_start_matches('#')).or_default().push(schema);
+                        self.anchors.entry(name).or_default().push(value);
                     }
                 }
-                members.values().for_each(|below| self.collect(below));
+                if members.get("$recursiveAnchor") == Some(&Value::Bool(true)) {
+                    self.recursive_anchors.push(value);
+                }
+                for keyword in REFERENCES {
+                    let Some(reference) = members.get(keyword) else { continue };
+                    let target = reference.as_str().and_then(|text| index.locate(pointer, text, base).ok());
+                    if let Some((_, target)) = target {
+                        self.found.insert(from_ref(reference), target);
+                    }
+                }
+                for (name, below) in members {
+                    self.collect(index, below, &format!("{pointer}/{}", escape(name)), base);
+                }
             }
-            Value::Array(items) => items.iter().for_each(|below| self.collect(below)),
+            Value::Array(items) => {
+                for (at, below) in items.iter().enumerate() {
+                    self.collect(index, below, &format!("{pointer}/{at}"), base);
+                }
+            }
             _ => {}
         }
     }
 
     fn referred(&self, members: &'s Map<String, Value>) -> Vec<&'s Value> {
-        let mut found = Vec::new();
-        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            if let Some(reference) = members.get(keyword).and_then(Value::as_str) {
-                found.extend(self.find(reference));
+        let mut leads_to: Vec<&'s Value> = Vec::new();
+        for keyword in REFERENCES {
+            let Some(reference) = members.get(keyword) else { continue };
+            leads_to.extend(self.found.get(&from_ref(reference)));
+            let anchor = reference.as_str().and_then(|text| text.rsplit_once('#')).map(|(_, anchor)| anchor);
+            match (keyword, anchor) {
+                ("$dynamicRef", Some(anchor)) => leads_to.extend(self.anchors.get(anchor).into_iter().flatten()),
+                ("$recursiveRef", _) => leads_to.extend(&self.recursive_anchors),
+                _ => {}
             }
         }
-        found
+        let mut seen = HashSet::new();
+        leads_to.retain(|schema| seen.insert(from_ref(*schema)));
+        leads_to
     }
+}
 
-    fn find(&self, reference: &str) -> Vec<&'s Value> {
-        let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let bases = match document {
-            "" => vec![self.root],
-            name => self.by_name.get(name).cloned().unwrap_or_default(),
-        };
-        match fragment {
-            "" => bases,
-            path if path.starts_with('/') => {
-                let path = path.replace("%25", "%").replace("%22", "\"");
-                bases.into_iter().filter_map(|base| base.pointer(&path)).collect()
-            }
-            name => self.by_name.get(name).cloned().unwrap_or_default(),
-        }
-    }
+fn unread(uri: &str) -> SchemaError {
+    let reason = format!("`{uri}` is not a draft that is read: use 2020-12, 2019-09 or draft-07");
+    SchemaError::Invalid { pointer: "/$schema".to_owned(), reason }
 }
 
 #[cfg(test)]
@@ -262,6 +286,36 @@ mod tests {
         assert!(matches!(width(&doubled), Err(SchemaError::TooCostly { .. })));
         let distinct = json!({"anyOf": [{"properties": {"x": {"$ref": "#"}}}, {"properties": {"y": {"$ref": "#"}}}]});
         assert_eq!(width(&distinct).unwrap(), 4);
+    }
+
+    /// Each spelling of a reference has to be followed, or a schema that never ends gets in.
+    #[test]
+    fn branches_that_multiply_are_refused_however_they_refer_back() {
+        let twice = |reference: &str| {
+            json!({"anyOf": [
+            {"properties": {"x": {"$ref": reference}}}, {"properties": {"x": {"$ref": reference}}}]})
+        };
+        let escaped = json!({"$defs": {"n": twice("#/%24defs/n")}, "$ref": "#/$defs/n"});
+        let below = json!({"$id": "b.json", "$defs": {"n": twice("#/$defs/n")}, "$ref": "#/$defs/n"});
+        let embedded = json!({"$defs": {"b": below}, "$ref": "b.json"});
+        let mut named = twice("https://example.com/b.json");
+        named["$id"] = "b.json".into();
+        let joined = json!({"$id": "https://example.com/a.json", "$defs": {"b": named}, "$ref": "b.json"});
+        let mut dynamic = json!({"$dynamicAnchor": "n", "anyOf": [
+            {"properties": {"x": {"$dynamicRef": "#n"}}}, {"properties": {"x": {"$dynamicRef": "#n"}}}]});
+        dynamic["$id"] = "https://example.com/a.json".into();
+        for schema in [escaped, embedded, joined, dynamic] {
+            assert!(matches!(width(&schema), Err(SchemaError::TooCostly { .. })), "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_draft_that_is_not_read_and_two_drafts_in_one_are_refused() {
+        let old = json!({"$schema": "http://json-schema.org/draft-04/schema#"});
+        let mixed = json!({"$defs": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}});
+        for schema in [old, mixed] {
+            assert!(matches!(width(&schema), Err(SchemaError::Invalid { .. })), "{schema}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod cost;
 mod document;
 mod draft;
 mod folder;
+mod references;
 mod upcast;
 mod validator;
 

@@ -3,6 +3,7 @@
 mod asyncapi;
 mod cloud_events;
 mod delete_topic;
+mod evolution;
 mod log;
 mod metrics;
 mod openapi;

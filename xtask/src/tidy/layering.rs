@@ -41,7 +41,6 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "prom-auth",
             "prom-client",
             "prom-load",
-            "prom-schema",
             "prom-store",
             "prom-store-embedded",
             "prom-store-mongo",

@@ -37,6 +37,8 @@ pub use lag::Lag;
 pub use partitions::Partitions;
 pub use publish::Publish;
 pub use schema::SchemaCommand;
+#[cfg(test)]
+pub use schema::explain;
 pub use serve::Serve;
 pub use skip::Skip;
 pub use subscribe::Subscribe;

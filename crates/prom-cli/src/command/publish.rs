@@ -28,6 +28,7 @@ has: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition.
 Examples:
   prom pub hello '{\"n\":1}'
   prom pub orders.placed '{\"id\":7}' --key 7 --header x-source=web --tag test
+  prom pub heartbeat.received '{\"pid\":7}' --dual-write
   seq 1000 | prom pub numbers -
   prom pub orders.placed - --events < orders.ndjson")]
 pub struct Publish {
@@ -52,6 +53,9 @@ pub struct Publish {
     /// The id of the event; within ten minutes the same one stores nothing
     #[arg(long, value_name = "ID", value_parser = event_id)]
     id: Option<EventId>,
+    /// Also store it in the topic of its schema's version, such as orders.placed.v2: both or neither
+    #[arg(long)]
+    dual_write: bool,
     /// Lines are whole events, not payloads; TOPIC is for those that name none
     #[arg(long, conflicts_with_all = ["key", "headers", "tags", "caused_by", "id"])]
     events: bool,
@@ -90,6 +94,7 @@ impl Publish {
         event.tags.clone_from(&self.tags);
         event.caused_by.clone_from(&self.caused_by);
         event.headers = headers;
+        event.dual_write = self.dual_write;
         Ok(event)
     }
 

@@ -1,6 +1,7 @@
 //! Answers that say no: RFC 9457 problem documents, and what to tell people about them.
 
-use prom_client::Error;
+use prom_client::{Error, ErrorCode, SchemaMisfit};
+use prom_engine::VERSION_HEADER;
 use prom_protocol::http::problem::ProblemDocument;
 use reqwest::{Response, StatusCode, Url};
 
@@ -40,6 +41,9 @@ fn judge(status: StatusCode, detail: &str, code: &str, retry_after_ms: Option<u6
 pub fn of_client(error: Error) -> Failure {
     let what = error.to_string();
     match error {
+        Error::Refused { message, misfit: Some(misfit), .. } => {
+            Failure::refused(format!("{message} ({})", ErrorCode::SchemaInvalid.as_str())).fix(how_to_fit(&misfit))
+        }
         Error::Refused { code, message, retry_after, .. } => {
             let retry_after_ms = retry_after.and_then(|wait| u64::try_from(wait.as_millis()).ok());
             let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::FORBIDDEN);
@@ -55,6 +59,19 @@ pub fn of_client(error: Error) -> Failure {
             Failure::no(what)
         }
     }
+}
+
+/// How to make a payload fit its schema.
+fn how_to_fit(misfit: &SchemaMisfit) -> String {
+    let SchemaMisfit { version, pointer, rule, value } = misfit;
+    if rule == VERSION_HEADER {
+        return format!("name a registered version in the header {VERSION_HEADER}, or leave the header out");
+    }
+    let place = if pointer.is_empty() { "the payload" } else { pointer };
+    let now = if value.is_empty() { String::new() } else { format!(", now {value},") };
+    format!(
+        "change {place}{now} so that it keeps the rule `{rule}`; `prom schema show TOPIC {version}` prints the schema"
+    )
 }
 
 /// How to go on where no connection was made.
@@ -105,5 +122,18 @@ mod tests {
             assert!(text.starts_with(&format!("d ({code})")), "{text}");
         }
         assert!(told(429, "rate_limited").1.ends_with("try again in 12 ms"));
+    }
+
+    #[test]
+    fn a_payload_that_does_not_fit_is_told_with_place_value_and_rule() {
+        let misfit = |pointer: &str, rule: &str, value: &str| {
+            let (pointer, rule, value) = (pointer.to_owned(), rule.to_owned(), value.to_owned());
+            how_to_fit(&SchemaMisfit { version: 2, pointer, rule, value })
+        };
+        let told = misfit("/pid", "type", "\"one\"");
+        assert!(told.starts_with("change /pid, now \"one\", so that it keeps the rule `type`;"), "{told}");
+        assert!(told.contains("`prom schema show TOPIC 2`"), "{told}");
+        assert!(misfit("", "readable", "").starts_with("change the payload so that"));
+        assert!(misfit("", VERSION_HEADER, "9").contains("leave the header out"));
     }
 }

@@ -51,11 +51,16 @@ fn a_schema_is_registered_shown_checked_and_deleted() {
     let ran = scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
     assert_eq!(ran.stdout, "heartbeat version 1 was registered before, id 1\n");
     let ran = scene.schema(&["check", "heartbeat", "v2.json"]).exits(1);
-    for told in ["v2.json is not compatible with heartbeat", "rule ", "fix: ", "example: ", "against version 1"] {
+    for told in
+        ["v2.json is not compatible with heartbeat", "rule ", "fix: ", "example: ", "against version 1", "more: "]
+    {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
     }
     let ran = scene.schema(&["register", "heartbeat", "v2.json"]).exits(1);
     assert!(ran.stderr.contains("schema_incompatible") && ran.stderr.contains("fix: "), "{}", ran.stderr);
+    let command = ran.stderr.lines().find_map(|line| line.trim().strip_prefix("more: prom schema ")).unwrap();
+    let ran = scene.schema(&command.split(' ').collect::<Vec<_>>()).exits(0);
+    assert!(ran.stdout.starts_with("## required-added\n"), "{}", ran.stdout);
     let upcast = ["heartbeat", "v2.json", "--compat", "upcast", "--upcast", "step.jq"];
     let ran = scene.schema(&[&["check"], &upcast[..]].concat()).exits(0);
     assert_eq!(ran.stdout, "v2.json: could be registered for heartbeat\n");
@@ -212,4 +217,71 @@ fn a_declared_topic_brings_its_schema_and_its_second_topic() {
     write(here, "prom.toml", &text.replace("heartbeat.json", "no.json"));
     let ran = prom_in(here, &["config", "check"], &[]).exits(1);
     assert!(ran.stderr.contains("no.json"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_rule_is_explained_without_a_hub() {
+    let folder = tempfile::tempdir().unwrap();
+    let explain = |arguments: &[&str]| prom_in(folder.path(), &[&["schema", "explain"], arguments].concat(), &[]);
+    let ran = explain(&[]).exits(0);
+    assert!(ran.stdout.contains("required-added") && ran.stdout.contains("undecided"), "{}", ran.stdout);
+    let ran = explain(&["minimum-raised"]).exits(0);
+    insta::assert_snapshot!(ran.stdout, @r#"
+    ## minimum-raised
+
+    A lower bound refuses smaller numbers. `minimum` or `exclusiveMinimum` refuses numbers that the other schema accepts.
+
+    ```text
+    old: {"properties": {"count": {"type": "integer", "minimum": 0}}}
+    new: {"properties": {"count": {"type": "integer", "minimum": 1}}}
+    document: {"count":0}
+    ```
+
+    A count of 0 was fine before. The old schema accepts the document, and `/properties/count/minimum` of the new one refuses it.
+
+    To change it safely: keep the old limit, or write an upcaster; with dual write, readers of the old form can follow its own topic. For this pair the upcaster would be:
+
+    ```jq
+    if .count == 0 then del(.count) end
+    ```
+    "#);
+    let ran = explain(&["minimum-raised", "--json"]).exits(0);
+    let told: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&told["pointer"], &told["example"]["count"]), (&"/properties/count/minimum".into(), &0.into()));
+    let ran = explain(&["no-such-rule"]).exits(2);
+    assert!(ran.stderr.contains("`prom schema explain` lists them"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_reader_that_normalises_gets_the_latest_form_and_a_refused_publisher_hears_why() {
+    let scene = Scene::new();
+    let ask = |arguments: &[&str]| prom_in(scene.folder.path(), &[arguments, &["--url", &scene.hub.url]].concat(), &[]);
+    // Stored before there was a schema, and of no version's form.
+    ask(&["pub", "heartbeat", r#"{"pid":"seven"}"#]).exits(0);
+    scene.write("v1.json", V1);
+    scene.write("v2.json", V2);
+    scene.write("step.jq", STEP);
+    scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
+    let second = ["register", "heartbeat", "v2.json", "--compat", "upcast", "--upcast", "step.jq"];
+    scene.schema(&second).exits(0);
+    ask(&["pub", "heartbeat", r#"{"pid":1,"mem_mb":5}"#, "--dual-write"]).exits(0);
+    let topics = ask(&["topics", "ls"]).exits(0).stdout;
+    assert!(topics.contains("heartbeat.v1"), "{topics}");
+
+    let looked = ask(&["sub", "heartbeat", "--from", "earliest", "--count", "2", "--normalize"]).exits(0).stdout;
+    let lines: Vec<&str> = looked.lines().collect();
+    assert!(lines[0].contains("x-upcast-error") && lines[0].contains(r#""pid":"seven""#), "{looked}");
+    assert!(lines[1].contains(r#""x-upcasted-from":"1""#) && lines[1].contains(r#""mem_mib":5"#), "{looked}");
+    let worked = ask(&["sub", "heartbeat", "--group", "g", "--from", "earliest", "--count", "1", "--normalize"]);
+    let worked = worked.exits(0).stdout;
+    assert!(worked.contains(r#""mem_mib":5"#) && !worked.contains("seven"), "{worked}");
+    let letters = ask(&["sub", "dlq.heartbeat", "--from", "earliest", "--count", "1"]).exits(0).stdout;
+    assert!(letters.contains("seven") && letters.contains("version 2"), "{letters}");
+
+    let ran = ask(&["pub", "heartbeat", r#"{"pid":"one","mem_mib":5}"#]).exits(4);
+    let told: Vec<&str> = ran.stderr.lines().collect();
+    assert!(told[0].contains("schema_invalid") && told[0].contains("/pid"), "{}", ran.stderr);
+    let fix =
+        "change /pid, now \"one\", so that it keeps the rule `type`; `prom schema show TOPIC 2` prints the schema";
+    assert_eq!(told[1].trim(), fix);
 }

@@ -7,6 +7,7 @@ mod scene;
 mod kill;
 mod publish;
 mod rate;
+mod schema;
 mod settle;
 mod tail;
 mod token;

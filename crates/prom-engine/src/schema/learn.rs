@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prom_schema::limits::REFERENCE_DEPTH;
 use prom_schema::{SchemaDocument, SettingsChange, TopicSchemas, Validator};
 use prom_store::{Document, DocumentNews, DocumentWatch, Store};
 use prom_types::TopicName;
@@ -14,9 +15,6 @@ use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::filter::FilterPlaces;
 use crate::limits::{DOCUMENTS_AT_ONCE, FIRST_RETRY, LONGEST_RETRY};
-
-/// References of references of references: deeper ones are a mistake.
-const REFERENCE_DEPTH: usize = 16;
 
 /// Reads what is stored and compiles it, on threads that may be kept busy.
 #[derive(Clone, Copy)]

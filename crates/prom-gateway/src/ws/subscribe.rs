@@ -20,7 +20,7 @@ use super::member::{GroupMember, SubscribeError};
 use super::outbox::frame;
 use super::subscription::{InGroup, Subscribed, SubscriptionKind};
 use super::subscription_cap::CountedSubscription;
-use super::tail::{TailForm, TailPump};
+use super::tail::TailPump;
 use crate::{Hub, problem};
 
 impl Connection {
@@ -72,11 +72,13 @@ impl Connection {
             None => {
                 check_without_group(&opts)?;
                 let from = position(&opts)?.unwrap_or_default();
-                let tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
+                let mut tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
+                if opts.normalize == Some(true) {
+                    tail = tail.normalize();
+                }
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
                 let (pause, paused) = watch::channel(false);
-                let form = if opts.normalize == Some(true) { TailForm::Latest } else { TailForm::Stored };
-                let pump = TailPump::new(self, name.clone(), tail, form, paused);
+                let pump = TailPump::new(self, name.clone(), tail, paused);
                 (SubscriptionKind::Tail(pause), self.spawn_watched(name.clone(), counted, pump.run(begun)))
             }
         };

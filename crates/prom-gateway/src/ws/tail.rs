@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prom_engine::{Bus, StoredEvent, Tail};
+use prom_engine::{StoredEvent, Tail};
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::event::EventHead;
 use tokio::sync::{oneshot, watch};
@@ -18,30 +18,12 @@ pub struct TailPump {
     head: EventHead,
     batches: bool,
     tail: Tail,
-    bus: Bus,
-    form: TailForm,
     paused: watch::Receiver<bool>,
 }
 
-/// The form in which events are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TailForm {
-    Stored,
-    /// As the latest version of their schema has them; marked where they cannot be brought there.
-    Latest,
-}
-
 impl TailPump {
-    pub fn new(
-        connection: &Connection,
-        name: SubscriptionName,
-        tail: Tail,
-        form: TailForm,
-        paused: watch::Receiver<bool>,
-    ) -> Self {
+    pub fn new(connection: &Connection, name: SubscriptionName, tail: Tail, paused: watch::Receiver<bool>) -> Self {
         Self {
-            bus: connection.hub.bus.clone(),
-            form,
             outbox: connection.outbox.clone(),
             head: EventHead::new(&name),
             batches: connection.batches,
@@ -66,10 +48,6 @@ impl TailPump {
                     self.outbox.put(|out| frame(out, |out| problem.write_for(out, &self.name)));
                     return;
                 }
-            };
-            let events = match self.form {
-                TailForm::Stored => events,
-                TailForm::Latest => self.bus.normalize_or_mark(events).await,
             };
             let gaps = self.tail.take_gaps();
             self.outbox.put(|out| write_gaps(out, &self.name, gaps));

@@ -1,16 +1,16 @@
 //! A schema with its draft, and what its references lead to.
 //!
-//! A reference is followed inside the document: `#`, a JSON pointer, an anchor, each also behind the document's own `$id`.
-//! All others are named in the notes and not followed, as are all references of a document that embeds resources with an
-//! `$id` of their own: there the same text can mean two places.
+//! A reference is followed inside the document, and into the schemas that are embedded in it with an `$id` of their own:
+//! those that it refers to in the registry are. All other references are named in the notes and not followed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 use super::in_place;
 use super::{CodegenError, CodegenNote, SchemaSource};
 use crate::draft::Draft;
+use crate::references::{IndexedSchema, escape};
 
 /// Nesting that is followed. JSON that was parsed is never this deep.
 pub(super) const DEPTH: usize = 256;
@@ -18,28 +18,20 @@ pub(super) const DEPTH: usize = 256;
 pub(super) struct CodegenDocument<'s> {
     pub source: &'s SchemaSource,
     pub draft: Draft,
-    /// Where each subschema stands, by its address.
+    /// Where each value stands, by its address.
     pointers: HashMap<*const Value, String>,
-    anchors: BTreeMap<&'s str, &'s Value>,
-    follows: Follows,
-}
-
-/// Which references are followed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Follows {
-    Inside,
-    None,
+    references: IndexedSchema<'s>,
 }
 
 impl<'s> CodegenDocument<'s> {
     pub fn read(source: &'s SchemaSource) -> Result<Self, CodegenError> {
-        let mut document = Self {
-            source,
-            draft: draft_of(source)?,
-            pointers: HashMap::new(),
-            anchors: BTreeMap::new(),
-            follows: Follows::Inside,
-        };
+        let draft = draft_of(source)?;
+        let references = IndexedSchema::index(&source.schema, draft).map_err(|error| CodegenError::Unreadable {
+            topic: source.topic.clone(),
+            version: source.version,
+            reason: error.to_string(),
+        })?;
+        let mut document = Self { source, draft, pointers: HashMap::new(), references };
         document.index(&source.schema, String::new(), 0);
         for schema in document.subschemas() {
             let pointer = document.pointer(schema).to_owned();
@@ -63,27 +55,12 @@ impl<'s> CodegenDocument<'s> {
         self.pointers.get(&std::ptr::from_ref(value)).map_or("", String::as_str)
     }
 
-    /// What `$ref` leads to, if that is in this document.
-    pub fn resolve(&self, reference: &str) -> Option<&'s Value> {
-        let own = match self.root().get("$id").and_then(Value::as_str) {
-            Some(id) if !id.is_empty() => reference.strip_prefix(id.trim_end_matches('#')),
-            _ => None,
-        };
-        let fragment = match own.unwrap_or(reference) {
-            "" => "",
-            rest => rest.strip_prefix('#')?,
-        };
-        let fragment = percent_decode(fragment)?;
-        if fragment.is_empty() {
-            return Some(self.root());
-        }
-        if self.follows == Follows::None {
-            return None;
-        }
-        if fragment.starts_with('/') {
-            return self.root().pointer(&fragment).filter(|target| target.is_object() || target.is_boolean());
-        }
-        self.anchors.get(fragment.as_str()).copied()
+    /// What the value of a `$ref` leads to, if that is in this document.
+    pub fn resolve(&self, reference: &Value) -> Option<&'s Value> {
+        let pointer = self.pointer(reference);
+        let base = self.references.base_at(pointer);
+        let (_, target) = self.references.locate(pointer, reference.as_str()?, &base).ok()?;
+        (target.is_object() || target.is_boolean()).then_some(target)
     }
 
     /// The schemas of the first items, and that of all others.
@@ -129,7 +106,6 @@ impl<'s> CodegenDocument<'s> {
         }
         match value {
             Value::Object(map) => {
-                self.index_names(value, depth);
                 for (key, below) in map {
                     self.index(below, format!("{pointer}/{}", escape(key)), depth + 1);
                 }
@@ -142,22 +118,6 @@ impl<'s> CodegenDocument<'s> {
             _ => {}
         }
         self.pointers.insert(std::ptr::from_ref(value), pointer);
-    }
-
-    fn index_names(&mut self, schema: &'s Value, depth: usize) {
-        let id = schema.get("$id").and_then(Value::as_str);
-        let fragment = id.and_then(|id| id.strip_prefix('#'));
-        if depth > 0 && id.is_some() && fragment.is_none() {
-            self.follows = Follows::None;
-        }
-        let anchor = match self.draft {
-            Draft::Draft7 => fragment,
-            Draft::Draft201909 | Draft::Draft202012 => schema.get("$anchor").and_then(Value::as_str),
-        };
-        let dynamic = schema.get("$dynamicAnchor").and_then(Value::as_str).filter(|_| self.draft == Draft::Draft202012);
-        for name in [anchor, dynamic].into_iter().flatten() {
-            self.anchors.insert(name, schema);
-        }
     }
 }
 
@@ -191,25 +151,4 @@ fn draft_of(source: &SchemaSource) -> Result<Draft, CodegenError> {
     let unknown =
         || CodegenError::Draft { topic: source.topic.clone(), version: source.version, draft: named.to_owned() };
     Draft::named(named).ok_or_else(unknown)
-}
-
-fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-/// Fragments of addresses are percent-encoded; nothing if that is broken.
-fn percent_decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = &rest[2..];
-    }
-    String::from_utf8(bytes).ok()
 }

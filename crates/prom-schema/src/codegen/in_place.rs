@@ -22,7 +22,7 @@ pub(super) fn find_endless<'s>(document: &CodegenDocument<'s>) -> Option<&'s Val
 /// The subschemas that judge the same value, through references too.
 pub(super) fn children<'s>(document: &CodegenDocument<'s>, map: &'s Map<String, Value>) -> Vec<&'s Value> {
     let mut found = Vec::new();
-    if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
+    if let Some(reference) = map.get("$ref").filter(|reference| reference.is_string()) {
         found.extend(document.resolve(reference));
         if document.draft == Draft::Draft7 {
             return found;

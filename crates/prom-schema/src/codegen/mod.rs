@@ -74,6 +74,8 @@ pub enum CodegenError {
     Endless { topic: TopicName, version: u32, pointer: String },
     #[error("{topic} v{version}: a schema is an object or a boolean, and the one at `{pointer}` is neither")]
     NotASchema { topic: TopicName, version: u32, pointer: String },
+    #[error("{topic} v{version}: {reason}")]
+    Unreadable { topic: TopicName, version: u32, reason: String },
     #[error("{topic} v{version} is given twice")]
     Twice { topic: TopicName, version: u32 },
 }

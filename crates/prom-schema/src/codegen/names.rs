@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use prom_types::TopicName;
 
+use crate::bundle::REFERENCE;
+
 /// Gives each name once. A name that is taken gets a number.
 #[derive(Debug, Default)]
 pub(super) struct NameBook {
@@ -55,9 +57,13 @@ pub(super) fn snake(text: &str) -> String {
     starting_with_letter(joined, "field_")
 }
 
-/// The last part of a JSON pointer that says something.
+/// The last part of a JSON pointer that says something. For a referenced schema that is its file's name.
 pub(super) fn of_pointer(pointer: &str) -> String {
     let last = pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    if let Some(name) = last.strip_prefix(REFERENCE) {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        return pascal(file.strip_suffix(".json").unwrap_or(file));
+    }
     if last.bytes().all(|byte| byte.is_ascii_digit()) { pascal(pointer) } else { pascal(&last) }
 }
 

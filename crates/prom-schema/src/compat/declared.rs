@@ -9,9 +9,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::node::{Keyword, NodeId, escape};
+use super::node::{Keyword, NodeId};
 use super::pattern::PatternId;
 use super::read::Arena;
+use crate::references::escape;
 
 #[derive(Debug, Default)]
 pub(super) struct Declared {

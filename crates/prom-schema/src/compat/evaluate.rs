@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Map, Value};
 
 use super::equal::same;
-use super::node::{Bound, Keyword, Members, NodeId, NumberType, Side, Type, Types, escape};
+use super::node::{Bound, Keyword, Members, NodeId, NumberType, Side, Type, Types};
 use super::number::Exact;
 use super::read::Arena;
 use crate::limits::{EVALUATION_DEPTH, EVALUATION_STEPS};
+use crate::references::escape;
 
 /// Valid or not; `None` where it could not be decided.
 pub(super) type Evaluation = Option<bool>;
@@ -47,6 +48,18 @@ fn and(left: Evaluation, right: Evaluation) -> Evaluation {
 
 fn or(left: Evaluation, right: Evaluation) -> Evaluation {
     and(left.map(|left| !left), right.map(|right| !right)).map(|neither| !neither)
+}
+
+/// Stops at the first that is false.
+fn all(verdicts: impl Iterator<Item = Evaluation>) -> Evaluation {
+    let mut all = Some(true);
+    for verdict in verdicts {
+        all = and(all, verdict);
+        if all == Some(false) {
+            break;
+        }
+    }
+    all
 }
 
 impl<'a> Evaluator<'a> {
@@ -123,10 +136,14 @@ impl<'a> Evaluator<'a> {
             verdict
         };
         match keyword {
-            Keyword::AllOf(nodes) => nodes
-                .iter()
-                .fold(Some(true), |all, node| if all == Some(false) { all } else { and(all, look(*node, seen)) }),
-            Keyword::AnyOf(nodes) => nodes.iter().fold(Some(false), |any, node| or(any, look(*node, seen))),
+            Keyword::AllOf(nodes) => all(nodes.iter().map(|node| look(*node, seen))),
+            Keyword::AnyOf(nodes) => {
+                let mut any = Some(false);
+                for node in nodes {
+                    any = or(any, look(*node, seen));
+                }
+                any
+            }
             Keyword::OneOf(nodes) => {
                 let verdicts: Vec<Evaluation> = nodes.iter().map(|node| look(*node, seen)).collect();
                 let passed = verdicts.iter().filter(|verdict| **verdict == Some(true)).count();
@@ -217,9 +234,9 @@ impl<'a> Evaluator<'a> {
             Keyword::Required(names) => Some(names.iter().all(|name| members.contains_key(name))),
             Keyword::MinProperties(min) => Some(count >= *min),
             Keyword::MaxProperties(max) => Some(count <= *max),
-            Keyword::PropertyNames(node) => members
-                .keys()
-                .fold(Some(true), |all, name| and(all, self.judge(&Value::from(name.as_str()), *node, "\u{0}").0)),
+            Keyword::PropertyNames(node) => {
+                all(members.keys().map(|name| self.judge(&Value::from(name.as_str()), *node, "\u{0}").0))
+            }
             Keyword::Members(group) => self.members(members, group, side, path, seen),
             Keyword::DependentRequired(lists) => {
                 let holds = |(name, needs): (&String, &Vec<String>)| {

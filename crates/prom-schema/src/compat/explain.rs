@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::declared::{in_place, item_nodes, member_nodes};
-use super::node::{ANYTHING, Clause, Items, Keyword, Members, NodeId, Side, escape};
+use super::node::{ANYTHING, Clause, Items, Keyword, Members, NodeId, Side};
 use super::oracle::{Oracle, Shown};
 use super::pattern::PatternId;
 use super::rule::CompatRule;
@@ -14,6 +14,7 @@ use super::search::{Lit, Search, SearchAnswer};
 use super::violation::{Direction, Violation};
 use super::words;
 use crate::limits::{EXAMPLE_BYTES, SCHEMA_CHAIN, VIOLATIONS};
+use crate::references::escape;
 
 /// From a value to a part of it.
 #[derive(Clone)]

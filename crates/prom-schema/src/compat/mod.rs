@@ -10,10 +10,11 @@
 //!
 //! The search drops what it cannot represent only in the direction that makes a violation more likely, so "compatible"
 //! is a proof. Documents that it finds are tried out by an evaluator of our own and by the `jsonschema` crate, so a
-//! violation with an example is a fact. `docs/decisions/0019-schemas-are-compared-by-searching-for-a-document.md` says
+//! violation with an example is a fact. `docs/decisions/0022-schemas-are-compared-by-searching-for-a-document.md` says
 //! why.
 
 mod check;
+mod example;
 mod mode;
 mod rule;
 mod settings;
@@ -42,6 +43,7 @@ mod error;
 
 pub use check::{check, check_mode};
 pub use error::CompareError;
+pub use example::RuleExample;
 pub use rule::CompatRule;
 pub use settings::{Budget, Settings};
 pub use violation::{Direction, Violation};

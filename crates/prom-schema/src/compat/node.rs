@@ -238,8 +238,3 @@ impl Node {
         matches!(self.clauses.as_slice(), [Clause { keyword: Keyword::False, .. }])
     }
 }
-
-/// One token of a JSON pointer.
-pub(super) fn escape(token: &str) -> String {
-    token.replace('~', "~0").replace('/', "~1")
-}

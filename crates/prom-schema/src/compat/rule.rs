@@ -1,4 +1,5 @@
-//! The rules that a violation names. One table makes the ids, the words, and `docs/guide/schema-rules.md`.
+//! The rules that a violation names. These words and the pairs in `example` make `prom schema explain` and
+//! `docs/guide/schema-rules.md`.
 
 use std::fmt;
 
@@ -52,7 +53,7 @@ pub struct RuleText {
 /// What helps against every narrowing, after what is special to the rule.
 const UPCAST: &str = "write an upcaster that turns old documents into valid new ones, or publish to a new topic";
 const WIDEN: &str =
-    "keep the old limit, or write an upcaster; with dual write both forms exist until readers have moved";
+    "keep the old limit, or write an upcaster; with dual write, readers of the old form can follow its own topic";
 
 const fn text(id: &'static str, title: &'static str, explanation: &'static str, fix: &'static str) -> RuleText {
     RuleText { id, title, explanation, fix }
@@ -96,9 +97,9 @@ impl CompatRule {
         self.text().id
     }
 
-    /// The address of its explanation, below the documentation's root.
-    pub fn page(self) -> String {
-        format!("guide/schema-rules.md#{}", self.id())
+    /// The rule of an id.
+    pub fn named(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.id() == id)
     }
 
     pub fn text(self) -> RuleText {
@@ -317,9 +318,9 @@ impl CompatRule {
             _ => text(
                 "undecided",
                 "It could not be decided",
-                "The schemas use something that cannot be compared exactly, such as look-around in a pattern, or are so large \
-                 that the budget was spent. No document was found that shows an incompatibility, and none was ruled out.",
-                "write the schema in simpler terms, raise the budget, or allow undecided pairs by the setting",
+                "The schemas use something that cannot be compared exactly, such as a `$dynamicRef` with several targets, or \
+                 are so large that the budget was spent. No document was found that shows an incompatibility, and none was ruled out.",
+                "write the schema in simpler terms, or let `undecided` be `allow`",
             ),
         }
     }

@@ -1,5 +1,7 @@
 //! What the comparison of schemas promises, through its public face.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 mod corners;
 mod hostile;
 mod matrix;
@@ -8,3 +10,14 @@ mod pairs;
 mod random;
 mod random_schema;
 mod undeclared;
+
+use std::time::Duration;
+
+use prom_schema::CompatPolicy;
+use prom_schema::compat::{Budget, Settings};
+
+/// Steps decide and not the clock, so that a busy machine gives the same answers.
+fn settings(policy: CompatPolicy) -> Settings {
+    let budget = Budget { time: Duration::from_secs(60), ..Budget::default() };
+    Settings { policy, budget, ..Settings::default() }
+}

@@ -1,7 +1,7 @@
 //! The matrix of models: open and closed, a property added and removed, required, required with a default, and optional.
 //! For each the verdict of `backward`, `forward` and `full`, under both policies, and why.
 
-use prom_schema::compat::{CompatRule, Direction, Settings, check_mode};
+use prom_schema::compat::{CompatRule, Direction, check_mode};
 use prom_schema::{Compat, CompatPolicy};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ const OTHER_VALUE_AND_DEMANDED: Found =
     &[("/required", CompatRule::RequiredAdded), ("/properties/b/type", CompatRule::TypeNarrowed)];
 
 fn check(model: Model, policy: CompatPolicy, old: &Value, new: &Value, backward: Found, forward: Found, reason: &str) {
-    let settings = Settings { policy, ..Settings::default() };
+    let settings = crate::settings(policy);
     let case = format!("{model:?} {policy:?}: {reason}\nold {old}\nnew {new}");
     for (compat, wants_backward, wants_forward) in
         [(Compat::Backward, true, false), (Compat::Forward, false, true), (Compat::Full, true, true)]

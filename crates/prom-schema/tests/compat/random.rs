@@ -64,9 +64,6 @@ fn count(old: &Value, new: &Value, policy: CompatPolicy, tally: &mut Tally) {
         tally.compatible += 1;
     } else if violations.iter().all(|violation| violation.rule == CompatRule::Undecided) {
         tally.undecided += 1;
-        if std::env::var("PROM_SCHEMA_SHOW").is_ok() {
-            println!("UNDECIDED {policy:?}\n  {old}\n  {new}\n  {}", violations[0].pointer);
-        }
     } else {
         tally.incompatible += 1;
     }

@@ -1,11 +1,17 @@
-/** Schemas written in Zod become JSON Schema by Zod's own export, and types with the same meaning by `prom codegen`. */
+/**
+ * Schemas written in Zod become JSON Schema by Zod's own export, types with the same meaning by `prom codegen`, and the rule by which a
+ * hub judges events by `prom schema register`.
+ */
 
 import assert from "node:assert/strict";
-import { copyFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
+import { startHarness } from "../../src/harness.js";
+import { findBinary } from "../../src/harness/find-binary.js";
 import { codegen, compile, emptyFolder, root } from "./generate.js";
 
 /** Each can stand for the other. */
@@ -58,14 +64,43 @@ const CHANGES: object[] = [
   { extra: 1 },
 ];
 
+interface ZodExample {
+  write(folder: string): void;
+  orderPlaced: { safeParse(value: unknown): { success: boolean } };
+}
+
+/** The example in a folder of its own, with the schemas that it writes. */
+async function written(folder: string): Promise<ZodExample> {
+  copyFileSync(join(root, "..", "..", "examples", "node", "zod", "schemas.mjs"), join(folder, "schemas.mjs"));
+  const example = (await import(pathToFileURL(join(folder, "schemas.mjs")).href)) as ZodExample;
+  example.write(join(folder, "schemas"));
+  return example;
+}
+
+test("a hub judges events by a schema that was written in Zod as Zod does", async () => {
+  const folder = emptyFolder("zod-hub");
+  const example = await written(folder);
+  await using harness = await startHarness();
+  const prom = (...asked: string[]): string => {
+    const { status, stdout, stderr } = spawnSync(findBinary(), [...asked, "--url", harness.httpUrl], { cwd: folder, encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    return stdout;
+  };
+  assert.match(prom("schema", "register", "--folder", "schemas"), /orders\.placed version 1 is registered/);
+  for (const change of CHANGES) {
+    const order = { ...ORDER, ...change };
+    const body = JSON.stringify({ topic: "orders.placed", payload: order });
+    const { status } = await fetch(`${harness.httpUrl}/publish`, { method: "POST", body });
+    assert.equal(status, example.orderPlaced.safeParse(order).success ? 200 : 422, JSON.stringify(change));
+  }
+  prom("codegen", "ts", "--out", "topics.ts");
+  codegen(join(folder, "schemas"), join(folder, "of-folder.ts"));
+  assert.equal(readFileSync(join(folder, "topics.ts"), "utf8"), readFileSync(join(folder, "of-folder.ts"), "utf8"));
+});
+
 test("types and verdicts of a schema written in Zod are the same after codegen", async () => {
   const folder = emptyFolder("zod");
-  copyFileSync(join(root, "..", "..", "examples", "node", "zod", "schemas.mjs"), join(folder, "schemas.mjs"));
-  const example = (await import(pathToFileURL(join(folder, "schemas.mjs")).href)) as {
-    write(folder: string): void;
-    orderPlaced: { safeParse(value: unknown): { success: boolean } };
-  };
-  example.write(join(folder, "schemas"));
+  const example = await written(folder);
   const { status, stderr } = codegen(join(folder, "schemas"), join(folder, "topics.ts"));
   assert.equal(status, 0, stderr);
   assert.equal(stderr.includes("note:"), false, stderr);

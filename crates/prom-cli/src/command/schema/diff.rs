@@ -97,6 +97,7 @@ mod tests {
           /properties/a/type: a number is refused (rule type-narrowed)
             fix: keep integer
             example: {"a":0.5}
+          more: prom schema explain type-narrowed
         "#);
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod delete;
 mod diff;
+pub mod explain;
 mod ls;
 mod register;
 mod set;
@@ -37,6 +38,7 @@ enum What {
     Check(check::Check),
     Register(register::Register),
     Diff(diff::Diff),
+    Explain(explain::Explain),
     Set(set::Set),
     Upcast(upcast::Upcast),
     Delete(delete::Delete),
@@ -50,6 +52,7 @@ impl SchemaCommand {
             What::Check(check) => check.run(context).await,
             What::Register(register) => register.run(context).await,
             What::Diff(diff) => diff.run(context).await,
+            What::Explain(explain) => explain.run(context),
             What::Set(set) => set.run(context).await,
             What::Upcast(upcast) => upcast.run(context).await,
             What::Delete(delete) => delete.run(context).await,

@@ -88,11 +88,6 @@ async fn register_folder(context: &Context, hub: &HubClient, path: &Path) -> Com
     for step in folder.steps()? {
         let registered: RegisteredVersion = register_step(hub, &step).await?;
         registered.notes.iter().for_each(note);
-        if registered.existed && registered.version != step.version {
-            let RegisteredVersion { version, .. } = registered;
-            let what = format!("{}: {} has this schema as version {version}", step.path.display(), step.topic);
-            return Err(Failure::no(what).fix("versions of a folder are those of the hub; rename or remove the file"));
-        }
         if context.output.is_for_machines() {
             done.push(json!({"topic": step.topic, "version": registered.version, "id": registered.id,
                 "existed": registered.existed}));
@@ -124,6 +119,11 @@ async fn register_step(hub: &HubClient, step: &FolderStep) -> Result<RegisteredV
         Ok(answer) => answer.parse::<RegisteredVersion>(),
         Err(failure) => Err(failure.at(&step.path)),
     }?;
+    if registered.existed && registered.version != step.version {
+        let RegisteredVersion { version, .. } = registered;
+        let what = format!("{}: {} has this schema as version {version}", step.path.display(), step.topic);
+        return Err(Failure::no(what).fix("versions of a folder are those of the hub; rename or remove the file"));
+    }
     // What was there before keeps its upcaster unless the folder has another one.
     if let Some(jq) = request.upcast.take().filter(|_| registered.existed) {
         let from = (step.version - 1).to_string();

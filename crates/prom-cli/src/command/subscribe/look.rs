@@ -12,6 +12,9 @@ pub async fn run(client: &Client, asked: &Subscribe, mut printer: Printer, signa
     if let Some(from) = asked.from {
         tail = tail.from(from);
     }
+    if asked.normalize {
+        tail = tail.normalize();
+    }
     let mut tail = tail.start().await.map_err(of_client)?;
     while !printer.is_done() {
         let event = tokio::select! {

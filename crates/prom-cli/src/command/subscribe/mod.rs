@@ -27,11 +27,15 @@ Without --group it only looks. With --group it takes part in the group's work: e
 line was written. --from counts when the group is made; later leave it out, or say the same.
 --from is latest, earliest, offset:N, after:ID or ts:TIME, where a time is epoch milliseconds, 2030-01-31T12:00:00Z, or \
 -15m for a quarter of an hour ago.
+With --normalize an event of an older version is upcast, and the header x-upcasted-from names that version. What cannot be \
+upcast goes to the dead letters of the group; without a group it is printed as it is stored, and the header x-upcast-error \
+says why.
 
 Examples:
   prom sub hello --from earliest
   prom sub 'orders.*' --jq '.payload.total'
   prom sub orders.placed --group billing --count 10
+  prom sub heartbeat.received --normalize --from earliest
   prom sub '**' --from ts:-15m")]
 pub struct Subscribe {
     /// A topic, or a pattern such as 'orders.*' or '**'
@@ -46,6 +50,9 @@ pub struct Subscribe {
     /// Stop after N events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
+    /// Print events as the latest version of their topic's schema has them
+    #[arg(long)]
+    normalize: bool,
     /// Run this jq program on each event and print the results
     #[arg(long, value_name = "PROGRAM")]
     jq: Option<String>,

@@ -27,6 +27,9 @@ pub async fn run(
     if let Some(from) = asked.from {
         subscription = subscription.from(from);
     }
+    if asked.normalize {
+        subscription = subscription.normalize();
+    }
     let mut subscription = subscription.start().await.map_err(of_client)?;
     let mut acks = FuturesUnordered::new();
     let outcome = loop {

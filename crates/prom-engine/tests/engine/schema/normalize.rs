@@ -63,6 +63,21 @@ async fn what_cannot_be_upcast_goes_to_the_dead_letters_and_the_rest_flows() {
 }
 
 #[tokio::test]
+async fn a_tail_shows_the_latest_form_and_marks_what_has_none() {
+    let bus = bus().await;
+    bus.publish(HEARTBEAT, json!({"pid": "seven"})).await.unwrap();
+    register_heartbeats(&bus).await;
+    bus.publish(HEARTBEAT, json!({"pid": 8, "name": "web", "mem_mb": 2})).await.unwrap();
+    let mut tail = bus.tail(HEARTBEAT).from(Position::Earliest).normalize().start().await.unwrap();
+    let odd = tail.next().await.unwrap().unwrap();
+    assert_eq!(odd.payload::<Value>().unwrap(), json!({"pid": "seven"}));
+    assert!(odd.headers().get(UPCAST_ERROR).is_some());
+    let upcast = tail.next().await.unwrap().unwrap();
+    assert_eq!(upcast.payload::<Value>().unwrap(), json!({"pid": 8, "name": "web", "mem_mib": 2}));
+    assert_eq!(upcast.headers().get(UPCASTED_FROM), Some("1"));
+}
+
+#[tokio::test]
 async fn a_version_that_accepts_what_the_one_before_did_needs_no_step() {
     let bus = bus().await;
     let mut second = heartbeat("mem_mb");

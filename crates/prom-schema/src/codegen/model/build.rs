@@ -53,7 +53,8 @@ impl TypeBuilder<'_, '_> {
     }
 
     fn type_of_map(&mut self, map: &Map<String, Value>) -> ModelType {
-        let referenced = map.get("$ref").and_then(Value::as_str).map(|reference| self.reference(reference));
+        let referenced =
+            map.get("$ref").filter(|reference| reference.is_string()).map(|reference| self.reference(reference));
         let mut ty = match referenced {
             Some(target) if self.document.draft == Draft::Draft7 => return target,
             Some(target) => {
@@ -82,7 +83,7 @@ impl TypeBuilder<'_, '_> {
         ty
     }
 
-    fn reference(&self, reference: &str) -> ModelType {
+    fn reference(&self, reference: &Value) -> ModelType {
         match self.document.resolve(reference) {
             Some(target) => ModelType::Reference(self.document.pointer(target).to_owned()),
             None => ModelType::Any,

@@ -151,7 +151,7 @@ pub(super) fn counts(map: &Keywords, counted: &str, keywords: (&str, &str), noun
 }
 
 pub(super) fn reference<'s>(writer: &mut FunctionWriter<'_, 's>, schema: &Value, map: &'s Keywords) -> Vec<String> {
-    let Some(reference) = map.get("$ref").and_then(Value::as_str) else {
+    let Some(reference) = map.get("$ref").filter(|reference| reference.is_string()) else {
         return Vec::new();
     };
     match writer.document.resolve(reference) {

@@ -8,12 +8,13 @@ use serde_json::{Map, Value};
 use super::Reader;
 use crate::compat::error::CompareError;
 use crate::compat::node::{
-    Bound, Clause, Covered, Items, Keyword, Members, NodeId, NumberType, Type, Types, Unevaluated, escape,
+    Bound, Clause, Covered, Items, Keyword, Members, NodeId, NumberType, Type, Types, Unevaluated,
 };
 use crate::compat::number::Exact;
 use crate::compat::settings::Formats;
 use crate::draft::Draft;
 use crate::limits::{NUMBER_DIGITS, PATTERN_BYTES};
+use crate::references::escape;
 
 /// The subschema whose keywords are read.
 #[derive(Clone, Copy)]

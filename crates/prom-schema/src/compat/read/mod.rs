@@ -5,21 +5,20 @@ mod covered;
 mod cycles;
 mod draft;
 mod keywords;
-mod resolve;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use self::resolve::{IndexedSchema, Target};
 use super::error::CompareError;
 use super::format::FormatChecks;
-use super::node::{ANYTHING, Clause, Keyword, Node, NodeId, Side, escape};
+use super::node::{ANYTHING, Clause, Keyword, Node, NodeId, Side};
 use super::pattern::Patterns;
 use super::settings::Formats;
 use crate::draft::Draft;
 use crate::limits::{SCHEMA_BYTES, SCHEMA_CHAIN, SCHEMA_DEPTH, SCHEMA_NODES};
+use crate::references::{IndexedSchema, Target, escape};
 
 /// The nodes of both schemas, and those that the search makes.
 pub(super) struct Arena {

@@ -1,12 +1,10 @@
-//! Finds what references point to inside one document. Other documents are not fetched.
+//! Finds what references lead to inside one document, and in those embedded in it. Other documents are not fetched.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::invalid;
-use crate::compat::error::CompareError;
-use crate::compat::node::escape;
+use crate::compat::CompareError;
 use crate::draft::Draft;
 
 /// Keywords whose value is a schema, an array of schemas, or an object of schemas.
@@ -38,13 +36,13 @@ const SCHEMAS: [&str; 22] = [
 const NAMED: [&str; 6] =
     ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
-pub(super) struct Target<'d> {
+pub(crate) struct Target<'d> {
     pub pointer: String,
     pub schema: &'d Value,
     pub base: String,
 }
 
-pub(super) struct IndexedSchema<'d> {
+pub(crate) struct IndexedSchema<'d> {
     root: &'d Value,
     /// Resources by their `$id`.
     resources: HashMap<String, String>,
@@ -80,7 +78,8 @@ impl<'d> IndexedSchema<'d> {
         if !pointer.is_empty()
             && members.get("$schema").and_then(Value::as_str).is_some_and(|uri| Draft::named(uri) != Some(draft))
         {
-            return Err(invalid(pointer, "a part of the schema names another draft; one document has one draft"));
+            let message = "a part of the schema names another draft; one document has one draft".to_owned();
+            return Err(CompareError::Invalid { pointer: pointer.to_owned(), message });
         }
         let ignores_siblings = !draft.reads_beside_ref() && members.contains_key("$ref");
         let base = if ignores_siblings { base.to_owned() } else { self.enter(members, pointer, base, draft) };
@@ -136,6 +135,12 @@ impl<'d> IndexedSchema<'d> {
     }
 
     pub fn resolve(&self, at: &str, reference: &str, base: &str) -> Result<Option<Target<'d>>, CompareError> {
+        let (pointer, schema) = self.locate(at, reference, base)?;
+        Ok(Some(Target { base: self.base_at(&pointer), pointer, schema }))
+    }
+
+    /// As [`Self::resolve`], without the base that holds at the target, which takes longer to find than the target.
+    pub fn locate(&self, at: &str, reference: &str, base: &str) -> Result<(String, &'d Value), CompareError> {
         let unknown = || CompareError::UnknownReference { pointer: at.to_owned(), reference: reference.to_owned() };
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let uri = if uri.is_empty() { base.to_owned() } else { join(base, uri) };
@@ -150,7 +155,7 @@ impl<'d> IndexedSchema<'d> {
             self.anchors.get(&(uri.clone(), fragment)).ok_or_else(unknown)?.clone()
         };
         let schema = self.root.pointer(&pointer).ok_or_else(unknown)?;
-        Ok(Some(Target { base: self.base_at(&pointer), pointer, schema }))
+        Ok((pointer, schema))
     }
 
     /// `None` where the target depends on how the reference was reached.
@@ -167,7 +172,7 @@ impl<'d> IndexedSchema<'d> {
     }
 
     /// The base in force at a pointer: that of the nearest resource around it.
-    fn base_at(&self, pointer: &str) -> String {
+    pub fn base_at(&self, pointer: &str) -> String {
         let around = |base: &&String| {
             let start = self.resources[*base].as_str();
             pointer.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -191,6 +196,11 @@ fn join(base: &str, reference: &str) -> String {
         Some(at) => format!("{}/{reference}", &base[..at]),
         None => format!("{}/{reference}", &base[..root_end]),
     }
+}
+
+/// In a JSON pointer.
+pub(crate) fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 fn percent_decode(text: &str) -> Option<String> {

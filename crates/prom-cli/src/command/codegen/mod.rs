@@ -3,14 +3,16 @@
 //! Promises: a file that is current is not written again, so build tools see no change. A file is replaced whole or stays as
 //! it was. `--check` writes nothing.
 
-use std::collections::BTreeMap;
+mod sources;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use prom_schema::codegen::{Drift, Generated, Language, SchemaSource, compare, generate};
-use prom_types::{TopicName, TopicPattern};
+use prom_schema::codegen::{Drift, Generated, Language, compare, generate};
+use prom_types::TopicPattern;
 use serde_json::{Value, json};
 
+use self::sources::SchemaSelection;
 use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
@@ -19,22 +21,23 @@ use crate::output::note;
 /// Write types and validators from the schemas of topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The folder has one folder for each topic, with a file for each version: schemas/orders.placed/v1.json, v2.json and so on.
+Schemas come from the registry of the hub, or with --folder from files: one folder for each topic, with a file for each
+version (schemas/orders.placed/v1.json, v2.json and so on). Both give the same bytes for the same schemas.
 TypeScript gets a type, a validator and the map of topics that types a client; Rust gets types for serde.
-The same schemas give the same bytes. Notes about what the code does not express go to standard error.
+Notes about what the code does not express go to standard error.
 
 Examples:
-  prom codegen ts --folder schemas --out src/topics.ts
-  prom codegen rust --folder schemas --out src/topics.rs
-  prom codegen ts --folder schemas --topic 'orders.**' --versions latest
+  prom codegen ts --out src/topics.ts                                of all schemas that the hub has
+  prom codegen rust --topic 'orders.**' --versions latest            to standard output
+  prom codegen ts --folder schemas --out src/topics.ts               without a hub
   prom codegen ts --folder schemas --out src/topics.ts --check       for CI: exit 1 if the file is not current")]
 pub struct Codegen {
     /// What to write
     #[arg(value_name = "LANGUAGE")]
     language: CodegenLanguage,
-    /// Folder of schemas
+    /// Read files of this folder instead of the hub's registry
     #[arg(long, value_name = "DIR")]
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     /// Only these topics; may be given several times
     #[arg(long, value_name = "PATTERN", value_parser = names::pattern)]
     topic: Vec<TopicPattern>,
@@ -64,12 +67,16 @@ enum VersionChoice {
 }
 
 impl Codegen {
-    pub fn run(self, context: &Context) -> CommandResult {
+    pub async fn run(self, context: &Context) -> CommandResult {
         let is_stdout = self.out.as_os_str() == "-";
         if self.check && is_stdout {
             return Err(Failure::usage("--check compares with a file").fix("name it with --out"));
         }
-        let sources = self.wanted(read_folder(&self.folder)?)?;
+        let wanted = SchemaSelection { topics: &self.topic, versions: self.versions };
+        let sources = match &self.folder {
+            Some(folder) => sources::of_folder(folder, &wanted)?,
+            None => sources::of_hub(&context.hub()?, &wanted).await?,
+        };
         let language = match self.language {
             CodegenLanguage::Ts => Language::TypeScript,
             CodegenLanguage::Rust => Language::Rust,
@@ -125,73 +132,6 @@ impl Codegen {
         });
         json!({"file": self.out, "current": is_current, "notes": notes.collect::<Vec<_>>()})
     }
-
-    fn wanted(&self, mut sources: Vec<SchemaSource>) -> Result<Vec<SchemaSource>, Failure> {
-        let is_asked_for = |topic: &TopicName| {
-            self.topic.is_empty() || self.topic.iter().any(|pattern| pattern.matches(topic.as_str()))
-        };
-        sources.retain(|source| is_asked_for(&source.topic));
-        if self.versions == VersionChoice::Latest {
-            sources.retain(|source| source.is_latest);
-        }
-        if sources.is_empty() {
-            return Err(Failure::no(format!("{} has no schema of such a topic", self.folder.display()))
-                .fix("a schema is in a folder with the name of its topic: schemas/orders.placed/v1.json"));
-        }
-        Ok(sources)
-    }
-}
-
-/// Every `<topic>/v<version>.json`. Other files beside them have other uses.
-fn read_folder(folder: &Path) -> Result<Vec<SchemaSource>, Failure> {
-    let mut sources = Vec::new();
-    for path in entries(folder)? {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if !path.is_dir() || name.starts_with('.') {
-            continue;
-        }
-        let topic = TopicName::parse(name).map_err(|error| {
-            Failure::usage(format!("{}: {error}", path.display())).fix("a folder of schemas has the name of its topic")
-        })?;
-        let mut versions = BTreeMap::new();
-        for file in entries(&path)? {
-            if let Some(version) = version_of(&file) {
-                versions.insert(version, read_schema(&file)?);
-            }
-        }
-        let latest = versions.keys().next_back().copied();
-        sources.extend(versions.into_iter().map(|(version, schema)| SchemaSource {
-            topic: topic.clone(),
-            version,
-            schema,
-            is_latest: Some(version) == latest,
-        }));
-    }
-    Ok(sources)
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::usage(format!("{} cannot be read: {error}", folder.display()))
-            .fix("name the folder of schemas with --folder")
-    };
-    let listed = std::fs::read_dir(folder).map_err(failed)?;
-    let mut paths =
-        listed.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    paths.sort();
-    Ok(paths)
-}
-
-/// `v12.json` is 12.
-fn version_of(file: &Path) -> Option<u32> {
-    let digits = file.file_name()?.to_str()?.strip_prefix('v')?.strip_suffix(".json")?;
-    digits.parse().ok().filter(|version| *version > 0 && !digits.starts_with(['0', '+']))
-}
-
-fn read_schema(file: &Path) -> Result<Value, Failure> {
-    let wrong = |error: String| Failure::no(format!("{}: {error}", file.display())).fix("a schema is a file of JSON");
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
 }
 
 fn read_current(file: &Path) -> Result<Option<String>, Failure> {

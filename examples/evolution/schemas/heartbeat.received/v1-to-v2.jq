@@ -1,0 +1,1 @@
+.mem_mib = .mem_mb | del(.mem_mb)
