@@ -4,6 +4,7 @@ mod check;
 mod delete;
 mod diff;
 mod ls;
+mod prove;
 mod register;
 mod set;
 mod show;
@@ -18,7 +19,7 @@ use clap::{Args, Subcommand};
 use crate::cli::Context;
 use crate::exit::CommandResult;
 
-/// List, check, register and change the schemas of topics
+/// List, check, prove, register and change the schemas of topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,6 +36,7 @@ enum What {
     Ls(ls::Ls),
     Show(show::Show),
     Check(check::Check),
+    Prove(prove::ProveCommand),
     Register(register::Register),
     Diff(diff::Diff),
     Set(set::Set),
@@ -48,6 +50,7 @@ impl SchemaCommand {
             What::Ls(ls) => ls.run(context).await,
             What::Show(show) => show.run(context).await,
             What::Check(check) => check.run(context).await,
+            What::Prove(prove) => prove.run(context).await,
             What::Register(register) => register.run(context).await,
             What::Diff(diff) => diff.run(context).await,
             What::Set(set) => set.run(context).await,
