@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::JobError;
 use crate::limits::FAILURES_TOLD;
-use crate::source::{Source, unreadable};
+use crate::source::{JobSource, unreadable};
 
 /// A proof under way. It reads, and changes nothing.
 pub struct Prove {
-    source: Source,
+    source: JobSource,
     trial: SchemaTrial,
     next: Vec<u64>,
     progress: ProveProgress,
@@ -53,7 +53,7 @@ impl Prove {
         topic: &str,
         candidate: &SchemaCandidate,
     ) -> Result<(Self, RegistrationVerdict), JobError> {
-        let source = Source::open(bus, TopicName::parse(topic)?).await?;
+        let source = JobSource::open(bus, TopicName::parse(topic)?).await?;
         let (trial, verdict) = bus.try_schema(topic, candidate).await?;
         let left = source.left(&[]).await?;
         let progress = ProveProgress { left, ..ProveProgress::default() };

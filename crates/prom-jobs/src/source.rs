@@ -11,7 +11,7 @@ use prom_types::TopicName;
 
 use crate::limits::{FIRST_STEP_EVENTS, LEAST_STEP_EVENTS, QUICK_STEP, SLOW_STEP, STEP_BYTES, STEP_EVENTS};
 
-pub(crate) struct Source {
+pub(crate) struct JobSource {
     pub bus: Bus,
     pub topic: TopicName,
     /// The ends of the partitions when the job began.
@@ -20,7 +20,7 @@ pub(crate) struct Source {
     step_began: Duration,
 }
 
-impl Source {
+impl JobSource {
     pub async fn open(bus: &Bus, topic: TopicName) -> Result<Self, Error> {
         let until = bus.bounds(&topic).await?.iter().map(|bounds| bounds.next).collect();
         let step_began = bus.clock().monotonic();

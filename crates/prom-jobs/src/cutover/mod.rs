@@ -27,7 +27,7 @@ pub use self::progress::CutoverProgress;
 use self::progress::Doubt;
 use crate::JobError;
 use crate::limits::{STEP_WRITTEN_BYTES, UPCAST_AT_ONCE};
-use crate::source::{Source, at, unreadable};
+use crate::source::{JobSource, at, unreadable};
 
 const COLLECTION: &str = "cutovers";
 
@@ -43,7 +43,7 @@ pub enum UnfitEvent {
 
 /// A cutover under way.
 pub struct Cutover {
-    source: Source,
+    source: JobSource,
     plan: CutoverPlan,
     unfit: UnfitEvent,
     progress: CutoverProgress,
@@ -69,7 +69,7 @@ enum NotTaken {
 impl Cutover {
     /// Begins a cutover, or goes on with one. The audit trail tells who did.
     pub async fn start(bus: &Bus, plan: CutoverPlan, unfit: UnfitEvent) -> Result<Self, JobError> {
-        let source = Source::open(bus, plan.topic.clone()).await?;
+        let source = JobSource::open(bus, plan.topic.clone()).await?;
         let stored = bus.document(COLLECTION, &plan.key()).await?;
         let revision = stored.as_ref().map_or(0, |stored| stored.revision);
         let mut progress = match stored {
