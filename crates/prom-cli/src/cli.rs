@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use serde::de::DeserializeOwned;
 
 use crate::command::{
-    Bench, Codegen, Completions, ConfigCommand, Cursor, Export, Fsck, GroupsCommand, Import, Lag, Partitions, Publish,
-    SchemaCommand, Serve, Skip, Subscribe, Token, TopicsCommand, Why,
+    Bench, Codegen, Completions, ConfigCommand, Cursor, CutoverCommand, Export, Fsck, GroupsCommand, Import, Lag,
+    Partitions, Publish, SchemaCommand, Serve, Skip, Subscribe, Token, TopicsCommand, Why,
 };
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
@@ -82,6 +82,7 @@ pub enum Command {
     Skip(Skip),
     Why(Why),
     Schema(SchemaCommand),
+    Cutover(CutoverCommand),
     Export(Export),
     Import(Import),
     Codegen(Codegen),
@@ -132,6 +133,7 @@ impl Cli {
             Command::Skip(skip) => skip.run(&context).await,
             Command::Why(why) => why.run(&context).await,
             Command::Schema(schema) => schema.run(&context).await,
+            Command::Cutover(cutover) => cutover.run(&context).await,
             Command::Export(export) => export.run(&context).await,
             Command::Import(import) => import.run(&context).await,
             Command::Codegen(codegen) => codegen.run(&context).await,

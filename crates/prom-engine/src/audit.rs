@@ -38,6 +38,15 @@ impl AuditEvent {
     }
 }
 
+impl UnitOfWork {
+    /// Tells the audit trail, in the same commit, that the user in whose name this is done did something.
+    pub fn audit(&mut self, action: &'static str, mut details: Value) -> Result<(), Error> {
+        details["action"] = json!(action);
+        let subject = self.subject().map(str::to_owned);
+        AuditEvent::new(subject.as_deref(), details)?.add_to(self)
+    }
+}
+
 /// A topic got more partitions.
 pub(crate) fn partitions_raised(
     before: &TopicSettings,

@@ -145,6 +145,11 @@ impl UnitOfWork {
         self.commit.documents.push(document);
     }
 
+    /// In whose name it is done.
+    pub(crate) fn subject(&self) -> Option<&str> {
+        self.maker.as_deref()
+    }
+
     /// How many receipts there will be.
     pub fn len(&self) -> usize {
         self.appended.receipts()

@@ -95,7 +95,7 @@ pub use retain::Retained;
 pub use schema::{
     Deletion, Difference, DifferenceKind, Normalized, Registered, RegistrationVerdict, SchemaById, SchemaCandidate,
     SchemaChoice, SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion, UPCAST_ERROR, UPCASTED_FROM,
-    VERSION_HEADER,
+    UPCASTING_STOPPED, VERSION_HEADER,
 };
 pub use skip::{EventPlace, SkippedEvent};
 pub use subscribe::Subscribe;

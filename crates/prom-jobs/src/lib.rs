@@ -4,7 +4,7 @@
 //! | job | what it does |
 //! | --- | --- |
 //! | [`Prove`] | runs stored events through upcasters and a candidate schema, and counts what would break |
-//! | [`Cutover`] | brings a topic's history to its latest version in another topic, once and only once |
+//! | [`Cutover`] | brings a topic's history to its latest version, in another topic or as documents, once and only once |
 
 #![warn(missing_docs)]
 
@@ -13,7 +13,8 @@ mod prove;
 
 mod error;
 mod limits;
+mod source;
 
-pub use cutover::{Cutover, CutoverProgress, CutoverTarget, UnfitEvent};
+pub use cutover::{CollectionName, Cutover, CutoverPlace, CutoverPlan, CutoverProgress, CutoverTarget, UnfitEvent};
 pub use error::JobError;
 pub use prove::{Prove, ProveFailure, ProveProgress};

@@ -1,19 +1,18 @@
 //! Proof by data: what a candidate would do to the events that are there.
 
-use prom_engine::{Bus, RegistrationVerdict, SchemaCandidate, SchemaTrial, StoredEvent, TopicOffsets};
-use prom_store::ReadLimit;
-use prom_types::EventId;
+use prom_engine::{Bus, RegistrationVerdict, SchemaCandidate, SchemaTrial, StoredEvent, UPCASTING_STOPPED};
+use prom_types::{EventId, TopicName};
 use serde::{Deserialize, Serialize};
 
 use crate::JobError;
-use crate::limits::{FAILURES_TOLD, STEP_BYTES, STEP_EVENTS};
+use crate::limits::FAILURES_TOLD;
+use crate::source::{JobSource, unreadable};
 
 /// A proof under way. It reads, and changes nothing.
 pub struct Prove {
-    bus: Bus,
-    topic: String,
+    source: JobSource,
     trial: SchemaTrial,
-    next: TopicOffsets,
+    next: Vec<u64>,
     progress: ProveProgress,
 }
 
@@ -22,13 +21,15 @@ pub struct Prove {
 pub struct ProveProgress {
     /// Events looked at.
     pub scanned: u64,
-    /// Events there are, as far as that is known.
-    pub of: u64,
+    /// Events left to look at, as far as offsets tell.
+    pub left: u64,
     /// Events that could not be brought to the candidate.
     pub failed: u64,
     /// The first of them.
     pub failures: Vec<ProveFailure>,
-    /// Everything was looked at.
+    /// Events that exist and cannot be read, so that nothing is known of them.
+    pub unreadable: u64,
+    /// Everything that was there at the beginning was looked at.
     pub done: bool,
 }
 
@@ -52,11 +53,11 @@ impl Prove {
         topic: &str,
         candidate: &SchemaCandidate,
     ) -> Result<(Self, RegistrationVerdict), JobError> {
+        let source = JobSource::open(bus, TopicName::parse(topic)?).await?;
         let (trial, verdict) = bus.try_schema(topic, candidate).await?;
-        let of = bus.bounds(topic).await?.iter().map(|bounds| bounds.next.saturating_sub(bounds.start)).sum();
-        let progress = ProveProgress { of, ..ProveProgress::default() };
-        let (bus, topic) = (bus.clone(), topic.to_owned());
-        Ok((Self { bus, topic, trial, next: TopicOffsets::default(), progress }, verdict))
+        let left = source.left(&[]).await?;
+        let progress = ProveProgress { left, ..ProveProgress::default() };
+        Ok((Self { source, trial, next: Vec::new(), progress }, verdict))
     }
 
     /// The number that the candidate would get.
@@ -64,23 +65,32 @@ impl Prove {
         self.trial.version()
     }
 
+    /// How far it is.
+    pub fn progress(&self) -> &ProveProgress {
+        &self.progress
+    }
+
     /// Looks at some more events.
     pub async fn step(&mut self) -> Result<&ProveProgress, JobError> {
-        let limit = ReadLimit { events: STEP_EVENTS, bytes: STEP_BYTES };
-        let page = self.bus.read_topic(&self.topic, self.next.clone(), limit).await?;
-        self.next = page.next;
+        let page = self.source.read(&self.next).await?;
         let places: Vec<(EventId, u32, u64)> = page.events.iter().map(place).collect();
-        self.progress.scanned += places.len() as u64;
-        let tried = self.bus.try_events(&self.trial, page.events).await;
-        for ((id, partition, offset), tried) in places.into_iter().zip(tried) {
+        let tried = self.source.bus.try_events(&self.trial, page.events).await;
+        for ((id, partition, offset), tried) in places.iter().copied().zip(tried) {
             let Err(reason) = tried else { continue };
+            if reason == UPCASTING_STOPPED {
+                return Err(JobError::Stopped { topic: self.source.topic.clone() });
+            }
             self.progress.failed += 1;
             if self.progress.failures.len() < FAILURES_TOLD {
                 self.progress.failures.push(ProveFailure { id, partition, offset, reason });
             }
         }
-        // What is published meanwhile is judged as it comes.
-        self.progress.done = page.at_end || self.progress.scanned >= self.progress.of;
+        self.next = page.next.0;
+        self.progress.scanned += places.len() as u64;
+        self.progress.unreadable += unreadable(&page.damage);
+        self.progress.left = self.source.left(&self.next).await?;
+        self.progress.done = self.source.is_done(&self.next);
+        self.source.stepped();
         Ok(&self.progress)
     }
 }

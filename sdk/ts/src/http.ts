@@ -55,6 +55,41 @@ export interface CursorView {
   readonly partition: number;
 }
 
+/** Events so far, those of earlier runs included. */
+export interface CutoverCounts {
+  /** The target had them already, by their id. */
+  readonly already: number;
+  /** Left to read, as far as offsets tell. */
+  readonly left: number;
+  readonly read: number;
+  /** Left out: they cannot be brought to the version, or have no key for a collection. */
+  readonly skipped: number;
+  /** They exist and cannot be read. */
+  readonly unreadable: number;
+  /** Those among the skipped that have no key. */
+  readonly without_key: number;
+  /** Stored in the target. */
+  readonly written: number;
+}
+
+/**
+ * One line of the answer. The last one is `done` or `error`; after an error, or without an end, asking again goes on.
+ */
+export type CutoverReport = { readonly progress: CutoverCounts } | { readonly done: CutoverResult } | { readonly error: ProblemDocument };
+
+/** The body of `POST /topics/{topic}/cutover`. Without a target the events go to `<topic>.v<N>`. */
+export interface CutoverRequest {
+  /** Leave out events that cannot be brought to the version, and count them. Otherwise the first one ends it. */
+  readonly skip_unfit?: boolean;
+  /** The topic that the events go to. */
+  readonly to?: TopicName;
+  /** The collection that the latest event of each key goes to. */
+  readonly to_collection?: string;
+}
+
+/** What came of it. */
+export type CutoverResult = CutoverCounts & { readonly adds_up: boolean; readonly to: string; readonly topic: TopicName; readonly version: number };
+
 /** What goes with a topic. */
 export interface DeletedTopicView {
   readonly bytes: number;
@@ -500,6 +535,49 @@ export interface ProblemDocument {
   /** With `schema_invalid`: the version of the schema that judged the payload. */
   readonly version?: number;
   /** Why a schema is incompatible with those before it. */
+  readonly violations?: readonly ViolationView[];
+}
+
+/** Events so far. */
+export interface ProveCounts {
+  /** Those that would fail. */
+  readonly failed: number;
+  /** Left to look at, as far as offsets tell. */
+  readonly left: number;
+  /** Looked at. */
+  readonly scanned: number;
+}
+
+/** An event that would fail. */
+export interface ProveFailureView {
+  readonly id: string;
+  readonly offset: number;
+  readonly partition: number;
+  /** Why, with the place in the payload. */
+  readonly reason: string;
+}
+
+/** One line of the answer. The last one is `done` or `error`. */
+export type ProveReport = { readonly progress: ProveCounts } | { readonly done: ProveResult } | { readonly error: ProblemDocument };
+
+/** What was found. */
+export interface ProveResult {
+  /** Events that could not be brought to the candidate. */
+  readonly failed: number;
+  /** The first of them. */
+  readonly failures: readonly ProveFailureView[];
+  /** The groups that read the topic. */
+  readonly groups: readonly GroupName[];
+  /** How many more groups read it, which this token may not see. */
+  readonly hidden: number;
+  readonly notes?: readonly string[];
+  /** Events looked at. */
+  readonly scanned: number;
+  /** Events that exist and cannot be read. */
+  readonly unreadable: number;
+  /** The number that the candidate would get, or has. */
+  readonly version: number;
+  /** Where the schemas themselves are not compatible, if `compat` was given. */
   readonly violations?: readonly ViolationView[];
 }
 

@@ -1,6 +1,7 @@
 //! A process killed at random points under load: what it was promised is there, once, in order.
 
 mod child;
+mod cutover;
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 //! Talking to a hub over HTTP. Every refusal and every broken connection becomes a failure that says what to do.
 
+mod lines;
 mod refusal;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::exit::Failure;
-pub use refusal::of_client;
+pub use lines::JsonLines;
+pub use refusal::{of_client, of_problem};
 
 /// Reaching a hub takes no longer than this.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -92,6 +94,12 @@ impl HubClient {
 
     pub async fn post(&self, path: &[&str], body: &impl Serialize) -> Result<Answer, Failure> {
         self.answer(self.request(Method::POST, path)?.json(body)).await
+    }
+
+    /// An answer in lines of JSON, read while they come.
+    pub async fn post_for_lines(&self, path: &[&str], body: &impl Serialize) -> Result<JsonLines, Failure> {
+        let response = self.send(self.request(Method::POST, path)?.json(body)).await?;
+        Ok(JsonLines::new(self.clone(), response))
     }
 
     /// Lines of JSON in, lines of JSON out.

@@ -13,14 +13,24 @@ pub async fn read(base: &Url, response: Response) -> Failure {
     // A body that cannot be read counts as empty: the status says enough.
     let text = response.text().await.unwrap_or_default();
     match serde_json::from_str::<ProblemDocument>(&text) {
-        Ok(problem) if !problem.violations.is_empty() => {
-            let why = violations::in_words(&problem.violations);
-            Failure::no(format!("{} ({})\n{why}", problem.detail, problem.code))
-        }
-        Ok(problem) => judge(status, &problem.detail, &problem.code, problem.retry_after_ms),
+        Ok(problem) => of_status(status, &problem),
         Err(_) => Failure::unreachable(format!("{base} answered {status}, which is not the answer of a hub"))
             .fix("give the address of a hub with --url or PROM_URL"),
     }
+}
+
+/// A problem in the middle of an answer that began well.
+pub fn of_problem(problem: &ProblemDocument) -> Failure {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    of_status(status, problem)
+}
+
+fn of_status(status: StatusCode, problem: &ProblemDocument) -> Failure {
+    if problem.violations.is_empty() {
+        return judge(status, &problem.detail, &problem.code, problem.retry_after_ms);
+    }
+    let why = violations::in_words(&problem.violations);
+    Failure::no(format!("{} ({})\n{why}", problem.detail, problem.code))
 }
 
 fn judge(status: StatusCode, detail: &str, code: &str, retry_after_ms: Option<u64>) -> Failure {

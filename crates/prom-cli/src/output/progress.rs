@@ -11,6 +11,7 @@ pub struct Progress {
 const REDRAW: Duration = Duration::from_millis(100);
 const BAR: &str = "{msg} {bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}";
 const BYTES: &str = "{spinner} {msg} {decimal_bytes} {decimal_bytes_per_sec}";
+const EVENTS: &str = "{msg} {bar:30} {human_pos}/{human_len} {per_sec} {eta}";
 const COUNT: &str = "{spinner} {msg} {human_pos} {per_sec}";
 
 impl Progress {
@@ -23,6 +24,17 @@ impl Progress {
     /// Things whose number is not known beforehand.
     pub fn count(what: &str) -> Self {
         Self::styled(ProgressBar::no_length(), COUNT, what)
+    }
+
+    /// Events, whose number becomes known on the way.
+    pub fn events(what: &str) -> Self {
+        Self::styled(ProgressBar::new(0), EVENTS, what)
+    }
+
+    /// So many are done, and so many are left.
+    pub fn is_at(&self, done: u64, left: u64) {
+        self.bar.set_length(done + left);
+        self.bar.set_position(done);
     }
 
     fn styled(bar: ProgressBar, template: &str, what: &str) -> Self {

@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 43] = [
+const COMMANDS: [&[&str]; 45] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -40,11 +40,13 @@ const COMMANDS: [&[&str]; 43] = [
     &["schema", "ls"],
     &["schema", "show"],
     &["schema", "check"],
+    &["schema", "prove"],
     &["schema", "register"],
     &["schema", "diff"],
     &["schema", "set"],
     &["schema", "upcast"],
     &["schema", "delete"],
+    &["cutover"],
     &["completions"],
 ];
 

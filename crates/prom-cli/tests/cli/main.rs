@@ -6,6 +6,7 @@ mod bench;
 mod codegen;
 mod completions;
 mod config;
+mod cutover;
 mod events;
 mod fake_hub;
 mod fsck;

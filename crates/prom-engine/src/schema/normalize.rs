@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use prom_store::{Record, RecordParts};
 use prom_types::Headers;
+use prom_types::limits::PAYLOAD_BYTES;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -23,6 +24,9 @@ use crate::{Bus, StoredEvent};
 
 /// Why an event could not be brought to the latest version; shown on events that are only looked at.
 pub const UPCAST_ERROR: &str = "x-upcast-error";
+
+/// The reason where the work was stopped with the hub: nothing is known of the event then.
+pub const UPCASTING_STOPPED: &str = "upcasting was stopped";
 
 /// An event as the latest version has it, or why it could not be brought there.
 pub type Normalized = Result<StoredEvent, String>;
@@ -69,7 +73,7 @@ impl Core {
             let work = move || run.into_iter().map(|event| compiled.normalize(event)).collect::<Vec<_>>();
             match self.filter_places.run(work).await {
                 Some(done) => normalized.extend(done),
-                None => normalized.extend((0..count).map(|_| Err("upcasting was stopped".to_owned()))),
+                None => normalized.extend((0..count).map(|_| Err(UPCASTING_STOPPED.to_owned()))),
             }
         }
         normalized
@@ -115,7 +119,15 @@ impl CompiledTopic {
                 continue;
             }
             let made = self.upcasters.step(upcast.as_deref().unwrap_or(payload), step);
-            upcast = Some(made.map_err(|error| error.to_string())?);
+            let made = made.map_err(|error| error.to_string())?;
+            if made.len() > PAYLOAD_BYTES {
+                let size = made.len();
+                return Err(format!(
+                    "the upcaster from version {step} to {} made a payload of {size} bytes, and the limit is {PAYLOAD_BYTES}",
+                    step + 1
+                ));
+            }
+            upcast = Some(made);
         }
         Ok(upcast)
     }

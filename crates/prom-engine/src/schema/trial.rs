@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prom_schema::{Compat, VersionEntry};
 
-use super::Normalized;
+use super::UPCASTING_STOPPED;
 use super::compiled::CompiledTopic;
 use super::learn::StoredEntry;
 use super::register::{RegistrationVerdict, SchemaCandidate};
@@ -52,11 +52,11 @@ impl Bus {
         Ok((SchemaTrial { compiled: Arc::new(compiled), version }, examined.verdict))
     }
 
-    /// Events as the candidate would have them, or why it could not.
-    pub async fn try_events(&self, trial: &SchemaTrial, events: Vec<StoredEvent>) -> Vec<Normalized> {
+    /// Whether the candidate could have each event, or why not. What upcasters make is looked at and dropped.
+    pub async fn try_events(&self, trial: &SchemaTrial, events: Vec<StoredEvent>) -> Vec<Result<(), String>> {
         let (compiled, count) = (trial.compiled.clone(), events.len());
-        let work = move || events.into_iter().map(|event| compiled.normalize(event)).collect();
-        let stopped = || (0..count).map(|_| Err("the trial was stopped".to_owned())).collect();
+        let work = move || events.into_iter().map(|event| compiled.normalize(event).map(drop)).collect();
+        let stopped = || (0..count).map(|_| Err(UPCASTING_STOPPED.to_owned())).collect();
         self.core().filter_places.run(work).await.unwrap_or_else(stopped)
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::budget::BodyBudget;
+use super::job::JobPlaces;
+use super::limits::{CUTOVERS_AT_ONCE, PROOFS_AT_ONCE};
 use crate::Hub;
 use crate::metrics::Sampler;
 
@@ -19,6 +21,8 @@ pub(crate) struct Api {
     pub openapi: OnceLock<Bytes>,
     /// For the bodies of all requests and answers.
     pub budget: BodyBudget,
+    pub proofs: JobPlaces,
+    pub cutovers: JobPlaces,
 }
 
 impl Api {
@@ -26,6 +30,8 @@ impl Api {
         let started = hub.clock.monotonic();
         let sampler = Sampler::new(hub.bus.clone(), hub.clock.clone());
         let budget = BodyBudget::new(hub.options.bodies_bytes);
-        Arc::new(Self { hub, sampler, started, openapi: OnceLock::new(), budget })
+        let proofs = JobPlaces::new("proofs of schemas", PROOFS_AT_ONCE);
+        let cutovers = JobPlaces::new("cutovers", CUTOVERS_AT_ONCE);
+        Arc::new(Self { hub, sampler, started, openapi: OnceLock::new(), budget, proofs, cutovers })
     }
 }

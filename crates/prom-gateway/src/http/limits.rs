@@ -58,3 +58,14 @@ pub const RATE_WINDOW: Duration = Duration::from_secs(10);
 pub const RATE_INTEREST: Duration = Duration::from_secs(60);
 /// Lags in one answer: each asks the store and a dispatcher, and there may be as many as topics times groups.
 pub const LAGS: usize = 1000;
+
+/// Proofs of schemas, and cutovers, that run at once. Each reads a topic whole and upcasts its events, and those who may only
+/// read must not take the places of those who administer.
+pub const PROOFS_AT_ONCE: usize = 2;
+pub const CUTOVERS_AT_ONCE: usize = 2;
+/// What one of them holds: the events of a step, as they are stored and as they are written.
+pub const JOB_HELD_BYTES: usize = 12 * 1024 * 1024;
+/// Lines of progress that wait for a slow reader. Beyond it the work waits.
+pub const JOB_LINES_WAITING: usize = 4;
+/// When to ask again where every place is taken.
+pub const JOB_RETRY_AFTER: Duration = Duration::from_secs(10);

@@ -19,6 +19,7 @@ mod cloud_events;
 mod extract;
 mod forward;
 mod gather;
+mod job;
 
 mod export;
 mod import;
@@ -32,6 +33,7 @@ mod topics;
 
 mod asyncapi;
 mod confluent;
+mod cutover;
 mod schema;
 
 mod change_group;
@@ -107,10 +109,12 @@ fn routes() -> OpenApiRouter<Arc<Api>> {
         .routes(routes!(schema::settings::put_for_all))
         .routes(routes!(schema::show::get, schema::register::post, schema::delete::all))
         .routes(routes!(schema::check::post))
+        .routes(routes!(schema::prove::post))
         .routes(routes!(schema::diff::get))
         .routes(routes!(schema::settings::put, schema::settings::clear))
         .routes(routes!(schema::upcasters::put, schema::upcasters::delete))
         .routes(routes!(schema::version::get, schema::delete::one))
+        .routes(routes!(cutover::post))
         .routes(routes!(asyncapi::get))
         .routes(routes!(groups::list))
         .routes(routes!(groups::get))

@@ -5,6 +5,7 @@ mod delete;
 mod diff;
 pub mod explain;
 mod ls;
+mod prove;
 mod register;
 mod set;
 mod show;
@@ -19,7 +20,7 @@ use clap::{Args, Subcommand};
 use crate::cli::Context;
 use crate::exit::CommandResult;
 
-/// List, check, register and change the schemas of topics
+/// List, check, prove, register and change the schemas of topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,6 +37,7 @@ enum What {
     Ls(ls::Ls),
     Show(show::Show),
     Check(check::Check),
+    Prove(prove::ProveCommand),
     Register(register::Register),
     Diff(diff::Diff),
     Explain(explain::Explain),
@@ -50,6 +52,7 @@ impl SchemaCommand {
             What::Ls(ls) => ls.run(context).await,
             What::Show(show) => show.run(context).await,
             What::Check(check) => check.run(context).await,
+            What::Prove(prove) => prove.run(context).await,
             What::Register(register) => register.run(context).await,
             What::Diff(diff) => diff.run(context).await,
             What::Explain(explain) => explain.run(context),

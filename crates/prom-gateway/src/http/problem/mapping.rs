@@ -3,6 +3,7 @@
 use axum::extract::rejection::PathRejection;
 use prom_auth::AuthError;
 use prom_engine::Error;
+use prom_jobs::JobError;
 use prom_protocol::FrameError;
 use prom_protocol::position::PositionError;
 use prom_store::StoreError;
@@ -45,6 +46,23 @@ impl From<Error> for Problem {
             _ => {}
         }
         problem
+    }
+}
+
+impl From<JobError> for Problem {
+    fn from(error: JobError) -> Self {
+        let detail = error.to_string();
+        match error {
+            JobError::Bus(error) => error.into(),
+            JobError::Invalid(invalid) => invalid.into(),
+            JobError::NoSchema { .. } => Self::new(Code::UnknownTopic, detail),
+            JobError::Collection { .. } => Self::field("to_collection", detail),
+            JobError::Target { .. } | JobError::OtherVersion { .. } => Self::new(Code::BadRequest, detail),
+            JobError::Unfit { .. } => Self::new(Code::SchemaInvalid, detail),
+            JobError::Running { .. } => Self::new(Code::Fenced, detail),
+            JobError::Stopped { .. } => Self::new(Code::Overloaded, detail),
+            JobError::Unreadable { .. } | JobError::Progress { .. } => Self::new(Code::Internal, detail),
+        }
     }
 }
 

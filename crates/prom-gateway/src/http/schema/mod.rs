@@ -10,6 +10,7 @@ pub(super) mod check;
 pub(super) mod delete;
 pub(super) mod diff;
 pub(super) mod list;
+pub(super) mod prove;
 pub(super) mod register;
 pub(super) mod settings;
 pub(super) mod show;

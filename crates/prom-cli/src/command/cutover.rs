@@ -1,0 +1,92 @@
+//! `prom cutover`: a topic's history as its latest version has it, in another topic or as documents.
+
+use clap::Args;
+use prom_protocol::http::cutover::{CutoverReport, CutoverRequest, CutoverResult};
+use prom_types::TopicName;
+
+use super::names;
+use crate::cli::Context;
+use crate::exit::{CommandResult, Failure};
+use crate::hub::{HubClient, of_problem};
+use crate::output::{Progress, note};
+
+/// Bring all stored events of a topic to its latest version, in another topic
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Events go through the upcasters into TOPIC.vN, where N is the latest version. They keep id, key, headers, time, partition
+and order. The topic itself stays as it is. Each step is stored together with its progress: a cutover that is stopped,
+by Ctrl-C or by a crash, goes on when it is run again, and nothing is stored twice. At the end the counts are compared:
+events read = written + already there + skipped; exit 1 if they differ. system.audit records who began it.
+
+A collection holds the latest event of each key; a tombstone deletes it, and events without a key are skipped.
+
+Examples:
+  prom cutover heartbeat.received
+  prom cutover heartbeat.received --to heartbeat.clean --skip-unfit
+  prom cutover process.state --to-collection processes")]
+pub struct CutoverCommand {
+    /// The topic whose events are brought over
+    #[arg(value_parser = names::topic)]
+    topic: TopicName,
+    /// Into this topic instead of TOPIC.vN
+    #[arg(long, value_name = "TOPIC", value_parser = names::topic)]
+    to: Option<TopicName>,
+    /// Into documents of this collection, one for each key
+    #[arg(long, value_name = "NAME", conflicts_with = "to")]
+    to_collection: Option<String>,
+    /// Leave out events that cannot be brought to the version, and count them
+    #[arg(long)]
+    skip_unfit: bool,
+}
+
+impl CutoverCommand {
+    pub async fn run(self, context: &Context) -> CommandResult {
+        let request = CutoverRequest { to: self.to, to_collection: self.to_collection, skip_unfit: self.skip_unfit };
+        let result = cutover(&context.hub()?, &self.topic, &request).await?;
+        match context.output.is_for_machines() {
+            true => context.output.json(&result)?,
+            false => context.output.line(told(&result))?,
+        }
+        if result.counts.unreadable > 0 {
+            note(format!("{} events exist and cannot be read; `prom fsck` says more", result.counts.unreadable));
+        }
+        if result.counts.left > 0 {
+            note(format!("{} events came meanwhile; run it again to take them over", result.counts.left));
+        }
+        if result.adds_up {
+            return Ok(());
+        }
+        Err(Failure::no("the counts do not match: events read are not those written, already there and skipped")
+            .fix("choose another target with --to and run it again"))
+    }
+}
+
+async fn cutover(hub: &HubClient, topic: &TopicName, request: &CutoverRequest) -> Result<CutoverResult, Failure> {
+    let mut lines = hub.post_for_lines(&["topics", topic, "cutover"], request).await?;
+    let progress = Progress::events("cutting over");
+    while let Some(report) = lines.next().await? {
+        match report {
+            CutoverReport::Progress(counts) => progress.is_at(counts.read, counts.left),
+            CutoverReport::Done(result) => return Ok(result),
+            CutoverReport::Error(problem) if problem.code == "schema_invalid" => {
+                return Err(Failure::no(problem.detail.clone())
+                    .fix("mend the upcaster with `prom schema upcast`, or leave such events out with --skip-unfit"));
+            }
+            CutoverReport::Error(problem) => return Err(of_problem(&problem)),
+        }
+    }
+    Err(Failure::unreachable("the hub fell silent before the end of the cutover")
+        .fix("check that it is still running, then run it again: it goes on where it ended"))
+}
+
+fn told(CutoverResult { topic, to, version, counts, adds_up }: &CutoverResult) -> String {
+    let sum = if *adds_up { "=" } else { "≠" };
+    let keyless = match counts.without_key {
+        0 => String::new(),
+        many => format!(" ({many} without a key)"),
+    };
+    format!(
+        "{topic} is in {to} as version {version}: {} events read {sum} {} written + {} already there + {} skipped{keyless}",
+        counts.read, counts.written, counts.already, counts.skipped
+    )
+}

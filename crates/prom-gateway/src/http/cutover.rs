@@ -1,0 +1,97 @@
+//! `POST /topics/{topic}/cutover`: a topic's history as its latest version has it, in another topic or as documents.
+//!
+//! Needs the right to administer the topic and the target; a collection concerns the hub as a whole. Audited with the caller.
+//! Progress is stored with each step, so asking again goes on where it ended.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use prom_auth::Action;
+use prom_engine::TaskName;
+use prom_jobs::{CollectionName, Cutover, CutoverPlace, CutoverPlan, CutoverProgress, CutoverTarget, UnfitEvent};
+use prom_protocol::http::cutover::{CutoverCounts, CutoverReport, CutoverRequest, CutoverResult};
+use prom_protocol::http::problem::ProblemDocument;
+
+use super::api::Api;
+use super::caller::Caller;
+use super::extract::{JsonBody, TopicInPath};
+use super::job::{self, JobStep, SteppedJob};
+use super::problem::{Problem, Problems};
+
+#[utoipa::path(
+    post,
+    path = "/topics/{topic}/cutover",
+    operation_id = "cutover",
+    tag = "schemas",
+    summary = "Bring a topic's history to its latest version",
+    description = "Every stored event goes through the upcasters into `<topic>.v<N>`, another topic, or a collection with the \
+                   latest event of each key. The answer comes in lines: `{progress}` now and then, and `{done}` at the end. \
+                   A client that leaves stops it; asking again goes on, and doubles nothing.",
+    params(("topic" = String, Path)),
+    request_body = CutoverRequest,
+    responses(
+        (status = 200, description = "Lines about how far it is", content((CutoverReport = "application/x-ndjson"))),
+        Problems,
+    ),
+)]
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    caller: Caller,
+    TopicInPath(topic): TopicInPath,
+    body: JsonBody<CutoverRequest>,
+) -> Result<Response, Problem> {
+    caller.may(Action::Admin, &topic)?;
+    let CutoverRequest { to, to_collection, skip_unfit } = body.read(&api).await?;
+    let target = match (to, to_collection) {
+        (Some(_), Some(_)) => return Err(Problem::field("to_collection", "give one target, not two")),
+        (Some(target), None) => CutoverTarget::Topic(target),
+        (None, Some(name)) => CutoverTarget::Collection(CollectionName::parse(&name)?),
+        (None, None) => CutoverTarget::OfItsVersion,
+    };
+    let bus = caller.bus(&api.hub);
+    let plan = CutoverPlan::make(&bus, &topic, target).await?;
+    match &plan.place {
+        CutoverPlace::Topic(target) => caller.may(Action::Admin, target)?,
+        CutoverPlace::Collection(_) => caller.may_everywhere(Action::Admin)?,
+    }
+    let place = api.cutovers.take(&api)?;
+    let unfit = if skip_unfit { UnfitEvent::Skip } else { UnfitEvent::Stop };
+    let cutover = Cutover::start(&bus, plan, unfit).await?;
+    Ok(job::answer(api.hub.clone(), caller, TaskName::one("cutover", topic), place, CutoverJob { cutover }))
+}
+
+struct CutoverJob {
+    cutover: Cutover,
+}
+
+impl SteppedJob for CutoverJob {
+    type Report = CutoverReport;
+
+    async fn step(&mut self) -> Result<JobStep<CutoverReport>, Problem> {
+        let progress = self.cutover.step().await?;
+        let (counts, is_done, adds_up) = (counts(progress), progress.done, progress.adds_up());
+        if !is_done {
+            return Ok(JobStep::Progress(CutoverReport::Progress(counts)));
+        }
+        let CutoverPlan { topic, version, place } = self.cutover.plan().clone();
+        let result = CutoverResult { topic, to: place.to_string(), version, counts, adds_up };
+        Ok(JobStep::Done(CutoverReport::Done(result)))
+    }
+
+    fn broken_off(problem: ProblemDocument) -> CutoverReport {
+        CutoverReport::Error(Box::new(problem))
+    }
+}
+
+fn counts(progress: &CutoverProgress) -> CutoverCounts {
+    CutoverCounts {
+        read: progress.read,
+        written: progress.written,
+        already: progress.already,
+        skipped: progress.skipped,
+        without_key: progress.without_key,
+        unreadable: progress.unreadable,
+        left: progress.left,
+    }
+}
