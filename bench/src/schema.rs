@@ -41,7 +41,7 @@ async fn measure(args: &SchemaArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Fi
 async fn judging(args: &SchemaArgs, work_dir: &WorkDir) -> anyhow::Result<Vec<Figure>> {
     eprintln!("  judging and stamping");
     let ours = EmbeddedBus::open_at(&work_dir.fresh("judge")?).await?;
-    let judged = judge::cost(&ours.bus, args.measure.samples() * 100).await?;
+    let judged = judge::cost(&ours.bus, args.measure.full_or_quick(1_000, 100)).await?;
     ours.close().await?;
     let ns = |name: &str, rounds: &[f64], goal| Figure::new(name, Summary::median_of(rounds), "ns", goal);
     let bare = Summary::median_of(&judged.bare);

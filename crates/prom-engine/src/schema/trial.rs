@@ -54,10 +54,9 @@ impl Bus {
 
     /// Events as the candidate would have them, or why it could not.
     pub async fn try_events(&self, trial: &SchemaTrial, events: Vec<StoredEvent>) -> Vec<Normalized> {
-        let (compiled, count) = (trial.compiled.clone(), events.len());
-        let work = move || events.into_iter().map(|event| compiled.normalize(event)).collect();
-        let stopped = || (0..count).map(|_| Err("the trial was stopped".to_owned())).collect();
-        self.core().filter_places.run(work).await.unwrap_or_else(stopped)
+        let mut tried = Vec::with_capacity(events.len());
+        self.core().normalize_run(&trial.compiled, events, &mut tried).await;
+        tried
     }
 }
 
