@@ -97,7 +97,7 @@ impl CompiledTopic {
         let began = Instant::now();
         let mut normalized = Vec::with_capacity(events.len());
         let mut events = events.into_iter();
-        while let Some(event) = events.next() {
+        for event in events.by_ref() {
             normalized.push(self.normalize(event));
             if began.elapsed() >= FILTER_TURN {
                 break;
