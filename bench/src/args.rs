@@ -56,6 +56,14 @@ Examples:
     /// The server when nothing happens, and when it starts
     #[command(after_help = "Example:\n  prom-bench rest --log-gb 10 --write docs/performance")]
     Rest(RestArgs),
+    /// What schemas cost: judging, publishing, reading normalised, proving
+    #[command(after_help = "\
+Every normalised payload is compared with one made by hand. --quick reads 50 000 events.
+
+Examples:
+  prom-bench schema --quick
+  prom-bench schema --events 10_000_000 --dir /var/tmp --json")]
+    Schema(SchemaArgs),
     /// Fills a log and dies; started by `core`
     #[command(hide = true)]
     Fill(FillArgs),
@@ -158,6 +166,20 @@ pub struct RestArgs {
     pub peers: Peers,
     #[command(flatten)]
     pub write: WriteTo,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    /// Rounds of publishing, interleaved
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one())]
+    pub rounds: usize,
+    /// Events that are read and proved
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = many_events)]
+    pub events: u64,
 }
 
 #[derive(Debug, Args)]
@@ -265,6 +287,11 @@ fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.replace('_', "").parse().map_err(|_| "a number is needed".to_owned())
 }
 
+/// Of each version some, and the corrupted one.
+fn many_events(text: &str) -> Result<u64, String> {
+    number(text).and_then(|events| if events < 10 { Err("at least 10 are needed".to_owned()) } else { Ok(events) })
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -301,6 +328,7 @@ mod tests {
             ("compare --fast 1", "--fast"),
             ("compare --only wishes", "wishes"),
             ("growth --only wishes", "connections"),
+            ("schema --events 9", "10"),
         ] {
             let wrong = parse(line).unwrap_err();
             assert!(wrong.contains(named), "{line}: {wrong}");

@@ -3,7 +3,6 @@
 //! Every figure that depends on the disk is shown beside what the bare disk gave in the same run.
 
 mod deliver;
-mod embedded_bus;
 mod latency;
 mod log;
 mod publish;
@@ -18,11 +17,11 @@ use promethean::Bus;
 
 use crate::args::{CoreArgs, FillArgs};
 use crate::bare::{Allocation, BareFile, gathered};
+use crate::embedded_bus::EmbeddedBus;
 use crate::figure::{self, Figure, Goal};
 use crate::interrupt;
 use crate::journal::behind::with_segments;
 use crate::work_dir::WorkDir;
-use embedded_bus::EmbeddedBus;
 
 const TITLE: &str = "The bus on the embedded store, fsync on, 256-byte payloads";
 /// What an event of 256 bytes takes in a frame, with its header and its share of the frame's.

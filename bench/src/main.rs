@@ -9,6 +9,7 @@ mod bare;
 mod bus_load;
 mod compare;
 mod core;
+mod embedded_bus;
 mod figure;
 mod growth;
 mod hub;
@@ -23,6 +24,7 @@ mod peers;
 mod plot;
 mod proc;
 mod rest;
+mod schema;
 mod server_process;
 mod summary;
 mod table;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Growth(args) => growth::run(&args),
         Command::Rest(args) => rest::run(&args),
+        Command::Schema(args) => schema::run(&args),
         Command::Fill(args) => core::fill(&args),
     };
     match done {

@@ -8,9 +8,9 @@ use anyhow::{Context, bail};
 use prom_store::Logs;
 use promethean::Position;
 
-use super::embedded_bus::EmbeddedBus;
 use super::publish::publishers;
 use crate::bus_load::TOPIC;
+use crate::embedded_bus::EmbeddedBus;
 use crate::proc;
 
 const IN_FLIGHT: usize = 1_000;

@@ -122,13 +122,12 @@ impl Core {
             TopicSlot::New(settings) => self.topics.get_or_propose(settings, maker),
             TopicSlot::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
         };
-        match topic.schema.load() {
-            Some(schemas) if judgement == Judgement::Due => {
-                let stamped = schemas.stamp(event)?;
-                self.encode(topic, stamped.as_ref().unwrap_or(event), encoder)
-            }
-            _ => self.encode(topic, event, encoder),
-        }
+        // Encoded at one place, which the compiler then puts here: the result is large, and is not copied.
+        let stamped = match topic.schema.load() {
+            Some(schemas) if judgement == Judgement::Due => schemas.stamp(event)?,
+            _ => None,
+        };
+        self.encode(topic, stamped.as_ref().unwrap_or(event), encoder)
     }
 
     /// Admits what the hub itself writes ([`PublishedBy::Hub`]).

@@ -29,6 +29,7 @@ use self::again::EventDraft;
 use self::appended::Appended;
 use crate::admit::{Admitted, PublishedBy, TopicSlot, check_batch};
 use crate::bus::Core;
+use crate::dual_write::DualWriteCopy;
 use crate::schema::Judgement;
 use crate::topic::Topic;
 use crate::{Bus, Error};
@@ -200,12 +201,26 @@ impl UnitOfWork {
         Ok(())
     }
 
-    /// A copy that is refused takes the event with it: both or neither.
+    #[inline]
     fn add_with_copy(&mut self, mut admitted: Admitted, event: &NewEvent, by: PublishedBy) -> Result<(), Error> {
-        let Some(copy) = admitted.copy.take() else {
-            self.add(admitted, event, by);
-            return Ok(());
-        };
+        match admitted.copy.take() {
+            Some(copy) => self.add_both(admitted, *copy, event, by),
+            None => {
+                self.add(admitted, event, by);
+                Ok(())
+            }
+        }
+    }
+
+    /// A copy that is refused takes the event with it: both or neither.
+    #[cold]
+    fn add_both(
+        &mut self,
+        admitted: Admitted,
+        copy: DualWriteCopy,
+        event: &NewEvent,
+        by: PublishedBy,
+    ) -> Result<(), Error> {
         let copied = self.core.admit_copy(&copy, self.maker.as_ref(), &mut self.encoder)?;
         // Should the topic turn out to be another, the event keeps the id that its copy has.
         let event = NewEvent { id: Some(admitted.id), dual_write: false, ..event.clone() };

@@ -37,13 +37,19 @@ impl DualWrite {
 }
 
 impl Topic {
-    /// The copy of a stamped event, if it goes to two topics.
+    /// The copy of a stamped event, if it goes to two topics. Most do not, which costs two looks.
+    #[inline]
     pub(crate) fn copy_of(
         &self,
         event: &NewEvent,
         id: EventId,
         now: EpochMs,
     ) -> Result<Option<Box<DualWriteCopy>>, Error> {
+        if event.dual_write || self.settings.dual_write.is_some() { self.copy(event, id, now) } else { Ok(None) }
+    }
+
+    #[cold]
+    fn copy(&self, event: &NewEvent, id: EventId, now: EpochMs) -> Result<Option<Box<DualWriteCopy>>, Error> {
         let is_on = event.dual_write || self.settings.dual_write.is_some_and(|dual_write| dual_write.is_on(now));
         if !is_on {
             return Ok(None);

@@ -93,9 +93,9 @@ pub use read_topic::{TopicOffsets, TopicPage};
 pub use release::{LeasesOf, ReleasedLease};
 pub use retain::Retained;
 pub use schema::{
-    Deletion, Difference, DifferenceKind, Normalized, Registered, RegistrationVerdict, SchemaById, SchemaCandidate,
-    SchemaChoice, SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion, UPCAST_ERROR, UPCASTED_FROM,
-    UPCASTING_STOPPED, VERSION_HEADER,
+    Deletion, Difference, DifferenceKind, Normalized, NotNormalized, Registered, RegistrationVerdict, SchemaById,
+    SchemaCandidate, SchemaChoice, SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion, UPCAST_ERROR,
+    UPCASTED_FROM, VERSION_HEADER,
 };
 pub use skip::{EventPlace, SkippedEvent};
 pub use subscribe::Subscribe;

@@ -20,6 +20,7 @@ use crate::deliver::Delivery;
 use crate::dispatch::task::DispatchRequest;
 use crate::limits::NORMALIZE_AT_ONCE;
 use crate::outlet::Outlet;
+use crate::schema::NotNormalized;
 
 /// One batch at a time.
 pub(crate) struct Normalizing {
@@ -66,7 +67,9 @@ async fn normalized(core: Arc<Core>, batch: Vec<Delivery>) -> Vec<Delivery> {
     for (delivery, normalized) in batch.into_iter().zip(normalized) {
         match normalized {
             Ok(event) => ready.push(delivery.with_event(event)),
-            Err(reason) => condemn(delivery, reason).await,
+            Err(NotNormalized::Unfit(reason)) => condemn(delivery, reason).await,
+            // It goes back with the subscription, which ends with the hub.
+            Err(NotNormalized::Stopped) => {}
         }
     }
     ready

@@ -1,6 +1,6 @@
 //! Proof by data: what a candidate would do to the events that are there.
 
-use prom_engine::{Bus, RegistrationVerdict, SchemaCandidate, SchemaTrial, StoredEvent, UPCASTING_STOPPED};
+use prom_engine::{Bus, NotNormalized, RegistrationVerdict, SchemaCandidate, SchemaTrial, StoredEvent};
 use prom_types::{EventId, TopicName};
 use serde::{Deserialize, Serialize};
 
@@ -76,10 +76,11 @@ impl Prove {
         let places: Vec<(EventId, u32, u64)> = page.events.iter().map(place).collect();
         let tried = self.source.bus.try_events(&self.trial, page.events).await;
         for ((id, partition, offset), tried) in places.iter().copied().zip(tried) {
-            let Err(reason) = tried else { continue };
-            if reason == UPCASTING_STOPPED {
-                return Err(JobError::Stopped { topic: self.source.topic.clone() });
-            }
+            let reason = match tried {
+                Ok(()) => continue,
+                Err(NotNormalized::Unfit(reason)) => reason,
+                Err(NotNormalized::Stopped) => return Err(JobError::Stopped { topic: self.source.topic.clone() }),
+            };
             self.progress.failed += 1;
             if self.progress.failures.len() < FAILURES_TOLD {
                 self.progress.failures.push(ProveFailure { id, partition, offset, reason });

@@ -33,5 +33,5 @@ pub use error::{Refusal, SchemaError};
 pub use folder::{FolderError, FolderTopic, read_folder};
 pub use settings::{Admit, Compat, CompatPolicy, Formats, SchemaSettings, SettingsChange, Undecided, UnknownWord};
 pub use topic::{TopicSchemas, VersionEntry};
-pub use upcast::{UpcastError, UpcastFn, Upcaster, Upcasters};
+pub use upcast::{UpcastError, UpcastFn, UpcastPayload, Upcaster, Upcasters};
 pub use validator::Validator;

@@ -21,6 +21,9 @@ pub const WIDTH: usize = 256;
 pub const WIDTH_STATES: usize = 20_000;
 /// Bytes of a payload times the width up to which it is judged on the publisher's own thread: about a millisecond.
 pub const INLINE_COST: usize = 256 * 1024;
+/// Wall time of one upcaster on one payload. Its steps are bounded too, and what is used up on a busy machine must not send a
+/// sound event to the dead letters.
+pub const UPCAST_TIME: Duration = Duration::from_secs(2);
 /// Characters of a value that a refusal quotes.
 pub const QUOTED_CHARS: usize = 120;
 

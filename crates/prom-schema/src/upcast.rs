@@ -5,10 +5,13 @@
 //! wrong version on it.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use prom_transform::{CompileError, Program, ProgramLimits};
 use serde_json::Value;
+
+use crate::limits::UPCAST_TIME;
 
 /// A step written in Rust.
 pub type UpcastFn = Arc<dyn Fn(Value) -> Result<Value, String> + Send + Sync>;
@@ -26,6 +29,15 @@ pub enum Upcaster {
 #[derive(Debug, Clone, Default)]
 pub struct Upcasters(BTreeMap<u32, Upcaster>);
 
+/// A payload that steps have made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpcastPayload {
+    /// As text.
+    pub text: Vec<u8>,
+    /// The same, where the last step was a function.
+    pub value: Option<Value>,
+}
+
 /// Why a payload did not arrive at the version asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name variants and fields")]
@@ -39,23 +51,8 @@ pub enum UpcastError {
 impl Upcaster {
     /// Compiles a jq program.
     pub fn jq(text: &str) -> Result<Self, CompileError> {
-        Program::compile(text, ProgramLimits::default()).map(Self::Jq)
-    }
-
-    /// Programs see the text itself, so numbers of any length pass through.
-    fn run(&self, from: u32, payload: &[u8]) -> Result<Vec<u8>, UpcastError> {
-        let failed = |reason: String| UpcastError::Failed { from, reason };
-        match self {
-            Self::Function(function) => {
-                let payload = serde_json::from_slice(payload).map_err(|error| failed(error.to_string()))?;
-                let made = function(payload).map_err(failed)?;
-                serde_json::to_vec(&made).map_err(|error| failed(error.to_string()))
-            }
-            Self::Jq(program) => {
-                let made = program.first(payload).map_err(|error| failed(error.to_string()))?;
-                made.ok_or_else(|| failed("it gave nothing".to_owned()))
-            }
-        }
+        let limits = ProgramLimits { time: UPCAST_TIME, ..ProgramLimits::default() };
+        Program::compile(text, limits).map(Self::Jq)
     }
 }
 
@@ -84,9 +81,68 @@ impl Upcasters {
         self.0.contains_key(&from)
     }
 
-    /// One step: the payload as version `from + 1` has it.
-    pub fn step(&self, payload: &[u8], from: u32) -> Result<Vec<u8>, UpcastError> {
-        self.0.get(&from).ok_or(UpcastError::Missing { from })?.run(from, payload)
+    /// Takes the steps from these versions, one after the other; `None` where there are none to take.
+    ///
+    /// Programs see the text itself, so numbers of any length pass through. Between functions the payload stays a value.
+    pub fn run(
+        &self,
+        payload: &[u8],
+        steps: impl IntoIterator<Item = u32>,
+    ) -> Result<Option<UpcastPayload>, UpcastError> {
+        let mut made: Option<OnTheWay> = None;
+        for from in steps {
+            let failed = |reason: String| UpcastError::Failed { from, reason };
+            let step = self.0.get(&from).ok_or(UpcastError::Missing { from })?;
+            made = Some(match step {
+                Upcaster::Function(function) => {
+                    let value = made.map_or_else(|| serde_json::from_slice(payload), OnTheWay::into_value);
+                    let value = value.map_err(|error| failed(error.to_string()))?;
+                    OnTheWay::Value(call(function, value).map_err(failed)?)
+                }
+                Upcaster::Jq(program) => {
+                    let text = made.map(OnTheWay::into_text).transpose().map_err(|error| failed(error.to_string()))?;
+                    let first = program.first(text.as_deref().unwrap_or(payload));
+                    let first = first.map_err(|error| failed(error.to_string()))?;
+                    OnTheWay::Text(first.ok_or_else(|| failed("it gave nothing".to_owned()))?)
+                }
+            });
+        }
+        Ok(made.map(OnTheWay::arrived))
+    }
+}
+
+/// A function that panics fails for this payload alone.
+fn call(function: &UpcastFn, value: Value) -> Result<Value, String> {
+    catch_unwind(AssertUnwindSafe(|| function(value))).unwrap_or_else(|_| Err("it panicked".to_owned()))
+}
+
+/// Between two steps.
+enum OnTheWay {
+    Text(Vec<u8>),
+    Value(Value),
+}
+
+impl OnTheWay {
+    fn into_text(self) -> serde_json::Result<Vec<u8>> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Value(value) => serde_json::to_vec(&value),
+        }
+    }
+
+    fn into_value(self) -> serde_json::Result<Value> {
+        match self {
+            Self::Text(text) => serde_json::from_slice(&text),
+            Self::Value(value) => Ok(value),
+        }
+    }
+
+    fn arrived(self) -> UpcastPayload {
+        match self {
+            Self::Text(text) => UpcastPayload { text, value: None },
+            // The keys of a value are text, so it can always be written.
+            Self::Value(value) => UpcastPayload { text: value.to_string().into_bytes(), value: Some(value) },
+        }
     }
 }
 
@@ -113,21 +169,50 @@ mod tests {
     }
 
     fn run(payload: Value, from: u32, to: u32) -> Result<Value, UpcastError> {
-        let text =
-            (from..to).try_fold(payload.to_string().into_bytes(), |payload, from| steps().step(&payload, from))?;
-        Ok(serde_json::from_slice(&text).unwrap())
+        let made = steps().run(payload.to_string().as_bytes(), from..to)?;
+        let Some(UpcastPayload { text, value }) = made else { return Ok(payload) };
+        let read: Value = serde_json::from_slice(&text).unwrap();
+        assert!(value.is_none_or(|value| value == read), "text and value differ");
+        Ok(read)
     }
 
     #[test]
     fn numbers_of_any_length_pass_through_a_program() {
-        let made = steps().step(br#"{"mem_mb":123456789012345678901234567890}"#, 1).unwrap();
-        assert_eq!(made, br#"{"mem_mib":123456789012345678901234567890}"#);
+        let made = steps().run(br#"{"mem_mb":123456789012345678901234567890}"#, [1]).unwrap().unwrap();
+        assert_eq!(made.text, br#"{"mem_mib":123456789012345678901234567890}"#);
     }
 
     #[test]
     fn steps_run_one_after_the_other() {
         assert_eq!(run(json!({"mem_mb": 7}), 1, 3), Ok(json!({"mem_mib": 7, "host": "unknown"})));
         assert_eq!(run(json!({"x": 7}), 3, 3), Ok(json!({"x": 7})));
+    }
+
+    #[test]
+    fn a_function_that_panics_is_a_step_that_failed() {
+        let mut steps = Upcasters::default();
+        steps.insert(
+            1,
+            Upcaster::Function(Arc::new(|value| match value {
+                Value::Null => panic!("on purpose"),
+                other => Ok(other),
+            })),
+        );
+        let failed = UpcastError::Failed { from: 1, reason: "it panicked".to_owned() };
+        assert_eq!(steps.run(b"null", [1]), Err(failed));
+        assert!(steps.run(b"7", [1]).is_ok());
+    }
+
+    #[test]
+    fn programs_and_functions_follow_each_other_in_any_order() {
+        let mut mixed = steps();
+        mixed.insert(3, Upcaster::Function(Arc::new(|value| Ok(json!([value])))));
+        mixed.insert(4, Upcaster::jq(".[0].host").unwrap());
+        let made = mixed.run(br#"{"mem_mb":7}"#, 1..4).unwrap().unwrap();
+        assert_eq!(made.value, Some(json!([{"mem_mib": 7, "host": "unknown"}])));
+        assert_eq!(serde_json::from_slice::<Value>(&made.text).unwrap(), made.value.unwrap());
+        let made = mixed.run(br#"{"mem_mb":7}"#, 1..5).unwrap().unwrap();
+        assert_eq!((made.text, made.value), (b"\"unknown\"".to_vec(), None));
     }
 
     #[test]
@@ -139,6 +224,6 @@ mod tests {
         assert!(matches!(run(json!(7), 1, 2), Err(UpcastError::Failed { from: 1, .. })));
         let mut nothing = Upcasters::default();
         nothing.insert(1, Upcaster::jq("empty").unwrap());
-        assert!(matches!(nothing.step(b"7", 1), Err(UpcastError::Failed { from: 1, .. })));
+        assert!(matches!(nothing.run(b"7", [1]), Err(UpcastError::Failed { from: 1, .. })));
     }
 }

@@ -21,9 +21,22 @@ export type ClientCode = keyof typeof CLIENT_CODES;
 
 export type { MaybeStored };
 
+/** Where a payload does not fit its topic's schema. */
+export interface SchemaMisfit {
+  /** Of the schema that judged it. */
+  readonly version: number;
+  /** Where in the payload, as a JSON pointer; empty for the whole. */
+  readonly pointer: string;
+  /** The keyword that refuses it. */
+  readonly rule: string;
+  /** What is there, as JSON, shortened. */
+  readonly value: string;
+}
+
 export interface PromErrorFacts {
   readonly retryAfterMs?: number | undefined;
   readonly stored?: MaybeStored | undefined;
+  readonly misfit?: SchemaMisfit | undefined;
   readonly cause?: unknown;
 }
 
@@ -35,12 +48,15 @@ export class PromError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Of a failed publish: whether the event may be stored anyway. Publishing again with its id is safe. */
   readonly stored: MaybeStored | undefined;
+  /** With `schema_invalid`: what does not fit. */
+  readonly misfit: SchemaMisfit | undefined;
 
   constructor(code: ErrorCode | ClientCode | (string & {}), message: string, facts: PromErrorFacts = {}) {
     super(`${message} (${code})`, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = code;
     this.retryAfterMs = facts.retryAfterMs;
     this.stored = facts.stored;
+    this.misfit = facts.misfit;
   }
 
   /** What to do. */
@@ -56,10 +72,21 @@ export interface Problem {
   readonly msg: string;
   readonly retry_after_ms?: number;
   readonly stored?: MaybeStored;
+  // With `schema_invalid`.
+  readonly version?: number;
+  readonly pointer?: string;
+  readonly rule?: string;
+  readonly value?: string;
 }
 
 export function errorOf(problem: Problem): PromError {
-  return new PromError(problem.code, problem.msg, { retryAfterMs: problem.retry_after_ms, stored: problem.stored });
+  const { code, msg, retry_after_ms, stored } = problem;
+  return new PromError(code, msg, { retryAfterMs: retry_after_ms, stored, misfit: misfitOf(problem) });
+}
+
+function misfitOf({ version, pointer, rule, value = "" }: Problem): SchemaMisfit | undefined {
+  if (version === undefined || pointer === undefined || rule === undefined) return undefined;
+  return { version, pointer, rule, value };
 }
 
 export function closedError(reason: string): PromError {

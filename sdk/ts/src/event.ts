@@ -34,6 +34,11 @@ export interface PublishOptions {
   readonly sid?: string;
   /** An explicitly chosen partition. */
   readonly partition?: number;
+  /**
+   * It also goes to the topic of its schema's version, such as `orders.placed.v2`: both or neither. Without a schema it has
+   * no version, and no copy.
+   */
+  readonly dual_write?: boolean;
 }
 
 /** One event of a batch. */

@@ -13,7 +13,7 @@ export {
   type Retry,
 } from "./codes.js";
 export { Delivery } from "./deliver.js";
-export { CLIENT_CODES, type ClientCode, type MaybeStored, PromError } from "./error.js";
+export { CLIENT_CODES, type ClientCode, type MaybeStored, PromError, type SchemaMisfit } from "./error.js";
 export type { Durability, EventEnvelope, NewEvent, PublishOptions, Receipt, StoredEvent } from "./event.js";
 export { IdMaker, isEventId } from "./event-id.js";
 export { EventStream } from "./events.js";

@@ -1,6 +1,6 @@
 /** What the hub sends, as it is in a frame; and the texts of small frames. One object in one text message. */
 
-import type { MaybeStored, Problem } from "./error.js";
+import type { Problem } from "./error.js";
 import type { Durability, EventEnvelope } from "./event.js";
 
 /** The feature that lets one frame carry many events and many acks. */
@@ -36,13 +36,9 @@ export interface OkFrame {
   readonly unknown?: readonly (readonly [number, number])[];
 }
 
-export interface ErrFrame {
+export interface ErrFrame extends Problem {
   readonly op: "ERR";
-  readonly code: string;
-  readonly msg: string;
   readonly corr?: number;
-  readonly retry_after_ms?: number;
-  readonly stored?: MaybeStored;
   /** If set, the frame answers nothing: the subscription of that name has ended. */
   readonly topic?: string;
   readonly group?: string;

@@ -65,6 +65,7 @@ const OF_TAIL: Names<TailOptions & { group: unknown; concurrency: unknown }> = {
   afterId: true,
   offset: true,
   topics: true,
+  normalize: true,
   onGap: true,
   concurrency: true,
   group: true,
@@ -80,6 +81,7 @@ const OF_PUBLISH: Names<PublishOptions> = {
   caused_by: true,
   sid: true,
   partition: true,
+  dual_write: true,
 };
 
 const OF_NACK: Names<NackOptions> = { delayMs: true };

@@ -115,6 +115,11 @@ export interface GroupOptions extends PositionOptions {
 export interface TailOptions<Pattern extends string = string> extends PositionOptions {
   /** Further names or patterns. */
   readonly topics?: readonly Pattern[];
+  /**
+   * Events come as the latest version of their topic's schema has them. What cannot be brought there comes as it is
+   * stored, and the header `x-upcast-error` says why.
+   */
+  readonly normalize?: boolean;
   /** Called for events that are gone before they came. */
   readonly onGap?: (gap: Gap) => void;
 }
@@ -151,7 +156,10 @@ export interface SubscribeOptions<Pattern extends string = string> extends Group
    * settled for a short while; then the hub gives them to the next owner, and settling them is refused.
    */
   readonly onRevoked?: (assignment: Assignment) => void;
-  /** Read every event in the newest version of its schema, if the hub supports that. */
+  /**
+   * Events come as the latest version of their topic's schema has them; the header `x-upcasted-from` names the version of
+   * those stored with an older one. What cannot be brought there goes to the dead letters, with the reason.
+   */
   readonly normalize?: boolean;
   /** Handlers that run at the same time. Default: 1. */
   readonly concurrency?: number;

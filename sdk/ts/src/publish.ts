@@ -102,7 +102,8 @@ function checkId(id: string): string {
 function optsText(opts: PublishOptions): string {
   checkOptions("a publish", opts);
   let text = "";
-  if (opts.exact === true) text += ',"exact":true';
+  if (isSet("exact", opts.exact)) text += ',"exact":true';
+  if (isSet("dual_write", opts.dual_write)) text += ',"dual_write":true';
   if (opts.ts !== undefined) text += `,"ts":${integer("ts", opts.ts)}`;
   if (opts.key !== undefined) text += `,"key":${short("the key", opts.key, limits.KEY_BYTES)}`;
   if (opts.sid !== undefined) text += `,"sid":${short("the sid", opts.sid, limits.SID_BYTES)}`;
@@ -128,6 +129,11 @@ function headersText(headers: Readonly<Record<string, string>>): string {
   });
   atMost("headers", members.length, limits.HEADERS);
   return members.join(",");
+}
+
+function isSet(what: string, value: boolean | undefined): boolean {
+  if (value !== undefined && typeof value !== "boolean") throw invalid(`${what} is ${String(value)}, not true or false`);
+  return value === true;
 }
 
 function integer(what: string, value: number): number {

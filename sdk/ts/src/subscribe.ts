@@ -75,13 +75,12 @@ function isToldOfPartitions({ onAssigned, onRevoked }: SubscribeOptions): boolea
   return onAssigned !== undefined || onRevoked !== undefined;
 }
 
-const OF_EVERY_SUBSCRIBER = ["from", "ts", "afterId", "offset", "topics"] as const;
+const OF_EVERY_SUBSCRIBER = ["from", "ts", "afterId", "offset", "topics", "normalize"] as const;
 const OF_A_GROUP = ["mode", "order", "filter", "maxAttempts", "backoff", "partitions", "expireAfter"] as const;
 const OF_A_MEMBER = [
   "batchSize",
   "maxInFlight",
   "ackTimeoutMs",
-  "normalize",
   "memberId",
   "meta",
   "weight",

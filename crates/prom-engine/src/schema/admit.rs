@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::compiled::{CompiledTopic, CompiledVersion};
 use super::version::{VERSION_HEADER, named_version};
-use crate::Error;
+use crate::{Bus, Error};
 
 /// Whether an event was judged before it came to admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,15 @@ pub(crate) enum Judgement {
     Due,
     /// It was, and has its stamp.
     Done,
+}
+
+impl Bus {
+    /// Judges an event by its topic's schemas as publishing it does, on this thread, and stores nothing. Gives the event
+    /// with the version that it would be stamped with; `None` where it needs no stamp.
+    pub fn judge_event(&self, event: &NewEvent) -> Result<Option<NewEvent>, Error> {
+        let schemas = self.core().schemas.known_slot(&event.topic).and_then(|slot| slot.load());
+        schemas.map_or(Ok(None), |schemas| schemas.stamp(event))
+    }
 }
 
 impl CompiledTopic {

@@ -38,7 +38,7 @@ pub use self::compare::SchemaComparison;
 pub use self::delete::Deletion;
 pub use self::diff::{Difference, DifferenceKind};
 pub use self::list::{SchemaById, SchemaChoice, SchemaVersion};
-pub use self::normalize::{Normalized, UPCAST_ERROR, UPCASTING_STOPPED};
+pub use self::normalize::{Normalized, NotNormalized, UPCAST_ERROR};
 pub use self::referrers::SchemaReferrer;
 pub use self::register::{Registered, RegistrationVerdict, SchemaCandidate};
 pub use self::trial::SchemaTrial;

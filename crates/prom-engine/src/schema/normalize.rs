@@ -8,8 +8,11 @@
 //! An event without a version has the one that the topic's settings say. Between versions that need no upcaster the payload
 //! stays as it is. Programs run on threads that may be kept busy. Tombstones, and topics without schemas, pass as they are.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
+use prom_schema::UpcastPayload;
 use prom_store::{Record, RecordParts};
 use prom_types::Headers;
 use prom_types::limits::PAYLOAD_BYTES;
@@ -20,16 +23,25 @@ use super::compiled::CompiledTopic;
 use super::version::{UPCASTED_FROM, VERSION_HEADER, named_version};
 use crate::bus::Core;
 use crate::event::EventOrigin;
+use crate::limits::FILTER_TURN;
 use crate::{Bus, StoredEvent};
 
 /// Why an event could not be brought to the latest version; shown on events that are only looked at.
 pub const UPCAST_ERROR: &str = "x-upcast-error";
 
-/// The reason where the work was stopped with the hub: nothing is known of the event then.
-pub const UPCASTING_STOPPED: &str = "upcasting was stopped";
+/// Why an event is not there as the latest version has it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotNormalized {
+    /// It cannot be brought there. Mend the upcaster, or leave the event out.
+    #[error("{0}")]
+    Unfit(String),
+    /// The work was stopped with the hub, and nothing is known of the event.
+    #[error("upcasting was stopped")]
+    Stopped,
+}
 
-/// An event as the latest version has it, or why it could not be brought there.
-pub type Normalized = Result<StoredEvent, String>;
+/// An event as the latest version has it.
+pub type Normalized = Result<StoredEvent, NotNormalized>;
 
 impl Bus {
     /// Events as the latest version of their topic has them, in the same order.
@@ -43,12 +55,9 @@ impl Bus {
         let stored = events.clone();
         let normalized = self.normalize(events).await;
         let marked = |(stored, normalized): (StoredEvent, Normalized)| {
-            normalized.unwrap_or_else(|reason| {
-                let mark = |headers: &mut Headers| drop(headers.insert(UPCAST_ERROR, printable(&reason)));
-                match rewritten(&stored.record, None, mark) {
-                    Ok(record) => StoredEvent::new(stored.origin, record),
-                    Err(_) => stored,
-                }
+            normalized.unwrap_or_else(|reason| match with_mark(&stored.record, &reason.to_string()) {
+                Ok(record) => StoredEvent::new(stored.origin, record),
+                Err(_) => stored,
             })
         };
         stored.into_iter().zip(normalized).map(marked).collect()
@@ -69,74 +78,145 @@ impl Core {
             while let Some(event) = rest.next_if(|event| *event.topic() == topic) {
                 run.push(event);
             }
-            let count = run.len();
-            let work = move || run.into_iter().map(|event| compiled.normalize(event)).collect::<Vec<_>>();
-            match self.filter_places.run(work).await {
-                Some(done) => normalized.extend(done),
-                None => normalized.extend((0..count).map(|_| Err(UPCASTING_STOPPED.to_owned()))),
-            }
+            self.normalize_run(&compiled, run, |event| event, &mut normalized).await;
         }
         normalized
+    }
+
+    /// Events of one topic, and what is kept of each. Whatever its programs cost, others get their turn.
+    pub(super) async fn normalize_run<T: Send + 'static>(
+        &self,
+        compiled: &Arc<CompiledTopic>,
+        mut run: Vec<StoredEvent>,
+        keep: fn(StoredEvent) -> T,
+        normalized: &mut Vec<Result<T, NotNormalized>>,
+    ) {
+        while !run.is_empty() {
+            let (compiled, count) = (compiled.clone(), run.len());
+            match self.filter_places.run(move || compiled.normalize_for_a_turn(run, keep)).await {
+                Some((done, rest)) => {
+                    normalized.extend(done);
+                    run = rest;
+                }
+                None => return normalized.extend((0..count).map(|_| Err(NotNormalized::Stopped))),
+            }
+        }
     }
 }
 
 impl CompiledTopic {
+    /// At least one event, and those that are left when the turn is over.
+    fn normalize_for_a_turn<T>(
+        &self,
+        events: Vec<StoredEvent>,
+        keep: fn(StoredEvent) -> T,
+    ) -> (Vec<Result<T, NotNormalized>>, Vec<StoredEvent>) {
+        let began = Instant::now();
+        let mut normalized = Vec::with_capacity(events.len());
+        let mut events = events.into_iter();
+        for event in events.by_ref() {
+            normalized.push(self.normalize(event).map(keep).map_err(NotNormalized::Unfit));
+            if began.elapsed() >= FILTER_TURN {
+                break;
+            }
+        }
+        (normalized, events.collect())
+    }
+
     /// Runs programs: not for a thread that serves others.
-    pub(crate) fn normalize(&self, event: StoredEvent) -> Normalized {
+    fn normalize(&self, event: StoredEvent) -> Result<StoredEvent, String> {
         let Some(latest) = self.latest().filter(|_| !event.is_tombstone()) else {
             return Ok(event);
         };
-        let headers = event.headers();
+        let mut meta = RecordMeta::read(event.record.meta()).map_err(|error| error.to_string())?;
         let no_version = |text: String| format!("the header {VERSION_HEADER} says `{text}`, which is no version");
-        let version = named_version(&headers).map_err(no_version)?.unwrap_or(self.settings.unversioned_as);
+        let named = named_version(&meta.headers).map_err(no_version)?;
+        let version = named.unwrap_or(self.settings.unversioned_as);
         let stored = event.json();
         let upcast = self.upcast(stored.as_bytes(), version, latest.version)?;
-        let payload = upcast.as_deref().unwrap_or(stored.as_bytes());
-        let judged: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        let (text, value) = upcast.map_or((None, None), |upcast| (Some(upcast.text), upcast.value));
+        let judged: Value = match value {
+            Some(value) => value,
+            None => serde_json::from_slice(text.as_deref().unwrap_or(stored.as_bytes())).map_err(|e| e.to_string())?,
+        };
         latest.validator.validate(&judged).map_err(|refusal| {
             format!("version {version} was brought to version {}, which refuses it: {refusal}", latest.version)
         })?;
-        let stamp = |headers: &mut Headers| {
-            let stamped = headers.insert(VERSION_HEADER, latest.version.to_string());
-            let from =
-                if version < latest.version { headers.insert(UPCASTED_FROM, version.to_string()) } else { Ok(()) };
-            // An event with as many headers as there may be keeps those it has.
-            drop(stamped.and(from));
-        };
-        let record = rewritten(&event.record, upcast.as_deref(), stamp)?;
+        if text.is_none() && named == Some(latest.version) {
+            return Ok(event);
+        }
+        let stamped = meta.headers.insert(VERSION_HEADER, latest.version.to_string());
+        let from =
+            if version < latest.version { meta.headers.insert(UPCASTED_FROM, version.to_string()) } else { Ok(()) };
+        // An event with as many headers as there may be keeps those it has.
+        drop(stamped.and(from));
+        let record = rewritten(&event.record, text.as_deref(), &meta)?;
         Ok(StoredEvent::new(Arc::<EventOrigin>::clone(&event.origin), record))
     }
 
     /// `None` where the payload stays as it is.
-    fn upcast(&self, payload: &[u8], from: u32, to: u32) -> Result<Option<Vec<u8>>, String> {
+    fn upcast(&self, payload: &[u8], from: u32, to: u32) -> Result<Option<UpcastPayload>, String> {
         if from > to {
             return Err(format!("the event has version {from}, and the latest is version {to}"));
         }
-        let mut upcast: Option<Vec<u8>> = None;
-        for step in from..to {
+        let is_needed = |step: &u32| {
             let needs_none = self.version(step + 1).is_some_and(|next| next.backward);
-            if needs_none && !self.upcasters.has(step) {
-                continue;
+            !needs_none || self.upcasters.has(*step)
+        };
+        let made = self.upcasters.run(payload, (from..to).filter(is_needed)).map_err(|error| error.to_string())?;
+        match made {
+            Some(made) if made.text.len() > PAYLOAD_BYTES => {
+                let size = made.text.len();
+                Err(format!(
+                    "upcasting from version {from} made a payload of {size} bytes, and the limit is {PAYLOAD_BYTES}"
+                ))
             }
-            let made = self.upcasters.step(upcast.as_deref().unwrap_or(payload), step);
-            let made = made.map_err(|error| error.to_string())?;
-            if made.len() > PAYLOAD_BYTES {
-                let size = made.len();
-                return Err(format!(
-                    "the upcaster from version {step} to {} made a payload of {size} bytes, and the limit is {PAYLOAD_BYTES}",
-                    step + 1
-                ));
-            }
-            upcast = Some(made);
+            made => Ok(made),
         }
-        Ok(upcast)
     }
 }
 
-/// The record with other headers, and another payload if one is given.
-fn rewritten(record: &Record, payload: Option<&[u8]>, change: impl FnOnce(&mut Headers)) -> Result<Record, String> {
+/// What a record has beside its payload.
+struct RecordMeta {
+    headers: Headers,
+    /// JSON members, each followed by a comma.
+    others: Vec<u8>,
+}
+
+impl RecordMeta {
+    fn read(meta: &[u8]) -> Result<Self, serde_json::Error> {
+        let members = meta.strip_suffix(b",").unwrap_or(meta);
+        let object = [b"{", members, b"}"].concat();
+        let mut members: BTreeMap<&str, &RawValue> = serde_json::from_slice(&object)?;
+        let headers = match members.remove("headers") {
+            Some(headers) => serde_json::from_str(headers.get())?,
+            None => Headers::default(),
+        };
+        let mut others = Vec::new();
+        members.iter().for_each(|(name, value)| write_member(&mut others, name, value.get()));
+        Ok(Self { headers, others })
+    }
+
+    fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut text = Vec::with_capacity(self.others.len() + 64);
+        text.extend_from_slice(&self.others);
+        write_member(&mut text, "headers", &serde_json::to_string(&self.headers)?);
+        Ok(text)
+    }
+}
+
+fn write_member(text: &mut Vec<u8>, name: &str, value: &str) {
+    text.push(b'"');
+    text.extend_from_slice(name.as_bytes());
+    text.extend_from_slice(b"\":");
+    text.extend_from_slice(value.as_bytes());
+    text.push(b',');
+}
+
+/// The record with these headers, and another payload if one is given.
+fn rewritten(record: &Record, payload: Option<&[u8]>, meta: &RecordMeta) -> Result<Record, String> {
     let stored = record.payload();
-    let meta = rewritten_meta(record.meta(), change).map_err(|error| error.to_string())?;
+    let meta = meta.text().map_err(|error| error.to_string())?;
     let parts = RecordParts {
         offset: record.offset(),
         stored_ts: record.stored_ts(),
@@ -152,26 +232,10 @@ fn rewritten(record: &Record, payload: Option<&[u8]>, change: impl FnOnce(&mut H
     Record::trusted(&bytes.into()).map_err(|error| error.to_string())
 }
 
-fn rewritten_meta(meta: &[u8], change: impl FnOnce(&mut Headers)) -> Result<Vec<u8>, serde_json::Error> {
-    let members = meta.strip_suffix(b",").unwrap_or(meta);
-    let object = [b"{", members, b"}"].concat();
-    let mut members: std::collections::BTreeMap<&str, &RawValue> = serde_json::from_slice(&object)?;
-    let mut headers = match members.remove("headers") {
-        Some(headers) => serde_json::from_str(headers.get())?,
-        None => Headers::default(),
-    };
-    change(&mut headers);
-    let mut text = Vec::with_capacity(meta.len() + 64);
-    let mut member = |name: &str, value: &str| {
-        text.push(b'"');
-        text.extend_from_slice(name.as_bytes());
-        text.extend_from_slice(b"\":");
-        text.extend_from_slice(value.as_bytes());
-        text.push(b',');
-    };
-    members.iter().for_each(|(name, value)| member(name, value.get()));
-    member("headers", &serde_json::to_string(&headers)?);
-    Ok(text)
+fn with_mark(record: &Record, reason: &str) -> Result<Record, String> {
+    let mut meta = RecordMeta::read(record.meta()).map_err(|error| error.to_string())?;
+    meta.headers.insert(UPCAST_ERROR, printable(reason)).map_err(|error| error.to_string())?;
+    rewritten(record, None, &meta)
 }
 
 /// A header's value has no control characters, and a length.

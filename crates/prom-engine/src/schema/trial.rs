@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prom_schema::{Compat, VersionEntry};
 
-use super::UPCASTING_STOPPED;
+use super::NotNormalized;
 use super::compiled::CompiledTopic;
 use super::learn::StoredEntry;
 use super::register::{RegistrationVerdict, SchemaCandidate};
@@ -53,11 +53,10 @@ impl Bus {
     }
 
     /// Whether the candidate could have each event, or why not. What upcasters make is looked at and dropped.
-    pub async fn try_events(&self, trial: &SchemaTrial, events: Vec<StoredEvent>) -> Vec<Result<(), String>> {
-        let (compiled, count) = (trial.compiled.clone(), events.len());
-        let work = move || events.into_iter().map(|event| compiled.normalize(event).map(drop)).collect();
-        let stopped = || (0..count).map(|_| Err(UPCASTING_STOPPED.to_owned())).collect();
-        self.core().filter_places.run(work).await.unwrap_or_else(stopped)
+    pub async fn try_events(&self, trial: &SchemaTrial, events: Vec<StoredEvent>) -> Vec<Result<(), NotNormalized>> {
+        let mut tried = Vec::with_capacity(events.len());
+        self.core().normalize_run(&trial.compiled, events, drop, &mut tried).await;
+        tried
     }
 }
 

@@ -15,7 +15,7 @@ mod progress;
 
 use std::collections::BTreeMap;
 
-use prom_engine::{Bus, Error, Normalized, StoredEvent, UPCASTING_STOPPED, UnitOfWork, VERSION_HEADER};
+use prom_engine::{Bus, Error, Normalized, NotNormalized, StoredEvent, UnitOfWork, VERSION_HEADER};
 use prom_store::{DocumentWrite, Expect};
 use prom_types::{Invalid, NewEvent, TopicName, limits};
 use serde::{Deserialize, Serialize};
@@ -180,9 +180,9 @@ impl Cutover {
     }
 
     fn take(&self, step: &mut StepWork, normalized: Normalized) -> Result<(), NotTaken> {
-        let event = normalized.map_err(|reason| match reason.as_str() {
-            UPCASTING_STOPPED => NotTaken::Failed(JobError::Stopped { topic: self.plan.topic.clone() }),
-            _ => NotTaken::Unfit(reason),
+        let event = normalized.map_err(|why| match why {
+            NotNormalized::Stopped => NotTaken::Failed(JobError::Stopped { topic: self.plan.topic.clone() }),
+            NotNormalized::Unfit(reason) => NotTaken::Unfit(reason),
         })?;
         self.check_version(&event).map_err(NotTaken::Failed)?;
         match &self.plan.place {

@@ -289,8 +289,8 @@ mod tests {
             };
             let mut steps = Upcasters::default();
             steps.insert(1, Upcaster::jq(program).unwrap());
-            let mended = steps.step(document.to_string().as_bytes(), 1).unwrap();
-            let mended: Value = serde_json::from_slice(&mended).unwrap();
+            let mended = steps.run(document.to_string().as_bytes(), [1]).unwrap().unwrap();
+            let mended: Value = serde_json::from_slice(&mended.text).unwrap();
             assert_eq!(new.validate(&mended), Ok(()), "{rule}: {document} became {mended}");
         }
     }

@@ -63,7 +63,9 @@ describe("in a browser", { skip: browserMissing() }, () => {
 async function openPage(browser: Browser, harness: Harness, url: string): Promise<Page> {
   const page = await browser.newPage();
   const control = hubControl(harness);
-  await page.exposeFunction("steerHub", (action: keyof HubControl, path: string) => control[action](path));
+  await page.exposeFunction("steerHub", (action: keyof HubControl, path: string, body: unknown) =>
+    control[action](path, body),
+  );
   page.on("pageerror", (error) => console.error(`in the page: ${error.stack ?? error.message}`));
   await page.goto(url);
   await page.waitForFunction(() => typeof window.runScenario === "function");

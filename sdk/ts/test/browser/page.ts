@@ -9,7 +9,7 @@ import { type HubControl, runScenario } from "../scenarios/scenario.js";
 declare global {
   interface Window {
     /** Put there by the test. */
-    steerHub(action: keyof HubControl, path?: string): Promise<unknown>;
+    steerHub(action: keyof HubControl, path?: string, body?: unknown): Promise<unknown>;
     /** Resolves with nothing, or with what went wrong. */
     runScenario(suite: string, name: string, url: string, run: string): Promise<string | undefined>;
   }
@@ -22,6 +22,7 @@ const hub: HubControl = {
   stop: async () => void (await window.steerHub("stop")),
   restart: async () => void (await window.steerHub("restart")),
   getJson: (path) => window.steerHub("getJson", path),
+  postJson: (path, body) => window.steerHub("postJson", path, body),
 };
 
 window.runScenario = async (suite, name, url, run) => {

@@ -19,7 +19,8 @@ export async function right(client: PromClient<Topics>, value: unknown): Promise
   await client.publish("tuples.all", { point: [1, 2], entry: ["a"], rest: ["a", true, false] });
   await client.publish("records.all", { counts: { a: 1 }, named_too: { id: 1, other: 2.5 } });
   await client.publish("recursive.tree", { value: 1, left: { value: 2 }, list: { head: "a", tail: null } });
-  await client.subscribe("unions.tagged", "g", (event) => area(event.payload));
+  await client.subscribe("unions.tagged", "g", (event) => area(event.payload), { normalize: true });
+  await new PromClient<Topics>("http://127.0.0.1:1").publish("orders", { id: 1, total: "12.50" });
   const old: HeartbeatReceivedV1 = { pid: 1, name: "a", host: "b", cpu_pct: 0, mem_mb: 1 };
   const latest: 2 = versions["heartbeat.received"].latest;
   const known = checks["heartbeat.received"](old);
@@ -44,6 +45,7 @@ export async function wrong(client: PromClient<Topics>): Promise<void> {
   await client.publish("tuples.all", { point: [1, 2, 3] }); // error: one number too many
   await client.publish("tuples.all", { point: [1] }); // error: one number missing
   await client.publish("unions.tagged", { kind: "circle", side: 1 }); // error: a field of another member
+  await new PromClient<Topics>("http://127.0.0.1:1").publish("heartbeat.received", { pid: 1, nam: "a" }); // error: misspelt
   await client.publish("enums.all", { level: "medium" }); // error: not in the list
   await client.publish("records.all", { counts: { a: "1" } }); // error: a text in a record of numbers
   await client.subscribe("heartbeat.received", "g", (event) => event.payload.mem_mb); // error: a field of v1

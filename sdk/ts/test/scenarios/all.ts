@@ -6,6 +6,7 @@ import { scenarios as judgements } from "./judgements.js";
 import { scenarios as partitioned } from "./partitioned.js";
 import { scenarios as publish } from "./publish.js";
 import { scenarios as reconnect } from "./reconnect.js";
+import { scenarios as schema } from "./schema.js";
 import type { Scenario } from "./scenario.js";
 import { scenarios as settle } from "./settle.js";
 import { scenarios as subscribe } from "./subscribe.js";
@@ -15,6 +16,7 @@ export const suites: Readonly<Record<string, readonly Scenario[]>> = {
   publish,
   subscribe,
   partitioned,
+  schema,
   settle,
   iterate,
   reconnect,

@@ -12,5 +12,9 @@ export function hubControl(harness: Harness): HubControl {
       const answer = await fetch(`${harness.httpUrl}${path}`);
       return answer.json();
     },
+    async postJson(path, body) {
+      const answer = await fetch(`${harness.httpUrl}${path}`, { method: "POST", body: JSON.stringify(body) });
+      return answer.json();
+    },
   };
 }

@@ -23,6 +23,8 @@ export interface HubControl {
   restart(): Promise<void>;
   /** What the hub answers over HTTP to a path; a page is not allowed to ask for itself. */
   getJson(path: string): Promise<unknown>;
+  /** The same, with a body that is sent there. */
+  postJson(path: string, body: unknown): Promise<unknown>;
 }
 
 export interface ScenarioEnv {

@@ -62,6 +62,53 @@ async fn what_cannot_be_upcast_goes_to_the_dead_letters_and_the_rest_flows() {
     assert!(reason.contains("version 2") && reason.contains("/pid"), "{reason}");
 }
 
+/// What a publisher of a version sends; as version 3 has it, whatever the version.
+fn beat(number: u64, version: u64) -> Value {
+    let (name, memory) = (format!("worker-{}", number % 7), 0.5 + (number % 100) as f64);
+    match version {
+        1 => json!({"pid": number + 1, "name": name, "mem_mb": memory}),
+        2 => json!({"pid": number + 1, "name": name, "mem_mib": memory}),
+        _ => json!({"pid": number + 1, "origin": {"name": name}, "mem_mib": memory}),
+    }
+}
+
+#[tokio::test]
+async fn thousands_of_three_versions_equal_what_is_made_by_hand_and_a_corrupted_one_holds_up_nothing() {
+    const EVENTS: u64 = 3000;
+    const CORRUPTED: u64 = 5;
+    let bus = bus().await;
+    for number in 0..10 {
+        let payload = if number == CORRUPTED { json!({"pid": "corrupted"}) } else { beat(number, 1) };
+        bus.publish(HEARTBEAT, payload).await.unwrap();
+    }
+    register_heartbeats(&bus).await;
+    let third = json!({"type": "object", "properties": {"pid": {"type": "integer"}, "mem_mib": {"type": "number"},
+        "origin": {"type": "object", "required": ["name"]}}, "required": ["pid", "mem_mib", "origin"]});
+    let upcast = Some(".origin = {name: .name} | del(.name)".to_owned());
+    let third = SchemaCandidate { compat: Some(prom_engine::Compat::Upcast), upcast, ..candidate(third) };
+    bus.register_schema(HEARTBEAT, third).await.unwrap();
+    let topic = prom_types::TopicName::parse(HEARTBEAT).unwrap();
+    let later = (10..EVENTS).map(|number| prom_types::NewEvent::new(topic.clone(), beat(number, number % 3 + 1)));
+    bus.publish_batch(later.collect()).await.unwrap();
+
+    let mut events = bus.subscribe(HEARTBEAT, "g").from(Position::Earliest).normalize().start().await.unwrap();
+    for number in (0..EVENTS).filter(|number| *number != CORRUPTED) {
+        let delivery = next(&mut events).await;
+        assert_eq!(delivery.payload::<Value>().unwrap(), beat(number, 3));
+        let version = if number < 10 { 1 } else { number % 3 + 1 };
+        let from = (version < 3).then(|| version.to_string());
+        assert_eq!(delivery.headers().get(UPCASTED_FROM), from.as_deref(), "of event {number}");
+        assert_eq!(delivery.headers().get(VERSION_HEADER), Some("3"));
+        delivery.ack().await.unwrap();
+    }
+    until(async || floor(&bus, HEARTBEAT, "g").await == EVENTS).await;
+    let letters = bus.read(&format!("dlq.{HEARTBEAT}"), 0, 0, 10).await.unwrap().events;
+    let letters: Vec<Value> = letters.iter().map(|letter| letter.payload().unwrap()).collect();
+    assert_eq!(letters.len(), 1);
+    assert_eq!(letters[0]["original"]["offset"], CORRUPTED);
+    assert!(letters[0]["err"].as_str().unwrap().contains("version 3"), "{}", letters[0]["err"]);
+}
+
 #[tokio::test]
 async fn a_tail_shows_the_latest_form_and_marks_what_has_none() {
     let bus = bus().await;
@@ -101,7 +148,7 @@ async fn a_missing_step_is_an_error_that_names_it() {
     let none = SchemaCandidate { compat: Some(prom_engine::Compat::None), ..candidate(heartbeat("mem_mib")) };
     bus.register_schema(HEARTBEAT, none).await.unwrap();
     let events = bus.read(HEARTBEAT, 0, 0, 10).await.unwrap().events;
-    let told = bus.normalize(events.clone()).await.remove(0).unwrap_err();
+    let told = bus.normalize(events.clone()).await.remove(0).unwrap_err().to_string();
     assert_eq!(told, "there is no upcaster from version 1 to 2");
     let marked = bus.normalize_or_mark(events).await.remove(0);
     assert_eq!(marked.headers().get(UPCAST_ERROR), Some(told.as_str()));
