@@ -117,18 +117,19 @@ impl Core {
         encoder: &mut Encoder,
         judgement: Judgement,
     ) -> Result<Admitted, Error> {
+        let schemas = match &slot {
+            _ if judgement == Judgement::Done => None,
+            TopicSlot::Topic(topic) => topic.schema.load(),
+            TopicSlot::New(settings) => self.schemas.known_slot(&settings.name).and_then(|slot| slot.load()),
+            TopicSlot::Missing(_) => None,
+        };
+        let stamped = schemas.map(|schemas| schemas.stamp(event)).transpose()?.flatten();
         let topic = match slot {
             TopicSlot::Topic(topic) => topic,
             TopicSlot::New(settings) => self.topics.get_or_propose(settings, maker),
             TopicSlot::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
         };
-        match topic.schema.load() {
-            Some(schemas) if judgement == Judgement::Due => {
-                let stamped = schemas.stamp(event)?;
-                self.encode(topic, stamped.as_ref().unwrap_or(event), encoder)
-            }
-            _ => self.encode(topic, event, encoder),
-        }
+        self.encode(topic, stamped.as_ref().unwrap_or(event), encoder)
     }
 
     /// Admits what the hub itself writes ([`PublishedBy::Hub`]).

@@ -87,7 +87,7 @@ impl Bus {
         let Some(compiled) = slot.and_then(|slot| slot.load()) else {
             return Ok(Vec::new());
         };
-        compiled.live().map(|live| versioned(topic, &live.version.to_string())).collect()
+        compiled.live().map(|live| versioned(topic, live.version)).collect()
     }
 
     /// What holds for a topic; without one, for every topic that says nothing else.
