@@ -189,3 +189,22 @@ fn stamped(compiled: &CompiledTopic, event: NewEvent) -> Result<NewEvent, Error>
 fn stopped() -> Error {
     Error::PublishFailed { reason: "judging the event was stopped".to_owned(), stored: Outcome::NotStored }
 }
+
+#[cfg(test)]
+mod tests {
+    use prom_types::TopicName;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn headers_and_keys_count_to_what_waits() {
+        let mut event = NewEvent::new(TopicName::parse("a").unwrap(), json!(1));
+        let short = held_bytes(&event);
+        event.key = Some("k".repeat(1000));
+        for number in 0..10 {
+            event.headers.insert(&format!("x-{number}"), "v".repeat(5000)).unwrap();
+        }
+        assert!(short > 0 && held_bytes(&event) > short + 51_000);
+    }
+}

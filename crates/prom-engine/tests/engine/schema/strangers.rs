@@ -80,6 +80,18 @@ async fn a_version_that_a_later_one_of_its_topic_refers_to_stays() {
 }
 
 #[tokio::test]
+async fn of_the_registry_only_what_is_wanted_is_kept() {
+    let bus = bus().await;
+    for topic in ["ours.a", "ours.b", "theirs"] {
+        register(&bus, topic, json!({"title": topic})).await;
+    }
+    let ours = bus.schemas_where(|entry| entry.topic.starts_with("ours.")).await.unwrap();
+    assert_eq!(ours.iter().map(|entry| entry.topic.as_str()).collect::<Vec<_>>(), ["ours.a", "ours.b"]);
+    assert_eq!(bus.schemas().await.unwrap().len(), 3);
+    assert_eq!(bus.schema_by_id(3).await.unwrap().uses.len(), 1);
+}
+
+#[tokio::test]
 async fn an_event_that_its_schema_refuses_makes_no_topic() {
     let caps = Caps { topics_per_subject: Some(1), ..Caps::default() };
     let bus = World::new().bus_with(|options| options.caps = caps).await;
