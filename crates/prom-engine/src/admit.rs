@@ -117,16 +117,19 @@ impl Core {
         encoder: &mut Encoder,
         judgement: Judgement,
     ) -> Result<Admitted, Error> {
+        let schemas = match &slot {
+            _ if judgement == Judgement::Done => None,
+            TopicSlot::Topic(topic) => topic.schema.load(),
+            TopicSlot::New(settings) => self.schemas.known_slot(&settings.name).and_then(|slot| slot.load()),
+            TopicSlot::Missing(_) => None,
+        };
+        let stamped = schemas.map(|schemas| schemas.stamp(event)).transpose()?.flatten();
         let topic = match slot {
             TopicSlot::Topic(topic) => topic,
             TopicSlot::New(settings) => self.topics.get_or_propose(settings, maker),
             TopicSlot::Missing(settings) => return Err(Error::UnknownTopic { topic: settings.name }),
         };
         // Encoded at one place, which the compiler then puts here: the result is large, and is not copied.
-        let stamped = match topic.schema.load() {
-            Some(schemas) if judgement == Judgement::Due => schemas.stamp(event)?,
-            _ => None,
-        };
         self.encode(topic, stamped.as_ref().unwrap_or(event), encoder)
     }
 

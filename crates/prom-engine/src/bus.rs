@@ -142,7 +142,8 @@ pub(crate) enum BusPhase {
 impl Bus {
     /// Starts a bus on an open store.
     pub async fn start(store: Arc<dyn Store>, options: BusOptions) -> Result<Self, Error> {
-        let filter_places = FilterPlaces::default();
+        let failures = Arc::<TaskFailures>::default();
+        let filter_places = FilterPlaces::new(failures.clone());
         let schemas = Arc::new(SchemaRegistry::new(options.schemas, &options.upcasters));
         let loader = SchemaLoader { store: &*store, registry: &schemas, places: &filter_places };
         let schema_news = loader.load().await?;
@@ -166,7 +167,7 @@ impl Bus {
             followers: Followers::default(),
             maintenance: Mutex::new(None),
             shutdown: Shutdown::default(),
-            failures: Arc::default(),
+            failures,
             filter_places,
             next_subscriber: AtomicU64::new(1),
             open: AtomicBool::new(true),

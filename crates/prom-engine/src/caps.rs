@@ -70,12 +70,23 @@ impl Made {
 impl Caps {
     /// Whether `more` topics may be made.
     pub(crate) fn check_topics(&self, made: &Made, maker: Option<&Arc<str>>, more: usize) -> Result<(), Error> {
+        check(made, maker, (more, more), (Cap::Topics, self.topics), (Cap::TopicsPerSubject, self.topics_per_subject))
+    }
+
+    /// Whether another topic may be made where these are counted on too.
+    pub(crate) fn check_topics_beside(
+        &self,
+        made: &Made,
+        beside: &Made,
+        maker: Option<&Arc<str>>,
+    ) -> Result<(), Error> {
+        let more = (beside.total + 1, maker.map_or(0, |maker| beside.by(maker)) + 1);
         check(made, maker, more, (Cap::Topics, self.topics), (Cap::TopicsPerSubject, self.topics_per_subject))
     }
 
     /// Whether another group may be made.
     pub(crate) fn check_groups(&self, made: &Made, maker: Option<&Arc<str>>) -> Result<(), Error> {
-        check(made, maker, 1, (Cap::Groups, self.groups), (Cap::GroupsPerSubject, self.groups_per_subject))
+        check(made, maker, (1, 1), (Cap::Groups, self.groups), (Cap::GroupsPerSubject, self.groups_per_subject))
     }
 
     /// Whether groups have to be counted.
@@ -87,16 +98,16 @@ impl Caps {
 fn check(
     made: &Made,
     maker: Option<&Arc<str>>,
-    more: usize,
+    (more, more_of_maker): (usize, usize),
     in_all: (Cap, Option<usize>),
     per_subject: (Cap, Option<usize>),
 ) -> Result<(), Error> {
     let within = |(cap, allowed): (Cap, Option<usize>), count: usize, subject: Option<&Arc<str>>| match allowed {
-        Some(allowed) if count + more > allowed => Err(Error::Capped { cap, allowed, subject: subject.cloned() }),
+        Some(allowed) if count > allowed => Err(Error::Capped { cap, allowed, subject: subject.cloned() }),
         _ => Ok(()),
     };
-    within(in_all, made.total, None)?;
-    maker.map_or(Ok(()), |maker| within(per_subject, made.by(maker), Some(maker)))
+    within(in_all, made.total + more, None)?;
+    maker.map_or(Ok(()), |maker| within(per_subject, made.by(maker) + more_of_maker, Some(maker)))
 }
 
 impl Cap {

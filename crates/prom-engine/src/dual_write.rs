@@ -11,8 +11,8 @@
 use prom_types::{EpochMs, EventId, NewEvent, TopicName};
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::topic::{Topic, TopicSettings};
-use crate::{Error, VERSION_HEADER};
 
 /// How long a topic is written to twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,9 @@ impl Topic {
         if !is_on {
             return Ok(None);
         }
-        let Some(version) = event.headers.get(VERSION_HEADER) else {
+        // What a publisher writes into the header counts only as far as it names a version that is registered: it would
+        // lead the copy to any topic below this one.
+        let Some(version) = self.schema.load().and_then(|schemas| schemas.live_version_of(&event.headers)) else {
             return Ok(None);
         };
         let name = versioned(self.name(), version)?;
@@ -66,6 +68,6 @@ impl Topic {
 }
 
 /// `heartbeat.received.v2`.
-pub(crate) fn versioned(topic: &TopicName, version: &str) -> Result<TopicName, Error> {
+pub(crate) fn versioned(topic: &TopicName, version: u32) -> Result<TopicName, Error> {
     Ok(TopicName::parse(&format!("{topic}.v{version}"))?)
 }

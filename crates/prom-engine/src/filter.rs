@@ -9,6 +9,7 @@
 //! others get their turn, and what does not filter keeps its processors. Verdicts are in the order of the events.
 
 use std::num::NonZero;
+use std::sync::Arc;
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -17,9 +18,16 @@ use prom_transform::{CompileError, Program, ProgramLimits};
 use tokio::sync::Semaphore;
 
 use crate::limits::FILTER_TURN;
+use crate::supervise::{TaskFailures, TaskName};
+
+/// Filters, upcasters and schemas alike.
+const PROGRAM: TaskName = TaskName::only("program");
 
 /// How many programs run at once.
-pub(crate) struct FilterPlaces(Semaphore);
+pub(crate) struct FilterPlaces {
+    places: Arc<Semaphore>,
+    failures: Arc<TaskFailures>,
+}
 
 /// What the filters of one group share.
 pub(crate) struct GroupFilters {
@@ -46,13 +54,6 @@ pub(crate) struct Judged {
 /// Whether an event is wanted; or why the program could not say.
 pub(crate) type Verdict = Result<bool, String>;
 
-impl Default for FilterPlaces {
-    fn default() -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self(Semaphore::new((processors / 2).max(1)))
-    }
-}
-
 impl Default for GroupFilters {
     fn default() -> Self {
         Self { turn: Semaphore::new(1), compiled: Mutex::default() }
@@ -60,6 +61,12 @@ impl Default for GroupFilters {
 }
 
 impl FilterPlaces {
+    /// Half of the processors. Work that panics is told to `failures`.
+    pub fn new(failures: Arc<TaskFailures>) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self { places: Arc::new(Semaphore::new((processors / 2).max(1))), failures }
+    }
+
     /// Checks and compiles a program, which takes as long as its author wants.
     pub async fn compile(&self, text: &str) -> Result<Program, CompileError> {
         let text = text.to_owned();
@@ -85,10 +92,16 @@ impl FilterPlaces {
         self.run(move || judge(&program, unjudged)).await
     }
 
-    /// On a thread that may be kept busy. `None` if it was stopped with the runtime, or panicked.
+    /// On a thread that may be kept busy. `None` if it was stopped with the runtime, or panicked. The work has its place
+    /// until it ends: a caller that does not wait for it makes no room for more.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let _place = self.0.acquire().await;
-        tokio::task::spawn_blocking(work).await.ok()
+        let place = self.places.clone().acquire_owned().await.ok()?;
+        let failures = self.failures.clone();
+        let work = move || {
+            let _place = place;
+            failures.watch_here(&PROGRAM, work).ok()
+        };
+        tokio::task::spawn_blocking(work).await.ok().flatten()
     }
 }
 
@@ -108,4 +121,42 @@ fn judge(program: &Program, unjudged: Unjudged) -> Judged {
         }
     }
     Judged { records, verdicts }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_that_nobody_waits_for_keeps_its_place_until_it_ends() {
+        let places = FilterPlaces::new(Arc::default());
+        let all = places.places.available_permits();
+        let (started, is_started) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let work = move || {
+            started.send(()).unwrap();
+            let _until_the_test_says_so = ended.recv();
+        };
+        let mut caller = Box::pin(places.run(work));
+        assert!(futures::poll!(&mut caller).is_pending());
+        is_started.recv().unwrap();
+        drop(caller);
+        assert_eq!(places.places.available_permits(), all - 1);
+        drop(end);
+        let whole = u32::try_from(all).unwrap();
+        drop(places.places.acquire_many(whole).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_counted_and_gives_its_place_back() {
+        let failures = Arc::<TaskFailures>::default();
+        let places = FilterPlaces::new(failures.clone());
+        for _ in 0..=places.places.available_permits() {
+            assert_eq!(places.run(|| -> u32 { panic!("a defect") }).await, None);
+        }
+        assert_eq!(places.run(|| 7).await, Some(7));
+        assert!(failures.totals().iter().any(|(kind, total)| *kind == "program" && *total > 1));
+    }
 }

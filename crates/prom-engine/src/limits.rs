@@ -22,7 +22,7 @@ pub const TAIL_READ_EVENTS: usize = 1024;
 pub const LETTERS_AT_ONCE: usize = 64;
 /// How long an event stays leased while its dead letter is written.
 pub const LETTER_LEASE: Duration = Duration::from_secs(60);
-/// Payload bytes that wait to be judged by schemas, over all topics. Beyond it publishing to such topics is refused.
+/// Bytes of events that wait to be judged by schemas, over all topics. Beyond it publishing to such topics is refused.
 pub const DEFERRED_BYTES: usize = 64 * 1024 * 1024;
 /// Events that are upcast at once for a subscriber: the first should not wait for the last.
 pub const NORMALIZE_AT_ONCE: usize = 256;

@@ -128,17 +128,21 @@ impl Bus {
         }
         match core.topics.get(&event.topic) {
             Some(topic) => topic.schema.must_wait(event.payload.as_bytes().len()),
-            None => false,
+            // Its first event.
+            None => {
+                core.schemas.known_slot(&event.topic).is_some_and(|slot| slot.must_wait(event.payload.as_bytes().len()))
+            }
         }
     }
 
     fn send(&self, slot: TopicSlot, event: &NewEvent) -> Publishing {
         let core = self.core();
         let checked = core.check(&slot, event, self.maker());
-        if checked.is_ok()
-            && let TopicSlot::Topic(topic) = &slot
-            && topic.schema.must_wait(event.payload.as_bytes().len())
-        {
+        let must_wait = match &slot {
+            TopicSlot::Topic(topic) => topic.schema.must_wait(event.payload.as_bytes().len()),
+            TopicSlot::New(_) | TopicSlot::Missing(_) => self.must_wait(event),
+        };
+        if checked.is_ok() && must_wait {
             return Publishing(PublishState::Pending(deferred(self, vec![event.clone()])));
         }
         if let Err(refusal) = &checked

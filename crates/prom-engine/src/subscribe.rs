@@ -237,7 +237,11 @@ impl Subscribe<'_> {
         self.asked.check()?;
         check_options(&self.options)?;
         if let Some(filter) = &self.asked.filter {
-            core.filter_places.compile_for(&core.groups.get(&name).filters, filter).await?;
+            // A group that does not run yet may be refused below, and leaves nothing then.
+            match core.groups.known(&name) {
+                Some(group) => core.filter_places.compile_for(&group.filters, filter).await?,
+                None => core.filter_places.compile(filter).await?,
+            };
         }
         core.topics.find_named(&*core.store, &topics).await?;
         core.check_division(&topics, self.asked.partitions)?;
@@ -379,5 +383,28 @@ pub(crate) async fn follow_new_topics(core: &Arc<Core>, mut seen: usize) {
             _ = grown.changed() => {}
             _ = phase.changed() => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use prom_store::{MemoryStore, SystemClock};
+
+    use crate::{Bus, BusOptions, Caps};
+
+    #[tokio::test]
+    async fn a_group_that_is_refused_leaves_nothing() {
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+        let caps = Caps { groups_per_subject: Some(1), ..Caps::default() };
+        let bus = Bus::start(store, BusOptions { caps, ..BusOptions::default() }).await.unwrap();
+        let bus = bus.acting_for(Some("stranger"));
+        let first = bus.subscribe("a", "first").filter(".payload").start().await.unwrap();
+        assert!(bus.subscribe("a", "second").filter(".payload").start().await.is_err());
+        assert!(bus.subscribe("a", "third").filter("not jq (").start().await.is_err());
+        let running: Vec<String> = bus.core().groups.all().iter().map(|group| group.name.to_string()).collect();
+        assert_eq!(running, ["first"]);
+        first.unsubscribe().await;
     }
 }

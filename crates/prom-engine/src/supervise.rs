@@ -109,6 +109,12 @@ impl TaskFailures {
         }
     }
 
+    /// As [`TaskFailures::watch`], for work that waits for nothing.
+    pub(crate) fn watch_here<T>(&self, task: &TaskName, work: impl FnOnce() -> T) -> Result<T, TaskPanicked> {
+        let done = std::panic::catch_unwind(AssertUnwindSafe(work));
+        done.map_err(|panic| self.note(task, message(&*panic)))
+    }
+
     /// Does the work until it ends by itself; after a panic it is started again.
     pub async fn keep_running(self: Arc<Self>, task: TaskName, mut work: impl AsyncFnMut()) {
         while let Err(panicked) = self.watch(&task, work()).await {

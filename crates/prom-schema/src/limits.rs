@@ -12,6 +12,8 @@ pub const VERSIONS: usize = 200;
 pub const REFERENCES: usize = 64;
 /// References of references of references: deeper ones are a mistake.
 pub const REFERENCE_DEPTH: usize = 16;
+/// Text of all schemas that one schema refers to, directly or through others.
+pub const BUNDLE_BYTES: usize = 1024 * 1024;
 /// Compiled size of one `pattern`. What people write has a few kilobytes; nested repetitions have millions.
 pub const PATTERN_PROGRAM_BYTES: usize = 256 * 1024;
 /// Schemas that may judge one place of a document, before the whole schema is refused: judging takes about this many

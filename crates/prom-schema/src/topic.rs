@@ -26,6 +26,9 @@ pub struct TopicSchemas {
     pub upcasters: BTreeMap<u32, String>,
     /// Numbers are never given twice, also after the newest version was deleted.
     pub next_version: u32,
+    /// The subject that registered the first of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
 }
 
 /// One version.
@@ -57,6 +60,7 @@ impl TopicSchemas {
             versions: Vec::new(),
             upcasters: BTreeMap::new(),
             next_version: 1,
+            made_by: None,
         }
     }
 

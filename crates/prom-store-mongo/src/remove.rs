@@ -70,8 +70,14 @@ async fn note_end(shared: &MongoShared, name: &LogName, last: &BatchHead) -> Res
             "total": last.total as i64,
         } }
     };
-    shared.read(|| async { shared.collections.logs.update_one(queries::log(name).filter, update()).await }).await?;
-    Ok(())
+    let noted =
+        shared.read(|| async { shared.collections.logs.update_one(queries::log(name).filter, update()).await }).await?;
+    if noted.matched_count == 1 {
+        Ok(())
+    } else {
+        // Without it the offsets of what is removed would be given again.
+        Err(unreadable(format!("{name} has no document in logs, and nothing of it is removed")))
+    }
 }
 
 /// Batches in order, without their events.

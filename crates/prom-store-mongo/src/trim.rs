@@ -16,6 +16,7 @@ use prom_store::{Bounds, LogName, StoreError};
 use prom_types::{EpochMs, Offset};
 
 use crate::codec::BatchHead;
+use crate::fault::unreadable;
 use crate::log::{LogHandle, ensure_loaded};
 use crate::queries;
 use crate::shared::MongoShared;
@@ -113,7 +114,8 @@ pub async fn trim(shared: &Arc<MongoShared>, name: &LogName, before: Offset) -> 
             logs.find_one_and_update(filter, update.clone()).return_document(ReturnDocument::After).await
         })
         .await?;
-    let after = after.as_ref().map(LogDocument::read).unwrap_or_default();
+    let after = after.as_ref().map(LogDocument::read);
+    let after = after.ok_or_else(|| unreadable(format!("{name} has no document in logs, and was not trimmed")))?;
     let mut known = log.lock();
     known.start_at(after.start, after.removed);
     Ok(known.bounds)

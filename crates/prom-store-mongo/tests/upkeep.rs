@@ -90,3 +90,18 @@ async fn people_find_events_in_the_view() {
     assert_eq!((found.get_i64("offset").unwrap(), found.get_i32("partition").unwrap()), (2, 0));
     assert!(found.get_i64("stored_ts").unwrap() > 0);
 }
+
+/// The document says where a log ended once its batches are gone. Without it, offsets would be given again.
+#[tokio::test]
+async fn a_log_without_its_document_is_not_trimmed_and_keeps_its_batches() {
+    let url = database().await;
+    let store = open_with(&url, at_once).await;
+    let orders = log("orders");
+    for n in 0..5 {
+        store.commit(append(&orders, draft(&n.to_string()), Dedupe::Fresh)).await.unwrap();
+    }
+    collection(&url, "logs").await.delete_many(doc! {}).await.unwrap();
+    let refused = store.trim(&orders, 3).await.unwrap_err();
+    assert!(refused.to_string().contains("not trimmed"), "{refused}");
+    assert_eq!(store.bounds(&orders).await.unwrap(), Bounds { start: 0, next: 5 });
+}

@@ -56,6 +56,11 @@ impl RunningGroups {
         groups.entry(name.clone()).or_insert_with(new).clone()
     }
 
+    /// Where something of it runs or ran.
+    pub fn known(&self, name: &GroupName) -> Option<Arc<Group>> {
+        self.0.lock().get(name).cloned()
+    }
+
     pub fn all(&self) -> Vec<Arc<Group>> {
         self.0.lock().values().cloned().collect()
     }

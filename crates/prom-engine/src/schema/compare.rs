@@ -7,7 +7,7 @@ use prom_schema::{Compat, SchemaDocument, SchemaSettings};
 use prom_types::TopicName;
 use serde_json::Value;
 
-use super::register::{comparison, writable};
+use super::register::{comparison, stopped, writable};
 use super::{RegistrationVerdict, SchemaCandidate, SchemaChoice};
 use crate::bus::Core;
 use crate::{Bus, Error};
@@ -72,7 +72,7 @@ impl Core {
     ) -> Result<Vec<Violation>, Error> {
         let rules = comparison(settings);
         let judged = move || compat::check_mode(asked, &[(u64::from(version), &old)], &new, &rules);
-        let judged = self.filter_places.run(judged).await.ok_or(Error::Closed)?;
+        let judged = self.filter_places.run(judged).await.ok_or_else(stopped)?;
         judged.map_err(|error| Error::SchemaChange { topic: topic.clone(), reason: error.to_string() })
     }
 }

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prom_schema::{SchemaDocument, SchemaSettings, TopicSchemas, UpcastFn, Upcaster, Upcasters, Validator};
+use prom_types::Headers;
+
+use super::version::named_version;
 
 /// Everything that is registered for a topic, ready for use. Never changed: a change makes another one.
 #[derive(Debug)]
@@ -65,6 +68,12 @@ impl CompiledTopic {
 
     pub fn latest(&self) -> Option<&CompiledVersion> {
         self.live().next_back()
+    }
+
+    /// The version that headers name, if it is one that events are published under.
+    pub fn live_version_of(&self, headers: &Headers) -> Option<u32> {
+        let named = named_version(headers).ok().flatten()?;
+        self.live().any(|live| live.version == named).then_some(named)
     }
 
     pub fn version(&self, version: u32) -> Option<&CompiledVersion> {

@@ -21,7 +21,7 @@ use crate::commit::{Durable, NotCommitted, PendingUnit};
 use crate::limits::DEFERRED_BYTES;
 use crate::{Bus, Error};
 
-/// Payload bytes that wait to be judged, over all topics.
+/// Bytes of events that wait to be judged, over all topics.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredBytes(AtomicUsize);
 
@@ -75,7 +75,7 @@ pub(crate) fn deferred_each(
 impl Waiting {
     fn join(core: &Arc<Core>, maker: Option<&Arc<str>>, events: Vec<NewEvent>) -> Result<Self, Error> {
         core.check_open()?;
-        let bytes = events.iter().map(|event| event.payload.as_bytes().len()).sum();
+        let bytes = events.iter().map(held_bytes).sum();
         let taken = Taken::take(core, bytes)?;
         let mut slots: Vec<Arc<SchemaSlot>> = Vec::new();
         for event in &events {
@@ -93,6 +93,13 @@ impl Waiting {
             turn.comes().await;
         }
     }
+}
+
+/// What an event takes while it waits: one with a short payload may have long headers.
+fn held_bytes(event: &NewEvent) -> usize {
+    let headers: usize = event.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let key = event.key.as_ref().map_or(0, String::len);
+    size_of::<NewEvent>() + event.payload.as_bytes().len() + headers + key
 }
 
 impl Taken {
@@ -152,7 +159,7 @@ async fn publish_each(core: Arc<Core>, mut waiting: Waiting) -> Vec<Result<Recei
 impl Core {
     /// Judges an event on a thread that may be kept busy, and gives it back with its stamp.
     async fn judge(&self, event: NewEvent) -> Result<NewEvent, Error> {
-        let Some(compiled) = self.schemas.slot(&event.topic).load() else {
+        let Some(compiled) = self.schemas.known_slot(&event.topic).and_then(|slot| slot.load()) else {
             return Ok(event);
         };
         let judge = move || stamped(&compiled, event);
@@ -181,4 +188,23 @@ fn stamped(compiled: &CompiledTopic, event: NewEvent) -> Result<NewEvent, Error>
 
 fn stopped() -> Error {
     Error::PublishFailed { reason: "judging the event was stopped".to_owned(), stored: Outcome::NotStored }
+}
+
+#[cfg(test)]
+mod tests {
+    use prom_types::TopicName;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn headers_and_keys_count_to_what_waits() {
+        let mut event = NewEvent::new(TopicName::parse("a").unwrap(), json!(1));
+        let short = held_bytes(&event);
+        event.key = Some("k".repeat(1000));
+        for number in 0..10 {
+            event.headers.insert(&format!("x-{number}"), "v".repeat(5000)).unwrap();
+        }
+        assert!(short > 0 && held_bytes(&event) > short + 51_000);
+    }
 }

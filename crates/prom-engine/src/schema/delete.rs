@@ -55,7 +55,7 @@ impl Bus {
             if deletion == Deletion::Hard && only.is_none() && due.len() < meant.len() {
                 return Err(not_deletable(topic, only, &meant, deletion));
             }
-            self.check_not_referred(topic, &due).await?;
+            self.check_not_referred(topic, &due, deletion).await?;
             match deletion {
                 Deletion::Soft => {
                     for version in entry.versions.iter_mut().filter(|entry| due.contains(&entry.version)) {
@@ -75,14 +75,19 @@ impl Bus {
         Err(Error::Contended { what: format!("the schemas of {topic}") })
     }
 
-    /// A version that others refer to stays.
-    async fn check_not_referred(&self, topic: &TopicName, versions: &[u32]) -> Result<(), Error> {
+    /// A version that others refer to stays; for good as long as a deleted one does, because that is still compiled.
+    async fn check_not_referred(&self, topic: &TopicName, versions: &[u32], deletion: Deletion) -> Result<(), Error> {
         for entry in self.schemas().await? {
-            for live in entry.live() {
+            for live in entry.versions.iter().filter(|version| !version.deleted || deletion == Deletion::Hard) {
+                // What goes with it does not keep it.
+                if entry.topic == *topic && versions.contains(&live.version) {
+                    continue;
+                }
                 let document = self.core().schema_loader().text(live.id).await?;
-                let refers = document.references.iter().find(|reference| {
-                    reference.subject == *topic && versions.contains(&reference.version) && entry.topic != *topic
-                });
+                let refers = document
+                    .references
+                    .iter()
+                    .find(|reference| reference.subject == *topic && versions.contains(&reference.version));
                 if let Some(reference) = refers {
                     return Err(Error::SchemaReferred {
                         topic: topic.clone(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prom_schema::limits::REFERENCE_DEPTH;
-use prom_schema::{SchemaDocument, SettingsChange, TopicSchemas, Validator};
+use prom_schema::limits::{BUNDLE_BYTES, REFERENCE_DEPTH, REFERENCES};
+use prom_schema::{SchemaDocument, SettingsChange, TopicSchemas, Validator, VersionEntry};
 use prom_store::{Document, DocumentNews, DocumentWatch, Store};
 use prom_types::TopicName;
 use serde_json::Value;
@@ -41,6 +41,33 @@ enum LearnAgain {
 pub(super) struct StoredEntry {
     pub entry: TopicSchemas,
     pub revision: u64,
+}
+
+/// Which versions may be referred to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReferenceScope {
+    /// Those that are in use.
+    Live,
+    /// Deleted ones too.
+    All,
+}
+
+/// What a schema may still refer to. Each reference is loaded as often as it is named, also by those that it refers to, so
+/// a few levels of them would multiply beyond all memory.
+struct ReferencesLeft {
+    scope: ReferenceScope,
+    references: usize,
+    bytes: usize,
+}
+
+impl ReferencesLeft {
+    fn take(&mut self, other: &SchemaDocument) -> Result<(), String> {
+        let fewer = self.references.checked_sub(1);
+        self.references = fewer.ok_or_else(|| format!("there are more than {REFERENCES} references in all"))?;
+        let fewer = self.bytes.checked_sub(other.text().len());
+        self.bytes = fewer.ok_or_else(|| format!("all that is referred to has more than {BUNDLE_BYTES} bytes"))?;
+        Ok(())
+    }
 }
 
 impl Core {
@@ -106,7 +133,7 @@ impl SchemaLoader<'_> {
     ) -> Result<CompiledTopic, Error> {
         let StoredEntry { entry, revision } = stored;
         let settings = self.registry.settings_of(&entry);
-        let before = self.registry.slot(&entry.topic).load();
+        let before = self.registry.known_slot(&entry.topic).and_then(|slot| slot.load());
         let before = before.as_ref().filter(|before| before.settings.formats == settings.formats);
         let mut versions = Vec::with_capacity(entry.versions.len());
         for stored in &entry.versions {
@@ -116,7 +143,7 @@ impl SchemaLoader<'_> {
                 Some(known) => (known.document.clone(), known.validator.clone()),
                 None => {
                     let document = Arc::new(self.text(stored.id).await?);
-                    let validator = self.validator(&document, settings.formats).await;
+                    let validator = self.validator_of_any(&document, settings.formats).await;
                     let unusable = |error: Error| broken(&entry.topic, &format!("version {}: {error}", stored.version));
                     (document, Arc::new(validator.map_err(unusable)?))
                 }
@@ -135,7 +162,7 @@ impl SchemaLoader<'_> {
         match self.places.run(compile).await {
             Some(Ok(compiled)) => Ok(compiled),
             Some(Err(bad)) => Err(broken(&topic, &format!("upcaster from version {}: {}", bad.from, bad.reason))),
-            None => Err(Error::Closed),
+            None => Err(broken(&topic, "its upcasters could not be compiled")),
         }
     }
 
@@ -150,36 +177,65 @@ impl SchemaLoader<'_> {
         Ok(())
     }
 
-    /// Compiles a schema with all it refers to.
+    /// Compiles a schema with all it refers to, which is in use.
     pub(super) async fn validator(
         self,
         document: &Arc<SchemaDocument>,
         formats: prom_schema::Formats,
     ) -> Result<Validator, Error> {
-        let referenced = self.referenced(document, REFERENCE_DEPTH).await?;
+        self.compiled(document, formats, ReferenceScope::Live).await
+    }
+
+    /// As [`SchemaLoader::validator`], for one that is stored: what it refers to may have been deleted softly.
+    async fn validator_of_any(
+        self,
+        document: &Arc<SchemaDocument>,
+        formats: prom_schema::Formats,
+    ) -> Result<Validator, Error> {
+        self.compiled(document, formats, ReferenceScope::All).await
+    }
+
+    async fn compiled(
+        self,
+        document: &Arc<SchemaDocument>,
+        formats: prom_schema::Formats,
+        scope: ReferenceScope,
+    ) -> Result<Validator, Error> {
+        let mut left = ReferencesLeft { scope, references: REFERENCES, bytes: BUNDLE_BYTES };
+        let referenced = self.referenced(document, REFERENCE_DEPTH, &mut left).await?;
         let document = document.clone();
         let compile = move || Validator::compile(&document, &referenced, formats);
-        self.places.run(compile).await.ok_or(Error::Closed)?.map_err(Error::Schema)
+        let stopped =
+            || Error::NotReady { reason: "compiling the schema was stopped; the hub's log says why".to_owned() };
+        self.places.run(compile).await.ok_or_else(stopped)?.map_err(Error::Schema)
     }
 
     /// The schemas that a schema refers to, by the names it uses, each with what it refers to in turn.
-    async fn referenced(self, document: &SchemaDocument, depth: usize) -> Result<Vec<(String, Value)>, Error> {
+    async fn referenced(
+        self,
+        document: &SchemaDocument,
+        depth: usize,
+        left: &mut ReferencesLeft,
+    ) -> Result<Vec<(String, Value)>, Error> {
         let mut found = Vec::with_capacity(document.references.len());
         for reference in &document.references {
+            let refuse = |reason| Err(Error::SchemaChange { topic: reference.subject.clone(), reason });
             if depth == 0 {
-                let reason = "its references are nested too deeply".to_owned();
-                return Err(Error::SchemaChange { topic: reference.subject.clone(), reason });
+                return refuse("its references are nested too deeply".to_owned());
             }
             let stored = self.entry(&reference.subject).await?;
-            let Some(version) = stored.entry.live().find(|live| live.version == reference.version) else {
-                let reason = format!(
+            let is_meant = |version: &&VersionEntry| !version.deleted || left.scope == ReferenceScope::All;
+            let Some(version) = stored.entry.version(reference.version).filter(is_meant) else {
+                return refuse(format!(
                     "reference `{}` names version {}, which is not registered",
                     reference.name, reference.version
-                );
-                return Err(Error::SchemaChange { topic: reference.subject.clone(), reason });
+                ));
             };
             let other = self.text(version.id).await?;
-            let below = Box::pin(self.referenced(&other, depth - 1)).await?;
+            if let Err(reason) = left.take(&other) {
+                return refuse(reason);
+            }
+            let below = Box::pin(self.referenced(&other, depth - 1, left)).await?;
             found.push((reference.name.clone(), prom_schema::bundle(&other, &below)));
         }
         Ok(found)

@@ -53,6 +53,14 @@ pub struct SchemaById {
 impl Bus {
     /// Every topic with something registered, by name.
     pub async fn schemas(&self) -> Result<Vec<TopicSchemas>, Error> {
+        self.schemas_where(|_| true).await
+    }
+
+    /// As [`Bus::schemas`], of those alone that are wanted. The rest is let go of page by page.
+    pub async fn schemas_where(
+        &self,
+        mut is_wanted: impl FnMut(&TopicSchemas) -> bool + Send,
+    ) -> Result<Vec<TopicSchemas>, Error> {
         let mut topics = Vec::new();
         let mut after: Option<String> = None;
         loop {
@@ -62,7 +70,10 @@ impl Bus {
             };
             after = Some(last.key.clone());
             for document in &page {
-                topics.push(parse(COLLECTION, document)?);
+                let entry = parse(COLLECTION, document)?;
+                if is_wanted(&entry) {
+                    topics.push(entry);
+                }
             }
         }
     }
@@ -87,7 +98,7 @@ impl Bus {
         let Some(compiled) = slot.and_then(|slot| slot.load()) else {
             return Ok(Vec::new());
         };
-        compiled.live().map(|live| versioned(topic, &live.version.to_string())).collect()
+        compiled.live().map(|live| versioned(topic, live.version)).collect()
     }
 
     /// What holds for a topic; without one, for every topic that says nothing else.
@@ -133,7 +144,7 @@ impl Bus {
             return Err(Error::UnknownSchemaId { id });
         };
         let mut uses = Vec::new();
-        for entry in self.schemas().await? {
+        for entry in self.schemas_where(|entry| entry.live().any(|version| version.id == id)).await? {
             let of_it = entry.live().filter(|version| version.id == id);
             uses.extend(of_it.map(|version| (entry.topic.clone(), version.version)));
         }

@@ -13,6 +13,9 @@ use prom_types::TopicName;
 use super::defer::DeferredBytes;
 use super::slot::SchemaSlot;
 
+/// Slots from which on those that nobody uses are looked for before the map grows.
+const SWEEP_FROM: usize = 1000;
+
 /// Schemas of all topics.
 pub(crate) struct SchemaRegistry {
     slots: RwLock<HashMap<TopicName, Arc<SchemaSlot>, RandomState>>,
@@ -57,11 +60,17 @@ impl SchemaRegistry {
         if let Some(slot) = self.slots.read().get(topic) {
             return slot.clone();
         }
-        self.slots.write().entry_ref(topic).or_default().clone()
+        let mut slots = self.slots.write();
+        if slots.len() >= SWEEP_FROM && slots.len() == slots.capacity() {
+            // It would grow. Names of topics that are gone, or never came to be, are given up first: nobody else has
+            // their slot, and nobody can get it while this is locked.
+            slots.retain(|_, slot| slot.load().is_some() || Arc::strong_count(slot) > 1);
+        }
+        slots.entry_ref(topic).or_default().clone()
     }
 
     /// Where a topic has anything registered.
-    pub(super) fn known_slot(&self, topic: &str) -> Option<Arc<SchemaSlot>> {
+    pub fn known_slot(&self, topic: &str) -> Option<Arc<SchemaSlot>> {
         self.slots.read().get(topic).cloned()
     }
 
@@ -88,5 +97,22 @@ impl SchemaRegistry {
 
     pub(super) fn all_slots(&self) -> Vec<(TopicName, Arc<SchemaSlot>)> {
         self.slots.read().iter().map(|(topic, slot)| (topic.clone(), slot.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_nobody_uses_do_not_pile_up() {
+        let registry = SchemaRegistry::new(SchemaSettings::default(), &[]);
+        let name = |number: usize| TopicName::parse(&format!("t{number}")).unwrap();
+        let used = registry.slot(&name(0));
+        for number in 1..20 * SWEEP_FROM {
+            drop(registry.slot(&name(number)));
+        }
+        assert!(registry.slots.read().len() < 4 * SWEEP_FROM);
+        assert!(Arc::ptr_eq(&used, &registry.slot(&name(0))));
     }
 }

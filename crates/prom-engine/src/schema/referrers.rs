@@ -1,6 +1,6 @@
 //! Which schemas refer to a version.
 
-use prom_schema::Reference;
+use prom_schema::{Reference, VersionEntry};
 use prom_types::TopicName;
 
 use crate::{Bus, Error};
@@ -17,19 +17,27 @@ pub struct SchemaReferrer {
 }
 
 impl Bus {
-    /// Live versions that refer to a version of a topic, by topic and number.
-    pub async fn schema_referrers(&self, topic: &str, version: u32) -> Result<Vec<SchemaReferrer>, Error> {
+    /// Live versions that refer to a version of a topic, by topic and number, as far as this process knows. Reads nothing:
+    /// the schemas of all topics may be gigabytes.
+    pub fn schema_referrers(&self, topic: &str, version: u32) -> Result<Vec<SchemaReferrer>, Error> {
         let topic = TopicName::parse(topic)?;
+        let is_meant = |other: &Reference| other.subject == topic && other.version == version;
         let mut referrers = Vec::new();
-        for entry in self.schemas().await? {
-            for live in entry.live() {
-                let document = self.core().schema_loader().text(live.id).await?;
-                let is_meant = |other: &Reference| other.subject == topic && other.version == version;
-                if document.references.iter().any(is_meant) {
-                    referrers.push(SchemaReferrer { topic: entry.topic.clone(), version: live.version, id: live.id });
-                }
+        for (_, slot) in self.core().schemas.all_slots() {
+            let Some(compiled) = slot.load() else {
+                continue;
+            };
+            for live in compiled.live().filter(|live| live.document.references.iter().any(is_meant)) {
+                let entry = compiled.entry.version(live.version);
+                let referrer = |entry: &VersionEntry| SchemaReferrer {
+                    topic: compiled.entry.topic.clone(),
+                    version: entry.version,
+                    id: entry.id,
+                };
+                referrers.extend(entry.map(referrer));
             }
         }
+        referrers.sort_unstable_by(|one, other| (&one.topic, one.version).cmp(&(&other.topic, other.version)));
         Ok(referrers)
     }
 }

@@ -12,6 +12,7 @@ use super::compiled::CompiledVersion;
 use super::learn::{StoredEntry, id_key, parse};
 use super::{COLLECTION, DIGESTS, NEXT_ID, REGISTRY, TEXTS};
 use crate::bus::Core;
+use crate::caps::Made;
 use crate::commit::UnitOfWork;
 use crate::limits::CONTENTION_TRIES;
 use crate::{Bus, Error, audit};
@@ -124,7 +125,11 @@ impl Bus {
         mut work: UnitOfWork,
     ) -> Result<(), Error> {
         let core = self.core();
-        let StoredEntry { entry, revision } = read;
+        let StoredEntry { mut entry, revision } = read;
+        if revision == 0 {
+            core.check_room_for_schemas(&entry.topic, self.maker())?;
+            entry.made_by = self.subject().map(str::to_owned);
+        }
         // Before anything is stored: what cannot be compiled is refused.
         let compiled = core.schema_loader().compile(StoredEntry { entry, revision: revision + 1 }, fresh).await?;
         let topic = compiled.entry.topic.clone();
@@ -137,6 +142,20 @@ impl Bus {
 }
 
 impl Core {
+    /// Schemas of topics that do not exist yet cost what topics do, and count as they do.
+    fn check_room_for_schemas(&self, topic: &TopicName, maker: Option<&Arc<str>>) -> Result<(), Error> {
+        if self.topics.get(topic).is_some() {
+            return Ok(());
+        }
+        let mut ahead = Made::default();
+        for (topic, slot) in self.schemas.all_slots() {
+            if let Some(compiled) = slot.load().filter(|_| self.topics.get(&topic).is_none()) {
+                ahead.add(compiled.entry.made_by.as_deref().map(Arc::from).as_ref());
+            }
+        }
+        self.topics.check_room_beside(&self.options.caps, &ahead, maker)
+    }
+
     /// Looks at a candidate from all sides, against what is stored now.
     pub(super) async fn examine(&self, topic: &TopicName, candidate: &SchemaCandidate) -> Result<Examined, Error> {
         let loader = self.schema_loader();
@@ -201,7 +220,7 @@ impl Core {
                 topic: topic.clone(),
                 reason: format!("its upcaster is not valid jq: {error}"),
             }),
-            None => Err(Error::Closed),
+            None => Err(stopped()),
         }
     }
 
@@ -217,14 +236,16 @@ impl Core {
         let (entry, topic) = (steps.stored, &steps.stored.topic);
         let mut earlier = Vec::new();
         for live in entry.live() {
-            let document = Arc::new(self.schema_loader().text(live.id).await?);
-            let known = self.schemas.slot(topic).load();
+            let known = self.schemas.known_slot(topic).and_then(|slot| slot.load());
             let known = known.as_ref().and_then(|known| known.version(live.version));
-            let bundled = match known {
-                Some(known) => known.validator.bundled().clone(),
-                None => self.schema_loader().validator(&document, settings.formats).await?.bundled().clone(),
+            let validator = match known {
+                Some(known) => known.validator.clone(),
+                None => {
+                    let document = Arc::new(self.schema_loader().text(live.id).await?);
+                    Arc::new(self.schema_loader().validator(&document, settings.formats).await?)
+                }
             };
-            earlier.push((live.version, bundled));
+            earlier.push((live.version, validator));
         }
         if earlier.is_empty() {
             return Ok(false);
@@ -233,14 +254,14 @@ impl Core {
         let (new, rules) = (validator.bundled().clone(), comparison(settings));
         let judged = move || {
             let earlier: Vec<(u64, &Value)> =
-                earlier.iter().map(|(version, schema)| (u64::from(*version), schema)).collect();
+                earlier.iter().map(|(version, validator)| (u64::from(*version), validator.bundled())).collect();
             let violations = compat::check_mode(asked, &earlier, &new, &rules)?;
             let last = &earlier[earlier.len() - 1..];
             let strictly = compat::Settings { undecided: prom_schema::Undecided::Refuse, ..rules };
             let backward = compat::check_mode(Compat::Backward, last, &new, &strictly)?.is_empty();
             Ok((violations, backward))
         };
-        let judged: Result<_, compat::CompareError> = self.filter_places.run(judged).await.ok_or(Error::Closed)?;
+        let judged: Result<_, compat::CompareError> = self.filter_places.run(judged).await.ok_or_else(stopped)?;
         let (violations, backward) =
             judged.map_err(|error| Error::SchemaChange { topic: topic.clone(), reason: error.to_string() })?;
         verdict.violations = violations;
@@ -296,6 +317,11 @@ pub(super) fn comparison(settings: SchemaSettings) -> compat::Settings {
         undecided: settings.undecided,
         ..compat::Settings::default()
     }
+}
+
+/// A thread that compares schemas or compiles programs was stopped, or panicked.
+pub(super) fn stopped() -> Error {
+    Error::NotReady { reason: "looking at the schema was stopped; the hub's log says why".to_owned() }
 }
 
 fn check_number(topic: &TopicName, candidate: &SchemaCandidate, entry: &TopicSchemas) -> Result<(), Error> {

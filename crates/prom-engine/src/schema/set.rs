@@ -5,7 +5,7 @@ use prom_store::{DocumentWrite, Expect};
 use prom_types::TopicName;
 
 use super::learn::{StoredEntry, parse};
-use super::register::{to_json, writable};
+use super::register::{stopped, to_json, writable};
 use super::{REGISTRY, SETTINGS};
 use crate::limits::CONTENTION_TRIES;
 use crate::{Bus, Error, audit};
@@ -53,13 +53,16 @@ impl Bus {
             match self.core().filter_places.run(move || Upcaster::jq(&program)).await {
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return refuse(format!("the upcaster is not valid jq: {error}")),
-                None => return Err(Error::Closed),
+                None => return Err(stopped()),
             }
         }
+        let Some(to) = from.checked_add(1).filter(|_| from > 0) else {
+            return refuse(format!("it has no version {from}"));
+        };
         for _ in 0..CONTENTION_TRIES {
             let StoredEntry { mut entry, revision } = self.core().schema_loader().entry(&topic).await?;
-            let Some(target) = entry.version(from + 1) else {
-                return refuse(format!("it has no version {}", from + 1));
+            let Some(target) = entry.version(to) else {
+                return refuse(format!("it has no version {to}"));
             };
             match &program {
                 Some(program) => {
@@ -69,7 +72,6 @@ impl Bus {
                     entry.upcasters.remove(&from);
                 }
                 None => {
-                    let to = from + 1;
                     return refuse(format!(
                         "version {to} cannot be read from version {from} without its upcaster; replace it instead"
                     ));

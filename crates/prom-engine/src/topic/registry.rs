@@ -13,6 +13,7 @@
 //! wrong, the commit is refused whole, the registry takes over what is stored, and the publish is admitted
 //! again ([`crate::commit`]). What is taken over never goes back to a lower revision.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,6 +61,9 @@ pub(crate) struct TopicRegistry {
     schemas: Arc<SchemaRegistry>,
 }
 
+/// Names that the history keeps beyond two for each topic: a follower that is further behind looks at all topics.
+const HISTORY: usize = 1000;
+
 /// Who writes to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writers {
@@ -72,7 +76,9 @@ pub(super) enum Writers {
 struct Registered {
     by_name: HashMap<TopicName, Arc<Topic>, RandomState>,
     /// Names in the order in which topics were made or changed; a follower remembers how far it read.
-    history: Vec<TopicName>,
+    history: VecDeque<TopicName>,
+    /// How many of the oldest names were given up.
+    forgotten: usize,
     made: Made,
 }
 
@@ -176,9 +182,13 @@ impl TopicRegistry {
     /// Topics made or changed after the first `seen` of the history, and how long the history is now.
     pub fn since(&self, seen: usize) -> (Vec<Arc<Topic>>, usize) {
         let registered = self.registered.read();
-        let names = registered.history.iter().skip(seen);
-        let topics = names.filter_map(|name| registered.by_name.get(name).cloned()).collect();
-        (topics, registered.history.len())
+        let length = registered.history_length();
+        let Some(read) = seen.checked_sub(registered.forgotten) else {
+            // Looking at a topic twice changes nothing.
+            return (registered.by_name.values().cloned().collect(), length);
+        };
+        let names = registered.history.iter().skip(read);
+        (names.filter_map(|name| registered.by_name.get(name).cloned()).collect(), length)
     }
 
     /// Changes whenever a topic is made or changed.
@@ -191,6 +201,11 @@ impl TopicRegistry {
         caps.check_topics(&self.registered.read().made, maker, more)
     }
 
+    /// Whether one more may be made beside those that are only counted on.
+    pub fn check_room_beside(&self, caps: &Caps, beside: &Made, maker: Option<&Arc<str>>) -> Result<(), Error> {
+        caps.check_topics_beside(&self.registered.read().made, beside, maker)
+    }
+
     /// The topic, or a proposal of it with these settings.
     pub fn get_or_propose(&self, settings: TopicSettings, maker: Option<&Arc<str>>) -> Arc<Topic> {
         let proposal = Arc::new(Topic::new(settings, maker.cloned(), 0, self.runtime.clone(), &self.schemas));
@@ -199,7 +214,7 @@ impl TopicRegistry {
             return first.clone();
         }
         registered.set(proposal.clone());
-        self.grown.send_replace(registered.history.len());
+        self.grown.send_replace(registered.history_length());
         proposal
     }
 
@@ -220,7 +235,7 @@ impl TopicRegistry {
         }
         let topic = Arc::new(topic);
         registered.set(topic.clone());
-        self.grown.send_replace(registered.history.len());
+        self.grown.send_replace(registered.history_length());
         topic
     }
 
@@ -310,7 +325,7 @@ impl TopicRegistry {
             if !registered.by_name.contains_key(before.name()) {
                 // As if it was made anew: dispatchers that stopped meanwhile start again.
                 registered.set(before);
-                self.grown.send_replace(registered.history.len());
+                self.grown.send_replace(registered.history_length());
             }
         })
     }
@@ -333,8 +348,8 @@ impl TopicRegistry {
     pub(super) fn announce_again(&self, name: &TopicName) {
         let mut registered = self.registered.write();
         if registered.by_name.contains_key(name) {
-            registered.history.push(name.clone());
-            self.grown.send_replace(registered.history.len());
+            registered.note(name);
+            self.grown.send_replace(registered.history_length());
         }
     }
 
@@ -346,7 +361,7 @@ impl TopicRegistry {
         if current.is_none_or(|current| current.is_stored() && current.revision() < revision) {
             registered.set(topic);
         }
-        self.grown.send_replace(registered.history.len());
+        self.grown.send_replace(registered.history_length());
     }
 }
 
@@ -384,6 +399,21 @@ impl Registered {
         Ok(())
     }
 
+    /// How long the history is, what was given up included.
+    fn history_length(&self) -> usize {
+        self.forgotten + self.history.len()
+    }
+
+    /// Changing a topic again and again does not fill the memory.
+    fn note(&mut self, name: &TopicName) {
+        if self.history.len() >= 2 * self.by_name.len() + HISTORY {
+            let half = self.history.len() / 2;
+            self.history.drain(..half);
+            self.forgotten += half;
+        }
+        self.history.push_back(name.clone());
+    }
+
     /// It counts to its maker no more.
     fn remove(&mut self, name: &TopicName) -> Option<Arc<Topic>> {
         let gone = self.by_name.remove(name)?;
@@ -392,7 +422,7 @@ impl Registered {
     }
 
     fn set(&mut self, topic: Arc<Topic>) {
-        self.history.push(topic.name().clone());
+        self.note(topic.name());
         self.made.add(topic.made_by.as_ref());
         if let Some(before) = self.by_name.insert(topic.name().clone(), topic) {
             self.made.remove(before.made_by.as_ref());
@@ -419,6 +449,25 @@ impl Registered {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_topic_that_changes_again_and_again_does_not_fill_the_history() {
+        let topics = TopicRegistry::new(Writers::Others, Arc::new(SchemaRegistry::new(Default::default(), &[])));
+        let stored = |partitions| {
+            let settings = TopicSettings::new("a").unwrap().partitions(partitions);
+            TopicDocument { settings, made_by: None }
+        };
+        let changes = 5 * HISTORY;
+        for revision in 1..=changes as u64 {
+            topics.take_over(stored(1 + u32::from(revision % 2 == 0)), revision);
+        }
+        assert!(topics.registered.read().history.len() <= 2 + HISTORY);
+        for seen in [0, changes / 2, changes - 1] {
+            let (found, length) = topics.since(seen);
+            assert_eq!((found[0].name().as_str(), length), ("a", changes));
+        }
+        assert!(topics.since(changes).0.is_empty());
+    }
 
     #[tokio::test]
     async fn what_is_older_never_comes_back() {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hashbrown::HashMap;
+use prom_engine::Bus;
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::ok::BatchReceipt;
 use prom_protocol::frame::publish::{Publish, PublishBatch};
@@ -50,6 +51,11 @@ impl Connection {
         self.burst.answer(corr, AwaitedAnswer::Batch(items));
     }
 
+    /// The bus, acting in the client's name: topics that it makes count to it.
+    fn bus(&self) -> Bus {
+        self.hub.bus.acting_for(self.subject().map(|subject| &**subject))
+    }
+
     /// Rights and rates.
     fn accept(&mut self, frame: Publish<'_>) -> Result<NewEvent, Problem> {
         let event = self.check(frame)?;
@@ -72,7 +78,7 @@ impl Connection {
     /// An event that is judged by its schemas elsewhere, behind what was gathered before it.
     fn publish_apart(&mut self, event: NewEvent) -> AwaitedAnswer {
         self.burst.commit_gathered();
-        let published = self.hub.bus.publish_event(event);
+        let published = self.bus().publish_event(event);
         AwaitedAnswer::Later(Box::pin(async move {
             match published.await {
                 Ok(receipt) => FrameReply::Published(Box::new(receipt)),
@@ -85,7 +91,7 @@ impl Connection {
         self.burst.commit_gathered();
         let given: Vec<_> =
             accepted.iter().map(|event| event.as_ref().map(|event| event.id).map_err(Problem::clone)).collect();
-        let published = self.hub.bus.publish_many(accepted.into_iter().flatten().collect());
+        let published = self.bus().publish_many(accepted.into_iter().flatten().collect());
         let durability = self.hub.bus.durability();
         AwaitedAnswer::Later(Box::pin(async move {
             let mut published = published.await.into_iter();
@@ -176,7 +182,7 @@ impl Connection {
         }
         let given: Vec<_> = events.iter().map(|event| event.id).collect();
         self.burst.commit_gathered();
-        let committed = self.hub.bus.acting_for(self.subject().map(|subject| &**subject)).publish_batch(events);
+        let committed = self.bus().publish_batch(events);
         let durability = self.hub.bus.durability();
         let later = async move {
             match committed.await {

@@ -58,6 +58,41 @@ async fn nothing_is_read_for_strangers(home: &Home) {
     }
 }
 
+/// Routes whose refusals have different shapes; each is refused unread.
+#[tokio::test]
+async fn nothing_of_a_schema_or_an_order_is_read_for_strangers() {
+    let home = Home::protected().await;
+    home.bus.subscribe("shop", "ours").from(Position::Earliest).start().await.unwrap().unsubscribe().await;
+    let readers: &[&str] = &["publish", "subscribe", "ops"];
+    for (method, path, not_enough) in [
+        (Method::POST, "/topics/shop/schema", readers),
+        (Method::POST, "/topics/shop/schema/check", &["admin"]),
+        (Method::PUT, "/topics/shop/schema/settings", readers),
+        (Method::PUT, "/topics/shop/schema/upcasters/1", readers),
+        (Method::PUT, "/registry/settings", readers),
+        (Method::POST, "/subjects/shop", &["admin"]),
+        (Method::POST, "/subjects/shop/versions", readers),
+        (Method::POST, "/compatibility/subjects/shop/versions", &["admin"]),
+        (Method::POST, "/compatibility/subjects/shop/versions/latest", &["admin"]),
+        (Method::PUT, "/config", readers),
+        (Method::PUT, "/config/shop", readers),
+        (Method::POST, "/groups/ours/kick", readers),
+        (Method::POST, "/groups/ours/release", readers),
+    ] {
+        let elsewhere = ["publish:elsewhere", "subscribe:elsewhere", "ops:elsewhere"];
+        for (scopes, status) in [(None, 401), (Some(&[][..]), 403), (Some(not_enough), 403), (Some(&elsewhere), 403)] {
+            let (body, asked) = watched();
+            let ask = Ask::new(method.clone(), path).body(body);
+            let answer = match scopes {
+                None => ask.send(&home).await,
+                Some(scopes) => ask.token(scopes).send(&home).await,
+            };
+            assert_eq!(answer.status.as_u16(), status, "{method} {path} with {scopes:?}");
+            assert!(!asked.load(Ordering::SeqCst), "{method} {path} with {scopes:?} read the body");
+        }
+    }
+}
+
 #[tokio::test]
 async fn nothing_of_a_body_is_read_before_the_caller_has_a_right_to_the_route() {
     nothing_is_read_for_strangers(&Home::protected().await).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prom_engine::{BusOptions, Caps};
+use prom_engine::{BusOptions, Caps, SchemaCandidate, SchemaDocument};
 use prom_gateway::GatewayOptions;
 use prom_store::{MemoryStore, SystemClock};
 use serde_json::{Value, json};
@@ -68,4 +68,19 @@ async fn a_subject_has_no_more_subscriptions_than_it_may_over_all_its_connection
     drop(other);
     let one = tokio::sync::Mutex::new(one);
     until("the end of a connection makes room", async || one.lock().await.ask(more.clone()).await["op"] == "OK").await;
+}
+
+/// A batch with an event that its schema judges elsewhere is published by another way.
+#[tokio::test]
+async fn events_that_wait_for_their_schema_make_no_more_topics_than_their_subject_may() {
+    let scene = capped().await;
+    let schema = SchemaDocument::new(json!({"type": "string"}), Vec::new()).unwrap();
+    scene.bus.register_schema("a.judged", SchemaCandidate::new(schema)).await.unwrap();
+    let mut ada = client_of(&scene, "ada").await;
+    let slow = json!({"topic": "a.judged", "payload": "x".repeat(500_000)});
+    let others = (1..=3).map(|number| json!({"topic": format!("a.{number}"), "payload": 1}));
+    let events: Vec<Value> = std::iter::once(slow).chain(others).collect();
+    let answer = ada.ok(json!({"op": "PUBLISH", "events": events})).await;
+    let refused = answer["results"].as_array().unwrap().iter().filter(|result| result["code"] == "forbidden").count();
+    assert_eq!(refused, 2, "{answer}");
 }

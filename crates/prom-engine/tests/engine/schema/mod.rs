@@ -4,6 +4,7 @@ mod admit;
 mod dual_write;
 mod normalize;
 mod register;
+mod strangers;
 
 use prom_engine::{Bus, Compat, Registered, SchemaCandidate, SchemaDocument};
 use serde_json::{Value, json};

@@ -16,6 +16,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HOST};
 use prom_auth::Action;
 use prom_protocol::http::asyncapi::AsyncApiQuery;
+use prom_schema::TopicSchemas;
 use prom_types::TopicName;
 
 use self::document::{Channel, Servers};
@@ -53,7 +54,7 @@ pub(super) async fn get(
     may_read_some(&caller)?;
     let came_over = came_over.map(|Extension(came_over)| came_over).unwrap_or_default();
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-    let mut names = known_topics(&api).await?;
+    let mut names = known_topics(&api, &caller).await?;
     names.retain(|topic| {
         // The hub's own topics are described where they are asked for.
         let is_asked = query.topic.as_ref().map_or(!topic.is_reserved(), |pattern| pattern.matches(topic));
@@ -83,9 +84,9 @@ pub(super) async fn get(
 }
 
 /// Those that exist, and those that have a schema and are not published to yet.
-async fn known_topics(api: &Api) -> Result<BTreeSet<TopicName>, Problem> {
+async fn known_topics(api: &Api, caller: &Caller) -> Result<BTreeSet<TopicName>, Problem> {
     let topics = api.hub.bus.topics().await?.into_iter().map(|topic| topic.settings.name);
-    let schemas = api.hub.bus.schemas().await?;
-    let with_schema = schemas.into_iter().filter(|entry| entry.latest().is_some()).map(|entry| entry.topic);
-    Ok(topics.chain(with_schema).collect())
+    let is_seen = |entry: &TopicSchemas| entry.latest().is_some() && may_read(caller, &entry.topic).is_ok();
+    let schemas = api.hub.bus.schemas_where(is_seen).await?;
+    Ok(topics.chain(schemas.into_iter().map(|entry| entry.topic)).collect())
 }

@@ -81,7 +81,6 @@ async fn find(api: &Api, caller: &Caller, id: &str) -> Result<SchemaById, Conflu
 }
 
 async fn deleted_uses(api: &Api, id: u32) -> Result<Vec<TopicName>, ConfluentRefusal> {
-    let entries = api.hub.bus.schemas().await?;
-    let of_it = entries.into_iter().filter(|entry| entry.versions.iter().any(|version| version.id == id));
-    Ok(of_it.map(|entry| entry.topic).collect())
+    let of_it = api.hub.bus.schemas_where(|entry| entry.versions.iter().any(|version| version.id == id)).await?;
+    Ok(of_it.into_iter().map(|entry| entry.topic).collect())
 }

@@ -25,9 +25,8 @@ pub async fn list(
     may_read_some(&caller)?;
     // `:*:` is every context, and there is only one.
     let prefix = query.subject_prefix.as_deref().filter(|prefix| *prefix != ":*:").unwrap_or_default();
-    let entries = api.hub.bus.schemas().await?;
-    let seen = entries.iter().filter(|entry| may_read(&caller, &entry.topic).is_ok());
-    let wanted = seen.filter(|entry| !entry.versions.is_empty() && query.wants(entry.latest().is_none()));
+    let seen = api.hub.bus.schemas_where(|entry| may_read(&caller, &entry.topic).is_ok()).await?;
+    let wanted = seen.iter().filter(|entry| !entry.versions.is_empty() && query.wants(entry.latest().is_none()));
     let names = wanted.map(|entry| entry.topic.to_string()).filter(|name| name.starts_with(prefix));
     Ok(ConfluentAnswer(query.page(names)))
 }

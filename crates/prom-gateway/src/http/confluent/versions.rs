@@ -122,7 +122,7 @@ pub async fn referenced_by(
     let bus = &api.hub.bus;
     let entry = subject.entry(bus, SubjectScope::Live).await?;
     let number = find(&entry, name, SubjectScope::Live)?.version;
-    let referring = bus.schema_referrers(&subject.topic, number).await?;
+    let referring = bus.schema_referrers(&subject.topic, number)?;
     let seen = referring.into_iter().filter(|other| may_read(&caller, &other.topic).is_ok());
     let mut ids: Vec<u32> = seen.map(|other| other.id).collect();
     ids.sort_unstable();

@@ -24,10 +24,13 @@ pub(in crate::http) async fn get(State(api): State<Arc<Api>>, caller: Caller) ->
     may_read_some(&caller)?;
     let bus = &api.hub.bus;
     let settings = bus.schema_settings(None).await?;
-    let mut topics = bus.schemas().await?;
-    let all = topics.len();
-    topics.retain(|topic| may_read(&caller, &topic.topic).is_ok());
-    let hidden = topics.len() < all;
+    let mut hidden = false;
+    let is_seen = |topic: &TopicSchemas| {
+        let is_seen = may_read(&caller, &topic.topic).is_ok();
+        hidden |= !is_seen;
+        is_seen
+    };
+    let topics = bus.schemas_where(is_seen).await?;
     let one = |topic: TopicSchemas| {
         let resolved = settings.with(&topic.settings);
         let latest = topic.latest();
