@@ -123,10 +123,23 @@ impl<'a> Evaluator<'a> {
             verdict
         };
         match keyword {
-            Keyword::AllOf(nodes) => nodes
-                .iter()
-                .fold(Some(true), |all, node| if all == Some(false) { all } else { and(all, look(*node, seen)) }),
-            Keyword::AnyOf(nodes) => nodes.iter().fold(Some(false), |any, node| or(any, look(*node, seen))),
+            Keyword::AllOf(nodes) => {
+                let mut all = Some(true);
+                for node in nodes {
+                    all = and(all, look(*node, seen));
+                    if all == Some(false) {
+                        break;
+                    }
+                }
+                all
+            }
+            Keyword::AnyOf(nodes) => {
+                let mut any = Some(false);
+                for node in nodes {
+                    any = or(any, look(*node, seen));
+                }
+                any
+            }
             Keyword::OneOf(nodes) => {
                 let verdicts: Vec<Evaluation> = nodes.iter().map(|node| look(*node, seen)).collect();
                 let passed = verdicts.iter().filter(|verdict| **verdict == Some(true)).count();
@@ -217,9 +230,13 @@ impl<'a> Evaluator<'a> {
             Keyword::Required(names) => Some(names.iter().all(|name| members.contains_key(name))),
             Keyword::MinProperties(min) => Some(count >= *min),
             Keyword::MaxProperties(max) => Some(count <= *max),
-            Keyword::PropertyNames(node) => members
-                .keys()
-                .fold(Some(true), |all, name| and(all, self.judge(&Value::from(name.as_str()), *node, "\u{0}").0)),
+            Keyword::PropertyNames(node) => {
+                let mut all = Some(true);
+                for name in members.keys() {
+                    all = and(all, self.judge(&Value::from(name.as_str()), *node, "\u{0}").0);
+                }
+                all
+            }
             Keyword::Members(group) => self.members(members, group, side, path, seen),
             Keyword::DependentRequired(lists) => {
                 let holds = |(name, needs): (&String, &Vec<String>)| {

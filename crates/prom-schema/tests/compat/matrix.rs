@@ -1,9 +1,11 @@
 //! The matrix of models: open and closed, a property added and removed, required, required with a default, and optional.
 //! For each the verdict of `backward`, `forward` and `full`, under both policies, and why.
 
-use prom_schema::compat::{CompatRule, Direction, Settings, check_mode};
+use prom_schema::compat::{CompatRule, Direction, check_mode};
 use prom_schema::{Compat, CompatPolicy};
 use serde_json::{Value, json};
+
+use crate::corners::settings;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Model {
@@ -55,7 +57,7 @@ const OTHER_VALUE_AND_DEMANDED: Found =
     &[("/required", CompatRule::RequiredAdded), ("/properties/b/type", CompatRule::TypeNarrowed)];
 
 fn check(model: Model, policy: CompatPolicy, old: &Value, new: &Value, backward: Found, forward: Found, reason: &str) {
-    let settings = Settings { policy, ..Settings::default() };
+    let settings = settings(policy);
     let case = format!("{model:?} {policy:?}: {reason}\nold {old}\nnew {new}");
     for (compat, wants_backward, wants_forward) in
         [(Compat::Backward, true, false), (Compat::Forward, false, true), (Compat::Full, true, true)]
