@@ -130,7 +130,8 @@ fn add(random: &mut Random, members: &mut Map<String, Value>, keyword: &str, dep
                     0 => document(random, &[], 1),
                     _ => scalar(random),
                 };
-                if !values.contains(&value) && !(value.is_number() && values.iter().any(Value::is_number)) {
+                let is_second_number = value.is_number() && values.iter().any(Value::is_number);
+                if !values.contains(&value) && !is_second_number {
                     values.push(value);
                 }
             }
