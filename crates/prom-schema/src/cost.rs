@@ -11,13 +11,15 @@
 //!   {root} ──/left──▶ {node, node} ──/left──▶ {node ×4} ──▶   grows: refused
 //! ```
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ptr::from_ref;
 
+use regex_automata::nfa::thompson;
 use serde_json::{Map, Value};
 
+use crate::cost_names::SchemaNames;
 use crate::error::SchemaError;
-use crate::limits::{WIDTH, WIDTH_STATES};
+use crate::limits::{PATTERN_PROGRAM_BYTES, WIDTH, WIDTH_STATES};
 
 /// Keywords whose schemas judge the same place.
 const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -28,20 +30,23 @@ const EVERY_ITEM: [&str; 4] = ["items", "additionalItems", "contains", "unevalua
 const OTHER_PROPERTIES: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 
 /// How much a schema's keywords weigh beside those that take one step.
-const REGEX_BYTES_PER_STEP: usize = 8;
 const ENUM_VALUES_PER_STEP: usize = 8;
 const UNIQUE_ITEMS_STEPS: usize = 16;
+/// `unevaluatedProperties` and `unevaluatedItems` ask the schemas beside them again which parts they looked at. Measured:
+/// each such level takes about three times as long as the one below it.
+const UNEVALUATED_TIMES: usize = 3;
+const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
 /// The width of a schema, or why it is too wide.
 pub(crate) fn width(root: &Value) -> Result<usize, SchemaError> {
-    Places { names: Names::of(root), known: HashSet::new(), widest: 1 }.follow(root)
+    Places { names: SchemaNames::of(root)?, known: HashSet::new(), widest: 1 }.follow(root)
 }
 
 /// Schemas that apply to one place, one of them perhaps several times.
 type Applied<'s> = Vec<&'s Value>;
 
 struct Places<'s> {
-    names: Names<'s>,
+    names: SchemaNames<'s>,
     known: HashSet<Vec<*const Value>>,
     widest: usize,
 }
@@ -100,8 +105,12 @@ impl<'s> Places<'s> {
         let lists = HERE_LISTS.iter().filter_map(|keyword| members.get(*keyword)?.as_array()).flatten();
         let plain = HERE.iter().filter_map(|keyword| members.get(*keyword));
         let maps = HERE_MAPS.iter().filter_map(|keyword| members.get(*keyword)?.as_object()).flat_map(Map::values);
-        for below in lists.chain(plain).chain(maps).chain(self.names.referred(members)) {
-            self.apply(below, pointer, on_the_way, here)?;
+        let asks_again = UNEVALUATED.iter().any(|keyword| members.contains_key(*keyword));
+        let times = if asks_again { UNEVALUATED_TIMES } else { 1 };
+        for below in lists.chain(plain).chain(maps).chain(self.names.referred(schema)?) {
+            for _ in 0..times {
+                self.apply(below, pointer, on_the_way, here)?;
+            }
         }
         on_the_way.pop();
         Ok(())
@@ -159,73 +168,28 @@ fn of_item<'s>(members: &'s Map<String, Value>, at: usize) -> Applied<'s> {
     }
 }
 
+/// Each byte of a string may be held against every state of the expression: `a[ab]{3000}c` is short and takes three
+/// thousand steps per byte. One that cannot be read is left to the compiler to refuse.
+fn regex_weight(pattern: &str) -> usize {
+    let states = || {
+        let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
+        let limit = thompson::Config::new().nfa_size_limit(Some(PATTERN_PROGRAM_BYTES));
+        let program = thompson::Compiler::new().configure(limit).build(&translated).ok()?;
+        Some(program.states().len())
+    };
+    states().unwrap_or(pattern.len())
+}
+
 fn weight(schema: &Value) -> usize {
     let Value::Object(members) = schema else {
         return 1;
     };
-    let regex = |pattern: &str| 1 + pattern.len() / REGEX_BYTES_PER_STEP;
-    let pattern = members.get("pattern").and_then(Value::as_str).map_or(0, regex);
+    let pattern = members.get("pattern").and_then(Value::as_str).map_or(0, regex_weight);
     let names = members.get("patternProperties").and_then(Value::as_object);
-    let names: usize = names.into_iter().flat_map(Map::keys).map(|pattern| regex(pattern)).sum();
+    let names: usize = names.into_iter().flat_map(Map::keys).map(|pattern| regex_weight(pattern)).sum();
     let choices = members.get("enum").and_then(Value::as_array).map_or(0, |values| values.len() / ENUM_VALUES_PER_STEP);
     let unique = if members.get("uniqueItems") == Some(&Value::Bool(true)) { UNIQUE_ITEMS_STEPS } else { 0 };
     1 + pattern + names + choices + unique
-}
-
-/// Where references lead. One that leads nowhere is left to the compiler to refuse.
-struct Names<'s> {
-    root: &'s Value,
-    /// By `$id`, `$anchor` and `$dynamicAnchor`, each as it is written.
-    by_name: HashMap<&'s str, Vec<&'s Value>>,
-}
-
-impl<'s> Names<'s> {
-    fn of(root: &'s Value) -> Self {
-        let mut names = Self { root, by_name: HashMap::new() };
-        names.collect(root);
-        names
-    }
-
-    fn collect(&mut self, schema: &'s Value) {
-        match schema {
-            Value::Object(members) => {
-                for keyword in ["$id", "$anchor", "$dynamicAnchor"] {
-                    if let Some(name) = members.get(keyword).and_then(Value::as_str) {
-                        self.by_name.entry(name.trim_start_matches('#')).or_default().push(schema);
-                    }
-                }
-                members.values().for_each(|below| self.collect(below));
-            }
-            Value::Array(items) => items.iter().for_each(|below| self.collect(below)),
-            _ => {}
-        }
-    }
-
-    fn referred(&self, members: &'s Map<String, Value>) -> Vec<&'s Value> {
-        let mut found = Vec::new();
-        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            if let Some(reference) = members.get(keyword).and_then(Value::as_str) {
-                found.extend(self.find(reference));
-            }
-        }
-        found
-    }
-
-    fn find(&self, reference: &str) -> Vec<&'s Value> {
-        let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let bases = match document {
-            "" => vec![self.root],
-            name => self.by_name.get(name).cloned().unwrap_or_default(),
-        };
-        match fragment {
-            "" => bases,
-            path if path.starts_with('/') => {
-                let path = path.replace("%25", "%").replace("%22", "\"");
-                bases.into_iter().filter_map(|base| base.pointer(&path)).collect()
-            }
-            name => self.by_name.get(name).cloned().unwrap_or_default(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -271,6 +235,57 @@ mod tests {
         {
             assert!(matches!(width(&endless), Err(SchemaError::Invalid { .. })), "{endless}");
         }
+    }
+
+    /// The validator finds these too, so what is not followed here would be judged without a bound.
+    #[test]
+    fn references_are_followed_however_they_are_written() {
+        let twice = |reference: &str| {
+            let part = json!({"properties": {"x": {"$ref": reference}}});
+            json!({"type": "object", "anyOf": [part, part]})
+        };
+        let named = |inside: Value| json!({"$id": "https://a.example/a", "$ref": "b", "$defs": {"n": inside}});
+        let with_id = |mut schema: Value| {
+            schema["$id"] = json!("b");
+            schema
+        };
+        for schema in [
+            json!({"$ref": "#/%24defs/n", "$defs": {"n": twice("#/%24defs/n")}}),
+            named(with_id(twice("https://a.example/b"))),
+            named(with_id(twice("./b"))),
+            named(with_id(twice("x/../b"))),
+            named(with_id(twice("#"))),
+            named(json!({"$id": "b", "$ref": "#/$defs/q", "$defs": {"q": twice("#/$defs/q")}})),
+            json!({"$ref": "#/other/n", "other": {"$id": "https://a.example/c", "n": twice("#/other/n")}}),
+        ] {
+            assert!(width(&schema).is_err(), "{schema}");
+        }
+        assert!(matches!(width(&json!({"$ref": "nowhere"})), Err(SchemaError::Elsewhere { .. })));
+        // Two resources may use the same name for different things.
+        let apart = json!({"$ref": "t", "$defs": {"x": {"$ref": "t"}, "t": {
+            "$id": "t", "$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}}}});
+        assert!(width(&apart).is_ok());
+    }
+
+    #[test]
+    fn schemas_that_ask_again_what_was_looked_at_are_refused_where_they_nest() {
+        for (inner, keyword) in [
+            (json!({"properties": {"z": true}}), "unevaluatedProperties"),
+            (json!({"prefixItems": [true]}), "unevaluatedItems"),
+        ] {
+            let nested = |levels: usize| {
+                (0..levels).fold(inner.clone(), |below, _| json!({"allOf": [below], keyword: {"type": "integer"}}))
+            };
+            assert!(width(&nested(2)).unwrap() < 20);
+            assert!(matches!(width(&nested(16)), Err(SchemaError::TooCostly { .. })), "{keyword}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_weighs_what_it_stands_for_and_not_what_is_written() {
+        assert!(width(&json!({"pattern": "a[ab]{3000}c"})).unwrap() > 3_000);
+        assert!(width(&json!({"patternProperties": {"(a|b)*a(a|b){500}c": true}})).unwrap() > 500);
+        assert!(width(&json!({"pattern": "^[0-9a-f]{8}-[0-9a-f]{4}$"})).unwrap() < 64);
     }
 
     #[test]

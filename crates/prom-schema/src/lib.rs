@@ -17,10 +17,12 @@ mod topic;
 
 mod bundle;
 mod cost;
+mod cost_names;
 mod document;
 mod draft;
 mod folder;
 mod upcast;
+mod uri;
 mod validator;
 
 mod error;

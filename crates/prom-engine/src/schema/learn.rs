@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prom_schema::limits::REFERENCES;
 use prom_schema::{SchemaDocument, SettingsChange, TopicSchemas, Validator};
 use prom_store::{Document, DocumentNews, DocumentWatch, Store};
 use prom_types::TopicName;
@@ -24,6 +25,28 @@ pub(crate) struct SchemaLoader<'a> {
     pub store: &'a dyn Store,
     pub registry: &'a SchemaRegistry,
     pub places: &'a FilterPlaces,
+}
+
+/// How many more schemas one schema may refer to, by itself and through others. Each is copied to where it is referred
+/// to, so without this bound a few topics that refer to each other several times make a schema of any size.
+struct ReferencesLeft(usize);
+
+impl Default for ReferencesLeft {
+    fn default() -> Self {
+        Self(REFERENCES)
+    }
+}
+
+impl ReferencesLeft {
+    fn take(&mut self, subject: &TopicName) -> Result<(), Error> {
+        self.0 = self.0.checked_sub(1).ok_or_else(|| {
+            let reason = format!(
+                "a schema that refers to it has more than {REFERENCES} references, with those of the schemas it refers to"
+            );
+            Error::SchemaChange { topic: subject.clone(), reason }
+        })?;
+        Ok(())
+    }
 }
 
 /// A topic's document as it is stored now; empty, at revision 0, where there is none.
@@ -144,16 +167,22 @@ impl SchemaLoader<'_> {
         document: &Arc<SchemaDocument>,
         formats: prom_schema::Formats,
     ) -> Result<Validator, Error> {
-        let referenced = self.referenced(document, REFERENCE_DEPTH).await?;
+        let referenced = self.referenced(document, REFERENCE_DEPTH, &mut ReferencesLeft::default()).await?;
         let document = document.clone();
         let compile = move || Validator::compile(&document, &referenced, formats);
         self.places.run(compile).await.ok_or(Error::Closed)?.map_err(Error::Schema)
     }
 
     /// The schemas that a schema refers to, by the names it uses, each with what it refers to in turn.
-    async fn referenced(self, document: &SchemaDocument, depth: usize) -> Result<Vec<(String, Value)>, Error> {
+    async fn referenced(
+        self,
+        document: &SchemaDocument,
+        depth: usize,
+        left: &mut ReferencesLeft,
+    ) -> Result<Vec<(String, Value)>, Error> {
         let mut found = Vec::with_capacity(document.references.len());
         for reference in &document.references {
+            left.take(&reference.subject)?;
             if depth == 0 {
                 let reason = "its references are nested too deeply".to_owned();
                 return Err(Error::SchemaChange { topic: reference.subject.clone(), reason });
@@ -167,7 +196,7 @@ impl SchemaLoader<'_> {
                 return Err(Error::SchemaChange { topic: reference.subject.clone(), reason });
             };
             let other = self.text(version.id).await?;
-            let below = Box::pin(self.referenced(&other, depth - 1)).await?;
+            let below = Box::pin(self.referenced(&other, depth - 1, left)).await?;
             found.push((reference.name.clone(), prom_schema::bundle(&other, &below)));
         }
         Ok(found)
