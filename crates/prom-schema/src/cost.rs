@@ -11,15 +11,18 @@
 //!   {root} ──/left──▶ {node, node} ──/left──▶ {node ×4} ──▶   grows: refused
 //! ```
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ptr::from_ref;
 
+use regex_automata::nfa::thompson;
 use serde_json::{Map, Value};
 
+use crate::compat::CompareError;
+use crate::cost_names::SchemaNames;
 use crate::draft::Draft;
 use crate::error::SchemaError;
-use crate::limits::{WIDTH, WIDTH_STATES};
-use crate::references::{IndexedSchema, escape};
+use crate::limits::{PATTERN_PROGRAM_BYTES, WIDTH, WIDTH_STATES};
+use crate::references::IndexedSchema;
 
 /// Keywords whose schemas judge the same place.
 const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -27,24 +30,40 @@ const HERE: [&str; 4] = ["not", "if", "then", "else"];
 const HERE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords whose schemas judge items that no list of schemas names.
 const EVERY_ITEM: [&str; 4] = ["items", "additionalItems", "contains", "unevaluatedItems"];
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const OTHER_PROPERTIES: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 
 /// How much a schema's keywords weigh beside those that take one step.
-const REGEX_BYTES_PER_STEP: usize = 8;
 const ENUM_VALUES_PER_STEP: usize = 8;
 const UNIQUE_ITEMS_STEPS: usize = 16;
+/// `unevaluatedProperties` and `unevaluatedItems` ask the schemas beside them again which parts they looked at. Measured:
+/// each such level takes about three times as long as the one below it.
+const UNEVALUATED_TIMES: usize = 3;
+const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
 /// The width of a schema, or why it is too wide.
 pub(crate) fn width(root: &Value) -> Result<usize, SchemaError> {
-    Places { names: Names::of(root)?, known: HashSet::new(), widest: 1 }.follow(root)
+    check_drafts(root)?;
+    Places { names: SchemaNames::of(root)?, known: HashSet::new(), widest: 1 }.follow(root)
+}
+
+/// A document has one draft, which is read: in another one the same words may refer elsewhere.
+fn check_drafts(root: &Value) -> Result<(), SchemaError> {
+    let draft = match root.get("$schema").and_then(Value::as_str) {
+        Some(uri) => Draft::named(uri).ok_or_else(|| {
+            let reason = format!("`{uri}` is not a draft that is read: use 2020-12, 2019-09 or draft-07");
+            SchemaError::Invalid { pointer: "/$schema".to_owned(), reason }
+        })?,
+        None => Draft::Draft202012,
+    };
+    let unusable = |error: CompareError| SchemaError::Invalid { pointer: String::new(), reason: error.to_string() };
+    IndexedSchema::index(root, draft).map(drop).map_err(unusable)
 }
 
 /// Schemas that apply to one place, one of them perhaps several times.
 type Applied<'s> = Vec<&'s Value>;
 
 struct Places<'s> {
-    names: Names<'s>,
+    names: SchemaNames<'s>,
     known: HashSet<Vec<*const Value>>,
     widest: usize,
 }
@@ -103,8 +122,12 @@ impl<'s> Places<'s> {
         let lists = HERE_LISTS.iter().filter_map(|keyword| members.get(*keyword)?.as_array()).flatten();
         let plain = HERE.iter().filter_map(|keyword| members.get(*keyword));
         let maps = HERE_MAPS.iter().filter_map(|keyword| members.get(*keyword)?.as_object()).flat_map(Map::values);
-        for below in lists.chain(plain).chain(maps).chain(self.names.referred(members)) {
-            self.apply(below, pointer, on_the_way, here)?;
+        let asks_again = UNEVALUATED.iter().any(|keyword| members.contains_key(*keyword));
+        let times = if asks_again { UNEVALUATED_TIMES } else { 1 };
+        for below in lists.chain(plain).chain(maps).chain(self.names.referred(schema)?) {
+            for _ in 0..times {
+                self.apply(below, pointer, on_the_way, here)?;
+            }
         }
         on_the_way.pop();
         Ok(())
@@ -162,94 +185,28 @@ fn of_item<'s>(members: &'s Map<String, Value>, at: usize) -> Applied<'s> {
     }
 }
 
+/// Each byte of a string may be held against every state of the expression: `a[ab]{3000}c` is short and takes three
+/// thousand steps per byte. One that cannot be read is left to the compiler to refuse.
+fn regex_weight(pattern: &str) -> usize {
+    let states = || {
+        let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
+        let limit = thompson::Config::new().nfa_size_limit(Some(PATTERN_PROGRAM_BYTES));
+        let program = thompson::Compiler::new().configure(limit).build(&translated).ok()?;
+        Some(program.states().len())
+    };
+    states().unwrap_or(pattern.len())
+}
+
 fn weight(schema: &Value) -> usize {
     let Value::Object(members) = schema else {
         return 1;
     };
-    let regex = |pattern: &str| 1 + pattern.len() / REGEX_BYTES_PER_STEP;
-    let pattern = members.get("pattern").and_then(Value::as_str).map_or(0, regex);
+    let pattern = members.get("pattern").and_then(Value::as_str).map_or(0, regex_weight);
     let names = members.get("patternProperties").and_then(Value::as_object);
-    let names: usize = names.into_iter().flat_map(Map::keys).map(|pattern| regex(pattern)).sum();
+    let names: usize = names.into_iter().flat_map(Map::keys).map(|pattern| regex_weight(pattern)).sum();
     let choices = members.get("enum").and_then(Value::as_array).map_or(0, |values| values.len() / ENUM_VALUES_PER_STEP);
     let unique = if members.get("uniqueItems") == Some(&Value::Bool(true)) { UNIQUE_ITEMS_STEPS } else { 0 };
     1 + pattern + names + choices + unique
-}
-
-/// Where references lead, found as the validator finds them. One that leads nowhere is left to the validator to refuse.
-struct Names<'s> {
-    /// By the address of the reference's text.
-    found: HashMap<*const Value, &'s Value>,
-    /// By anchor: a dynamic reference can lead to each of them.
-    anchors: HashMap<&'s str, Vec<&'s Value>>,
-    recursive_anchors: Vec<&'s Value>,
-}
-
-impl<'s> Names<'s> {
-    fn of(root: &'s Value) -> Result<Self, SchemaError> {
-        let draft = match root.get("$schema").and_then(Value::as_str) {
-            Some(uri) => Draft::named(uri).ok_or_else(|| unread(uri))?,
-            None => Draft::Draft202012,
-        };
-        let index = IndexedSchema::index(root, draft)
-            .map_err(|error| SchemaError::Invalid { pointer: String::new(), reason: error.to_string() })?;
-        let mut names = Self { found: HashMap::new(), anchors: HashMap::new(), recursive_anchors: Vec::new() };
-        names.collect(&index, root, "", "");
-        Ok(names)
-    }
-
-    fn collect(&mut self, index: &IndexedSchema<'s>, value: &'s Value, pointer: &str, base: &str) {
-        let base = index.base_of(pointer).unwrap_or(base);
-        match value {
-            Value::Object(members) => {
-                for keyword in ["$anchor", "$dynamicAnchor"] {
-                    if let Some(name) = members.get(keyword).and_then(Value::as_str) {
-                        self.anchors.entry(name).or_default().push(value);
-                    }
-                }
-                if members.get("$recursiveAnchor") == Some(&Value::Bool(true)) {
-                    self.recursive_anchors.push(value);
-                }
-                for keyword in REFERENCES {
-                    let Some(reference) = members.get(keyword) else { continue };
-                    let target = reference.as_str().and_then(|text| index.locate(pointer, text, base).ok());
-                    if let Some((_, target)) = target {
-                        self.found.insert(from_ref(reference), target);
-                    }
-                }
-                for (name, below) in members {
-                    self.collect(index, below, &format!("{pointer}/{}", escape(name)), base);
-                }
-            }
-            Value::Array(items) => {
-                for (at, below) in items.iter().enumerate() {
-                    self.collect(index, below, &format!("{pointer}/{at}"), base);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn referred(&self, members: &'s Map<String, Value>) -> Vec<&'s Value> {
-        let mut leads_to: Vec<&'s Value> = Vec::new();
-        for keyword in REFERENCES {
-            let Some(reference) = members.get(keyword) else { continue };
-            leads_to.extend(self.found.get(&from_ref(reference)));
-            let anchor = reference.as_str().and_then(|text| text.rsplit_once('#')).map(|(_, anchor)| anchor);
-            match (keyword, anchor) {
-                ("$dynamicRef", Some(anchor)) => leads_to.extend(self.anchors.get(anchor).into_iter().flatten()),
-                ("$recursiveRef", _) => leads_to.extend(&self.recursive_anchors),
-                _ => {}
-            }
-        }
-        let mut seen = HashSet::new();
-        leads_to.retain(|schema| seen.insert(from_ref(*schema)));
-        leads_to
-    }
-}
-
-fn unread(uri: &str) -> SchemaError {
-    let reason = format!("`{uri}` is not a draft that is read: use 2020-12, 2019-09 or draft-07");
-    SchemaError::Invalid { pointer: "/$schema".to_owned(), reason }
 }
 
 #[cfg(test)]
@@ -288,7 +245,6 @@ mod tests {
         assert_eq!(width(&distinct).unwrap(), 4);
     }
 
-    /// Each spelling of a reference has to be followed, or a schema that never ends gets in.
     #[test]
     fn branches_that_multiply_are_refused_however_they_refer_back() {
         let twice = |reference: &str| {
@@ -325,6 +281,57 @@ mod tests {
         {
             assert!(matches!(width(&endless), Err(SchemaError::Invalid { .. })), "{endless}");
         }
+    }
+
+    /// The validator finds these too, so what is not followed here would be judged without a bound.
+    #[test]
+    fn references_are_followed_however_they_are_written() {
+        let twice = |reference: &str| {
+            let part = json!({"properties": {"x": {"$ref": reference}}});
+            json!({"type": "object", "anyOf": [part, part]})
+        };
+        let named = |inside: Value| json!({"$id": "https://a.example/a", "$ref": "b", "$defs": {"n": inside}});
+        let with_id = |mut schema: Value| {
+            schema["$id"] = json!("b");
+            schema
+        };
+        for schema in [
+            json!({"$ref": "#/%24defs/n", "$defs": {"n": twice("#/%24defs/n")}}),
+            named(with_id(twice("https://a.example/b"))),
+            named(with_id(twice("./b"))),
+            named(with_id(twice("x/../b"))),
+            named(with_id(twice("#"))),
+            named(json!({"$id": "b", "$ref": "#/$defs/q", "$defs": {"q": twice("#/$defs/q")}})),
+            json!({"$ref": "#/other/n", "other": {"$id": "https://a.example/c", "n": twice("#/other/n")}}),
+        ] {
+            assert!(width(&schema).is_err(), "{schema}");
+        }
+        assert!(matches!(width(&json!({"$ref": "nowhere"})), Err(SchemaError::Elsewhere { .. })));
+        // Two resources may use the same name for different things.
+        let apart = json!({"$ref": "t", "$defs": {"x": {"$ref": "t"}, "t": {
+            "$id": "t", "$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}}}});
+        assert!(width(&apart).is_ok());
+    }
+
+    #[test]
+    fn schemas_that_ask_again_what_was_looked_at_are_refused_where_they_nest() {
+        for (inner, keyword) in [
+            (json!({"properties": {"z": true}}), "unevaluatedProperties"),
+            (json!({"prefixItems": [true]}), "unevaluatedItems"),
+        ] {
+            let nested = |levels: usize| {
+                (0..levels).fold(inner.clone(), |below, _| json!({"allOf": [below], keyword: {"type": "integer"}}))
+            };
+            assert!(width(&nested(2)).unwrap() < 20);
+            assert!(matches!(width(&nested(16)), Err(SchemaError::TooCostly { .. })), "{keyword}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_weighs_what_it_stands_for_and_not_what_is_written() {
+        assert!(width(&json!({"pattern": "a[ab]{3000}c"})).unwrap() > 3_000);
+        assert!(width(&json!({"patternProperties": {"(a|b)*a(a|b){500}c": true}})).unwrap() > 500);
+        assert!(width(&json!({"pattern": "^[0-9a-f]{8}-[0-9a-f]{4}$"})).unwrap() < 64);
     }
 
     #[test]

@@ -1,5 +1,34 @@
 //! The drafts of JSON Schema that are read, and where they differ.
 
+/// Keywords whose value is a schema, an array of schemas, or an object of schemas.
+pub(crate) const SCHEMAS: [&str; 22] = [
+    "additionalItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "contains",
+    "contentSchema",
+    "dependencies",
+    "dependentSchemas",
+    "else",
+    "if",
+    "items",
+    "not",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "$defs",
+    "definitions",
+];
+/// Of these, the ones with an object of schemas.
+pub(crate) const NAMED: [&str; 6] =
+    ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Draft {
     Draft7,

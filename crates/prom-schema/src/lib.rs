@@ -17,11 +17,13 @@ mod topic;
 
 mod bundle;
 mod cost;
+mod cost_names;
 mod document;
 mod draft;
 mod folder;
 mod references;
 mod upcast;
+mod uri;
 mod validator;
 
 mod error;

@@ -58,6 +58,12 @@ pub(crate) const WITNESS_CHARACTERS: u64 = 4_096;
 pub(crate) const KEY_PATTERNS: usize = 5;
 /// Kinds of items that one array must contain: two to this power combinations per position.
 pub(crate) const ITEM_KINDS: usize = 4;
+/// Parts of a `oneOf` that are compared with each other, to leave out what two of them cannot both accept.
+pub(crate) const PARTS_TOLD_APART: usize = 64;
+/// Name demands that are combined for one property name that no schema mentions: two to this power combinations.
+pub(crate) const NAME_DEMANDS: usize = 3;
+/// Size of the common multiple of several `multipleOf`, in bits. Larger ones take seconds to compute.
+pub(crate) const MULTIPLE_BITS: u64 = 8_192;
 /// Multiples that are tried for a number that must not be a multiple of others.
 pub(crate) const MULTIPLES: u32 = 2_000;
 /// Documents that are made from the schemas and tried out.

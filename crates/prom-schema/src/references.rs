@@ -5,36 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::compat::CompareError;
-use crate::draft::Draft;
-
-/// Keywords whose value is a schema, an array of schemas, or an object of schemas.
-const SCHEMAS: [&str; 22] = [
-    "additionalItems",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "contains",
-    "contentSchema",
-    "dependencies",
-    "dependentSchemas",
-    "else",
-    "if",
-    "items",
-    "not",
-    "oneOf",
-    "patternProperties",
-    "prefixItems",
-    "properties",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "$defs",
-    "definitions",
-];
-/// Of these, the ones with an object of schemas.
-const NAMED: [&str; 6] =
-    ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
+use crate::draft::{Draft, NAMED, SCHEMAS};
+use crate::uri::{join, percent_decode};
 
 pub(crate) struct Target<'d> {
     pub pointer: String,
@@ -182,56 +154,7 @@ impl<'d> IndexedSchema<'d> {
     }
 }
 
-/// Enough of relative references for names inside one document; what it cannot join is unknown, and refused.
-fn join(base: &str, reference: &str) -> String {
-    let has_scheme = reference.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
-    if has_scheme || base.is_empty() {
-        return reference.to_owned();
-    }
-    let root_end = base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |end| at + 3 + end));
-    if reference.starts_with('/') {
-        return format!("{}{reference}", &base[..root_end]);
-    }
-    match base.rfind('/').filter(|at| *at >= root_end) {
-        Some(at) => format!("{}/{reference}", &base[..at]),
-        None => format!("{}/{reference}", &base[..root_end]),
-    }
-}
-
 /// In a JSON pointer.
 pub(crate) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
-}
-
-fn percent_decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-            let value = digit(rest.next())? * 16 + digit(rest.next())?;
-            bytes.push(u8::try_from(value).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_joined_as_addresses_are() {
-        for (base, reference, joined) in [
-            ("", "a.json", "a.json"),
-            ("https://a.example/x/y.json", "z.json", "https://a.example/x/z.json"),
-            ("https://a.example/x/y.json", "/z.json", "https://a.example/z.json"),
-            ("https://a.example", "z.json", "https://a.example/z.json"),
-            ("https://a.example/x", "urn:b", "urn:b"),
-        ] {
-            assert_eq!(join(base, reference), joined);
-        }
-    }
 }

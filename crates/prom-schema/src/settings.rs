@@ -30,7 +30,7 @@ pub enum Compat {
 }
 
 /// What counts as a document of an open model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompatPolicy {
     /// Properties that an open model never declared are taken as absent.

@@ -19,7 +19,7 @@ pub struct ImportQuery {
 #[serde(untagged)]
 pub enum ImportReport {
     /// This line was not imported.
-    Failed { line: u64, error: ProblemDocument },
+    Failed { line: u64, error: Box<ProblemDocument> },
     /// Events that are stored so far.
     Progress { progress: u64 },
     /// The last line.

@@ -36,5 +36,5 @@ pub enum PublishAnswer {
 #[serde(untagged)]
 pub enum PublishResult {
     Stored(Receipt),
-    Refused(ProblemDocument),
+    Refused(Box<ProblemDocument>),
 }

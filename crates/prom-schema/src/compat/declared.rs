@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::node::{Keyword, NodeId};
+use super::node::{Keyword, NodeId, Type};
 use super::pattern::PatternId;
 use super::read::Arena;
 use crate::references::escape;
@@ -67,6 +67,17 @@ pub(super) fn in_place(arena: &Arena, nodes: &[NodeId]) -> BTreeSet<NodeId> {
         }
     }
     reached
+}
+
+/// Whether a node says anything about members or items. Others declare nothing, here or below.
+pub(super) fn speaks_of_parts(arena: &Arena, node: NodeId) -> bool {
+    let speaks = |keyword: &Keyword| {
+        matches!(keyword.about(), Some(Type::Array | Type::Object)) || matches!(keyword, Keyword::Opaque)
+    };
+    in_place(arena, &[node]).into_iter().any(|node| {
+        let clauses = &arena.node(node).clauses;
+        clauses.iter().any(|clause| speaks(&clause.keyword))
+    })
 }
 
 /// Pointers of the properties of a document that these nodes do not declare. What is below them is not looked at.

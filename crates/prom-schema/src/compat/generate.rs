@@ -2,6 +2,8 @@
 //!
 //! It knows nothing of the search. What it finds turns `undecided` into a violation, and a wrong "compatible" too.
 
+use std::collections::{BTreeSet, HashSet};
+
 use serde_json::{Map, Value, json};
 
 use super::declared::{in_place, item_nodes, member_nodes};
@@ -17,6 +19,8 @@ use crate::limits::{CANDIDATES, WITNESS_CHARACTERS};
 const PER_PART: [usize; 4] = [CANDIDATES, 24, 8, 4];
 /// Members and items of parts that are varied, one at a time.
 const VARIED: usize = 40;
+/// Copying this many members takes about as long as one step.
+const MEMBERS_PER_STEP: u64 = 8;
 
 pub(super) struct Generator<'a> {
     pub arena: &'a mut Arena,
@@ -43,7 +47,7 @@ impl Generator<'_> {
         self.objects(&nodes, depth, &mut values);
         self.arrays(&nodes, depth, &mut values);
         values.extend([json!("a"), json!(1), json!(0.5), json!(true), json!(null), json!([]), json!({}), json!("")]);
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         values.retain(|value| seen.insert(value.to_string()));
         values.truncate(PER_PART[depth]);
         values
@@ -87,7 +91,7 @@ impl Generator<'_> {
         if names.is_empty() {
             return;
         }
-        let required: Vec<String> = self.required(nodes);
+        let required = self.required(nodes);
         let mut choices: Vec<(String, Vec<Value>)> = Vec::new();
         for name in names {
             let inner = member_nodes(self.arena, nodes, &name);
@@ -98,7 +102,7 @@ impl Generator<'_> {
         let full: Map<String, Value> = choices.iter().filter_map(|(name, options)| first(name, options)).collect();
         let least: Map<String, Value> = full
             .iter()
-            .filter(|(name, _)| required.contains(name))
+            .filter(|(name, _)| required.contains(*name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         values.push(Value::Object(least.clone()));
@@ -108,6 +112,10 @@ impl Generator<'_> {
             with_other.insert("zz".into(), json!(1));
             values.push(Value::Object(with_other));
             for (name, options) in choices.iter().take(VARIED) {
+                // Each variation is a copy of the whole object.
+                if !self.meter.take((base.len() * (2 + options.len())) as u64 / MEMBERS_PER_STEP) {
+                    return;
+                }
                 let mut without = base.clone();
                 without.remove(name);
                 values.push(Value::Object(without));
@@ -166,7 +174,7 @@ impl Generator<'_> {
 
     /// Names of members that the nodes speak about.
     fn names(&mut self, nodes: &[NodeId]) -> Vec<String> {
-        let mut names = std::collections::BTreeSet::new();
+        let mut names = BTreeSet::new();
         for node in nodes {
             for clause in self.arena.clauses(*node).iter() {
                 match &clause.keyword {
@@ -194,7 +202,7 @@ impl Generator<'_> {
         names.into_iter().collect()
     }
 
-    fn required(&self, nodes: &[NodeId]) -> Vec<String> {
+    fn required(&self, nodes: &[NodeId]) -> BTreeSet<String> {
         let clauses = nodes.iter().flat_map(|node| self.arena.node(*node).clauses.iter());
         let lists = clauses.filter_map(|clause| match &clause.keyword {
             Keyword::Required(names) => Some(names.clone()),

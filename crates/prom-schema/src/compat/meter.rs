@@ -28,11 +28,23 @@ impl Meter {
             self.until_look -= steps;
             return true;
         }
+        self.look();
+        self.steps_left > 0
+    }
+
+    /// Looks at the clock now and then during work that takes no steps.
+    pub fn tick(&mut self) {
+        self.until_look = self.until_look.saturating_sub(1);
+        if self.until_look == 0 {
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
         self.until_look = STEPS_PER_LOOK;
         if self.started.elapsed() >= self.time {
             self.steps_left = 0;
         }
-        self.steps_left > 0
     }
 
     pub fn is_spent(&self) -> bool {

@@ -71,6 +71,11 @@ impl Exact {
         Self(BigRational::new(numerator, self.0.denom() * other.0.denom()))
     }
 
+    /// Bits of numerator and denominator.
+    pub fn bits(&self) -> u64 {
+        self.0.numer().bits() + self.0.denom().bits()
+    }
+
     /// How many times `unit` fits below or up to this number.
     pub fn floor_in(&self, unit: &Self) -> BigInt {
         (&self.0 / &unit.0).floor().to_integer()

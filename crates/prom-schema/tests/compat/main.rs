@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod corners;
+mod everyday;
 mod hostile;
 mod matrix;
 mod modes;
+mod names;
 mod pairs;
 mod random;
 mod random_schema;

@@ -44,7 +44,7 @@ impl Report {
     pub fn bad(&mut self, line: u64, problem: &Problem) {
         self.failed += 1;
         if self.failed <= IMPORT_ERRORS as u64 {
-            self.tell(&ImportReport::Failed { line, error: problem.document().clone() });
+            self.tell(&ImportReport::Failed { line, error: Box::new(problem.document().clone()) });
         }
     }
 
@@ -72,7 +72,7 @@ impl Report {
 
     /// The import ended in the middle: what came before is imported.
     pub fn broken_off(self, line: u64, problem: &Problem) {
-        self.tell(&ImportReport::Failed { line, error: problem.document().clone() });
+        self.tell(&ImportReport::Failed { line, error: Box::new(problem.document().clone()) });
         self.end();
     }
 

@@ -30,7 +30,7 @@ pub(super) fn all(
         body.extend_from_slice(before);
         let result = match result {
             Ok(receipt) => PublishResult::Stored(receipt),
-            Err(problem) => PublishResult::Refused(problem.into_document()),
+            Err(problem) => PublishResult::Refused(Box::new(problem.into_document())),
         };
         write(&result, &mut body)?;
         before = if lines { b"\n" } else { b"," };

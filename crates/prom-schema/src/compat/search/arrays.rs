@@ -80,7 +80,7 @@ impl Search<'_> {
         let reached = (shape.min.min(named as u64 + 1)) as usize;
         for position in 0..reached {
             let lits = self.item_lits(shape, position);
-            if self.solve(&lits).is_no() {
+            if self.solve_item(&[position], &lits, &[]).is_no() {
                 return SearchAnswer::No;
             }
         }
@@ -163,10 +163,11 @@ impl Search<'_> {
         doubt: &mut Doubt,
     ) -> Option<Vec<Value>> {
         let excluded = if shape.unique { next.items.clone() } else { Vec::new() };
-        match self.solve_except(lits, &excluded) {
+        let position = [next.items.len()];
+        match self.solve_item(&position, lits, &excluded) {
             SearchAnswer::No => {
                 // Another choice for the items before might have left a value.
-                if !excluded.is_empty() && !self.is_uniform(shape) && !self.solve(lits).is_no() {
+                if !excluded.is_empty() && !self.is_uniform(shape) && !self.solve_item(&position, lits, &[]).is_no() {
                     doubt.some = true;
                 }
                 None
@@ -211,7 +212,7 @@ impl Search<'_> {
     /// An array with one item at these two positions.
     fn repeated(&mut self, shape: &ArrayShape, [first, second]: [usize; 2], zeal: Zeal) -> SearchAnswer {
         let lits = [self.item_lits(shape, first), self.item_lits(shape, second)].concat();
-        let mut twice = self.solve_zealously(shape, &lits, zeal);
+        let mut twice = self.solve_zealously(shape, &[first, second], &lits, zeal);
         let mut items = Vec::new();
         for position in 0..(second + 1).max(shape.min as usize) {
             if position == first || position == second {
@@ -219,7 +220,7 @@ impl Search<'_> {
                 continue;
             }
             let lits = self.item_lits(shape, position);
-            match self.solve_zealously(shape, &lits, zeal) {
+            match self.solve_zealously(shape, &[position], &lits, zeal) {
                 SearchAnswer::No => return SearchAnswer::No,
                 SearchAnswer::Maybe(Some(item)) => items.push(item),
                 SearchAnswer::Maybe(None) => twice = if twice.is_no() { twice } else { SearchAnswer::Maybe(None) },
@@ -232,15 +233,15 @@ impl Search<'_> {
     }
 
     /// If possible an item that also serves what the array must contain.
-    fn solve_zealously(&mut self, shape: &ArrayShape, lits: &[Lit], zeal: Zeal) -> SearchAnswer {
+    fn solve_zealously(&mut self, shape: &ArrayShape, positions: &[usize], lits: &[Lit], zeal: Zeal) -> SearchAnswer {
         if zeal == Zeal::Needed {
             let needed = shape.at_least.iter().map(|(_, node)| Lit::holds(*node));
             let needed: Vec<Lit> = lits.iter().copied().chain(needed).collect();
-            if let found @ SearchAnswer::Maybe(Some(_)) = self.solve(&needed) {
+            if let found @ SearchAnswer::Maybe(Some(_)) = self.solve_item(positions, &needed, &[]) {
                 return found;
             }
         }
-        self.solve(lits)
+        self.solve_item(positions, lits, &[])
     }
 }
 

@@ -26,9 +26,18 @@ pub(super) struct Branch {
 /// What became of the goals that leave no choice.
 enum Step {
     Contradiction,
+    Spent,
     /// The document is one of these.
     Values(std::rc::Rc<Vec<Value>>),
     Done,
+}
+
+/// What the members that are known say about a goal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Impossible,
+    Given,
+    Open,
 }
 
 impl Search<'_> {
@@ -60,17 +69,24 @@ impl Search<'_> {
         loop {
             match self.work_off(state, &mut branch) {
                 Step::Contradiction => return SearchAnswer::No,
+                Step::Spent => return SearchAnswer::Maybe(None),
                 Step::Values(values) => return self.try_values(state, branch.kind, &values),
                 Step::Done => {}
             }
             if !self.prune(&mut branch) {
                 return SearchAnswer::No;
             }
+            if branch.todo.is_empty() && !self.prune_by_members(state, &mut branch) {
+                return SearchAnswer::No;
+            }
             if branch.todo.is_empty() {
                 break;
             }
         }
-        let fewest = (0..branch.choices.len()).min_by_key(|index| branch.choices[*index].len());
+        // A choice between schemas says more about the members than one between members, so it comes first.
+        let is_of_members = |choice: &Choice| choice.iter().flatten().any(|goal| matches!(goal, Goal::Atom(_)));
+        let burden = |index: &usize| (is_of_members(&branch.choices[*index]), branch.choices[*index].len());
+        let fewest = (0..branch.choices.len()).min_by_key(burden);
         let Some(fewest) = fewest else { return self.leaf(state, &branch) };
         let ways = branch.choices.swap_remove(fewest);
         let mut answer = SearchAnswer::No;
@@ -91,6 +107,10 @@ impl Search<'_> {
 
     fn work_off(&mut self, state: &State, branch: &mut Branch) -> Step {
         while let Some(goal) = branch.todo.pop() {
+            self.meter.tick();
+            if self.meter.is_spent() {
+                return Step::Spent;
+            }
             let possible = match goal {
                 Goal::Lit(lit) => self.expand(branch, lit),
                 Goal::Atom(Atom::Values(values)) => return Step::Values(values),
@@ -166,9 +186,63 @@ impl Search<'_> {
         true
     }
 
+    /// Drops ways whose members cannot be, and choices that the members make by themselves: without this, twenty
+    /// alternatives that a tag tells apart are tried in every combination. `false` where no way is left.
+    fn prune_by_members(&mut self, state: &State, branch: &mut Branch) -> bool {
+        if branch.kind != Type::Object || branch.choices.is_empty() {
+            return true;
+        }
+        let present: Vec<String> = branch.shape.object.present.iter().cloned().collect();
+        for name in present {
+            let lits = self.known_lits(state, branch, &name);
+            if lits.len() > 1 && self.solve_member(&name, &lits).is_no() {
+                return false;
+            }
+        }
+        for choice in std::mem::take(&mut branch.choices) {
+            let mut ways = Vec::with_capacity(choice.len());
+            let mut is_made = false;
+            for way in choice {
+                let fates: Vec<Fate> = way.iter().map(|goal| self.fate(state, branch, goal)).collect();
+                is_made |= fates.iter().all(|fate| *fate == Fate::Given);
+                if !fates.contains(&Fate::Impossible) {
+                    ways.push(way);
+                }
+            }
+            if !is_made && !branch.choose(ways) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn known_lits(&mut self, state: &State, branch: &Branch, name: &str) -> Vec<Lit> {
+        let object = &branch.shape.object;
+        let demanded = object.member.get(name).map_or(&[][..], Vec::as_slice);
+        self.member_lits(state, object, name, demanded)
+    }
+
+    fn fate(&mut self, state: &State, branch: &Branch, goal: &Goal) -> Fate {
+        let Goal::Atom(atom @ Atom::Member(name, lit, _)) = goal else { return Fate::Open };
+        if self.is_exempt(state, atom) {
+            return Fate::Impossible;
+        }
+        let mut lits = self.known_lits(state, branch, name);
+        lits.push(*lit);
+        if self.solve_member(name, &lits).is_no() {
+            return Fate::Impossible;
+        }
+        if !branch.shape.object.present.contains(name) {
+            return Fate::Open;
+        }
+        lits.pop();
+        lits.push(lit.opposite());
+        if self.solve_member(name, &lits).is_no() { Fate::Given } else { Fate::Open }
+    }
+
     fn leaf(&mut self, state: &State, branch: &Branch) -> SearchAnswer {
         let shape = &branch.shape;
-        if !shape.is_possible() {
+        if !shape.is_within_limits() {
             return SearchAnswer::No;
         }
         match branch.kind {

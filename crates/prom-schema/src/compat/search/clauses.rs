@@ -9,6 +9,7 @@ use crate::compat::node::{
 };
 use crate::compat::number::Exact;
 use crate::compat::settings::CompatPolicy;
+use crate::limits::PARTS_TOLD_APART;
 
 fn lit(lit: Lit) -> Goal {
     Goal::Lit(lit)
@@ -43,7 +44,7 @@ impl Search<'_> {
             Keyword::Enum(values) => one(Atom::Values(Rc::clone(values))),
             Keyword::AllOf(nodes) => vec![nodes.iter().map(|node| lit(Lit::holds(*node))).collect()],
             Keyword::AnyOf(nodes) => nodes.iter().map(|node| vec![lit(Lit::holds(*node))]).collect(),
-            Keyword::OneOf(nodes) => one_of(nodes),
+            Keyword::OneOf(nodes) => self.one_of(nodes),
             Keyword::Not(node) => vec![vec![lit(Lit::fails(*node))]],
             Keyword::Ref(node) => vec![vec![lit(Lit::holds(*node))]],
             Keyword::If { condition, then, otherwise } => {
@@ -71,6 +72,33 @@ impl Search<'_> {
             _ => return object_holds(keyword, side),
         };
         vec![choice]
+    }
+
+    fn one_of(&mut self, nodes: &[NodeId]) -> Choice {
+        let mut ways = Vec::new();
+        for chosen in nodes {
+            let mut way = vec![lit(Lit::holds(*chosen))];
+            for other in nodes.iter().filter(|other| *other != chosen) {
+                // What passes one of two that are apart fails the other by itself.
+                if nodes.len() > PARTS_TOLD_APART || !self.are_apart(*chosen, *other) {
+                    way.push(lit(Lit::fails(*other)));
+                }
+            }
+            ways.push(way);
+        }
+        ways
+    }
+
+    fn none_or_two_of(&mut self, nodes: &[NodeId]) -> Choice {
+        let mut ways: Choice = vec![nodes.iter().map(|node| lit(Lit::fails(*node))).collect()];
+        for (index, first) in nodes.iter().enumerate() {
+            for second in &nodes[index + 1..] {
+                if nodes.len() > PARTS_TOLD_APART || !self.are_apart(*first, *second) {
+                    ways.push(vec![lit(Lit::holds(*first)), lit(Lit::holds(*second))]);
+                }
+            }
+        }
+        ways
     }
 
     fn unevaluated_items(&mut self, rest: &Unevaluated, side: Side) -> Choice {
@@ -110,7 +138,7 @@ impl Search<'_> {
     }
 
     /// One of these ways must be taken for the keyword to fail.
-    pub(super) fn fails(&self, keyword: &Keyword, kind: Type, side: Side) -> Choice {
+    pub(super) fn fails(&mut self, keyword: &Keyword, kind: Type, side: Side) -> Choice {
         match keyword {
             Keyword::False | Keyword::Opaque => given(),
             Keyword::Types(types) if !types.allows(kind) => given(),
@@ -124,7 +152,7 @@ impl Search<'_> {
             }
             Keyword::AllOf(nodes) => nodes.iter().map(|node| vec![lit(Lit::fails(*node))]).collect(),
             Keyword::AnyOf(nodes) => vec![nodes.iter().map(|node| lit(Lit::fails(*node))).collect()],
-            Keyword::OneOf(nodes) => none_or_two_of(nodes),
+            Keyword::OneOf(nodes) => self.none_or_two_of(nodes),
             Keyword::Not(node) => vec![vec![lit(Lit::holds(*node))]],
             Keyword::Ref(node) => vec![vec![lit(Lit::fails(*node))]],
             Keyword::If { condition, then, otherwise } => {
@@ -238,24 +266,6 @@ fn object_holds(keyword: &Keyword, side: Side) -> Vec<Choice> {
         _ => given(),
     };
     vec![choice]
-}
-
-fn one_of(nodes: &[NodeId]) -> Choice {
-    let way = |chosen: usize| {
-        let sign = |index| if index == chosen { Lit::holds } else { Lit::fails };
-        nodes.iter().enumerate().map(|(index, node)| lit(sign(index)(*node))).collect()
-    };
-    (0..nodes.len()).map(way).collect()
-}
-
-fn none_or_two_of(nodes: &[NodeId]) -> Choice {
-    let mut ways: Choice = vec![nodes.iter().map(|node| lit(Lit::fails(*node))).collect()];
-    for (index, first) in nodes.iter().enumerate() {
-        for second in &nodes[index + 1..] {
-            ways.push(vec![lit(Lit::holds(*first)), lit(Lit::holds(*second))]);
-        }
-    }
-    ways
 }
 
 fn below(min: u64, atom: impl FnOnce(u64) -> Atom) -> Choice {

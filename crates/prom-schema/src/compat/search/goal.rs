@@ -29,6 +29,13 @@ impl Lit {
     pub fn fails(node: NodeId) -> Self {
         Self { node, sign: Polarity::Fails }
     }
+
+    pub fn opposite(self) -> Self {
+        match self.sign {
+            Polarity::Holds => Self::fails(self.node),
+            Polarity::Fails => Self::holds(self.node),
+        }
+    }
 }
 
 /// Ways to go on: one of them, with all its goals.

@@ -27,7 +27,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 pub(super) use self::goal::{Lit, Polarity};
-use super::declared::{Declared, undeclared};
+use super::declared::{Declared, item_nodes, member_nodes, speaks_of_parts, undeclared};
 use super::equal::{canonical, same};
 use super::evaluate::Evaluator;
 use super::meter::Meter;
@@ -50,12 +50,16 @@ impl SearchAnswer {
     }
 }
 
-type Key = (BTreeSet<(u32, Side, Polarity)>, BTreeSet<String>);
+/// What a document must be, what it must not be, who declares its properties, and by which policy.
+type Key = (BTreeSet<(u32, Side, Polarity)>, BTreeSet<String>, BTreeSet<u32>, CompatPolicy);
 
 pub(super) struct Search<'a> {
     pub arena: &'a mut Arena,
     pub meter: &'a mut Meter,
     policy: CompatPolicy,
+    /// Nodes of the old side that declare properties of the state that is being solved, in every branch; for the lenient
+    /// policy.
+    declaring: Rc<Vec<NodeId>>,
     known: HashMap<Key, SearchAnswer>,
     /// States that are being solved, outermost first.
     open: HashMap<Key, usize>,
@@ -81,6 +85,7 @@ impl<'a> Search<'a> {
             arena,
             meter,
             policy,
+            declaring: Rc::default(),
             known: HashMap::new(),
             open: HashMap::new(),
             depth: 0,
@@ -91,7 +96,48 @@ impl<'a> Search<'a> {
 
     /// A document for which all of these are so.
     pub fn solve(&mut self, lits: &[Lit]) -> SearchAnswer {
-        self.solve_except(lits, &[])
+        let old = lits.iter().map(|lit| lit.node).filter(|node| self.arena.node(*node).side == Side::Old);
+        let declaring = old.collect();
+        self.solve_at(lits, &[], declaring)
+    }
+
+    /// A value for the member of this name.
+    fn solve_member(&mut self, name: &str, lits: &[Lit]) -> SearchAnswer {
+        let declaring = match self.policy {
+            CompatPolicy::Strict => Vec::new(),
+            CompatPolicy::Lenient => member_nodes(self.arena, &Rc::clone(&self.declaring), name),
+        };
+        self.solve_at(lits, &[], declaring)
+    }
+
+    /// An item for these positions.
+    fn solve_item(&mut self, positions: &[usize], lits: &[Lit], excluded: &[Value]) -> SearchAnswer {
+        let declaring = match self.policy {
+            CompatPolicy::Strict => Vec::new(),
+            CompatPolicy::Lenient => {
+                positions.iter().flat_map(|at| item_nodes(self.arena, &self.declaring, *at)).collect()
+            }
+        };
+        self.solve_at(lits, excluded, declaring)
+    }
+
+    /// Whether no document passes both, whatever is declared.
+    fn are_apart(&mut self, left: NodeId, right: NodeId) -> bool {
+        let policy = std::mem::replace(&mut self.policy, CompatPolicy::Strict);
+        let answer = self.solve_at(&[Lit::holds(left), Lit::holds(right)], &[], Vec::new());
+        self.policy = policy;
+        answer.is_no()
+    }
+
+    fn solve_at(&mut self, lits: &[Lit], excluded: &[Value], mut declaring: Vec<NodeId>) -> SearchAnswer {
+        match self.policy {
+            CompatPolicy::Strict => declaring.clear(),
+            CompatPolicy::Lenient => declaring.retain(|node| speaks_of_parts(self.arena, *node)),
+        }
+        let around = std::mem::replace(&mut self.declaring, Rc::new(declaring));
+        let answer = self.solve_except(lits, excluded);
+        self.declaring = around;
+        answer
     }
 
     fn solve_except(&mut self, lits: &[Lit], excluded: &[Value]) -> SearchAnswer {
@@ -157,15 +203,13 @@ impl<'a> Search<'a> {
             let side = if self.policy == CompatPolicy::Lenient { node.side } else { Side::Old };
             (node.class, side, lit.sign)
         };
-        (lits.iter().map(entry).collect(), excluded.iter().map(canonical).collect())
+        let declaring = self.declaring.iter().map(|node| self.arena.node(*node).class).collect();
+        (lits.iter().map(entry).collect(), excluded.iter().map(canonical).collect(), declaring, self.policy)
     }
 
     fn solve_types(&mut self, lits: Vec<Lit>, excluded: &[Value]) -> SearchAnswer {
-        let old = |lit: &&Lit| self.arena.node(lit.node).side == Side::Old;
-        let declared = (self.policy == CompatPolicy::Lenient).then(|| {
-            let nodes: Vec<NodeId> = lits.iter().filter(old).map(|lit| lit.node).collect();
-            Rc::new(Declared::of(self.arena, &nodes))
-        });
+        let declared =
+            (self.policy == CompatPolicy::Lenient).then(|| Rc::new(Declared::of(self.arena, &self.declaring)));
         let state = State { lits: Rc::new(lits), excluded: Rc::new(excluded.to_vec()), declared };
         let mut answer = SearchAnswer::No;
         for kind in Type::ALL {
@@ -190,11 +234,7 @@ impl<'a> Search<'a> {
         }
         let exempt = match self.policy {
             CompatPolicy::Strict => HashSet::new(),
-            CompatPolicy::Lenient => {
-                let old = |lit: &&Lit| self.arena.node(lit.node).side == Side::Old;
-                let nodes: Vec<NodeId> = state.lits.iter().filter(old).map(|lit| lit.node).collect();
-                undeclared(self.arena, document, &nodes)
-            }
+            CompatPolicy::Lenient => undeclared(self.arena, document, &Rc::clone(&self.declaring)),
         };
         let mut all = Some(true);
         for lit in state.lits.iter() {

@@ -109,7 +109,9 @@ impl Search<'_> {
             return None;
         }
         let used: Vec<String> = demands.keys().cloned().collect();
-        for name in self.other_names(object, some.name, &used) {
+        let others = object.shape.some.iter().filter_map(|other| other.name).filter(|name| Some(*name) != some.name);
+        let others: Vec<Lit> = others.collect();
+        for name in self.other_names(object, some.name, &others, &used) {
             if let Some(found) = self.settle_as(object, some, index, &name, demands) {
                 return Some(found);
             }
@@ -137,15 +139,15 @@ impl Search<'_> {
         }
         let mut demands = demands.clone();
         demands.entry(name.to_owned()).or_default().extend(some.value);
-        let lits = self.member_lits(object, name, &demands);
-        if self.solve(&lits).is_no() {
+        let lits = self.demanded_lits(object, name, &demands);
+        if self.solve_member(name, &lits).is_no() {
             return None;
         }
         self.settle(object, index + 1, &demands)
     }
 
     fn is_among(&mut self, object: &mut ObjectSearch<'_>, some: &SomeMember, name: &str) -> bool {
-        if some.value.is_some() && self.is_exempt_member(object, some.side, name) {
+        if some.value.is_some() && self.is_exempt_member(object.state, some.side, name) {
             return false;
         }
         let mut matches = |pattern: PatternId| match self.arena.patterns.matches(pattern, name) {
@@ -165,18 +167,24 @@ impl Search<'_> {
         }
     }
 
-    pub(super) fn is_exempt_member(&mut self, object: &ObjectSearch<'_>, side: Side, name: &str) -> bool {
-        match (side, &object.state.declared) {
+    pub(super) fn is_exempt_member(&mut self, state: &State, side: Side, name: &str) -> bool {
+        match (side, &state.declared) {
             (Side::New, Some(declared)) => !declared.declares(self.arena, name),
             _ => false,
         }
     }
 
+    fn demanded_lits(&mut self, object: &ObjectSearch<'_>, name: &str, demands: &Demands) -> Vec<Lit> {
+        let demanded = demands.get(name).map_or(&[][..], Vec::as_slice);
+        self.member_lits(object.state, object.shape, name, demanded)
+    }
+
     /// Everything that the value of this member must be.
-    fn member_lits(&mut self, object: &ObjectSearch<'_>, name: &str, demands: &Demands) -> Vec<Lit> {
-        let mut lits: Vec<Lit> = demands.get(name).cloned().unwrap_or_default();
-        for (members, side) in &object.shape.each {
-            if self.is_exempt_member(object, *side, name) {
+    pub(super) fn member_lits(&mut self, state: &State, shape: &ObjectShape, name: &str, demanded: &[Lit]) -> Vec<Lit> {
+        let mut lits = demanded.to_vec();
+        for (members, side) in &shape.each {
+            self.meter.tick();
+            if self.is_exempt_member(state, *side, name) {
                 continue;
             }
             let mut is_covered = false;
@@ -209,8 +217,8 @@ impl Search<'_> {
         let mut members = Map::new();
         let mut all_said = true;
         for name in demands.keys() {
-            let lits = self.member_lits(object, name, demands);
-            match self.solve(&lits) {
+            let lits = self.demanded_lits(object, name, demands);
+            match self.solve_member(name, &lits) {
                 SearchAnswer::No => return None,
                 SearchAnswer::Maybe(Some(value)) => drop(members.insert(name.clone(), value)),
                 SearchAnswer::Maybe(None) => all_said = false,
@@ -240,7 +248,7 @@ impl Search<'_> {
         while (members.len() as u64) < object.min {
             let before = members.len();
             let used: Vec<String> = members.keys().cloned().collect();
-            for name in self.other_names(object, None, &used) {
+            for name in self.other_names(object, None, &[], &used) {
                 if (members.len() as u64) < object.min {
                     self.add(object, members, name, &none);
                 }
@@ -258,8 +266,8 @@ impl Search<'_> {
         name: String,
         demands: &Demands,
     ) {
-        let lits = self.member_lits(object, &name, demands);
-        match self.solve(&lits) {
+        let lits = self.demanded_lits(object, &name, demands);
+        match self.solve_member(&name, &lits) {
             SearchAnswer::No => {}
             SearchAnswer::Maybe(Some(value)) => drop(members.insert(name, value)),
             SearchAnswer::Maybe(None) => object.doubt = true,

@@ -9,6 +9,7 @@ use super::goal::{Atom, Lit, SomeMember};
 use crate::compat::node::{Bound, Items, Members, NodeId, Side};
 use crate::compat::number::Exact;
 use crate::compat::pattern::PatternId;
+use crate::limits::MULTIPLE_BITS;
 
 #[derive(Clone, Default)]
 pub(super) struct DocumentShape {
@@ -71,6 +72,11 @@ fn lower_max(max: &mut Option<u64>, to: u64) {
 impl DocumentShape {
     /// `false` where it contradicts what is known.
     pub fn add(&mut self, atom: Atom) -> bool {
+        let names_agree = match &atom {
+            Atom::Present(name) | Atom::Member(name, ..) => !self.object.absent.contains(name),
+            Atom::Absent(name) => !self.object.present.contains(name),
+            _ => true,
+        };
         match atom {
             Atom::Values(_) => {}
             Atom::Except(value) => self.leave_out(value),
@@ -87,8 +93,12 @@ impl DocumentShape {
                 }
             }
             Atom::Multiple(unit) => {
-                let known = self.number.multiple.take();
-                self.number.multiple = Some(known.map_or(unit.clone(), |known| known.common_multiple(&unit)));
+                // Of what would grow too large one is left out, which lets more numbers pass.
+                let both = self.number.multiple.as_ref().map(|known| known.common_multiple(&unit));
+                let both = both.unwrap_or(unit);
+                if self.number.multiple.is_none() || both.bits() <= MULTIPLE_BITS {
+                    self.number.multiple = Some(both);
+                }
             }
             Atom::NotMultiple(unit) => self.number.not_multiples.push(unit),
             Atom::MinLength(min) => self.string.min = self.string.min.max(min),
@@ -99,7 +109,7 @@ impl DocumentShape {
             Atom::FormatNot(format) => drop(self.string.not_formats.insert(format)),
             other => self.add_container(other),
         }
-        self.is_possible()
+        names_agree && self.is_within_limits()
     }
 
     /// What is not empty has a member or an item.
@@ -155,7 +165,7 @@ impl DocumentShape {
     }
 
     /// No limit contradicts another.
-    pub fn is_possible(&self) -> bool {
+    pub fn is_within_limits(&self) -> bool {
         let ordered = |min: u64, max: Option<u64>| max.is_none_or(|max| min <= max);
         let bounds = match (&self.number.lower, &self.number.upper) {
             (Some((lower, _)), Some((upper, _))) => lower <= upper,
@@ -166,6 +176,5 @@ impl DocumentShape {
             && ordered(self.array.min, self.array.max)
             && !(self.array.unique && self.array.repeats)
             && ordered(self.object.min.max(self.object.present.len() as u64), self.object.max)
-            && self.object.present.is_disjoint(&self.object.absent)
     }
 }
