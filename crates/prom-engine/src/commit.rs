@@ -222,8 +222,8 @@ impl UnitOfWork {
         by: PublishedBy,
     ) -> Result<(), Error> {
         let copied = self.core.admit_copy(&copy, self.maker.as_ref(), &mut self.encoder)?;
-        // Should the topic turn out to be another, the event keeps the id that its copy has.
-        let event = NewEvent { id: Some(admitted.id), dual_write: false, ..event.clone() };
+        // Should the topic turn out to be another, the event keeps the id and the time that its copy has.
+        let event = NewEvent { id: Some(admitted.id), ts: copy.event.ts, dual_write: false, ..event.clone() };
         self.add(admitted, &event, by);
         self.add(copied, &copy.event, PublishedBy::Judged);
         self.appended.last_is_copy();

@@ -62,7 +62,8 @@ impl Topic {
         let name = versioned(self.name(), version)?;
         let settings = TopicSettings { name: name.clone(), dual_write: None, ..self.settings.clone() };
         // Exact: a cutover that comes later finds what is there already.
-        let event = NewEvent { topic: name, id: Some(id), exact: true, dual_write: false, ..event.clone() };
+        let ts = Some(event.ts.unwrap_or(now));
+        let event = NewEvent { topic: name, id: Some(id), ts, exact: true, dual_write: false, ..event.clone() };
         Ok(Some(Box::new(DualWriteCopy { settings, event })))
     }
 }
