@@ -23,6 +23,9 @@ pub const WIDTH: usize = 256;
 pub const WIDTH_STATES: usize = 20_000;
 /// Bytes of a payload times the width up to which it is judged on the publisher's own thread: about a millisecond.
 pub const INLINE_COST: usize = 256 * 1024;
+/// Bytes of a payload times the width beyond which it is not judged at all: about a quarter of a second. Payloads of a megabyte
+/// stay below it for schemas of a width that people write.
+pub const JUDGING_COST: usize = 64 * 1024 * 1024;
 /// Wall time of one upcaster on one payload. Its steps are bounded too, and what is used up on a busy machine must not send a
 /// sound event to the dead letters.
 pub const UPCAST_TIME: Duration = Duration::from_secs(2);

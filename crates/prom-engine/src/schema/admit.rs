@@ -1,6 +1,7 @@
 //! Judging an event by its topic's schemas, and stamping it with its version.
 
-use prom_schema::{Admit, Refusal, SchemaSettings};
+use prom_schema::limits::JUDGING_COST;
+use prom_schema::{Admit, Refusal, SchemaSettings, Validator};
 use prom_types::{NewEvent, TopicName};
 use serde_json::Value;
 
@@ -41,36 +42,81 @@ impl CompiledTopic {
         };
         let payload: Value = serde_json::from_slice(event.payload.as_bytes())
             .map_err(|error| refused(topic, latest.version, unreadable(&error)))?;
+        let mut budget = JudgingBudget::of(event.payload.as_bytes().len());
         let named = named_version(&event.headers)
             .map_err(|text| refused(topic, latest.version, unknown_version(&text, self)))?;
         if let Some(version) = named {
             let chosen = self.live().find(|live| live.version == version);
             let chosen = chosen.ok_or_else(|| refused(topic, version, unknown_version(&version.to_string(), self)))?;
-            chosen.judge(topic, &payload)?;
+            chosen.judge(topic, &payload, &mut budget)?;
             return Ok(None);
         }
-        let version = self.newest_that_accepts(latest, topic, &payload)?;
+        let version = self.newest_that_accepts(latest, topic, &payload, &mut budget)?;
         let mut stamped = event.clone();
         stamped.headers.insert(VERSION_HEADER, version.to_string())?;
         Ok(Some(stamped))
     }
 
-    fn newest_that_accepts(&self, latest: &CompiledVersion, topic: &TopicName, payload: &Value) -> Result<u32, Error> {
-        let Err(refusal) = latest.judge(topic, payload) else {
+    fn newest_that_accepts(
+        &self,
+        latest: &CompiledVersion,
+        topic: &TopicName,
+        payload: &Value,
+        budget: &mut JudgingBudget,
+    ) -> Result<u32, Error> {
+        let Err(refusal) = latest.judge(topic, payload, budget) else {
             return Ok(latest.version);
         };
-        let SchemaSettings { admit, .. } = self.settings;
-        let older = match admit {
-            Admit::Latest => None,
-            Admit::Newest => self.live().rev().skip(1).find(|older| older.validator.validate(payload).is_ok()),
+        let SchemaSettings { admit: Admit::Newest, .. } = self.settings else {
+            return Err(refusal);
         };
-        older.map(|older| older.version).ok_or(refusal)
+        for older in self.live().rev().skip(1) {
+            budget.spend(&older.validator).map_err(|refusal| refused(topic, older.version, refusal))?;
+            if older.validator.validate(payload).is_ok() {
+                return Ok(older.version);
+            }
+        }
+        Err(refusal)
     }
 }
 
 impl CompiledVersion {
-    fn judge(&self, topic: &TopicName, payload: &Value) -> Result<(), Error> {
-        self.validator.validate(payload).map_err(|refusal| refused(topic, self.version, refusal))
+    fn judge(&self, topic: &TopicName, payload: &Value, budget: &mut JudgingBudget) -> Result<(), Error> {
+        let judged = budget.spend(&self.validator).and_then(|()| self.validator.validate(payload));
+        judged.map_err(|refusal| refused(topic, self.version, refusal))
+    }
+}
+
+/// What judging one payload may cost, by all versions that are tried. Others wait for the thread that does it, and nothing can
+/// stop it on the way.
+pub(super) struct JudgingBudget {
+    bytes: usize,
+    left: usize,
+}
+
+impl JudgingBudget {
+    pub fn of(bytes: usize) -> Self {
+        Self { bytes, left: JUDGING_COST }
+    }
+
+    pub fn spend(&mut self, validator: &Validator) -> Result<(), Refusal> {
+        let cost = self.bytes.saturating_mul(validator.width());
+        self.left = self.left.checked_sub(cost).ok_or_else(|| too_costly(self.bytes, validator.width()))?;
+        Ok(())
+    }
+}
+
+fn too_costly(bytes: usize, width: usize) -> Refusal {
+    let most = JUDGING_COST / width.max(1);
+    Refusal {
+        pointer: String::new(),
+        rule: "cost".to_owned(),
+        schema_pointer: String::new(),
+        value: String::new(),
+        message: format!(
+            "judging {bytes} bytes takes too long: this version judges at most {most}; simplify its patterns and branches, or \
+             name the version in the header {VERSION_HEADER} where several are tried"
+        ),
     }
 }
 

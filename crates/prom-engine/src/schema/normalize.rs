@@ -19,6 +19,7 @@ use prom_types::limits::PAYLOAD_BYTES;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::admit::JudgingBudget;
 use super::compiled::CompiledTopic;
 use super::version::{UPCASTED_FROM, VERSION_HEADER, named_version};
 use crate::bus::Core;
@@ -139,7 +140,9 @@ impl CompiledTopic {
             Some(value) => value,
             None => serde_json::from_slice(text.as_deref().unwrap_or(stored.as_bytes())).map_err(|e| e.to_string())?,
         };
-        latest.validator.validate(&judged).map_err(|refusal| {
+        let bytes = text.as_deref().unwrap_or(stored.as_bytes()).len();
+        let allowed = JudgingBudget::of(bytes).spend(&latest.validator);
+        allowed.and_then(|()| latest.validator.validate(&judged)).map_err(|refusal| {
             format!("version {version} was brought to version {}, which refuses it: {refusal}", latest.version)
         })?;
         if text.is_none() && named == Some(latest.version) {

@@ -1,6 +1,5 @@
 //! Corner cases of single keywords, each found by hunting for it.
 
-
 use prom_schema::CompatPolicy;
 use prom_schema::compat::{CompatRule, Settings, Violation, check};
 use serde_json::{Value, json};

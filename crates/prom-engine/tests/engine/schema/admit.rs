@@ -116,3 +116,34 @@ async fn what_is_judged_elsewhere_is_refused_like_anything_else() {
     assert!(bus.publish_batch(vec![event(large(1)), event(json!({}))]).await.is_err());
     assert_eq!(bus.bounds(HEARTBEAT).await.unwrap()[0].next, 2);
 }
+/// A topic without events was judged on the thread that published, however long that took; and since nothing was
+/// stored, it stayed a topic without events.
+#[tokio::test]
+async fn the_first_event_of_a_topic_waits_its_turn_like_any_other() {
+    let bus = bus().await;
+    register(&bus, "fresh.topic", json!({"pattern": "a[ab]{300}c"})).await;
+    let topic = TopicName::parse("fresh.topic").unwrap();
+    let long = NewEvent::new(topic.clone(), json!("ab".repeat(10_000)));
+    assert!(bus.must_wait(&long), "no event was published yet");
+    assert!(matches!(bus.publish_event(long.clone()).await, Err(Error::SchemaInvalid { version: 1, .. })));
+    assert!(bus.must_wait(&long), "a refused event makes no topic");
+    assert!(!bus.must_wait(&NewEvent::new(topic.clone(), json!("ab"))));
+    let fits = format!("a{}c", "ab".repeat(150));
+    let batch = vec![NewEvent::new(topic.clone(), json!(fits)), NewEvent::new(topic, json!("x".repeat(5_000)))];
+    assert!(bus.publish_batch(batch.clone()).await.is_err());
+    let results = bus.publish_many(batch).await;
+    assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
+}
+
+#[tokio::test]
+async fn what_would_take_long_to_judge_is_refused_before_it_is_judged() {
+    let bus = bus().await;
+    register(&bus, "slow", json!({"pattern": "a[ab]{3000}c"})).await;
+    let began = std::time::Instant::now();
+    let refused = bus.publish("slow", json!("ab".repeat(300_000))).await.unwrap_err();
+    assert!(matches!(&refused, Error::SchemaInvalid { refusal, .. } if refusal.rule == "cost"), "{refused}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "it was judged: {:?}", began.elapsed());
+    bus.publish("slow", json!("ab".repeat(100))).await.unwrap_err();
+    register(&bus, "plain", json!({"type": "string", "maxLength": 1_000_000})).await;
+    bus.publish("plain", json!("ab".repeat(300_000))).await.unwrap();
+}
