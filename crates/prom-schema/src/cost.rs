@@ -21,7 +21,7 @@ use crate::compat::CompareError;
 use crate::cost_names::SchemaNames;
 use crate::draft::Draft;
 use crate::error::SchemaError;
-use crate::limits::{PATTERN_PROGRAM_BYTES, WIDTH, WIDTH_STATES};
+use crate::limits::{PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, WIDTH, WIDTH_STATES};
 use crate::references::IndexedSchema;
 
 /// Keywords whose schemas judge the same place.
@@ -35,6 +35,8 @@ const OTHER_PROPERTIES: [&str; 2] = ["additionalProperties", "unevaluatedPropert
 /// How much a schema's keywords weigh beside those that take one step.
 const ENUM_VALUES_PER_STEP: usize = 8;
 const UNIQUE_ITEMS_STEPS: usize = 16;
+/// A string has at least three bytes with its quotes, and each may cost all steps back that are allowed.
+const LOOK_AROUND_STEPS: usize = PATTERN_BACKTRACKS / 2;
 /// `unevaluatedProperties` and `unevaluatedItems` ask the schemas beside them again which parts they looked at. Measured:
 /// each such level takes about three times as long as the one below it.
 const UNEVALUATED_TIMES: usize = 3;
@@ -186,7 +188,8 @@ fn of_item<'s>(members: &'s Map<String, Value>, at: usize) -> Applied<'s> {
 }
 
 /// Each byte of a string may be held against every state of the expression: `a[ab]{3000}c` is short and takes three
-/// thousand steps per byte. One that cannot be read is left to the compiler to refuse.
+/// thousand steps per byte. One with look-around goes back as often as it may; one that cannot be read is left to the
+/// compiler to refuse.
 fn regex_weight(pattern: &str) -> usize {
     let states = || {
         let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
@@ -194,7 +197,7 @@ fn regex_weight(pattern: &str) -> usize {
         let program = thompson::Compiler::new().configure(limit).build(&translated).ok()?;
         Some(program.states().len())
     };
-    states().unwrap_or(pattern.len())
+    states().unwrap_or(LOOK_AROUND_STEPS)
 }
 
 fn weight(schema: &Value) -> usize {

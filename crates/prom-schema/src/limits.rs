@@ -16,6 +16,8 @@ pub const REFERENCE_DEPTH: usize = 16;
 pub const BUNDLE_BYTES: usize = 1024 * 1024;
 /// Compiled size of one `pattern`. What people write has a few kilobytes; nested repetitions have millions.
 pub const PATTERN_PROGRAM_BYTES: usize = 256 * 1024;
+/// Steps back of one pattern with look-around on one string. An address takes some dozens; beyond it the string does not match.
+pub const PATTERN_BACKTRACKS: usize = 2_000;
 /// Schemas that may judge one place of a document, before the whole schema is refused: judging takes about this many
 /// steps for each value of the document, and nothing can stop it on the way.
 pub const WIDTH: usize = 256;

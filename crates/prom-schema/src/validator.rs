@@ -6,7 +6,7 @@ use crate::bundle::bundle;
 use crate::cost;
 use crate::document::SchemaDocument;
 use crate::error::{Refusal, SchemaError};
-use crate::limits::{PATTERN_PROGRAM_BYTES, QUOTED_CHARS};
+use crate::limits::{PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, QUOTED_CHARS};
 use crate::settings::Formats;
 
 /// Compiled once, used by every publish.
@@ -27,8 +27,11 @@ impl Validator {
     ) -> Result<Self, SchemaError> {
         let bundled = bundle(document, referenced);
         let width = cost::width(&bundled)?;
-        let patterns =
-            jsonschema::PatternOptions::regex().size_limit(PATTERN_PROGRAM_BYTES).dfa_size_limit(PATTERN_PROGRAM_BYTES);
+        // Patterns without look-around run in linear time all the same.
+        let patterns = jsonschema::PatternOptions::fancy_regex()
+            .backtrack_limit(PATTERN_BACKTRACKS)
+            .size_limit(PATTERN_PROGRAM_BYTES)
+            .dfa_size_limit(PATTERN_PROGRAM_BYTES);
         let options = jsonschema::options()
             .should_validate_formats(formats == Formats::Assert)
             // Draft 7 asserts these, the later drafts do not, and the comparison of versions reads them as remarks.
@@ -103,6 +106,23 @@ mod tests {
 
     fn compile(schema: Value) -> Result<Validator, SchemaError> {
         Validator::compile(&SchemaDocument::new(schema, Vec::new())?, &[], Formats::Annotate)
+    }
+
+    #[test]
+    fn patterns_with_look_around_are_judged_and_give_up_where_they_would_go_back_for_ever() {
+        // As Zod exports an e-mail address.
+        let address =
+            r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$";
+        let validator = compile(json!({"pattern": address})).unwrap();
+        assert!(validator.width() >= 1000, "{}", validator.width());
+        for (text, fits) in
+            [("team@example.com", true), ("first.last+tag@sub.example.org", true), ("a..b@example.com", false)]
+        {
+            assert_eq!(validator.validate(&json!(text)).is_ok(), fits, "{text}");
+        }
+        let bomb = compile(json!({"pattern": "^(?=(a+)+$)b"})).unwrap();
+        let refusal = bomb.validate(&json!("a".repeat(60) + "!")).unwrap_err();
+        assert_eq!(refusal.rule, "pattern");
     }
 
     #[test]
