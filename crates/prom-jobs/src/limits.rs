@@ -20,3 +20,5 @@ pub const UPCAST_AT_ONCE: usize = 50;
 pub const FAILURES_TOLD: usize = 20;
 /// Bytes of the name of a collection.
 pub const COLLECTION_BYTES: usize = 64;
+/// Looks at a cutover whose progress another run has just stored, before the other run is told of.
+pub const START_TRIES: usize = 20;

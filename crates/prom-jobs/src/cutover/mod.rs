@@ -26,7 +26,7 @@ pub use self::plan::{CollectionName, CutoverPlace, CutoverPlan, CutoverTarget};
 pub use self::progress::CutoverProgress;
 use self::progress::Doubt;
 use crate::JobError;
-use crate::limits::{STEP_WRITTEN_BYTES, UPCAST_AT_ONCE};
+use crate::limits::{START_TRIES, STEP_WRITTEN_BYTES, UPCAST_AT_ONCE};
 use crate::source::{JobSource, at, unreadable};
 
 const COLLECTION: &str = "cutovers";
@@ -67,8 +67,19 @@ enum NotTaken {
 }
 
 impl Cutover {
-    /// Begins a cutover, or goes on with one. The audit trail tells who did.
+    /// Begins a cutover, or goes on with one. The audit trail tells who did. One that is still under way, such as that of a
+    /// client that has just left, may end a step meanwhile: then this one looks again.
     pub async fn start(bus: &Bus, plan: CutoverPlan, unfit: UnfitEvent) -> Result<Self, JobError> {
+        for _ in 0..START_TRIES {
+            match Self::begin(bus, plan.clone(), unfit).await {
+                Err(JobError::Running { .. }) => {}
+                begun => return begun,
+            }
+        }
+        Self::begin(bus, plan, unfit).await
+    }
+
+    async fn begin(bus: &Bus, plan: CutoverPlan, unfit: UnfitEvent) -> Result<Self, JobError> {
         let source = JobSource::open(bus, plan.topic.clone()).await?;
         let stored = bus.document(COLLECTION, &plan.key()).await?;
         let revision = stored.as_ref().map_or(0, |stored| stored.revision);

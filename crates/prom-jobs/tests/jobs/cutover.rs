@@ -260,3 +260,20 @@ async fn the_audit_trail_tells_who_began() {
     assert_eq!((&last["action"], &last["subject"]), (&json!("cutover"), &json!("ops-team")));
     assert_eq!((&last["topic"], &last["to"]), (&json!(TOPIC), &json!("heartbeat.received.v1")));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cutover_begins_although_one_before_it_is_in_the_middle_of_a_step() {
+    let bus = bus().await;
+    publish(&bus, 0..2000).await;
+    bus.register_schema(TOPIC, candidate(heartbeat("mem_mb"))).await.unwrap();
+    for _ in 0..10 {
+        let mut before = to_version(&bus).await;
+        let steps = tokio::spawn(async move { while before.step().await.is_ok_and(|progress| !progress.done) {} });
+        let mut after = to_version(&bus).await;
+        after.step().await.unwrap();
+        steps.await.unwrap();
+    }
+    finish(&mut to_version(&bus).await).await;
+    let moved = bus.read_topic("heartbeat.received.v1", TopicOffsets::default(), 5000).await.unwrap().events;
+    assert_eq!(moved.len(), 2000);
+}
