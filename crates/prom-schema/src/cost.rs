@@ -21,7 +21,7 @@ use crate::compat::CompareError;
 use crate::cost_names::SchemaNames;
 use crate::draft::Draft;
 use crate::error::SchemaError;
-use crate::limits::{PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, WIDTH, WIDTH_STATES};
+use crate::limits::{PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, PATTERNS_BYTES, WIDTH, WIDTH_STATES};
 use crate::references::IndexedSchema;
 
 /// Keywords whose schemas judge the same place.
@@ -37,6 +37,8 @@ const ENUM_VALUES_PER_STEP: usize = 8;
 const UNIQUE_ITEMS_STEPS: usize = 16;
 /// A string has at least three bytes with its quotes, and each may cost all steps back that are allowed.
 const LOOK_AROUND_STEPS: usize = PATTERN_BACKTRACKS / 2;
+/// Memory of a pattern with look-around, roughly.
+const LOOK_AROUND_BYTES: usize = 32 * 1024;
 /// `unevaluatedProperties` and `unevaluatedItems` ask the schemas beside them again which parts they looked at. Measured:
 /// each such level takes about three times as long as the one below it.
 const UNEVALUATED_TIMES: usize = 3;
@@ -45,6 +47,7 @@ const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 /// The width of a schema, or why it is too wide.
 pub(crate) fn width(root: &Value) -> Result<usize, SchemaError> {
     check_drafts(root)?;
+    check_patterns(root)?;
     Places { names: SchemaNames::of(root)?, known: HashSet::new(), widest: 1 }.follow(root)
 }
 
@@ -191,13 +194,42 @@ fn of_item<'s>(members: &'s Map<String, Value>, at: usize) -> Applied<'s> {
 /// thousand steps per byte. One with look-around goes back as often as it may; one that cannot be read is left to the
 /// compiler to refuse.
 fn regex_weight(pattern: &str) -> usize {
-    let states = || {
-        let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
-        let limit = thompson::Config::new().nfa_size_limit(Some(PATTERN_PROGRAM_BYTES));
-        let program = thompson::Compiler::new().configure(limit).build(&translated).ok()?;
-        Some(program.states().len())
-    };
-    states().unwrap_or(LOOK_AROUND_STEPS)
+    program_of(pattern).map_or(LOOK_AROUND_STEPS, |program| program.states().len())
+}
+
+/// `None` for a pattern with look-around, one that is too large, and one that is none.
+fn program_of(pattern: &str) -> Option<thompson::NFA> {
+    let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
+    let limit = thompson::Config::new().nfa_size_limit(Some(PATTERN_PROGRAM_BYTES));
+    thompson::Compiler::new().configure(limit).build(&translated).ok()
+}
+
+/// Patterns are compiled once each and kept: many of them, each below its limit, would fill the memory of the hub.
+fn check_patterns(root: &Value) -> Result<(), SchemaError> {
+    let mut patterns = BTreeSet::new();
+    collect_patterns(root, &mut patterns);
+    let mut bytes = 0;
+    for pattern in patterns {
+        bytes += program_of(pattern).map_or(LOOK_AROUND_BYTES, |program| program.memory_usage());
+        if bytes > PATTERNS_BYTES {
+            let what = "size of its compiled patterns";
+            return Err(SchemaError::TooLarge { what, size: bytes, limit: PATTERNS_BYTES });
+        }
+    }
+    Ok(())
+}
+
+fn collect_patterns<'s>(value: &'s Value, patterns: &mut BTreeSet<&'s str>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_patterns(item, patterns)),
+        Value::Object(members) => {
+            patterns.extend(members.get("pattern").and_then(Value::as_str));
+            let names = members.get("patternProperties").and_then(Value::as_object);
+            patterns.extend(names.into_iter().flat_map(Map::keys).map(String::as_str));
+            members.values().for_each(|below| collect_patterns(below, patterns));
+        }
+        _ => {}
+    }
 }
 
 fn weight(schema: &Value) -> usize {
@@ -335,6 +367,19 @@ mod tests {
         assert!(width(&json!({"pattern": "a[ab]{3000}c"})).unwrap() > 3_000);
         assert!(width(&json!({"patternProperties": {"(a|b)*a(a|b){500}c": true}})).unwrap() > 500);
         assert!(width(&json!({"pattern": "^[0-9a-f]{8}-[0-9a-f]{4}$"})).unwrap() < 64);
+    }
+
+    #[test]
+    fn many_patterns_are_refused_by_what_they_take_together() {
+        let with = |count: usize, pattern: fn(usize) -> String| {
+            let one = |at: usize| (format!("p{at}"), json!({"type": "string", "pattern": pattern(at)}));
+            json!({"properties": (0..count).map(one).collect::<Map<String, Value>>()})
+        };
+        let large = |at: usize| format!("^([a-z]{{1,60}}[0-9]{{1,60}}){{1,8}}{at}$");
+        assert!(
+            matches!(width(&with(2000, large)), Err(SchemaError::TooLarge { what, .. }) if what.contains("patterns"))
+        );
+        assert!(width(&with(300, |at| format!("^[a-z]{{1,20}}-{at}$"))).is_ok());
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub const REFERENCE_DEPTH: usize = 16;
 pub const BUNDLE_BYTES: usize = 1024 * 1024;
 /// Compiled size of one `pattern`. What people write has a few kilobytes; nested repetitions have millions.
 pub const PATTERN_PROGRAM_BYTES: usize = 256 * 1024;
+/// Compiled size of all patterns of one schema together.
+pub const PATTERNS_BYTES: usize = 4 * 1024 * 1024;
 /// Steps back of one pattern with look-around on one string. An address takes some dozens; beyond it the string does not match.
 pub const PATTERN_BACKTRACKS: usize = 2_000;
 /// Schemas that may judge one place of a document, before the whole schema is refused: judging takes about this many
@@ -30,7 +32,9 @@ pub const INLINE_COST: usize = 256 * 1024;
 pub const JUDGING_COST: usize = 64 * 1024 * 1024;
 /// Wall time of one upcaster on one payload. Its steps are bounded too, and what is used up on a busy machine must not send a
 /// sound event to the dead letters.
-pub const UPCAST_TIME: Duration = Duration::from_secs(2);
+pub const UPCAST_TIME: Duration = Duration::from_millis(500);
+/// Wall time of all steps of one event, after which no further one is begun: others wait for the thread.
+pub const UPCAST_CHAIN_TIME: Duration = Duration::from_millis(500);
 /// Characters of a value that a refusal quotes.
 pub const QUOTED_CHARS: usize = 120;
 

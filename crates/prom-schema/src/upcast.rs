@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use prom_transform::{CompileError, Program, ProgramLimits};
 use serde_json::Value;
 
-use crate::limits::UPCAST_TIME;
+use crate::limits::{UPCAST_CHAIN_TIME, UPCAST_TIME};
 
 /// A step written in Rust.
 pub type UpcastFn = Arc<dyn Fn(Value) -> Result<Value, String> + Send + Sync>;
@@ -89,9 +90,13 @@ impl Upcasters {
         payload: &[u8],
         steps: impl IntoIterator<Item = u32>,
     ) -> Result<Option<UpcastPayload>, UpcastError> {
+        let began = Instant::now();
         let mut made: Option<OnTheWay> = None;
         for from in steps {
             let failed = |reason: String| UpcastError::Failed { from, reason };
+            if began.elapsed() > UPCAST_CHAIN_TIME {
+                return Err(failed("the steps before it took too long".to_owned()));
+            }
             let step = self.0.get(&from).ok_or(UpcastError::Missing { from })?;
             made = Some(match step {
                 Upcaster::Function(function) => {

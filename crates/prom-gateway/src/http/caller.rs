@@ -123,6 +123,13 @@ impl Caller {
         if self.identity.policy.allows_somewhere(action) { Ok(()) } else { Err(self.forbidden(action, "anything")) }
     }
 
+    /// All topics of one segment more, such as those of a topic's versions.
+    pub fn may_below(&self, action: Action, topic: &TopicName) -> Result<(), Problem> {
+        let below = format!("{topic}.*");
+        let allows = |pattern: TopicPattern| self.identity.policy.allows_pattern(action, &pattern, None);
+        if TopicPattern::parse(&below).is_ok_and(allows) { Ok(()) } else { Err(self.forbidden(action, &below)) }
+    }
+
     /// The refusal of an action on something that the text names.
     pub fn forbidden(&self, action: Action, what: &str) -> Problem {
         let who = self.identity.subject.as_deref().unwrap_or("this caller");

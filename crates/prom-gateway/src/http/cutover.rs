@@ -42,6 +42,8 @@ pub(super) async fn post(
     body: JsonBody<CutoverRequest>,
 ) -> Result<Response, Problem> {
     caller.may(Action::Admin, &topic)?;
+    // Where events go can be chosen, and reasons quote them: what is read here must be readable.
+    caller.may(Action::Subscribe, &topic)?;
     let CutoverRequest { to, to_collection, skip_unfit } = body.read(&api).await?;
     let target = match (to, to_collection) {
         (Some(_), Some(_)) => return Err(Problem::field("to_collection", "give one target, not two")),

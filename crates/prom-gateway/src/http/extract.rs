@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 
 use super::api::Api;
 use super::body;
+use super::budget::BodyShare;
 use super::forward::ForOwner;
+use super::limits::PARSED_TIMES;
 use super::problem::{Code, Problem};
 
 /// The query string.
@@ -74,8 +76,20 @@ impl<T> FromRequest<Arc<Api>> for JsonBody<T> {
 
 impl<T: DeserializeOwned> JsonBody<T> {
     pub async fn read(self, api: &Api) -> Result<T, Problem> {
+        Ok(self.read_whole(api).await?.0)
+    }
+
+    /// As [`JsonBody::read`], for a body that is worked on for long. What it takes when it is parsed counts to the budget until
+    /// the share is dropped, so that few of those who wait for the work fill the memory.
+    pub async fn read_held(self, api: &Api) -> Result<(T, BodyShare), Problem> {
+        let (body, bytes, mut share) = self.read_whole(api).await?;
+        share.grow_to(bytes.saturating_mul(PARSED_TIMES))?;
+        Ok((body, share))
+    }
+
+    async fn read_whole(self, api: &Api) -> Result<(T, usize, BodyShare), Problem> {
         let limit = api.hub.options.frame_bytes;
-        let body::WholeBody { text, .. } = body::whole(self.body, &api.budget, limit, |_| limit).await?;
+        let body::WholeBody { text, share } = body::whole(self.body, &api.budget, limit, |_| limit).await?;
         if let Some(keep) = self.keep {
             keep.set_body(text.clone());
         }
@@ -90,7 +104,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
             }
         })?;
         json.end().map_err(|error| Problem::new(Code::BadJson, error.to_string()))?;
-        Ok(body)
+        Ok((body, text.len(), share))
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::api::Api;
 use super::budget::BodyShare;
 use super::caller::Caller;
-use super::limits::{JOB_HELD_BYTES, JOB_LINES_WAITING, JOB_RETRY_AFTER};
+use super::limits::{JOB_HELD_BYTES, JOB_LINES_WAITING, JOB_LOOKS_AFTER, JOB_RETRY_AFTER};
 use super::problem::{Code, Problem};
 use crate::Hub;
 
@@ -111,11 +111,37 @@ async fn run<J: SteppedJob>(
         if *hub.stopping.borrow() || !hub.bus.is_open() {
             return Err(prom_engine::Error::Closed.into());
         }
-        match job.step().await? {
-            JobStep::Progress(report) => room.send(line(&report)),
-            JobStep::Done(report) => {
+        match step(hub, caller, job, lines).await? {
+            None => return Ok(()),
+            Some(JobStep::Progress(report)) => room.send(line(&report)),
+            Some(JobStep::Done(report)) => {
                 room.send(line(&report));
                 return Ok(());
+            }
+        }
+    }
+}
+
+/// One step; `None` when the client left. A step may take long, so its end is not waited for: what it has handed to the store is
+/// stored, and what it left half done is told by the progress that is stored with it.
+async fn step<J: SteppedJob>(
+    hub: &Hub,
+    caller: &Caller,
+    job: &mut J,
+    lines: &mpsc::Sender<Bytes>,
+) -> Result<Option<JobStep<J::Report>>, Problem> {
+    let step = job.step();
+    tokio::pin!(step);
+    loop {
+        tokio::select! {
+            biased;
+            stepped = &mut step => return stepped.map(Some),
+            () = lines.closed() => return Ok(None),
+            () = tokio::time::sleep(JOB_LOOKS_AFTER) => {
+                caller.is_still_let_in(hub)?;
+                if *hub.stopping.borrow() || !hub.bus.is_open() {
+                    return Err(prom_engine::Error::Closed.into());
+                }
             }
         }
     }

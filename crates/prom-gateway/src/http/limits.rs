@@ -69,3 +69,7 @@ pub const JOB_HELD_BYTES: usize = 12 * 1024 * 1024;
 pub const JOB_LINES_WAITING: usize = 4;
 /// When to ask again where every place is taken.
 pub const JOB_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// Memory of a parsed body for each of its bytes. `[{},{},{}]` takes this much; most bodies take less.
+pub const PARSED_TIMES: usize = 32;
+/// How often a job looks during a step whether its token still holds and the hub goes on.
+pub const JOB_LOOKS_AFTER: Duration = Duration::from_secs(1);

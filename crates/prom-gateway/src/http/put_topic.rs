@@ -38,6 +38,10 @@ pub(super) async fn put(
         ));
     }
     let body = body.read(&api).await?;
+    if body.dual_write.is_some() {
+        // All who publish to the topic then write to these too.
+        caller.may_below(Action::Admin, &topic)?;
+    }
     // Left out, a setting takes its default. Compaction cannot come back once a topic has events, so it must be said.
     let is_compacted = match api.hub.bus.topic_settings(&topic).await {
         Ok(settings) => settings.compaction.is_some(),

@@ -26,7 +26,8 @@ pub async fn with_all(
     let caller = caller?;
     let subject = Subject::to_change(&subject)?;
     may_read(&caller, &subject.topic)?;
-    let document = document(&caller, body.read(&api).await?)?;
+    let (body, _held) = body.read_held(&api).await?;
+    let document = document(&caller, body)?;
     let verdict = api
         .hub
         .bus
@@ -48,7 +49,8 @@ pub async fn with_one(
     let subject = Subject::to_change(&subject)?;
     may_read(&caller, &subject.topic)?;
     let name = VersionName::parse(&version)?;
-    let document = document(&caller, body.read(&api).await?)?;
+    let (body, _held) = body.read_held(&api).await?;
+    let document = document(&caller, body)?;
     let bus = &api.hub.bus;
     let candidate = SchemaCandidate::new(document);
     let verdict = match subject.entry(bus, SubjectScope::Live).await {

@@ -42,7 +42,8 @@ pub async fn look_up(
     let caller = caller?;
     let subject = Subject::to_read(&subject)?;
     may_read(&caller, &subject.topic)?;
-    let document = document(&caller, body.read(&api).await?)?;
+    let (body, _held) = body.read_held(&api).await?;
+    let document = document(&caller, body)?;
     let bus = &api.hub.bus;
     let which = if query.deleted { SubjectScope::All } else { SubjectScope::Live };
     subject.entry(bus, which).await?;

@@ -42,7 +42,8 @@ pub async fn register(
     let caller = caller?;
     let subject = Subject::to_change(&subject)?;
     caller.may(Action::Admin, &subject.topic)?;
-    let document = document(&caller, body.read(&api).await?)?;
+    let (body, _held) = body.read_held(&api).await?;
+    let document = document(&caller, body)?;
     let registered = caller.bus(&api.hub).register_schema(&subject.topic, SchemaCandidate::new(document)).await;
     let registered = registered.map_err(ConfluentRefusal::of_candidate)?;
     Ok(ConfluentAnswer(ConfluentId { id: registered.id }))

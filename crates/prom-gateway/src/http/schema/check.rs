@@ -29,7 +29,8 @@ pub(in crate::http) async fn post(
     body: JsonBody<RegisterSchema>,
 ) -> Result<Json<SchemaVerdict>, Problem> {
     may_read(&caller, &topic)?;
-    let candidate = candidate(&caller, body.read(&api).await?)?;
+    let (body, _held) = body.read_held(&api).await?;
+    let candidate = candidate(&caller, body)?;
     let verdict = api.hub.bus.check_schema(&topic, &candidate).await?;
     Ok(Json(SchemaVerdict {
         compatible: verdict.violations.is_empty(),

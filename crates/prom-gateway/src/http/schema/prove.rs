@@ -45,7 +45,8 @@ pub(in crate::http) async fn post(
     body: JsonBody<RegisterSchema>,
 ) -> Result<Response, Problem> {
     caller.may(Action::Subscribe, &topic)?;
-    let candidate = candidate(&caller, body.read(&api).await?)?;
+    let (body, _held) = body.read_held(&api).await?;
+    let candidate = candidate(&caller, body)?;
     let place = api.proofs.take(&api)?;
     let (prove, verdict) = Prove::start(&api.hub.bus, &topic, &candidate).await?;
     let (groups, hidden) = readers(&api.hub.bus, &caller, &topic).await?;

@@ -38,7 +38,8 @@ pub(in crate::http) async fn post(
     body: JsonBody<RegisterSchema>,
 ) -> Result<Json<RegisteredVersion>, Problem> {
     caller.may(Action::Admin, &topic)?;
-    let candidate = candidate(&caller, body.read(&api).await?)?;
+    let (body, _held) = body.read_held(&api).await?;
+    let candidate = candidate(&caller, body)?;
     let registered = caller.bus(&api.hub).register_schema(&topic, candidate).await?;
     let Registered { version, id, existed, notes } = registered;
     Ok(Json(RegisteredVersion { version, id, existed, notes }))
