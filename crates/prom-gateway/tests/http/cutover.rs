@@ -99,20 +99,27 @@ async fn a_collection_gets_the_latest_event_of_each_key() {
 }
 
 #[tokio::test]
-async fn it_needs_the_right_to_administer_topic_and_target() {
+async fn it_needs_the_right_to_administer_topic_and_target_and_to_read_the_topic() {
     let home = Home::protected().await;
     fill(&home, 3).await;
     let ask = |body: Value, scopes: &[&str]| Ask::new(Method::POST, PATH).body(body.to_string()).token(scopes);
-    ask(json!({}), &["admin:heartbeat.**"]).send(&home).await.problem(404, "unknown_topic");
+    let both = ["admin:heartbeat.**", "subscribe:heartbeat"];
+    ask(json!({}), &both).send(&home).await.problem(404, "unknown_topic");
     two_versions(&home).await;
-    for scopes in [&["admin:heartbeat"][..], &["admin:heartbeat.v2"], &["subscribe", "publish", "ops"]] {
+    // Reasons quote events, and the target can be one that the caller reads.
+    for scopes in [
+        &["admin:heartbeat.**"][..],
+        &["admin:heartbeat", "subscribe"],
+        &["admin:heartbeat.v2", "subscribe"],
+        &["subscribe", "publish", "ops"],
+    ] {
         ask(json!({}), scopes).send(&home).await.problem(403, "forbidden");
     }
-    ask(json!({"to": "other"}), &["admin:heartbeat.**"]).send(&home).await.problem(403, "forbidden");
-    ask(json!({"to_collection": "a"}), &["admin:heartbeat.**"]).send(&home).await.problem(403, "forbidden");
+    ask(json!({"to": "other"}), &both).send(&home).await.problem(403, "forbidden");
+    ask(json!({"to_collection": "a"}), &both).send(&home).await.problem(403, "forbidden");
     assert!(home.bus.topic_settings("heartbeat.v2").await.is_err(), "a refusal made the topic");
     assert!(home.bus.topic_settings("other").await.is_err(), "a refusal made the topic");
-    ask(json!({}), &["admin:heartbeat.**"]).send(&home).await.lines();
+    ask(json!({}), &both).send(&home).await.lines();
 }
 
 #[tokio::test]
@@ -130,4 +137,13 @@ async fn odd_targets_are_refused() {
         let problem = cutover(&home, body).await.problem(400, "bad_request");
         assert!(problem["detail"].as_str().unwrap().contains(told), "{problem}");
     }
+}
+
+#[tokio::test]
+async fn letting_a_topic_be_written_to_twice_needs_the_right_to_the_topics_of_its_versions() {
+    let home = Home::protected().await;
+    let put = |scopes: &[&str]| Ask::new(Method::PUT, "/topics/a.x").body(r#"{"dual_write":{}}"#).token(scopes);
+    put(&["admin:a.x"]).send(&home).await.problem(403, "forbidden");
+    put(&["admin:a.x", "admin:a.x.v1"]).send(&home).await.problem(403, "forbidden");
+    assert_eq!(put(&["admin:a.**"]).send(&home).await.status, 200);
 }
