@@ -62,6 +62,16 @@ pub(crate) fn partitions_raised(
     AuditEvent::new(subject, payload)
 }
 
+/// The settings of a topic were changed.
+pub(crate) fn topic_changed(
+    before: &TopicSettings,
+    after: &TopicSettings,
+    subject: Option<&str>,
+) -> Result<AuditEvent, Invalid> {
+    let payload = json!({ "action": "change_topic", "topic": after.name.as_str(), "before": before, "after": after });
+    AuditEvent::new(subject, payload)
+}
+
 /// A cursor was moved.
 pub(crate) fn cursor_moved(
     cursor: &CursorName,

@@ -36,7 +36,7 @@ impl Bus {
     /// Refused is what would break what readers rely on: lowering partitions, raising them on a
     /// compacted topic or one that a group divides, turning compaction on where events without a key may
     /// be. Raising partitions moves keys: events of a key from before and after may be in two of them.
-    /// It is written to the audit trail.
+    /// Changes are written to the audit trail.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -87,6 +87,10 @@ impl Bus {
                     return Ok(());
                 }
                 self.check_topic_change(before, &settings).await?;
+                let raised = TopicSettings { partitions: settings.partitions, ..before.settings.clone() };
+                if before.is_stored() && raised != settings {
+                    audit::topic_changed(&before.settings, &settings, self.subject())?.add_to(&mut work)?;
+                }
                 if settings.partitions > before.settings.partitions {
                     work.write(core.division().await?);
                     self.check_not_divided(&settings.name).await?;

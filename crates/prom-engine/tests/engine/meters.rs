@@ -59,7 +59,7 @@ async fn what_is_published_is_counted_by_topic_once_it_is_stored() {
     bus.create_topic(TopicSettings::new("a").unwrap().max_attempts(9)).await.unwrap();
     assert_eq!(published(&bus, "a"), Some(5), "other settings, the same topic");
     let names: Vec<_> = bus.meters().topics.iter().map(|meters| meters.topic.to_string()).collect();
-    assert_eq!(names, ["a", "b"]);
+    assert_eq!(names, ["a", "b", "system.audit"]);
 }
 
 #[tokio::test]

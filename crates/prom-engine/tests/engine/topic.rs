@@ -60,3 +60,19 @@ async fn a_topic_whose_maker_does_not_wait_is_made_and_followed_all_the_same() {
     bus.publish("new.topic", json!(7)).partition(1).await.unwrap();
     assert_eq!(take_acked(&mut events, 1).await, [7]);
 }
+
+#[tokio::test]
+async fn who_changes_the_settings_of_a_topic_is_written_down() {
+    let bus = bus().await;
+    let made = || TopicSettings::new("a").unwrap();
+    bus.create_topic(made()).await.unwrap();
+    bus.create_topic(made()).await.unwrap();
+    let twice = made().dual_write(prom_engine::DualWrite::default());
+    bus.acting_for(Some("operator")).create_topic(twice).await.unwrap();
+    let audit = bus.read("system.audit", 0, 0, 10).await.unwrap().events;
+    let told: Vec<serde_json::Value> = audit.iter().map(|event| event.payload().unwrap()).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((&told[0]["action"], &told[0]["topic"]), (&json!("change_topic"), &json!("a")));
+    assert_eq!((&told[0]["before"]["dual_write"], told[0]["after"]["dual_write"].is_object()), (&json!(null), true));
+    assert!(told[0].to_string().contains("operator"), "{}", told[0]);
+}
