@@ -6,9 +6,13 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [[ -n ${PROM:-} && ! ( -f $PROM && -x $PROM ) ]]; then
+  echo "PROM names $PROM, which is no program: name the binary, such as PROM=/opt/prom, or leave it out" >&2
+  exit 2
+fi
 built=("$here/../../target/release/prom" "$here/../../target/debug/prom" "$(command -v prom || true)")
 for candidate in "${PROM:-}" "${built[@]}"; do
-  if [[ -x $candidate ]]; then prom=$(realpath "$candidate"); break; fi
+  if [[ -f $candidate && -x $candidate ]]; then prom=$(realpath "$candidate"); break; fi
 done
 if [[ -z ${prom:-} ]]; then
   echo "there is no prom: build it with \`cargo build --release -p prom-cli\`, or name it with PROM=/path/to/prom" >&2
@@ -71,7 +75,7 @@ say "Version 2 renames mem_mb to mem_mib. Alone it breaks readers of what is sto
 fails 1 schema register heartbeat.received "$v2"
 
 say "With an upcaster it is registered."
-run schema register heartbeat.received "$v2" --compat upcast --upcast "$step"
+run schema register heartbeat.received "$v2" --upcast "$step"
 run schema show heartbeat.received
 
 say "Writers of version 1 go on, and writers of version 2 begin."

@@ -58,6 +58,11 @@ impl Failure {
         self
     }
 
+    /// How to go on, if the answer was no.
+    pub fn fix_no(self, fix: impl Into<String>) -> Self {
+        if matches!(self, Self::No(_)) { self.fix(fix) } else { self }
+    }
+
     /// The same about a file, which is named first.
     pub fn at(mut self, path: &std::path::Path) -> Self {
         if let Self::No(message) | Self::Usage(message) | Self::Unreachable(message) | Self::Refused(message) =

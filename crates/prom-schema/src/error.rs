@@ -12,11 +12,11 @@ pub enum SchemaError {
     NotJson { reason: String },
     #[error("the schema's {what} is {size}; at most {limit} is allowed")]
     TooLarge { what: &'static str, size: usize, limit: usize },
-    #[error("the schema is not valid at {pointer}: {reason}")]
+    #[error("the schema is not valid{}: {reason}", at(pointer))]
     Invalid { pointer: String, reason: String },
     /// Put the other schema into the registry and name it in `references`, or copy it below `$defs`.
     #[error(
-        "the schema refers to {reference}, which is not in it; nothing is fetched: name it in `references`, or put it below `$defs`"
+        "the schema refers to {reference}, which is not in it; nothing is fetched: name it in `references` (--reference of `prom schema`), or put it below `$defs`"
     )]
     Elsewhere { reference: String },
     #[error(
@@ -24,6 +24,11 @@ pub enum SchemaError {
          anyOf and oneOf that refer to themselves not share property names"
     )]
     TooCostly { pointer: String, width: usize },
+}
+
+/// Nothing where the whole schema is meant.
+fn at(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" at {pointer}") }
 }
 
 /// Why a payload does not fit a schema.

@@ -88,7 +88,7 @@ export interface CutoverRequest {
 }
 
 /** What came of it. */
-export type CutoverResult = CutoverCounts & { readonly adds_up: boolean; readonly to: string; readonly topic: TopicName; readonly version: number };
+export type CutoverResult = CutoverCounts & { readonly adds_up: boolean; readonly read_before?: number; readonly to: string; readonly topic: TopicName; readonly version: number };
 
 /** What goes with a topic. */
 export interface DeletedTopicView {

@@ -6,17 +6,31 @@ use prom_testkit::{prom_binary, tools};
 
 use super::or_skip;
 
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/evolution/run.sh");
+
+#[test]
+fn a_mistyped_name_of_the_binary_stops_the_example() {
+    if or_skip(tools::require("bash")).is_none() {
+        return;
+    }
+    for wrong in ["/no/such/prom", "/tmp"] {
+        let output = Command::new("bash").arg(SCRIPT).env("PROM", wrong).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(wrong) && output.stdout.is_empty(), "{told}");
+    }
+}
+
 #[test]
 fn the_example_of_evolution_runs_in_one_command_and_shows_what_the_guide_says() {
     if or_skip(tools::require("bash")).is_none() {
         return;
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/evolution/run.sh");
-    let output = Command::new("bash").arg(script).env("PROM", prom_binary().unwrap()).output().unwrap();
+    let output = Command::new("bash").arg(SCRIPT).env("PROM", prom_binary().unwrap()).output().unwrap();
     let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{wrong}");
     for told in [
-        "3 versions of 2 topics are compatible",
+        "4 versions of 3 topics are compatible",
         "heartbeat.received version 1 is registered",
         "schema_invalid",
         "schema_incompatible",

@@ -1,14 +1,15 @@
 //! `prom cutover`: a topic's history as its latest version has it, in another topic or as documents.
 
 use clap::Args;
-use prom_protocol::http::cutover::{CutoverReport, CutoverRequest, CutoverResult};
+use prom_protocol::http::cutover::{CutoverCounts, CutoverReport, CutoverRequest, CutoverResult};
 use prom_types::TopicName;
 
 use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{HubClient, of_problem};
-use crate::output::{Progress, note};
+use crate::output::{Progress, counted, note};
+use crate::signals::Signals;
 
 /// Bring all stored events of a topic to its latest version, in another topic
 #[derive(Debug, Args)]
@@ -48,10 +49,10 @@ impl CutoverCommand {
             false => context.output.line(told(&result))?,
         }
         if result.counts.unreadable > 0 {
-            note(format!("{} events exist and cannot be read; `prom fsck` says more", result.counts.unreadable));
+            note(format!("{} cannot be read; `prom fsck` says more", counted(result.counts.unreadable, "event")));
         }
         if result.counts.left > 0 {
-            note(format!("{} events came meanwhile; run it again to take them over", result.counts.left));
+            note(format!("{} came meanwhile; run it again", counted(result.counts.left, "event")));
         }
         if result.adds_up {
             return Ok(());
@@ -64,9 +65,19 @@ impl CutoverCommand {
 async fn cutover(hub: &HubClient, topic: &TopicName, request: &CutoverRequest) -> Result<CutoverResult, Failure> {
     let mut lines = hub.post_for_lines(&["topics", topic, "cutover"], request).await?;
     let progress = Progress::events("cutting over");
-    while let Some(report) = lines.next().await? {
+    let mut signals = Signals::listen()?;
+    let mut last = None;
+    loop {
+        let report = tokio::select! {
+            report = lines.next() => report?,
+            () = signals.next() => return Err(stopped(topic, last)),
+        };
+        let Some(report) = report else { break };
         match report {
-            CutoverReport::Progress(counts) => progress.is_at(counts.read, counts.left),
+            CutoverReport::Progress(counts) => {
+                last = Some(counts);
+                progress.is_at(counts.read, counts.left);
+            }
             CutoverReport::Done(result) => return Ok(result),
             CutoverReport::Error(problem) if problem.code == "schema_invalid" => {
                 return Err(Failure::no(problem.detail.clone())
@@ -79,14 +90,27 @@ async fn cutover(hub: &HubClient, topic: &TopicName, request: &CutoverRequest) -
         .fix("check that it is still running, then run it again: it goes on where it ended"))
 }
 
-fn told(CutoverResult { topic, to, version, counts, adds_up }: &CutoverResult) -> String {
+fn stopped(topic: &TopicName, last: Option<CutoverCounts>) -> Failure {
+    let far = match last {
+        Some(counts) => format!("{} of {topic} read, about {} left", counted(counts.read, "event"), counts.left),
+        None => format!("the hub had not told yet how far {topic} is"),
+    };
+    Failure::no(format!("stopped: {far}")).fix("run the same command again: it goes on where it ended")
+}
+
+fn told(CutoverResult { topic, to, version, counts, read_before, adds_up }: &CutoverResult) -> String {
+    let is_same = counts.read > 0 && counts.read == *read_before;
+    let news = if is_same { "; nothing new since the last run" } else { "" };
     let sum = if *adds_up { "=" } else { "≠" };
     let keyless = match counts.without_key {
         0 => String::new(),
         many => format!(" ({many} without a key)"),
     };
     format!(
-        "{topic} is in {to} as version {version}: {} events read {sum} {} written + {} already there + {} skipped{keyless}",
-        counts.read, counts.written, counts.already, counts.skipped
+        "{topic} is in {to} as version {version}: {} read {sum} {} written + {} already there + {} skipped{keyless}{news}",
+        counted(counts.read, "event"),
+        counts.written,
+        counts.already,
+        counts.skipped
     )
 }

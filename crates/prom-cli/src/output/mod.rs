@@ -95,6 +95,12 @@ pub fn complain(failure: &Failure) {
     }
 }
 
+/// A number with its noun, such as `1 event` and `2 events`.
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
 /// Something for people beside the answer.
 pub fn note(text: impl AsRef<str>) {
     drop(writeln!(io::stderr().lock(), "{}", text.as_ref()));

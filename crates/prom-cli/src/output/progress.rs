@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 pub struct Progress {
     bar: ProgressBar,
@@ -11,8 +11,8 @@ pub struct Progress {
 const REDRAW: Duration = Duration::from_millis(100);
 const BAR: &str = "{msg} {bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}";
 const BYTES: &str = "{spinner} {msg} {decimal_bytes} {decimal_bytes_per_sec}";
-const EVENTS: &str = "{msg} {bar:30} {human_pos}/{human_len} {per_sec} {eta}";
-const COUNT: &str = "{spinner} {msg} {human_pos} {per_sec}";
+const EVENTS: &str = "{msg} {bar:30} {human_pos}/{human_len} {rate} {eta}";
+const COUNT: &str = "{spinner} {msg} {human_pos} {rate}";
 
 impl Progress {
     /// Bytes, of a total where that is known.
@@ -39,7 +39,7 @@ impl Progress {
 
     fn styled(bar: ProgressBar, template: &str, what: &str) -> Self {
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", rate));
         }
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(REDRAW);
@@ -53,6 +53,12 @@ impl Progress {
     pub fn now_at(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
+}
+
+/// Events are whole, and so is their rate.
+fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    // Writing to a text cannot fail.
+    let _cannot_fail = write!(out, "{:.0}/s", state.per_sec());
 }
 
 /// Leaves nothing behind; the summary that follows says it all.

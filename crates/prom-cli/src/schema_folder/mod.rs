@@ -20,6 +20,20 @@ pub struct SchemaFolder {
     topics: Vec<FolderTopic>,
 }
 
+/// What a version with an upcaster from the one before is held to, if not to what its topic is held to.
+pub fn with_upcaster(held_to: Compat) -> Option<Compat> {
+    matches!(held_to, Compat::Backward | Compat::BackwardTransitive).then_some(Compat::Upcast)
+}
+
+/// A version was changed after it was registered.
+pub fn edited(path: &Path, topic: &TopicName, version: u32, next: u32) -> Failure {
+    Failure::no(format!("{}: version {version} of {topic} is registered with another schema", path.display())).fix(
+        format!(
+            "a version never changes: put the change into v{next}.json, or look at `prom schema show {topic} {version}`"
+        ),
+    )
+}
+
 /// One version on its way into a registry.
 #[derive(Debug, Clone)]
 pub struct FolderStep {
@@ -41,6 +55,21 @@ impl SchemaFolder {
                 .fix("a folder has one folder per topic, with v1.json, v2.json and so on")
         });
         Ok(Self { path: path.to_owned(), topics: read? })
+    }
+
+    /// The same, and refuses a folder without a single version: its path is probably not the one that was meant.
+    pub fn read_filled(path: &Path) -> Result<Self, Failure> {
+        let folder = Self::read(path)?;
+        if folder.topics.iter().any(|topic| !topic.versions.is_empty()) {
+            return Ok(folder);
+        }
+        let what = format!("{} has no schema of any topic", path.display());
+        let looks_like = "a schema is in a folder with the name of its topic: schemas/orders.placed/v1.json";
+        let is_topic = path.join("v1.json").is_file();
+        Err(Failure::usage(what).fix(match is_topic {
+            true => format!("{looks_like}; give the folder above {}", path.display()),
+            false => format!("{looks_like}; give the folder that holds those of the topics, here `schemas`"),
+        }))
     }
 
     pub fn topics(&self) -> &[FolderTopic] {
@@ -85,12 +114,11 @@ impl SchemaFolder {
         let held_to = SchemaSettings::default().with(&topic.settings).compat;
         topic.versions.iter().map(move |(version, document)| {
             let upcast = topic.upcasters.get(&(version - 1)).cloned();
-            let is_backward = matches!(held_to, Compat::Backward | Compat::BackwardTransitive);
             FolderStep {
                 topic: topic.topic.clone(),
                 version: *version,
                 document: document.clone(),
-                compat: (upcast.is_some() && is_backward).then_some(Compat::Upcast),
+                compat: upcast.as_ref().and_then(|_| with_upcaster(held_to)),
                 upcast,
                 path: self.path.join(topic.topic.as_str()).join(format!("v{version}.json")),
             }

@@ -10,7 +10,7 @@ use prom_types::TopicName;
 
 use crate::config::{Config, DeclaredTopic};
 use crate::exit::{CommandResult, Failure};
-use crate::schema_folder::{FolderStep, SchemaFolder};
+use crate::schema_folder::{FolderStep, SchemaFolder, edited};
 use crate::violations;
 
 /// What can be told without a store.
@@ -77,17 +77,10 @@ async fn register_step(bus: &Bus, step: &FolderStep) -> CommandResult {
     let FolderStep { topic, version, document, path, .. } = step;
     let failed = |error: Error| explain(path, &error);
     let entry = bus.schema(topic).await.map_err(failed)?;
-    if entry.is_some_and(|entry| *version < entry.next_version) {
+    if let Some(next) = entry.map(|entry| entry.next_version).filter(|next| version < next) {
         match bus.schema_version(topic, SchemaChoice::Version(*version)).await {
             Ok(stored) if stored.document.digest() == document.digest() => {}
-            Ok(_) => {
-                let what =
-                    format!("{}: version {version} of {topic} is registered with another schema", path.display());
-                return Err(Failure::no(what).fix(format!(
-                    "a version never changes: put the change into v{}.json, or look at `prom schema show {topic} {version}`",
-                    version + 1
-                )));
-            }
+            Ok(_) => return Err(edited(path, topic, *version, next)),
             // Removed for good, on purpose.
             Err(Error::UnknownSchema { .. }) => return Ok(()),
             Err(error) => return Err(failed(error)),

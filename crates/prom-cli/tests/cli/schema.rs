@@ -132,6 +132,104 @@ fn a_folder_is_registered_in_order_and_again_without_a_change() {
     scene.write("schemas/heartbeat/v3.json", r#"{"type":"string"}"#);
     let ran = scene.schema(&["register", "--folder", "schemas"]).exits(1);
     assert!(ran.stderr.contains("schemas/heartbeat/v3.json") && ran.stderr.contains("rule "), "{}", ran.stderr);
+    scene.write("schemas/heartbeat/v1.json", r#"{"type":"object"}"#);
+    let ran = scene.schema(&["register", "--folder", "schemas"]).exits(1);
+    for told in ["schemas/heartbeat/v1.json: version 1 of heartbeat is registered with another schema", "v3.json"] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_folder_without_a_topic_is_refused_and_told_what_it_should_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::create_dir(here.join("empty")).unwrap();
+    write(here, "schemas/heartbeat/v1.json", V1);
+    for path in ["empty", "schemas/heartbeat"] {
+        for command in [
+            &["schema", "check", path, "--local"][..],
+            &["schema", "register", "--folder", path],
+            &["codegen", "ts", "--folder", path],
+        ] {
+            let ran = prom_in(here, command, &[]).exits(2);
+            assert!(ran.stderr.contains("schemas/orders.placed/v1.json"), "{command:?}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn an_upcaster_is_enough_where_the_topic_is_held_to_backward() {
+    let scene = Scene::new();
+    for (name, text) in
+        [("v1.json", V1), ("v2.json", V2), ("step.jq", STEP), ("bad.jq", "}"), ("odd.jq", ".mem_mib=[]")]
+    {
+        scene.write(name, text);
+    }
+    let ran = scene.schema(&["check", "heartbeat", "v1.json"]).exits(0);
+    assert!(ran.stdout.contains("no schema yet, so it would be version 1"), "{}", ran.stdout);
+    scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
+    let ran = scene.schema(&["register", "heartbeat", "v2.json", "--compat", "upcast"]).exits(2);
+    assert!(ran.stderr.contains("--upcast FILE"), "{}", ran.stderr);
+    scene.schema(&["set", "heartbeat", "--compat", "full"]).exits(0);
+    for command in ["check", "register"] {
+        let ran = scene.schema(&[command, "heartbeat", "v2.json", "--upcast", "step.jq"]).exits(1);
+        assert!(ran.stderr.contains("add --compat upcast"), "{command}: {}", ran.stderr);
+    }
+    scene.schema(&["set", "heartbeat", "--inherit"]).exits(0);
+    let publish = ["pub", "heartbeat", r#"{"pid":1,"mem_mb":5}"#, "--url", &scene.hub.url];
+    prom_in(scene.folder.path(), &publish, &[]).exits(0);
+    for command in ["check", "register", "prove"] {
+        scene.schema(&[command, "heartbeat", "v2.json", "--upcast", "step.jq"]).exits(0);
+    }
+    // A registered version is proven with the program that is given, not with the stored one.
+    let ran = scene.schema(&["prove", "heartbeat", "v2.json", "--upcast", "odd.jq"]).exits(1);
+    assert!(ran.stderr.contains("1 event would fail"), "{}", ran.stderr);
+    let ran = scene.schema(&["prove", "heartbeat", "v2.json", "--upcast", "bad.jq"]).exits(2);
+    assert!(ran.stderr.contains("not valid jq"), "{}", ran.stderr);
+    scene.schema(&["prove", "heartbeat", "v1.json", "--upcast", "step.jq"]).exits(2);
+    scene.schema(&["prove", "heartbeat", "v2.json"]).exits(0);
+}
+
+#[test]
+fn what_is_not_there_is_told_with_the_command_that_lists_what_is() {
+    let scene = Scene::new();
+    scene.write("v1.json", V1);
+    scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
+    for (command, told) in [
+        (&["show", "nothing"][..], "prom schema ls"),
+        (&["show", "heartbeat", "9"], "prom schema show heartbeat"),
+        (&["diff", "heartbeat", "1", "9"], "prom schema show heartbeat"),
+        (&["delete", "nothing", "--all"], "prom schema ls"),
+        (&["delete", "heartbeat", "9"], "prom schema show heartbeat"),
+    ] {
+        let ran = scene.schema(command).exits(1);
+        assert!(ran.stderr.contains(told) && !ran.stderr.contains("prom topics"), "{command:?}: {}", ran.stderr);
+    }
+    let ran = scene.schema(&["delete", "heartbeat", "1", "--hard"]).exits(2);
+    assert!(ran.stderr.contains("first: `prom schema delete heartbeat 1`"), "{}", ran.stderr);
+    let ran = scene.schema(&["delete", "heartbeat", "1"]).exits(0);
+    assert!(ran.stdout.contains("takes any payload"), "{}", ran.stdout);
+    let publish = ["pub", "heartbeat", r#""anything""#, "--url", &scene.hub.url];
+    prom_in(scene.folder.path(), &publish, &[]).exits(0);
+    let ran = scene.schema(&["delete", "heartbeat", "1"]).exits(1);
+    assert!(ran.stderr.contains("deleted already") && ran.stderr.contains("1 --hard`"), "{}", ran.stderr);
+    scene.schema(&["delete", "heartbeat", "1", "--hard"]).exits(0);
+    let ran = scene.schema(&["show", "heartbeat"]).exits(1);
+    assert!(ran.stderr.contains("no schema is registered"), "{}", ran.stderr);
+}
+
+#[test]
+fn schemas_that_outlive_their_topic_are_told() {
+    let scene = Scene::new();
+    scene.write("v1.json", V1);
+    scene.schema(&["register", "heartbeat", "v1.json"]).exits(0);
+    let ask = |arguments: &[&str]| prom_in(scene.folder.path(), &[arguments, &["--url", &scene.hub.url]].concat(), &[]);
+    ask(&["pub", "heartbeat", r#"{"pid":1}"#]).exits(0);
+    for flag in ["--dry-run", "--yes"] {
+        let ran = ask(&["topics", "delete", "heartbeat", flag]).exits(0);
+        assert!(ran.stderr.contains("`prom schema delete heartbeat --all`"), "{flag}: {}", ran.stderr);
+    }
+    scene.schema(&["show", "heartbeat", "1"]).exits(0);
 }
 
 #[test]
@@ -139,7 +237,7 @@ fn a_folder_is_checked_without_a_hub() {
     let folder = tempfile::tempdir().unwrap();
     let check = || prom_in(folder.path(), &["schema", "check", "schemas", "--local"], &[]);
     write(folder.path(), "schemas/heartbeat/v1.json", V1);
-    assert_eq!(check().exits(0).stdout, "schemas: 1 versions of 1 topics are compatible\n");
+    assert_eq!(check().exits(0).stdout, "schemas: 1 version of 1 topic is compatible\n");
     write(folder.path(), "schemas/heartbeat/v2.json", V2);
     let ran = check().exits(1);
     for told in ["schemas/heartbeat/v2.json breaks compat backward", "rule ", "fix: ", "example: "] {

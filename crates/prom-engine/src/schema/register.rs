@@ -210,7 +210,11 @@ impl Core {
     }
 
     /// Compiles the upcaster that comes with a candidate.
-    async fn check_program(&self, topic: &TopicName, candidate: &SchemaCandidate) -> Result<ProgramGiven, Error> {
+    pub(super) async fn check_program(
+        &self,
+        topic: &TopicName,
+        candidate: &SchemaCandidate,
+    ) -> Result<ProgramGiven, Error> {
         let Some(program) = candidate.upcast.clone() else {
             return Ok(ProgramGiven::No);
         };
@@ -282,7 +286,7 @@ impl Core {
 
 /// Whether a program came with the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProgramGiven {
+pub(super) enum ProgramGiven {
     Yes,
     No,
 }

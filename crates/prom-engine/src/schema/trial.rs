@@ -45,7 +45,19 @@ impl Bus {
                 }
                 fresh.version
             }
-            (None, existing) => existing.unwrap_or_default(),
+            (None, existing) => {
+                let version = existing.unwrap_or_default();
+                // A program that is given is tried in place of the stored one.
+                core.check_program(&entry.topic, &candidate).await?;
+                if let Some(program) = candidate.upcast.clone() {
+                    if entry.versions.first().is_none_or(|first| first.version >= version) {
+                        let reason = "its first version has nothing to upcast from".to_owned();
+                        return Err(Error::SchemaChange { topic: entry.topic, reason });
+                    }
+                    entry.upcasters.insert(version - 1, program);
+                }
+                version
+            }
         };
         let stored = StoredEntry { entry, revision };
         let compiled = core.schema_loader().compile(stored, examined.compiled.as_ref()).await?;

@@ -60,11 +60,19 @@ pub(super) async fn post(
     let place = api.cutovers.take(&api)?;
     let unfit = if skip_unfit { UnfitEvent::Skip } else { UnfitEvent::Stop };
     let cutover = Cutover::start(&bus, plan, unfit).await?;
-    Ok(job::answer(api.hub.clone(), caller, TaskName::one("cutover", topic), place, CutoverJob { cutover }))
+    let read_before = cutover.progress().read;
+    Ok(job::answer(
+        api.hub.clone(),
+        caller,
+        TaskName::one("cutover", topic),
+        place,
+        CutoverJob { cutover, read_before },
+    ))
 }
 
 struct CutoverJob {
     cutover: Cutover,
+    read_before: u64,
 }
 
 impl SteppedJob for CutoverJob {
@@ -77,7 +85,8 @@ impl SteppedJob for CutoverJob {
             return Ok(JobStep::Progress(CutoverReport::Progress(counts)));
         }
         let CutoverPlan { topic, version, place } = self.cutover.plan().clone();
-        let result = CutoverResult { topic, to: place.to_string(), version, counts, adds_up };
+        let (to, read_before) = (place.to_string(), self.read_before);
+        let result = CutoverResult { topic, to, version, counts, read_before, adds_up };
         Ok(JobStep::Done(CutoverReport::Done(result)))
     }
 

@@ -34,7 +34,9 @@ async fn every_event_arrives_in_the_topic_of_the_version_and_the_counts_match() 
     assert_eq!(events.len(), 300);
     let last: Value = events[299].payload().unwrap();
     assert_eq!(last, json!({"pid": 299, "mem_mib": 1}));
+    assert_eq!(done["read_before"], 0);
     let again = cutover(&home, json!({})).await.lines();
+    assert_eq!(again[0]["done"]["read_before"], 300);
     assert_eq!((again.len(), &again[0]["done"]["written"]), (1, &json!(300)));
     let audit = home.get("/replay?topic=system.audit").await.json();
     let last = audit["events"].as_array().unwrap().last().unwrap()["payload"].clone();

@@ -67,6 +67,9 @@ pub struct CutoverResult {
     pub version: u32,
     #[serde(flatten)]
     pub counts: CutoverCounts,
+    /// What earlier runs had read; as many as `read` if this one found nothing new.
+    #[serde(default)]
+    pub read_before: u64,
     /// Whether `read` is `written` and `already` and `skipped`.
     pub adds_up: bool,
 }

@@ -30,7 +30,7 @@ type Documents = BTreeMap<VersionKey, SchemaDocument>;
 
 /// Every `<topic>/v<version>.json` that is wanted.
 pub(super) fn of_folder(path: &Path, wanted: &SchemaSelection<'_>) -> Result<Vec<SchemaSource>, Failure> {
-    let folder = SchemaFolder::read(path)?;
+    let folder = SchemaFolder::read_filled(path)?;
     // Refuses schemas that refer to each other in a circle.
     let steps = folder.steps()?;
     let documents: Documents =

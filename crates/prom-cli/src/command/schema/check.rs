@@ -6,6 +6,7 @@ use clap::Args;
 use prom_protocol::http::schema::{RegisterSchema, SchemaReference, SchemaVerdict};
 use prom_schema::Compat;
 
+use super::known::{self, HeldTo};
 use super::{file, local, settings};
 use crate::cli::Context;
 use crate::command::names;
@@ -21,7 +22,7 @@ With --local no hub is asked: each version is compared with those before it in t
 
 Examples:
   prom schema check orders.placed schemas/orders.placed/v2.json
-  prom schema check orders.placed v2.json --compat upcast --upcast v1-to-v2.jq
+  prom schema check orders.placed v2.json --upcast v1-to-v2.jq
   prom schema check schemas --local")]
 pub struct Check {
     /// The topic, or with --local the folder
@@ -50,29 +51,40 @@ impl Check {
             return local::check(context, self.target.as_ref()).await;
         };
         let topic = names::topic(&self.target).map_err(Failure::usage)?;
-        let request = RegisterSchema {
+        let hub = context.hub()?;
+        let held_to = HeldTo::new(self.compat, self.upcast.as_ref());
+        let mut request = RegisterSchema {
             schema: file::schema(&path)?,
             references: self.reference,
-            compat: self.compat.map(|word| word.to_string()),
+            compat: None,
             version: None,
             upcast: self.upcast.as_deref().map(file::text).transpose()?,
         };
-        let answer = context.hub()?.post(&["topics", &topic, "schema", "check"], &request).await?;
+        request.compat = held_to.word(&hub, &topic).await?;
+        let answer = hub.post(&["topics", &topic, "schema", "check"], &request).await;
+        let answer = answer.map_err(|failure| held_to.advise(failure, &topic))?;
         let verdict: SchemaVerdict = answer.parse()?;
         if context.output.is_for_machines() {
             context.output.line(answer.text.trim_end())?;
         }
         if !verdict.compatible {
             let why = violations::in_words(&verdict.violations);
-            return Err(Failure::no(format!("{} is not compatible with {topic}\n{why}", path.display())));
+            let refusal = Failure::no(format!("{} is not compatible with {topic}\n{why}", path.display()));
+            return Err(held_to.advise(refusal, &topic));
         }
         verdict.notes.iter().for_each(note);
         if context.output.is_for_machines() {
             return Ok(());
         }
-        context.output.line(match verdict.existing {
-            Some(version) => format!("{}: registered already, as version {version} of {topic}", path.display()),
-            None => format!("{}: could be registered for {topic}", path.display()),
+        let path = path.display();
+        if let Some(version) = verdict.existing {
+            return context.output.line(format!("{path}: registered already, as version {version} of {topic}"));
+        }
+        // What else there is does not change the answer: a token that may not see it gets the shorter one.
+        let is_first = matches!(known::of_topic(&hub, &topic).await, Ok(None));
+        context.output.line(match is_first {
+            true => format!("{path}: could be registered; {topic} has no schema yet, so it would be version 1"),
+            false => format!("{path}: could be registered for {topic}"),
         })
     }
 }

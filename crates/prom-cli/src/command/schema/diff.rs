@@ -5,6 +5,7 @@ use prom_protocol::http::schema::{ChangeKind, SchemaChange, SchemaDiff, SchemaDi
 use prom_types::TopicName;
 use serde_json::Value;
 
+use super::known;
 use crate::cli::Context;
 use crate::command::names;
 use crate::exit::CommandResult;
@@ -33,7 +34,8 @@ const SHOWN_CHARS: usize = 100;
 impl Diff {
     pub async fn run(self, context: &Context) -> CommandResult {
         let query = SchemaDiffQuery { from: self.from, to: self.to };
-        let answer = context.hub()?.get(&["topics", &self.topic, "schema", "diff"], &query).await?;
+        let answer = context.hub()?.get(&["topics", &self.topic, "schema", "diff"], &query).await;
+        let answer = answer.map_err(|failure| failure.fix_no(known::list_of(&self.topic)))?;
         context.show(&answer, |diff| context.output.text(&in_words(&diff)))
     }
 }

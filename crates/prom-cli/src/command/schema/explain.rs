@@ -3,13 +3,15 @@
 //! The words come from the rule, the document from comparing its pair. `docs/guide/schema-rules.md` is written from the
 //! same, and a test compares.
 
+use std::io::IsTerminal;
+
 use clap::Args;
 use prom_schema::compat::{CompatRule, Violation};
 use serde_json::{Value, json};
 
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
-use crate::output::{Align, Table};
+use crate::output::{Align, Style, Table};
 
 /// Explain a rule that a violation names: what it means, an example, how to make the change safely
 #[derive(Debug, Args)]
@@ -34,12 +36,58 @@ impl Explain {
         if context.output.is_for_machines() {
             return context.output.json(&for_machines(rule)?);
         }
-        context.output.text(&section(rule)?)
+        let section = section(rule)?;
+        match std::io::stdout().is_terminal() {
+            true => context.output.text(&for_terminal(&section, context.output.style)),
+            false => context.output.text(&section),
+        }
     }
 }
 
 fn rule(text: &str) -> Result<CompatRule, String> {
-    CompatRule::named(text).ok_or_else(|| "there is no such rule; `prom schema explain` lists them".to_owned())
+    CompatRule::named(text).ok_or_else(|| {
+        let meant = match nearest(text).as_slice() {
+            [] => String::new(),
+            names => format!("did you mean {}? ", names.join(" or ")),
+        };
+        format!("there is no such rule; {meant}`prom schema explain` lists them")
+    })
+}
+
+/// Rules whose name has the text in it, or else a word of it.
+fn nearest(text: &str) -> Vec<&'static str> {
+    let named = |is_near: &dyn Fn(&str) -> bool| -> Vec<&'static str> {
+        CompatRule::ALL.iter().map(|rule| rule.id()).filter(|id| is_near(id)).take(SUGGESTED).collect()
+    };
+    let text = text.to_lowercase().replace('_', "-");
+    let whole = named(&|id| text.len() > 2 && id.contains(&text));
+    if !whole.is_empty() {
+        return whole;
+    }
+    named(&|id| text.split('-').any(|word| word.len() > 2 && id.split('-').any(|part| part == word)))
+}
+
+/// How many names are suggested.
+const SUGGESTED: usize = 3;
+
+/// Markdown without its marks: the head in bold, code indented.
+fn for_terminal(section: &str, style: Style) -> String {
+    let mut is_code = false;
+    let mut text = String::new();
+    for line in section.lines() {
+        if line.starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        let shown = match (is_code, line.strip_prefix("## ")) {
+            (true, _) => format!("    {line}"),
+            (false, Some(head)) => style.bold(head),
+            (false, None) => line.to_owned(),
+        };
+        text.push_str(&shown);
+        text.push('\n');
+    }
+    text
 }
 
 fn list(context: &Context) -> CommandResult {
@@ -92,4 +140,22 @@ pub fn section(rule: CompatRule) -> Result<String, Failure> {
         None => " No upcaster can help here.\n".to_owned(),
     });
     Ok(section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_sees_no_marks_of_markdown() {
+        let shown = for_terminal("## a\n\nText.\n\n```jq\n.a\n```\n", Style::Plain);
+        assert_eq!(shown, "a\n\nText.\n\n    .a\n");
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_told_the_right_one() {
+        assert!(nearest("required").contains(&"required-added"));
+        assert!(nearest("required_add").contains(&"required-added"));
+        assert!(nearest("nothing-like-it").is_empty());
+    }
 }

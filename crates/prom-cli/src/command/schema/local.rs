@@ -7,11 +7,12 @@ use serde_json::json;
 
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
+use crate::output::counted;
 use crate::schema_folder::{JudgedVersion, SchemaFolder};
 use crate::violations;
 
 pub async fn check(context: &Context, path: &Path) -> CommandResult {
-    let folder = SchemaFolder::read(path)?;
+    let folder = SchemaFolder::read_filled(path)?;
     let judged = folder.judge(SchemaSettings::default())?;
     if context.output.is_for_machines() {
         let one = |version: &JudgedVersion| {
@@ -35,6 +36,8 @@ pub async fn check(context: &Context, path: &Path) -> CommandResult {
     if context.output.is_for_machines() {
         return Ok(());
     }
-    let topics = folder.topics().len();
-    context.output.line(format!("{}: {} versions of {topics} topics are compatible", path.display(), judged.len()))
+    let (versions, topics) = (judged.len() as u64, folder.topics().len() as u64);
+    let are = if versions == 1 { "is" } else { "are" };
+    let (versions, topics) = (counted(versions, "version"), counted(topics, "topic"));
+    context.output.line(format!("{}: {versions} of {topics} {are} compatible", path.display()))
 }

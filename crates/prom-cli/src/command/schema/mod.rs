@@ -12,6 +12,7 @@ mod show;
 mod upcast;
 
 mod file;
+mod known;
 mod local;
 mod settings;
 

@@ -12,7 +12,8 @@ use crate::cli::Context;
 use crate::command::names;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{HubClient, of_problem};
-use crate::output::{Align, Progress, Table, note};
+use crate::output::{Align, Progress, Table, counted, note};
+use crate::signals::Signals;
 
 /// Prove a schema on the stored events before it is registered; exit 1 if some would fail
 #[derive(Debug, Args)]
@@ -55,12 +56,15 @@ impl ProveCommand {
         result.notes.iter().for_each(note);
         let ProveResult { failed, unreadable, .. } = result;
         if failed > 0 {
-            return Err(Failure::no(format!("{failed} events would fail under {}", self.file.display()))
+            return Err(Failure::no(format!("{} would fail under {}", counted(failed, "event"), self.file.display()))
                 .fix("mend the schema, or give an upcaster that handles them with --upcast"));
         }
         if unreadable > 0 {
-            return Err(Failure::no(format!("{unreadable} events cannot be read, so nothing is proven of them"))
-                .fix("`prom fsck` says what is damaged"));
+            return Err(Failure::no(format!(
+                "{} cannot be read, so nothing is proven of them",
+                counted(unreadable, "event")
+            ))
+            .fix("`prom fsck` says what is damaged"));
         }
         Ok(())
     }
@@ -69,9 +73,22 @@ impl ProveCommand {
 async fn prove(hub: &HubClient, topic: &TopicName, request: &RegisterSchema) -> Result<ProveResult, Failure> {
     let mut lines = hub.post_for_lines(&["topics", topic, "schema", "prove"], request).await?;
     let progress = Progress::events("proving");
-    while let Some(report) = lines.next().await? {
+    let mut signals = Signals::listen()?;
+    let mut scanned = 0;
+    loop {
+        let report = tokio::select! {
+            report = lines.next() => report?,
+            () = signals.next() => {
+                return Err(Failure::no(format!("stopped after {}; nothing was changed", counted(scanned, "event")))
+                    .fix("a proof begins anew when it is run again"));
+            }
+        };
+        let Some(report) = report else { break };
         match report {
-            ProveReport::Progress(counts) => progress.is_at(counts.scanned, counts.left),
+            ProveReport::Progress(counts) => {
+                scanned = counts.scanned;
+                progress.is_at(counts.scanned, counts.left);
+            }
             ProveReport::Done(result) => return Ok(*result),
             ProveReport::Error(problem) => return Err(of_problem(&problem)),
         }
@@ -83,7 +100,7 @@ async fn prove(hub: &HubClient, topic: &TopicName, request: &RegisterSchema) -> 
 fn show(context: &Context, topic: &TopicName, result: &ProveResult) -> CommandResult {
     let ProveResult { version, scanned, failed, failures, .. } = result;
     let output = &context.output;
-    output.line(format!("{topic} version {version}: {scanned} events looked at, {failed} would fail"))?;
+    output.line(format!("{topic} version {version}: {} looked at, {failed} would fail", counted(*scanned, "event")))?;
     if !failures.is_empty() {
         let mut table = Table::new([
             ("PARTITION", Align::Right),

@@ -8,23 +8,25 @@ use prom_schema::{Compat, SettingsChange};
 use prom_types::TopicName;
 use serde_json::json;
 
+use super::known::{self, HeldTo};
 use super::{file, settings};
 use crate::cli::Context;
 use crate::command::names;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::HubClient;
 use crate::output::note;
-use crate::schema_folder::{FolderStep, SchemaFolder};
+use crate::schema_folder::{FolderStep, SchemaFolder, edited};
 
 /// Register a schema as the next version of a topic, or all schemas of a folder
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A schema that the topic has already, however it is written, is not registered again. A folder is registered in
-order: what a schema refers to comes before it. Running it again does nothing.
+order: what a schema refers to comes before it. Running it again does nothing. A version with an upcaster is held to
+`upcast` where its topic is held to `backward`.
 
 Examples:
   prom schema register orders.placed v1.json
-  prom schema register heartbeat.received v2.json --compat upcast --upcast v1-to-v2.jq
+  prom schema register heartbeat.received v2.json --upcast v1-to-v2.jq
   prom schema register --folder schemas")]
 pub struct Register {
     /// The topic
@@ -56,14 +58,17 @@ impl Register {
         let (Some(topic), Some(path)) = (self.topic, self.file) else {
             return register_folder(context, &hub, self.folder.as_deref().unwrap_or(Path::new("schemas"))).await;
         };
-        let request = RegisterSchema {
+        let held_to = HeldTo::new(self.compat, self.upcast.as_ref());
+        let mut request = RegisterSchema {
             schema: file::schema(&path)?,
             references: self.reference,
-            compat: self.compat.map(|word| word.to_string()),
+            compat: None,
             version: self.as_version,
             upcast: self.upcast.as_deref().map(file::text).transpose()?,
         };
-        let answer = hub.post(&["topics", &topic, "schema"], &request).await?;
+        request.compat = held_to.word(&hub, &topic).await?;
+        let answer = hub.post(&["topics", &topic, "schema"], &request).await;
+        let answer = answer.map_err(|failure| held_to.advise(failure, &topic))?;
         let registered: RegisteredVersion = answer.parse()?;
         registered.notes.iter().for_each(note);
         context.show(&answer, |registered: RegisteredVersion| {
@@ -79,7 +84,7 @@ fn told(topic: &TopicName, version: u32, id: u32, existed: bool) -> String {
 
 /// Settings first, then every version, then what upcasters are left.
 async fn register_folder(context: &Context, hub: &HubClient, path: &Path) -> CommandResult {
-    let folder = SchemaFolder::read(path)?;
+    let folder = SchemaFolder::read_filled(path)?;
     for topic in folder.topics().iter().filter(|topic| topic.settings != SettingsChange::default()) {
         let change = change(&topic.settings);
         hub.put(&["topics", &topic.topic, "schema", "settings"], &change).await?;
@@ -117,7 +122,7 @@ async fn register_step(hub: &HubClient, step: &FolderStep) -> Result<RegisteredV
     let path = ["topics", step.topic.as_str(), "schema"];
     let registered = match hub.post(&path, &request).await {
         Ok(answer) => answer.parse::<RegisteredVersion>(),
-        Err(failure) => Err(failure.at(&step.path)),
+        Err(failure) => Err(explain(hub, step, failure).await),
     }?;
     if registered.existed && registered.version != step.version {
         let RegisteredVersion { version, .. } = registered;
@@ -131,6 +136,24 @@ async fn register_step(hub: &HubClient, step: &FolderStep) -> Result<RegisteredV
         hub.put(&path, &json!({"jq": jq})).await.map_err(|failure| failure.at(&step.path))?;
     }
     Ok(registered)
+}
+
+/// The hub says that the number is taken. People want to know that they changed what is registered.
+async fn explain(hub: &HubClient, step: &FolderStep, refusal: Failure) -> Failure {
+    if !matches!(refusal, Failure::Usage(_)) {
+        return refusal.at(&step.path);
+    }
+    let next = match known::of_topic(hub, &step.topic).await {
+        Ok(Some(view)) if view.versions.iter().any(|entry| entry.version == step.version && !entry.deleted) => {
+            view.versions.iter().map(|entry| entry.version + 1).max()
+        }
+        // The refusal says enough.
+        _ => None,
+    };
+    match next {
+        Some(next) => edited(&step.path, &step.topic, step.version, next),
+        None => refusal.at(&step.path),
+    }
 }
 
 fn change(settings: &SettingsChange) -> SchemaSettingsChange {

@@ -4,7 +4,7 @@ use clap::Args;
 use prom_protocol::http::schema::{SchemaVersionView, TopicSchemaView};
 use prom_types::TopicName;
 
-use super::settings;
+use super::{known, settings};
 use crate::cli::Context;
 use crate::command::names;
 use crate::exit::{CommandResult, Failure};
@@ -33,11 +33,17 @@ impl Show {
         let topic = self.topic.as_str();
         match self.version {
             None => {
-                let answer = hub.get(&["topics", topic, "schema"], &()).await?;
+                let answer = hub.get(&["topics", topic, "schema"], &()).await;
+                let answer = answer.map_err(|failure| failure.fix_no(known::LIST))?;
+                if answer.parse::<TopicSchemaView>()?.versions.is_empty() {
+                    let none = format!("no schema is registered for {topic}");
+                    return Err(Failure::no(none).fix(known::LIST));
+                }
                 context.show(&answer, |view| show_topic(context, &view))
             }
             Some(version) => {
-                let answer = hub.get(&["topics", topic, "schema", &version], &()).await?;
+                let answer = hub.get(&["topics", topic, "schema", &version], &()).await;
+                let answer = answer.map_err(|failure| failure.fix_no(known::list_of(&self.topic)))?;
                 context.show(&answer, |view: SchemaVersionView| {
                     let text = serde_json::to_string_pretty(&view.schema);
                     context.output.line(text.map_err(|error| Failure::no(format!("not JSON: {error}")))?)

@@ -3,12 +3,15 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use clap::Args;
+use prom_protocol::http::schema::TopicSchemaView;
 use prom_protocol::http::topics::{DeleteTopic, DeletedTopicView, DeletedTopics};
 use prom_types::TopicName;
 
 use crate::cli::Context;
 use crate::command::names;
 use crate::exit::{CommandResult, Failure};
+use crate::hub::HubClient;
+use crate::output::{counted, note};
 use crate::units::show_size;
 
 /// Delete a topic with its events and the cursors of all groups
@@ -17,7 +20,8 @@ use crate::units::show_size;
 It first says what will go. On a terminal it asks for the name again; elsewhere it needs --yes.
 Subscriptions go on without the topic. Publishing to the name, or `prom topics set`, makes it anew: with new offsets, and
 groups read it from its beginning. A topic that prom.toml declares is made anew when the hub starts.
-Dead letters stay unless --with-letters is given. system.audit records who did it.
+Dead letters stay unless --with-letters is given, and so do its schemas: they judge what is published to the name anew.
+`prom schema delete TOPIC --all` takes them out of use. system.audit records who did it.
 
 Examples:
   prom topics delete orders.test
@@ -44,15 +48,36 @@ impl DeleteTopicCommand {
         let path = ["topics", self.topic.as_str()];
         let preview = DeleteTopic { with_letters: self.with_letters, dry_run: true };
         let answer = hub.delete_with(&path, &preview).await?;
+        let schemas = self.live_schemas(&hub).await;
         if self.dry_run {
-            return context.show(&answer, |going: DeletedTopics| show(context, &going, "would go"));
+            context.show(&answer, |going: DeletedTopics| show(context, &going, "would go"))?;
+            self.tell_of(schemas);
+            return Ok(());
         }
         if !self.yes {
             let going: DeletedTopics = answer.parse()?;
             ask(&self.topic, &going)?;
         }
         let answer = hub.delete_with(&path, &DeleteTopic { dry_run: false, ..preview }).await?;
-        context.show(&answer, |gone: DeletedTopics| show(context, &gone, "is deleted"))
+        context.show(&answer, |gone: DeletedTopics| show(context, &gone, "is deleted"))?;
+        self.tell_of(schemas);
+        Ok(())
+    }
+
+    /// How many versions will outlive the topic. A token that may not see them is told of none.
+    async fn live_schemas(&self, hub: &HubClient) -> usize {
+        match hub.get(&["topics", self.topic.as_str(), "schema"], &()).await.and_then(|answer| answer.parse()) {
+            Ok(TopicSchemaView { versions, .. }) => versions.iter().filter(|entry| !entry.deleted).count(),
+            Err(_) => 0,
+        }
+    }
+
+    fn tell_of(&self, schemas: usize) {
+        if schemas > 0 {
+            let topic = &self.topic;
+            let versions = counted(schemas as u64, "version");
+            note(format!("its schema stays registered ({versions}); `prom schema delete {topic} --all` removes it"));
+        }
     }
 }
 
