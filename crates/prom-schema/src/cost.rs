@@ -22,7 +22,7 @@ use crate::cost_names::SchemaNames;
 use crate::draft::Draft;
 use crate::error::SchemaError;
 use crate::limits::{PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, PATTERNS_BYTES, WIDTH, WIDTH_STATES};
-use crate::references::IndexedSchema;
+use crate::references::{IndexedSchema, escape};
 
 /// Keywords whose schemas judge the same place.
 const HERE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -151,7 +151,7 @@ fn children<'s>(here: &[&'s Value]) -> Vec<(String, Applied<'s>)> {
         .collect();
     for name in names.iter().copied().map(Some).chain([None]) {
         let below = objects.iter().flat_map(|members| of_property(members, name)).collect();
-        places.push((name.unwrap_or("*").replace('~', "~0").replace('/', "~1"), below));
+        places.push((escape(name.unwrap_or("*")), below));
     }
     let longest = objects.iter().map(|members| listed_items(members).len()).max().unwrap_or(0);
     for at in 0..=longest {
