@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::compare::Shape;
 use crate::growth::Axis;
@@ -64,6 +64,21 @@ Examples:
   prom-bench schema --quick
   prom-bench schema --events 10_000_000 --dir /var/tmp --json")]
     Schema(SchemaArgs),
+    /// Dead letters: grouped, replayed with a canary that dies, healed by a transform
+    #[command(after_help = "Examples:\n  prom-bench letters --quick\n  prom-bench letters --letters 1_000_000 --json")]
+    Letters(LettersArgs),
+    /// A long compacted topic: one key at a time that is over, and compaction beside publishing
+    #[command(after_help = "\
+Every answer about the past is compared with what was published. --quick has 1 000 000 events of 10 000 keys.
+Examples:
+  prom-bench past --quick
+  prom-bench past --events 10_000_000 --keys 100_000 --dir /var/tmp")]
+    Past(PastArgs),
+    /// Flows from and into databases, each beside the raw driver
+    #[command(after_help = "Examples:
+  prom-bench flows --quick
+  prom-bench flows --only projector --events 500_000 --rounds 5")]
+    Flows(FlowsArgs),
     /// Fills a log and dies; started by `core`
     #[command(hide = true)]
     Fill(FillArgs),
@@ -180,6 +195,75 @@ pub struct SchemaArgs {
     /// Events that are read and proved
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = many_events)]
     pub events: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct LettersArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    /// Letters that are written
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = many_events)]
+    pub letters: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct FlowsArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    /// Rows, changes and events that flow [default: 200 000]
+    #[arg(long, value_name = "N", value_parser = many_events)]
+    events: Option<u64>,
+    /// Rounds, interleaved
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one())]
+    pub rounds: usize,
+    /// Only these
+    #[arg(long, value_name = "FLOWS", value_delimiter = ',')]
+    only: Vec<FlowName>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FlowName {
+    Outbox,
+    Feed,
+    Projector,
+}
+
+impl FlowsArgs {
+    pub fn events(&self) -> u64 {
+        self.events.unwrap_or(self.measure.full_or_quick(200_000, 20_000))
+    }
+
+    pub fn wants(&self, flow: FlowName) -> bool {
+        self.only.is_empty() || self.only.contains(&flow)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct PastArgs {
+    #[command(flatten)]
+    pub measure: Measure,
+    #[command(flatten)]
+    pub files: Files,
+    /// Events of the topic [default: 10 000 000]
+    #[arg(long, value_name = "N", value_parser = many_events)]
+    events: Option<u64>,
+    /// Keys of the topic [default: 100 000]
+    #[arg(long, value_name = "N", value_parser = many_events)]
+    keys: Option<u64>,
+}
+
+impl PastArgs {
+    pub fn events(&self) -> u64 {
+        self.events.unwrap_or(self.measure.full_or_quick(10_000_000, 1_000_000))
+    }
+
+    pub fn keys(&self) -> u64 {
+        self.keys.unwrap_or(self.measure.full_or_quick(100_000, 10_000))
+    }
 }
 
 #[derive(Debug, Args)]

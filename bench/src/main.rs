@@ -11,15 +11,18 @@ mod compare;
 mod core;
 mod embedded_bus;
 mod figure;
+mod flows;
 mod growth;
 mod hub;
 mod interrupt;
 mod journal;
+mod letters;
 mod load;
 mod machine;
 mod mongo;
 mod ours;
 mod page_cache;
+mod past;
 mod peers;
 mod plot;
 mod proc;
@@ -50,6 +53,9 @@ fn main() -> ExitCode {
         Command::Growth(args) => growth::run(&args),
         Command::Rest(args) => rest::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Letters(args) => letters::run(&args),
+        Command::Past(args) => past::run(&args),
+        Command::Flows(args) => flows::run(&args),
         Command::Fill(args) => core::fill(&args),
     };
     match done {

@@ -23,6 +23,12 @@ pub fn resident(process: i32) -> anyhow::Result<Resident> {
     Ok(Resident { total_mb, anonymous_mb, file_mb })
 }
 
+/// The most resident memory it ever had, in megabytes.
+pub fn peak_mb(process: i32) -> anyhow::Result<f64> {
+    let peak = Process::new(process)?.status()?.vmhwm;
+    peak.map(|kilobytes| kilobytes as f64 * 1024.0 / 1e6).context("the operating system does not say how much it was")
+}
+
 /// Processor time of all its threads that live, to the nanosecond: ticks of 10 ms are too coarse for what idles.
 pub fn processor_time(process: i32) -> anyhow::Result<Duration> {
     // A thread may end while we look.

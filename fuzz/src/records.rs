@@ -90,6 +90,7 @@ fn encode_again(event: &Event) -> Vec<u8> {
         payload: event.payload,
         id: Some(event.id),
         dual_write: false,
+        expect: None,
         exact: false,
         ts: Some(event.ts),
         key: event.key,

@@ -4,8 +4,10 @@
 mod crash;
 mod e2e;
 mod faults;
+mod feeds;
 mod hub;
 mod mongo;
+mod outbox;
 mod partitions;
 mod power_loss;
 mod rounds;

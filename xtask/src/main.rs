@@ -6,6 +6,7 @@ mod codes;
 mod generate;
 mod http_types;
 mod instructions;
+mod postgres;
 mod repository;
 mod run;
 mod sdk;

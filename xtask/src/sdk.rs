@@ -1,4 +1,5 @@
-//! The clients in TypeScript and Sibilant: fetches their packages and runs their tests against the hub that was built here.
+//! The clients in TypeScript and Sibilant, and the dashboard: fetches their packages and runs their tests against the hub that
+//! was built here. The dashboard's test begins by building it again: what is committed has to be the same, byte by byte.
 //!
 //! Promises: installs what it can install without asking. What it cannot install it names, with how to get it; that fails
 //! in CI (`CI` is set) and is skipped elsewhere.
@@ -11,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use crate::repository;
 use crate::run::{Skipped, cargo, succeed};
 
-/// In this order: the second uses what the first builds.
-const PACKAGES: [&str; 2] = ["sdk/ts", "sdk/sibilant"];
+/// In this order: the others use what the first builds.
+const PACKAGES: [&str; 3] = ["sdk/ts", "sdk/sibilant", "dashboard"];
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
@@ -82,16 +83,16 @@ fn get_browser() -> Result<()> {
     Ok(())
 }
 
-fn is_ci() -> bool {
+pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty())
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-fn on_path(program: &str) -> bool {
+pub fn on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder: PathBuf| folder.join(program).is_file())
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::run::{Skipped, cargo, has_cargo_command, succeed};
-use crate::{generate, instructions, sdk, tidy};
+use crate::{generate, instructions, postgres, sdk, tidy};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
@@ -42,7 +42,7 @@ const STEPS: [Step; 10] = [
     Step::new("documentation", Extent::Full, (40, 2), documentation),
     Step::new("tests", Extent::Quick, (480, 250), tests),
     Step::new("documentation tests", Extent::Full, (30, 7), documentation_tests),
-    Step::new("SDKs", Extent::Full, (120, 60), sdk::test),
+    Step::new("SDKs and dashboard", Extent::Full, (190, 130), sdk::test),
     Step::new("dependencies", Extent::Full, (2, 2), dependencies),
     Step::new("instructions per event", Extent::Full, (95, 15), instructions::check),
 ];
@@ -111,6 +111,7 @@ fn documentation() -> Result<Skipped> {
 }
 
 fn tests() -> Result<Skipped> {
+    postgres::get()?;
     if has_cargo_command("nextest") {
         let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
         done(succeed(cargo().args(["nextest", "run", "--workspace", "--locked", "--profile", profile])))

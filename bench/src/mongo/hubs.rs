@@ -38,7 +38,7 @@ async fn publish(store: Arc<MongoStore>, partition: u32, span: Duration) -> anyh
         let mut commit = Commit::default();
         for _ in 0..GATHERED {
             let encoded = encoder.encode(&event, ids.make(0), 0)?;
-            commit.appends.push(Append { log: log.clone(), event: encoded, dedupe: Dedupe::Fresh });
+            commit.appends.push(Append { log: log.clone(), event: encoded, dedupe: Dedupe::Fresh, terms: None });
         }
         Ok(store.commit(commit).map(|done| Ok(done?.stored.len() as u64)))
     })

@@ -25,6 +25,7 @@ pub struct JudgeCost {
 pub async fn cost(bus: &Bus, rounds: usize) -> anyhow::Result<JudgeCost> {
     register(bus, 1..=1).await?;
     let events = (0..EVENTS).map(|number| Heartbeat::numbered(number).event(1)).collect::<anyhow::Result<Vec<_>>>()?;
+    bus.prepare_schemas(super::heartbeat::TOPIC).await?;
     let stamped = bus.judge_event(&events[0])?;
     anyhow::ensure!(stamped.is_some_and(|event| event.headers.get("x-schema-version") == Some("1")), "no stamp");
     let bare = jsonschema::validator_for(&schema(1))?;

@@ -6,8 +6,9 @@ use clap::{Args, Parser, Subcommand};
 use serde::de::DeserializeOwned;
 
 use crate::command::{
-    Bench, Codegen, Completions, ConfigCommand, Cursor, CutoverCommand, Export, Fsck, GroupsCommand, Import, Lag,
-    Partitions, Publish, SchemaCommand, Serve, Skip, Subscribe, Token, TopicsCommand, Why,
+    At, Bench, Codegen, Completions, ConfigCommand, Cursor, CutoverCommand, DeadLetters, Demo, DiffCommand, Export,
+    FeedsCommand, Fsck, GroupsCommand, Import, Lag, Lint, OutboxCommand, Partitions, ProjectionsCommand, Publish,
+    ReplayCommand, SchemaCommand, Search, Serve, Skip, SnapshotCommand, Subscribe, Token, TopicsCommand, Trace, Why,
 };
 use crate::exit::{CommandResult, Failure};
 use crate::hub::{Answer, HubClient};
@@ -83,13 +84,25 @@ pub enum Command {
     Why(Why),
     Schema(SchemaCommand),
     Cutover(CutoverCommand),
+    Search(Search),
+    Trace(Trace),
+    Dlq(DeadLetters),
+    Outbox(OutboxCommand),
+    Feeds(FeedsCommand),
+    Projections(ProjectionsCommand),
+    Replay(ReplayCommand),
+    At(At),
+    Diff(DiffCommand),
+    Snapshot(SnapshotCommand),
     Export(Export),
     Import(Import),
     Codegen(Codegen),
+    Lint(Lint),
     Token(Token),
     Config(ConfigCommand),
     Fsck(Fsck),
     Bench(Bench),
+    Demo(Demo),
     Completions(Completions),
 }
 
@@ -101,11 +114,16 @@ pub struct Context {
 
 impl Context {
     pub fn hub(&self) -> Result<HubClient, Failure> {
+        self.hub_at(&self.shared.url)
+    }
+
+    /// A hub that a command names by a flag of its own.
+    pub fn hub_at(&self, url: &str) -> Result<HubClient, Failure> {
         let token = match &self.shared.token_file {
             Some(file) => Some(secret_file::read(file, "the token")?),
             None => self.shared.token.clone(),
         };
-        HubClient::new(&self.shared.url, token, self.shared.ca.clone())
+        HubClient::new(url, token, self.shared.ca.clone())
     }
 
     /// Prints an answer: for machines as the hub wrote it, for people as `show` does.
@@ -134,13 +152,25 @@ impl Cli {
             Command::Why(why) => why.run(&context).await,
             Command::Schema(schema) => schema.run(&context).await,
             Command::Cutover(cutover) => cutover.run(&context).await,
+            Command::Search(search) => search.run(&context).await,
+            Command::Trace(trace) => trace.run(&context).await,
+            Command::Dlq(letters) => letters.run(&context).await,
+            Command::Outbox(outbox) => outbox.run(&context).await,
+            Command::Feeds(feeds) => feeds.run(&context).await,
+            Command::Projections(projections) => projections.run(&context).await,
+            Command::Replay(replay) => replay.run(&context).await,
+            Command::At(at) => at.run(&context).await,
+            Command::Diff(diff) => diff.run(&context).await,
+            Command::Snapshot(snapshot) => snapshot.run(&context).await,
             Command::Export(export) => export.run(&context).await,
             Command::Import(import) => import.run(&context).await,
             Command::Codegen(codegen) => codegen.run(&context).await,
+            Command::Lint(lint) => lint.run(&context).await,
             Command::Token(token) => token.run(&context),
             Command::Config(config) => config.run(&context),
             Command::Fsck(fsck) => fsck.run(&context),
             Command::Bench(bench) => bench.run(&context).await,
+            Command::Demo(demo) => demo.run().await,
             Command::Completions(completions) => completions.run(&context),
         }
     }

@@ -12,6 +12,8 @@ use crate::config::ConfigProblems;
 pub enum Failure {
     /// It was looked at, and the answer is no: nothing matched, damage was found, the lag is too large.
     No(FailureText),
+    /// The same, and the answer on standard output says all of it.
+    Reported,
     /// What was asked makes no sense; nothing was tried.
     Usage(FailureText),
     /// The same, in the configuration.
@@ -76,7 +78,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::OutputClosed => 0,
-            Self::No(_) => 1,
+            Self::No(_) | Self::Reported => 1,
             Self::Usage(_) | Self::Config(_) => 2,
             Self::Unreachable(_) => 3,
             Self::Refused(_) => 4,
@@ -86,7 +88,7 @@ impl Failure {
     /// What standard error gets; nothing where nothing went wrong.
     pub fn text(&self) -> Option<String> {
         match self {
-            Self::OutputClosed => None,
+            Self::OutputClosed | Self::Reported => None,
             Self::Config(problems) => Some(problems.to_string()),
             Self::No(message) | Self::Usage(message) | Self::Unreachable(message) | Self::Refused(message) => {
                 Some(match &message.fix {
@@ -133,6 +135,7 @@ mod tests {
         let failures = [
             (Failure::OutputClosed, 0),
             (Failure::no("a"), 1),
+            (Failure::Reported, 1),
             (Failure::usage("a"), 2),
             (Failure::Config(ConfigProblems(Vec::new())), 2),
             (Failure::unreachable("a"), 3),

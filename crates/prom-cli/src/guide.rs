@@ -31,6 +31,11 @@ fn the_guide_explains_every_rule_of_the_comparison() {
     check("schema-rules.md", &sections.join("\n"));
 }
 
+#[test]
+fn the_guide_explains_every_rule_of_the_linter() {
+    check("lint-rules.md", &prom_lint::pages());
+}
+
 fn check(file: &str, current: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(file);
     let text = std::fs::read_to_string(&path).unwrap();

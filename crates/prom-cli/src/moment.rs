@@ -18,6 +18,11 @@ pub fn parse(text: &str) -> Result<EpochMs, String> {
     parse_from(text, now_ms())
 }
 
+/// As RFC 3339, or as the number where no calendar has it.
+pub fn show(at: EpochMs) -> String {
+    jiff::Timestamp::from_millisecond(at).map_or_else(|_| at.to_string(), |at| at.to_string())
+}
+
 fn parse_from(text: &str, now: EpochMs) -> Result<EpochMs, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().map_err(|_| format!("`{text}` is too far away"));

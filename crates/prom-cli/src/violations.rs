@@ -20,14 +20,26 @@ pub fn in_words(violations: &[ViolationView]) -> String {
     text
 }
 
+/// Which of the two questions of `full` has the answer no.
+fn direction(violation: &ViolationView) -> String {
+    let version = match violation.against_version {
+        Some(version) => format!("version {version}"),
+        None => "the version before".to_owned(),
+    };
+    match violation.direction.as_str() {
+        "forward" => format!("forward: readers of {version} cannot read all new events"),
+        _ => format!("backward: new readers cannot read all events of {version}"),
+    }
+}
+
 fn one(violation: &ViolationView) -> String {
     let place = if violation.pointer.is_empty() { "the whole schema" } else { &violation.pointer };
-    let against = violation.against_version.map_or_else(String::new, |version| format!(", against version {version}"));
     let mut text = format!(
-        "  {}: {} (rule {}{against})\n    fix: {}",
+        "  {}: {} (rule {}, {})\n    fix: {}",
         printable(place),
         printable(&violation.message),
-        violation.rule,
+        printable(&violation.rule),
+        direction(violation),
         printable(&violation.fix)
     );
     if let Some(example) = &violation.example {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prom_protocol::ErrorCode;
 use prom_protocol::frame::err::{MaybeStored, Problem, SchemaMisfit};
-use prom_types::{EventId, Invalid, Offset, TopicName};
+use prom_types::{EventId, Expectation, Invalid, Offset, TopicName};
 
 /// The one error of this crate.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -47,6 +47,8 @@ pub enum Error {
         stored: Option<MaybeStored>,
         /// With [`ErrorCode::SchemaInvalid`]: where the payload does not fit its schema.
         misfit: Option<Box<SchemaMisfit>>,
+        /// With [`ErrorCode::Conflict`]: what is so instead of what was expected.
+        actual: Option<Expectation>,
     },
     /// The time given for publishing is over. Publishing again with the same id is safe.
     #[error("gave up publishing after {after:?}: {reason}; {}", stored_text(.stored))]
@@ -135,6 +137,14 @@ impl Error {
         }
     }
 
+    /// Of a publish whose expectation was not met: what is so instead.
+    pub fn actual(&self) -> Option<Expectation> {
+        match self {
+            Self::Refused { actual, .. } => *actual,
+            _ => None,
+        }
+    }
+
     /// Of a failed publish: whether the event may have been stored anyway.
     pub fn may_be_stored(&self) -> bool {
         match self {
@@ -157,6 +167,7 @@ impl From<Problem> for Error {
             retry_after: problem.retry_after_ms.map(Duration::from_millis),
             stored: problem.stored,
             misfit: problem.misfit,
+            actual: problem.actual,
         }
     }
 }

@@ -31,6 +31,7 @@ mod client;
 mod connector;
 mod error;
 pub mod limits;
+pub mod once;
 mod options;
 mod state;
 
@@ -63,6 +64,9 @@ mod warn;
 mod window;
 pub mod wire;
 
+#[cfg(any(feature = "outbox-mongo", feature = "outbox-sql"))]
+pub mod outbox;
+
 pub use assignment::AssignmentChange;
 pub use batch::Batch;
 pub use client::Client;
@@ -75,8 +79,8 @@ pub use prom_protocol::ErrorCode;
 pub use prom_protocol::frame::assignment::Assignment;
 pub use prom_protocol::frame::err::{MaybeStored, SchemaMisfit};
 pub use prom_types::{
-    Clock, Durability, EpochMs, Event, EventId, Gap, GapReason, GroupName, Headers, Invalid, Json, Mode, NewEvent,
-    Offset, Order, Position, Receipt, TopicName, TopicPattern,
+    Clock, Durability, EpochMs, Event, EventId, Expectation, Gap, GapReason, GroupName, Headers, Invalid, Json, Mode,
+    NewEvent, Offset, Order, Position, Receipt, TopicName, TopicPattern,
 };
 pub use publish::{Publish, Publishing, PublishingBatch};
 pub use serde_json::json;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use prom_protocol::frame::err::MaybeStored;
-use prom_types::{EpochMs, EventId, Invalid, Json, NewEvent, Receipt, TopicName, limits};
+use prom_types::{EpochMs, EventId, Expectation, Invalid, Json, NewEvent, Receipt, TopicName, limits};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -152,6 +152,23 @@ impl Publish<'_> {
     /// A partition chosen by hand.
     pub fn partition(self, partition: u32) -> Self {
         self.with(|event| event.partition = Some(partition))
+    }
+
+    /// Stores it only if this holds; else the error's code is [`prom_protocol::ErrorCode::Conflict`], and
+    /// [`Error::actual`] says what is so.
+    ///
+    /// ```no_run
+    /// # async fn example(client: prom_client::Client) -> Result<(), prom_client::Error> {
+    /// use prom_client::{Expectation, json};
+    ///
+    /// let opened = client.publish("accounts", json!({"opened": true})).key("7").expecting(Expectation::KeyOffset(None)).await?;
+    /// let next = Expectation::KeyOffset(Some(opened.offset));
+    /// client.publish("accounts", json!({"paid_in": 5})).key("7").expecting(next).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn expecting(self, expected: Expectation) -> Self {
+        self.with(|event| event.expect = Some(expected))
     }
 
     /// It also goes to the topic of its schema's version, such as `orders.placed.v2`: both or neither. Without a schema it

@@ -107,6 +107,13 @@ impl Subscribe<'_> {
         self
     }
 
+    /// A key stops when its event goes to the dead letters, and its later events follow it there until they are given back;
+    /// other keys go on. Only with [`Order::Key`] or [`Mode::Partitioned`].
+    pub fn park(mut self) -> Self {
+        self.opts.park = Some(true);
+        self
+    }
+
     /// How the events of the group are divided among its subscribers: [`Mode::Partitioned`] gives each
     /// partition one owner, who gets its events in order.
     pub fn mode(mut self, mode: Mode) -> Self {

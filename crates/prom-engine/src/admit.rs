@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use prom_store::{Append, Dedupe, Encoder};
-use prom_types::{EventId, Invalid, NewEvent, TopicName, limits, partition_of};
+use prom_store::{Append, AppendTerms, Dedupe, Encoder};
+use prom_types::{EventId, Expectation, Invalid, NewEvent, TopicName, limits, partition_of};
 
 use crate::Error;
 use crate::bus::{Core, NewTopics};
 use crate::dual_write::DualWriteCopy;
-use crate::schema::Judgement;
+use crate::schema::{Judgement, stamp_here};
 use crate::topic::{Topic, TopicSettings};
 
 /// The topic of a publish.
@@ -74,7 +74,7 @@ impl Core {
     /// Every rule for what a caller publishes.
     pub fn check(&self, slot: &TopicSlot, event: &NewEvent, maker: Option<&Arc<str>>) -> Result<(), Error> {
         let settings = slot.settings();
-        if settings.name.is_reserved() {
+        if settings.name.is_reserved() || settings.snapshot_of.is_some() {
             let name = settings.name.to_string();
             return Err(Invalid::ReservedTopic { name }.into());
         }
@@ -91,6 +91,20 @@ impl Core {
         match event.partition {
             Some(chosen) if chosen >= settings.partitions => Err(no_such_partition(settings, chosen)),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether an event is judged by its schemas on another thread first.
+    pub fn is_judged_elsewhere(&self, slot: &TopicSlot, event: &NewEvent) -> bool {
+        if self.schemas.is_empty() {
+            return false;
+        }
+        let bytes = event.payload.as_bytes().len();
+        match slot {
+            TopicSlot::Topic(topic) => topic.schema.must_wait(bytes),
+            TopicSlot::New(_) | TopicSlot::Missing(_) => {
+                self.schemas.known_slot(slot.name()).is_some_and(|schema| schema.must_wait(bytes))
+            }
         }
     }
 
@@ -117,13 +131,15 @@ impl Core {
         encoder: &mut Encoder,
         judgement: Judgement,
     ) -> Result<Admitted, Error> {
-        let schemas = match &slot {
+        let stamped = match &slot {
             _ if judgement == Judgement::Done => None,
-            TopicSlot::Topic(topic) => topic.schema.load(),
-            TopicSlot::New(settings) => self.schemas.known_slot(&settings.name).and_then(|slot| slot.load()),
+            TopicSlot::Topic(topic) => stamp_here(&topic.schema, event)?,
+            TopicSlot::New(settings) => match self.schemas.known_slot(&settings.name) {
+                Some(schema) => stamp_here(&schema, event)?,
+                None => None,
+            },
             TopicSlot::Missing(_) => None,
         };
-        let stamped = schemas.map(|schemas| schemas.stamp(event)).transpose()?.flatten();
         let topic = match slot {
             TopicSlot::Topic(topic) => topic,
             TopicSlot::New(settings) => self.topics.get_or_propose(settings, maker),
@@ -177,14 +193,40 @@ impl Core {
             }
             _ => event,
         };
+        if !event.caused_by.is_empty() {
+            // Before it is stored: while nothing is counted, no such event is in the log.
+            topic.meter.caused.add(1);
+        }
         let partition = partition_for(&topic.settings, event, id);
         let Some(log) = topic.log(partition).cloned() else {
             return Err(no_such_partition(&topic.settings, partition));
         };
         let copy = topic.copy_of(event, id, now)?;
+        let terms = match event.expect {
+            None => None,
+            Some(expected) => Some(terms_of(&topic.settings, event, expected)?),
+        };
         let event = encoder.encode(event, id, event.ts.unwrap_or(now))?;
-        Ok(Admitted { append: Append { log, event, dedupe }, topic, id, copy })
+        Ok(Admitted { append: Append { log, event, dedupe, terms }, topic, id, copy })
     }
+}
+
+/// What the publisher expects, if the topic can tell.
+#[cold]
+fn terms_of(settings: &TopicSettings, event: &NewEvent, expected: Expectation) -> Result<Box<AppendTerms>, Error> {
+    let refuse = |reason| Err(Error::BadOption { option: "expect", asked: expected.to_string(), reason });
+    if let Expectation::KeyOffset(_) = expected {
+        if event.key.is_none() {
+            return refuse("the event has no key; give it one, or expect an `offset` of the partition");
+        }
+        if !settings.keeps_versions() {
+            return refuse(
+                "the topic does not keep the newest offset of each key; set `versions = true` for it, or expect an \
+                 `offset` of the partition",
+            );
+        }
+    }
+    Ok(Box::new(AppendTerms { expect: Some(expected), stored_ts: None }))
 }
 
 /// Chosen by hand, else by the key, else by the id.

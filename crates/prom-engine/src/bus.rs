@@ -11,8 +11,10 @@ use prom_types::{IdMaker, TopicName};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::compact::Compacted;
 use crate::filter::FilterPlaces;
 use crate::group::{GroupCensus, RunningGroups};
+use crate::held_bytes::DeliveryMemory;
 use crate::ownership::{HubOptions, Ownership};
 use crate::schema::{SchemaLoader, SchemaNews, SchemaRegistry};
 use crate::shutdown::Shutdown;
@@ -62,6 +64,8 @@ pub struct BusOptions {
     pub letter_retention: Retention,
     /// Between two passes of retention, compaction and expiry; `None` leaves them to the caller.
     pub maintenance_interval: Option<Duration>,
+    /// Bytes that compaction reads each second at the most; no limit if `None`.
+    pub compaction_bytes_per_s: Option<u64>,
     /// How long a shutdown waits for handlers.
     pub drain_timeout: Duration,
     /// How schemas are judged, where neither the topic nor the registry says otherwise.
@@ -94,6 +98,7 @@ impl Default for BusOptions {
             caps: Caps::default(),
             letter_retention: limits::LETTER_RETENTION,
             maintenance_interval: Some(limits::MAINTENANCE_INTERVAL),
+            compaction_bytes_per_s: Some(limits::COMPACTION_BYTES_PER_S),
             drain_timeout: limits::DRAIN_TIMEOUT,
             schemas: SchemaSettings::default(),
             upcasters: Vec::new(),
@@ -124,6 +129,8 @@ pub(crate) struct Core {
     pub failures: Arc<TaskFailures>,
     pub filter_places: FilterPlaces,
     pub group_census: GroupCensus,
+    pub delivery_memory: Arc<DeliveryMemory>,
+    pub compacted: Compacted,
     next_subscriber: AtomicU64,
     open: AtomicBool,
     phase: watch::Sender<BusPhase>,
@@ -145,8 +152,7 @@ impl Bus {
         let failures = Arc::<TaskFailures>::default();
         let filter_places = FilterPlaces::new(failures.clone());
         let schemas = Arc::new(SchemaRegistry::new(options.schemas, &options.upcasters));
-        let loader = SchemaLoader { store: &*store, registry: &schemas, places: &filter_places };
-        let schema_news = loader.load().await?;
+        let schema_news = SchemaLoader::load(&*store, &schemas, &filter_places).await?;
         let (topics, news) = TopicRegistry::load(&*store, schemas.clone()).await?;
         let ids = IdMaker::new();
         let ownership = match options.hub.clone() {
@@ -173,6 +179,8 @@ impl Bus {
             open: AtomicBool::new(true),
             phase: watch::Sender::new(BusPhase::Open),
             group_census: GroupCensus::default(),
+            delivery_memory: Arc::default(),
+            compacted: Compacted::default(),
             options,
             store,
         });
@@ -203,6 +211,13 @@ impl Bus {
     /// Whether it takes events and hands them out; false from the first word of a shutdown on.
     pub fn is_open(&self) -> bool {
         self.core().check_open().is_ok()
+    }
+
+    /// Ready at the first word of a shutdown.
+    pub async fn closing(&self) {
+        let mut phase = self.core().watch_phase();
+        // The sender lives as long as the bus.
+        drop(phase.wait_for(|phase| *phase != BusPhase::Open).await);
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

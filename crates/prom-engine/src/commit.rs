@@ -22,15 +22,17 @@ mod pending;
 
 use std::sync::Arc;
 
-use prom_store::{Commit, CommitError, CursorChange, CursorName, DocumentWrite, Encoder, PendingCommit};
-use prom_types::{NewEvent, TopicName};
+use prom_store::{
+    AppendTerms, Commit, CommitError, CursorChange, CursorName, Dedupe, DocumentWrite, Encoder, LogName, PendingCommit,
+};
+use prom_types::{EpochMs, EventId, NewEvent, Offset, TopicName};
 
 use self::again::EventDraft;
 use self::appended::Appended;
 use crate::admit::{Admitted, PublishedBy, TopicSlot, check_batch};
 use crate::bus::Core;
 use crate::dual_write::DualWriteCopy;
-use crate::schema::Judgement;
+use crate::schema::{JudgedEvent, Judgement};
 use crate::topic::Topic;
 use crate::{Bus, Error};
 
@@ -66,6 +68,16 @@ pub struct UnitOfWork {
     appended: Appended,
     /// Events of topics that are only proposed, by their place among the appends.
     drafts: Vec<(usize, EventDraft)>,
+    /// Events whose judgement takes long, or whose schemas are not in memory: they are judged when all is sent.
+    unjudged: Vec<Unjudged>,
+}
+
+/// An event that is judged elsewhere first.
+struct Unjudged {
+    /// How many appends come before it.
+    place: usize,
+    event: NewEvent,
+    is_copy: bool,
 }
 
 /// What the parts of a unit are to each other.
@@ -103,6 +115,7 @@ impl Core {
             commit: Commit::default(),
             appended: Appended::default(),
             drafts: Vec::new(),
+            unjudged: Vec::new(),
         }
     }
 
@@ -115,10 +128,16 @@ impl Core {
 }
 
 impl UnitOfWork {
-    /// Adds an event. What is refused here leaves no trace.
+    /// Adds an event. What is refused here leaves no trace. One whose judgement takes long is judged by the commit, which is
+    /// refused then. What it expects is judged against the state before the unit.
     pub fn publish(&mut self, event: &NewEvent) -> Result<(), Error> {
         let slot = self.core.slot_for_publish(&event.topic)?;
         self.core.check(&slot, event, self.maker.as_ref())?;
+        if self.core.is_judged_elsewhere(&slot, event) {
+            let place = self.commit.appends.len();
+            self.unjudged.push(Unjudged { place, event: event.clone(), is_copy: false });
+            return Ok(());
+        }
         self.publish_to(slot, event)
     }
 
@@ -129,10 +148,28 @@ impl UnitOfWork {
         self.add_with_copy(admitted, event, PublishedBy::Judged)
     }
 
+    /// Adds an event that was judged before.
+    pub fn publish_checked(&mut self, event: &JudgedEvent) -> Result<(), Error> {
+        let event = event.event();
+        self.publish_judged(self.core.slot_for_publish(&event.topic)?, event)
+    }
+
+    /// Adds an event of a snapshot. Only topics that hold snapshots take them, of any size that follows from a checked event.
+    pub fn publish_snapshot(&mut self, event: &NewEvent) -> Result<(), Error> {
+        match self.core.topics.get(&event.topic) {
+            Some(topic) if topic.settings.snapshot_of.is_some() => self.publish_own(event.topic.clone(), event),
+            _ => Err(Error::UnknownTopic { topic: event.topic.clone() }),
+        }
+    }
+
     /// Adds another form of the event that was added last, for another topic. It has no receipt.
     pub fn publish_copy(&mut self, event: &NewEvent) -> Result<(), Error> {
+        let unjudged = self.unjudged.len();
         self.publish(event)?;
-        self.appended.last_is_copy();
+        match self.unjudged.get_mut(unjudged) {
+            Some(copy) => copy.is_copy = true,
+            _ => self.appended.last_is_copy(),
+        }
         Ok(())
     }
 
@@ -146,6 +183,24 @@ impl UnitOfWork {
         self.commit.documents.push(document);
     }
 
+    /// What the clock of the bus says.
+    pub(crate) fn now_ms(&self) -> EpochMs {
+        self.core.clock.now_ms()
+    }
+
+    /// An id that no event has.
+    pub(crate) fn new_id(&self) -> EventId {
+        self.core.ids.make(self.now_ms())
+    }
+
+    /// How many partitions a topic has, or would have.
+    pub(crate) fn partitions_of(&self, topic: &TopicName) -> u32 {
+        match self.core.topics.get(topic) {
+            Some(topic) => topic.settings.partitions,
+            None => self.core.settings_of_new(topic.clone()).partitions,
+        }
+    }
+
     /// In whose name it is done.
     pub(crate) fn subject(&self) -> Option<&str> {
         self.maker.as_deref()
@@ -153,7 +208,7 @@ impl UnitOfWork {
 
     /// How many receipts there will be.
     pub fn len(&self) -> usize {
-        self.appended.receipts()
+        self.appended.receipts() + self.unjudged.iter().filter(|event| !event.is_copy).count()
     }
 
     /// Whether no event was added.
@@ -164,15 +219,18 @@ impl UnitOfWork {
     /// Stores all of it or nothing. Under way before the future is polled; dropping it withdraws nothing.
     /// A unit has at most as many events, and at most as many bytes of them, as a batch.
     pub fn commit(self) -> CommittingUnit {
-        let bytes = self.commit.appends.iter().map(|append| append.event.len()).sum();
-        if let Err(too_large) = check_batch(self.commit.appends.len(), bytes) {
+        let bytes: usize = self.commit.appends.iter().map(|append| append.event.len()).sum();
+        let unjudged: usize = self.unjudged.iter().map(|unjudged| unjudged.event.payload.as_bytes().len()).sum();
+        let events = self.commit.appends.len() + self.unjudged.len();
+        if let Err(too_large) = check_batch(events, bytes + unjudged) {
             return PendingUnit::refused(too_large.into(), self.core.store.durability()).into();
         }
         self.send().into()
     }
 
     /// Stores events that are independent and were only gathered for one hand-over. A store that pays for
-    /// several logs at one moment may then store a part of them; the error says so.
+    /// several logs at one moment may then store a part of them; the error says so. With an expectation among them it is as
+    /// [`UnitOfWork::commit`].
     pub fn commit_each(self) -> CommittingUnit {
         self.send_as(Atomicity::Each).into()
     }
@@ -180,6 +238,27 @@ impl UnitOfWork {
     /// As [`UnitOfWork::commit`], with the refusal as the store gave it.
     pub(crate) fn send(self) -> PendingUnit {
         self.send_as(Atomicity::Whole)
+    }
+
+    /// The first event of this log gets this offset; the offsets before it stay empty.
+    pub(crate) fn place(&mut self, log: LogName, offset: Offset) {
+        self.commit.places.push((log, offset));
+    }
+
+    /// Adds an event that was stored elsewhere, and when that was. It has no copy, and its id is not looked for.
+    pub(crate) fn publish_placed(
+        &mut self,
+        slot: TopicSlot,
+        event: &NewEvent,
+        judgement: Judgement,
+        stored_ts: Option<EpochMs>,
+    ) -> Result<(), Error> {
+        let mut admitted = self.core.admit(slot, event, self.maker.as_ref(), &mut self.encoder, judgement)?;
+        admitted.append.dedupe = Dedupe::Fresh;
+        admitted.append.terms =
+            stored_ts.map(|stored_ts| Box::new(AppendTerms { stored_ts: Some(stored_ts), expect: None }));
+        self.add_admitted(Admitted { copy: None, ..admitted });
+        Ok(())
     }
 
     /// Adds an event that passed every check.
@@ -257,6 +336,9 @@ impl UnitOfWork {
     }
 
     fn send_as(mut self, atomicity: Atomicity) -> PendingUnit {
+        if !self.unjudged.is_empty() {
+            return self.judged_first(atomicity);
+        }
         let again = self.again(atomicity);
         let (core, topics) = (&self.core, self.appended.topics());
         let commit = match atomicity {

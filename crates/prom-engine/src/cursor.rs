@@ -128,7 +128,8 @@ impl Bus {
 
     async fn floor_at(&self, log: &LogName, position: Position) -> Result<Offset, Error> {
         let floors = resolve(position, BeyondEnd::Refuse, &**self.store(), std::slice::from_ref(log)).await?;
-        Ok(floors.first().copied().unwrap_or_default())
+        let start = self.store().bounds(log).await?.start;
+        Ok(floors.first().copied().unwrap_or_default().max(start))
     }
 
     /// Has a dispatcher carry out what an operator orders. One may retire before it answers; then the next is asked.

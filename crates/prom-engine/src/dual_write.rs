@@ -56,14 +56,16 @@ impl Topic {
         }
         // What a publisher writes into the header counts only as far as it names a version that is registered: it would
         // lead the copy to any topic below this one.
-        let Some(version) = self.schema.load().and_then(|schemas| schemas.live_version_of(&event.headers)) else {
+        let Some(version) = self.schema.registered().and_then(|schemas| schemas.live_version_of(&event.headers)) else {
             return Ok(None);
         };
         let name = versioned(self.name(), version)?;
         let settings = TopicSettings { name: name.clone(), dual_write: None, ..self.settings.clone() };
+        // What the publisher expects is of its topic: both are stored if that holds.
         // Exact: a cutover that comes later finds what is there already.
         let ts = Some(event.ts.unwrap_or(now));
-        let event = NewEvent { topic: name, id: Some(id), ts, exact: true, dual_write: false, ..event.clone() };
+        let event =
+            NewEvent { topic: name, id: Some(id), ts, exact: true, dual_write: false, expect: None, ..event.clone() };
         Ok(Some(Box::new(DualWriteCopy { settings, event })))
     }
 }

@@ -6,7 +6,7 @@ use prom_schema::compat::Violation;
 use prom_schema::{Refusal, SchemaError};
 use prom_store::{CommitError, CursorName, Outcome, StoreError};
 use prom_transform::CompileError;
-use prom_types::{EventId, GroupName, Invalid, Offset, TopicName};
+use prom_types::{EventId, Expectation, GroupName, Invalid, Offset, TopicName};
 
 use crate::caps::Cap;
 use crate::commit::NotCommitted;
@@ -30,6 +30,9 @@ pub enum Error {
     /// It was never published here, or retention took it. Choose a position by time or offset.
     #[error("event {id} is not in the topic (any more); choose a position by time or offset")]
     UnknownEvent { id: EventId },
+    /// Read letters from `dlq.<topic>`.
+    #[error("offset {offset} of {topic}/{partition} holds no dead letter: {reason}")]
+    NotALetter { topic: TopicName, partition: u32, offset: Offset, reason: String },
     /// Nothing was changed. The largest offset that can be asked for is `next`.
     #[error("offset {asked} of {topic}/{partition} is beyond the end; the next event gets {next}")]
     CursorBeyondEnd { topic: TopicName, partition: u32, asked: Offset, next: Offset },
@@ -124,6 +127,10 @@ pub enum Error {
     /// Nothing of the unit of work was stored. Read the document again and decide again.
     #[error("document {collection}/{key} is not as expected; read it again")]
     Conflict { collection: String, key: String },
+    /// Nothing was stored, also of what was published with it. Read again, decide again, publish again. `index` is the event
+    /// of a batch, counted from 0.
+    #[error("{topic}/{partition} is not as expected: not {expected}, but {actual}; read again and decide again")]
+    Unmet { topic: TopicName, partition: u32, index: usize, expected: Expectation, actual: Expectation },
     /// The payload is not of the type that was asked for.
     #[error("the payload of event {id} does not have the expected form: {reason}")]
     Payload { id: EventId, reason: String },
@@ -162,6 +169,8 @@ pub enum ErrorKind {
     Fenced,
     /// The store failed; trying again may help.
     Store,
+    /// Something is not as the caller expected.
+    Conflict,
     /// The caller may not make more of it.
     Capped,
     /// The bus is closed.
@@ -180,6 +189,7 @@ impl Error {
             | Self::GroupChange { .. }
             | Self::TopicKey { .. }
             | Self::KeyRequired { .. }
+            | Self::NotALetter { .. }
             | Self::Filter(_)
             | Self::Payload { .. }
             | Self::SchemaInvalid { .. }
@@ -188,6 +198,7 @@ impl Error {
             | Self::SchemaChange { .. }
             | Self::SchemaReferred { .. } => ErrorKind::BadRequest,
             Self::Capped { .. } => ErrorKind::Capped,
+            Self::Unmet { .. } => ErrorKind::Conflict,
             Self::UnknownTopic { .. }
             | Self::UnknownGroup { .. }
             | Self::UnknownMember { .. }
@@ -232,6 +243,13 @@ impl Error {
             Self::Capped { cap, allowed, subject } => {
                 Self::Capped { cap: *cap, allowed: *allowed, subject: subject.clone() }
             }
+            Self::Unmet { topic, partition, index, expected, actual } => Self::Unmet {
+                topic: topic.clone(),
+                partition: *partition,
+                index: *index,
+                expected: *expected,
+                actual: *actual,
+            },
             Self::Fenced { group, topic, partition } => {
                 Self::Fenced { group: group.clone(), topic: topic.clone(), partition: *partition }
             }
@@ -263,6 +281,9 @@ impl Error {
         match refusal {
             CommitError::Fenced { cursor, .. } => Self::fenced(&cursor),
             CommitError::Conflict { collection, key, .. } if collection != TOPICS => Self::Conflict { collection, key },
+            CommitError::Unmet { log, index, expected, actual } => {
+                Self::Unmet { topic: log.topic, partition: log.partition, index, expected, actual }
+            }
             CommitError::KeyRequired { log } => Self::KeyRequired { topic: log.topic },
             CommitError::Ended { log } => Self::UnknownTopic { topic: log.topic },
             CommitError::Closed => Self::Closed,

@@ -36,6 +36,12 @@ struct Meta {
     headers: Headers,
 }
 
+#[derive(Deserialize)]
+struct Causes {
+    #[serde(default)]
+    caused_by: Vec<EventId>,
+}
+
 impl StoredEvent {
     pub(crate) fn new(origin: Arc<EventOrigin>, record: Record) -> Self {
         Self { origin, record }
@@ -103,6 +109,18 @@ impl StoredEvent {
         serde_json::from_slice::<Meta>(&object).map_or_else(|_| Headers::default(), |meta| meta.headers)
     }
 
+    /// Events that led to this one. Of an event without any nothing is parsed.
+    pub fn caused_by(&self) -> Vec<EventId> {
+        const MEMBER: &[u8] = b"\"caused_by\":";
+        let members = self.record.meta();
+        if !members.windows(MEMBER.len()).any(|part| part == MEMBER) {
+            return Vec::new();
+        }
+        let members = members.strip_suffix(b",").unwrap_or(members);
+        let object = [b"{", members, b"}"].concat();
+        serde_json::from_slice::<Causes>(&object).map_or_else(|_| Vec::new(), |causes| causes.caused_by)
+    }
+
     /// The whole event, parsed and owned.
     pub fn to_event(&self) -> Result<Event, Error> {
         self.record
@@ -113,6 +131,16 @@ impl StoredEvent {
     /// Appends the whole event as JSON text; parses nothing.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         self.record.write_json(&self.origin.log, out);
+    }
+
+    /// The same event without the block that it was read with, for one that is kept while the others go.
+    pub(crate) fn into_own_memory(self) -> Self {
+        let bytes = bytes::Bytes::copy_from_slice(self.record.as_bytes());
+        match Record::trusted(&bytes) {
+            Ok(record) => Self { record, ..self },
+            // It was a record a moment ago.
+            Err(_) => self,
+        }
     }
 
     /// The stored bytes.

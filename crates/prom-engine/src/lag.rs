@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use prom_store::{Bounds, CursorState, LogName, ReadLimit};
-use prom_types::{GroupName, Offset, TopicName};
+use prom_types::{GroupName, Offset, TopicName, TopicPattern};
 
 use crate::dispatch::task::DispatchRequest;
 use crate::{Bus, Error, GroupInfo};
@@ -54,6 +54,38 @@ pub struct LagCount {
     pub lag_events: u64,
 }
 
+/// Which groups read a topic. Names are looked up and only patterns compared: a hub has many groups, and few have patterns.
+struct Readers<'g> {
+    groups: &'g [GroupInfo],
+    by_name: HashMap<TopicName, Vec<usize>>,
+    by_pattern: Vec<(usize, &'g TopicPattern)>,
+}
+
+impl<'g> Readers<'g> {
+    fn of(groups: &'g [GroupInfo]) -> Self {
+        let (mut by_name, mut by_pattern) = (HashMap::<TopicName, Vec<usize>>::new(), Vec::new());
+        for (at, group) in groups.iter().enumerate() {
+            for pattern in group.patterns() {
+                match pattern.as_topic() {
+                    Some(name) => by_name.entry(name).or_default().push(at),
+                    None => by_pattern.push((at, pattern)),
+                }
+            }
+        }
+        Self { groups, by_name, by_pattern }
+    }
+
+    /// In the order of the groups.
+    fn of_topic(&self, topic: &TopicName) -> impl Iterator<Item = &'g GroupInfo> {
+        let mut found = self.by_name.get(topic).cloned().unwrap_or_default();
+        found.extend(self.by_pattern.iter().filter(|(_, pattern)| pattern.matches(topic)).map(|(at, _)| *at));
+        found.sort_unstable();
+        found.dedup();
+        let groups = self.groups;
+        found.into_iter().filter_map(move |at| groups.get(at))
+    }
+}
+
 impl Bus {
     /// The lag of every group in every topic that it reads, by topic and group. It lists cursors and logs once, whatever
     /// their number; it reads no event and asks no dispatcher.
@@ -71,9 +103,9 @@ impl Bus {
         topics.retain(|topic| topic.is_stored());
         topics.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         let new = CursorState::default();
+        let readers = Readers::of(&groups);
         for topic in topics {
-            let reads = |group: &&GroupInfo| group.patterns().any(|pattern| pattern.matches(topic.name()));
-            for group in groups.iter().filter(reads) {
+            for group in readers.of_topic(topic.name()) {
                 let lag = |log: &LogName| {
                     let Bounds { start, next, .. } = bounds.get(log).copied()?;
                     let at = cursors.binary_search_by(|(name, _)| (&name.log, &name.group).cmp(&(log, &group.name)));

@@ -19,6 +19,7 @@ pub mod limits;
 mod admit;
 mod commit;
 mod dual_write;
+mod import;
 mod publish;
 mod schema;
 mod topic;
@@ -36,12 +37,21 @@ mod dead_letter;
 mod deliver;
 pub mod dispatch;
 mod event;
+mod event_text;
 mod filter;
+mod forget_given;
 mod gap;
+mod give_back;
+mod held_bytes;
+mod held_cursors;
+mod letter_ref;
 mod modack;
 mod nack;
 mod normalize;
 mod outlet;
+mod parked;
+mod program;
+mod set_aside;
 mod settled;
 mod turns;
 
@@ -50,16 +60,21 @@ mod cursor;
 mod document;
 mod kick;
 mod lag;
+mod locate;
+mod mask;
 mod members;
 mod meters;
 mod read;
 mod read_topic;
 mod ready;
 mod release;
+mod search;
 mod skip;
+mod standing;
 mod why;
 
 mod compact;
+mod history;
 mod maintain;
 mod retain;
 mod shutdown;
@@ -74,18 +89,26 @@ pub use deliver::{Delivery, Ticket};
 pub use dual_write::DualWrite;
 pub use error::{Error, ErrorKind};
 pub use event::StoredEvent;
+pub use give_back::{DroppedLetter, GivenBack, LetterOutcome};
 pub use group::{
     Expiry, GroupChange, GroupInfo, GroupOptions, GroupSubscription, MemberStatus, OptionDifference, PartitionOwner,
     PartitionOwners,
 };
+pub use held_cursors::{HeldBatch, HeldCursors};
+pub use history::{CompactedTo, KnownHistory, TopicHistory};
+pub use import::PlacedEvent;
 pub use kick::KickedMember;
 pub use lag::{Lag, LagCount, PartitionLag};
+pub use letter_ref::{LetterPlace, LetterRef};
+pub use locate::Located;
+pub use mask::{MaskedView, TopicMask, administered_with};
 pub use members::GroupMemberInfo;
 pub use meters::{DispatcherCounts, GroupMeters, MetersSnapshot, OwnerMeters, TopicMeters};
 pub use modack::modack_tickets;
 pub use nack::give_back_tickets;
 pub use outlet::{Arrivals, AssignmentChange};
 pub use ownership::{HubOptions, Owner};
+pub use parked::{ParkedAfter, ParkedKeyInfo, ParkedPage};
 pub use position::BeyondEnd;
 pub use publish::{Publish, Publishing};
 pub use read::Page;
@@ -93,16 +116,18 @@ pub use read_topic::{TopicOffsets, TopicPage};
 pub use release::{LeasesOf, ReleasedLease};
 pub use retain::Retained;
 pub use schema::{
-    Deletion, Difference, DifferenceKind, Normalized, NotNormalized, Registered, RegistrationVerdict, SchemaById,
-    SchemaCandidate, SchemaChoice, SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion, UPCAST_ERROR,
-    UPCASTED_FROM, VERSION_HEADER,
+    Deletion, Difference, DifferenceKind, JudgedEvent, Normalized, NotNormalized, Registered, RegistrationVerdict,
+    SchemaById, SchemaCandidate, SchemaChoice, SchemaComparison, SchemaReferrer, SchemaTrial, SchemaVersion,
+    UPCAST_ERROR, UPCASTED_FROM, VERSION_HEADER,
 };
+pub use search::{FoundEvents, HeaderMatch, Search, SearchCriteria};
 pub use skip::{EventPlace, SkippedEvent};
+pub use standing::{EventStanding, StandingState};
 pub use subscribe::Subscribe;
 pub use subscription::{Item, Subscription, SubscriptionControl};
 pub use supervise::{TaskFailures, TaskName, TaskPanicked, TaskTrouble};
 pub use tail::{Tail, TailOptions};
-pub use topic::{DeletedTopic, PartitionInfo, TopicInfo, TopicLetters, TopicSettings};
+pub use topic::{BETWEEN_TOPICS, DeletedTopic, PartitionInfo, TopicInfo, TopicLetters, TopicSettings};
 pub use why::{HeldLease, PartitionWhy, Why, WhyAction};
 
 pub use prom_schema::compat::Violation;
@@ -110,4 +135,5 @@ pub use prom_schema::{
     Admit, Compat, CompatPolicy, Formats, Reference, Refusal, SchemaDocument, SchemaError, SchemaSettings,
     SettingsChange, TopicSchemas, Undecided, UpcastFn, VersionEntry,
 };
-pub use prom_types::{Backoff, Compaction, Gap, GapReason, Mode, Order, Position, Retention};
+pub use prom_transform::{Program, RunError};
+pub use prom_types::{Backoff, Compaction, Gap, GapReason, Mode, Order, Position, Retention, SnapshotSettings};

@@ -20,10 +20,25 @@ pub const READ_BYTES: usize = 1024 * 1024;
 pub const TAIL_READ_EVENTS: usize = 1024;
 /// Dead letters written in one commit: each holds a whole event.
 pub const LETTERS_AT_ONCE: usize = 64;
+/// Letters that one call gives back or drops.
+pub const GIVE_BACK_AT_ONCE: usize = 1000;
+/// Documents of events that were given back, read at once by a dispatcher.
+pub const GIVEN_PAGE: usize = 256;
+/// Parked keys whose first events are looked up before a dispatcher goes on.
+pub const FIRSTS_AT_ONCE: usize = 64;
+/// Single documents read beside each other.
+pub const DOCUMENT_READS: usize = 32;
+/// How far the letters of one parked key are counted for people.
+pub const PARKED_LETTERS_COUNTED: usize = 1000;
 /// How long an event stays leased while its dead letter is written.
 pub const LETTER_LEASE: Duration = Duration::from_secs(60);
 /// Bytes of events that wait to be judged by schemas, over all topics. Beyond it publishing to such topics is refused.
 pub const DEFERRED_BYTES: usize = 64 * 1024 * 1024;
+/// Memory of the compiled schemas of all topics, roughly: those that were not used for longest are put away, and compiled again
+/// when they are needed.
+pub const COMPILED_SCHEMAS_BYTES: usize = 256 * 1024 * 1024;
+/// Memory of the compiled schemas of one topic, of versions that are not deleted. A further version is refused.
+pub const TOPIC_SCHEMAS_BYTES: usize = 64 * 1024 * 1024;
 /// Events that are upcast at once for a subscriber: the first should not wait for the last.
 pub const NORMALIZE_AT_ONCE: usize = 256;
 /// Gap notices a subscriber has not looked at; older ones give way to newer ones.
@@ -32,6 +47,11 @@ pub const GAPS: usize = 256;
 /// Bytes of events that wait in the queue of one subscriber: the window counts events, and a stuck
 /// subscriber with a window of large ones would hold a gigabyte.
 pub const QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of events that wait for subscribers, over all queues, caches and tails of a bus. Beyond it each of them holds
+/// [`LEAN_BYTES`]: a client may open a thousand subscriptions and read none.
+pub const DELIVERY_BYTES: usize = 256 * 1024 * 1024;
+/// What a queue, a cache or a tail holds while all together hold too much; one event of any size always fits.
+pub const LEAN_BYTES: usize = 32 * 1024;
 /// Topics and patterns of one subscription. Each is compared with all others of the group; a
 /// subscriber that wants more of them wants a pattern.
 pub const TOPICS_OF_SUBSCRIPTION: usize = 100;
@@ -140,3 +160,40 @@ pub const AUDIT_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// How long kicking a member waits for its leases to go back. A dispatcher does that in one turn.
 pub const KICK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What one page of a search looks at, and how long it may take: enough for a hit in recent events, little enough that many may ask.
+pub const SEARCH_EVENTS: u64 = 50_000;
+/// Bytes that one page of a search reads.
+pub const SEARCH_BYTES: usize = 64 * 1024 * 1024;
+/// How long one page of a search may take; a turn of its program may still be under way then.
+pub const SEARCH_TIME: Duration = Duration::from_secs(1);
+/// Bytes of events that one page of a search brings; at least one event.
+pub const SEARCH_FOUND_BYTES: usize = 4 * 1024 * 1024;
+/// Logs that are asked for an id at the same time.
+pub const LOCATE_AT_ONCE: usize = 8;
+/// How far the clock that made an id may be ahead of ours, in milliseconds: a day.
+pub const LOCATE_CLOCK_DOUBT: i64 = 24 * 60 * 60 * 1000;
+/// Events that are judged at once.
+pub const SEARCH_AT_ONCE: usize = 256;
+/// Events, and bytes, of one block that is read backwards.
+pub const SEARCH_BLOCK_EVENTS: usize = 1024;
+/// Bytes of one block that is read backwards; at least one event.
+pub const SEARCH_BLOCK_BYTES: usize = 1024 * 1024;
+/// Bytes of the blocks of all partitions together. One block is held beyond it.
+pub const SEARCH_HELD_BYTES: usize = 4 * 1024 * 1024;
+/// Pointers of a mask: all of them are looked for in every event that is masked.
+pub const MASK_POINTERS: usize = 64;
+/// Bytes of one of them.
+pub const MASK_POINTER_BYTES: usize = 512;
+/// Names of one of them.
+pub const MASK_POINTER_NAMES: usize = 32;
+/// Declared indexes of a topic: each reads every event, and keeps an entry for it.
+pub const INDEXES: usize = 8;
+/// Bytes of the expression of one.
+pub const INDEX_BYTES: usize = 1024;
+/// Bytes that compaction reads each second: a disk does many times that, so publishing hardly feels it.
+pub const COMPACTION_BYTES_PER_S: u64 = 64_000_000;
+/// A log is compacted again once so much is new, compared with what was left: reading all of it must be worth the while.
+pub const COMPACT_WORTH_PERCENT: u64 = 25;
+/// And after this time: tombstones go after their grace, also where little is new.
+pub const COMPACT_AGAIN_AFTER_MS: i64 = 60 * 60 * 1000;

@@ -1,4 +1,4 @@
-//! Background passes: retention, compaction, expiry of groups. One task, one pass at a time; among
+//! Background passes: retention, compaction, expiry of groups, forgetting what became of letters. One task, one pass at a time; among
 //! several processes on one store, one at a time does it. One log or group that fails keeps no other
 //! from being cleaned.
 
@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::bus::{BusPhase, Core};
+use crate::forget_given::forget_marks;
 use crate::{Error, compact, group, retain};
 
 const LEASE: &str = "maintenance";
@@ -21,6 +22,7 @@ pub(crate) async fn run(core: &Arc<Core>, every: Duration) {
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // The first tick comes at once; opening a store is no moment for cleaning it.
     pace.tick().await;
+    let mut marks_after = None;
     loop {
         tokio::select! {
             _ = pace.tick() => {}
@@ -30,7 +32,7 @@ pub(crate) async fn run(core: &Arc<Core>, every: Duration) {
             return;
         }
         match core.store.acquire_lease(LEASE, &holder, every * 2).await {
-            Ok(Some(_)) => pass(core).await,
+            Ok(Some(_)) => pass(core, &mut marks_after).await,
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "maintenance has to wait"),
         }
@@ -38,10 +40,13 @@ pub(crate) async fn run(core: &Arc<Core>, every: Duration) {
 }
 
 /// Each part for itself: one that fails does not stop the others.
-async fn pass(core: &Arc<Core>) {
+async fn pass(core: &Arc<Core>, marks_after: &mut Option<String>) {
     log_failure("retention", retain::retain(core).await);
-    log_failure("compaction", compact::compact(core).await);
+    log_failure("compaction", compact::compact(core, compact::CompactWhich::Worthwhile).await);
     log_failure("expiry of groups", group::expire(core).await);
+    let forgotten = forget_marks(core, marks_after.as_deref()).await;
+    *marks_after = forgotten.as_ref().ok().cloned().flatten();
+    log_failure("forgetting what became of letters", forgotten);
 }
 
 fn log_failure<T>(work: &str, result: Result<T, Error>) {

@@ -11,7 +11,8 @@
 //! events held by the window and waiting in the queue never exceed it; a dispatcher that found no room is woken
 //! when room comes back, in turn with the others, and takes no more than its share while others wait.
 //!
-//! The queue is bounded in bytes as well: beyond that no dispatcher gets room until something is taken.
+//! The queue is bounded in bytes as well: beyond that no dispatcher gets room until something is taken. So are all queues
+//! together, see [`crate::held_bytes`].
 //!
 //! A lease costs an attempt only once the application has taken the delivery. Its time to settle begins then;
 //! while the delivery lies in the queue the same span bounds how long it may lie there. When that is over the
@@ -24,31 +25,30 @@ mod assignments;
 mod member;
 mod options;
 mod queue;
+mod state;
 mod window;
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prom_store::LogName;
-use prom_types::{EpochMs, Offset, TopicName};
+use prom_types::{EpochMs, Offset};
 use tokio::sync::Notify;
 
 pub use self::assignments::AssignmentChange;
-use self::assignments::Assignments;
 pub(crate) use self::options::{EventForm, SubscriberOptions, TellAssignments};
 use self::queue::DeliveryQueue;
+use self::state::OutletState;
 use crate::deliver::{Delivery, Ticket};
 use crate::dispatch::{DispatcherWake, SubscriberId};
 use crate::event::EventOrigin;
+use crate::held_bytes::DeliveryMemory;
 use crate::limits::{FREE_WAIT_SHARE, GAPS};
 use crate::meters::count_taken;
 use crate::ownership::HubLife;
-use crate::turns::Turns;
 use crate::{Error, Gap};
 
 /// One subscriber, as its dispatchers see it.
@@ -63,7 +63,7 @@ pub(crate) struct Outlet {
     heard_micros: AtomicU64,
     /// When this was last checked; 0 where it is not.
     watched_micros: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<OutletState>,
     /// For the subscriber: something is in the queue, or it ended.
     arrived: Notify,
     /// Wakes those that wait until nothing is in flight or no dispatcher is left.
@@ -88,38 +88,14 @@ impl Arrivals {
     }
 }
 
-#[derive(Default)]
-struct State {
-    /// How many it may have leased at once.
-    max_in_flight: usize,
-    /// Leased and not ended.
-    in_flight: usize,
-    queue: DeliveryQueue,
-    /// The wall clock when the monotonic one stood at zero, as of the last hand-over: so that taking
-    /// does not have to read it.
-    wall_origin_ms: EpochMs,
-    /// What lay in the queue was withdrawn, and the application has not asked for more since.
-    full: bool,
-    /// Leased, and taken out of the queue again: no handler has seen them.
-    unseen: Vec<Ticket>,
-    /// Taken by the application after a wait, with the deadline that counts from then.
-    taken_late: Vec<(Ticket, Duration)>,
-    /// Dispatchers that found too little room, in the order in which they get some.
-    waiting_for_room: Turns,
-    /// All dispatchers by log; `None` for one that let go.
-    dispatchers: HashMap<LogName, Option<Arc<DispatcherWake>>>,
-    /// Those that did not let go.
-    attached: usize,
-    /// The topics whose coordinators know it, with their wakes.
-    coordinators: Vec<(TopicName, Arc<Notify>)>,
-    assignments: Assignments,
-    gaps: VecDeque<Gap>,
-    failure: Option<Error>,
-}
-
 impl Outlet {
-    pub fn new(id: SubscriberId, options: SubscriberOptions, life: Option<HubLife>) -> Self {
-        let state = State { max_in_flight: options.max_in_flight, ..State::default() };
+    pub fn new(
+        id: SubscriberId,
+        options: SubscriberOptions,
+        life: Option<HubLife>,
+        memory: &Arc<DeliveryMemory>,
+    ) -> Self {
+        let state = OutletState::new(options.max_in_flight, DeliveryQueue::new(memory));
         Self {
             id,
             options,
@@ -378,7 +354,7 @@ impl Outlet {
         self.until(|state| state.in_flight == 0).await;
     }
 
-    async fn until(&self, condition: impl Fn(&State) -> bool) {
+    async fn until(&self, condition: impl Fn(&OutletState) -> bool) {
         loop {
             let eased = self.eased.notified();
             tokio::pin!(eased);
@@ -399,7 +375,7 @@ impl Outlet {
 
     /// One delivery out of the queue. Most are taken at once and keep their deadline: telling the
     /// dispatcher of each would cost more than the little time it gives.
-    fn pop(&self, state: &mut State, now: Duration) -> Option<Delivery> {
+    fn pop(&self, state: &mut OutletState, now: Duration) -> Option<Delivery> {
         let mut delivery = state.queue.pop()?;
         let deadline = now.saturating_add(self.options.ack_timeout);
         let waited = deadline.saturating_sub(delivery.deadline());
@@ -410,22 +386,16 @@ impl Outlet {
         Some(delivery)
     }
 
-    /// The application asks for deliveries: it is not stuck.
-    fn note_demand(&self, state: &mut State) {
+    /// The application asks for deliveries: it is not stuck. What it took is out of the queue.
+    fn note_demand(&self, state: &mut OutletState) {
         state.full = false;
+        state.queue.tell_bytes();
         self.feed(state);
     }
 
     #[cfg(test)]
     pub fn in_flight(&self) -> usize {
         self.state.lock().in_flight
-    }
-}
-
-impl State {
-    fn wall_ms(&self, now: Duration) -> EpochMs {
-        let since_origin = EpochMs::try_from(now.as_millis()).unwrap_or(EpochMs::MAX);
-        self.wall_origin_ms.saturating_add(since_origin)
     }
 }
 
@@ -438,7 +408,7 @@ mod tests {
     fn outlet(max_in_flight: usize) -> Outlet {
         let ack_timeout = Duration::from_secs(1);
         let options = SubscriberOptions { batch_size: 10, max_in_flight, ack_timeout, ..SubscriberOptions::default() };
-        let outlet = Outlet::new(1, options, None);
+        let outlet = Outlet::new(1, options, None, &Arc::default());
         outlet.state.lock().queue.expect_no_bytes();
         outlet
     }
@@ -478,7 +448,7 @@ mod tests {
     #[tokio::test]
     async fn events_of_unknown_size_are_taken_for_large_and_asking_without_success_wakes_no_task() {
         let outlet = outlet(1000);
-        outlet.state.lock().queue = DeliveryQueue::default();
+        outlet.state.lock().queue = DeliveryQueue::new(&Arc::default());
         let (idle, other) = (Arc::<DispatcherWake>::default(), Arc::<DispatcherWake>::default());
         assert_eq!(outlet.reserve(&idle, 100), 8);
         outlet.give_back(&idle, 8);

@@ -21,6 +21,17 @@ impl Bus {
         let topic = self.core().topics.require(&**self.store(), topic).await?;
         resolve(position, beyond, &**self.store(), topic.logs()).await.map(TopicOffsets)
     }
+
+    /// The partition and offset of the event with this id, by the index of ids; `None` if there is none (any more).
+    pub async fn find_event(&self, topic: &str, id: EventId) -> Result<Option<(u32, Offset)>, Error> {
+        let topic = self.core().topics.require(&**self.store(), topic).await?;
+        for log in topic.logs() {
+            if let Some(offset) = self.store().find(log, Find::Id(id)).await? {
+                return Ok(Some((log.partition, offset)));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// The offsets of a position in these logs, in their order. `Latest` costs no reading.
@@ -49,7 +60,8 @@ async fn resolve_one(position: Position, beyond: BeyondEnd, store: &dyn Store, l
         Position::Offset(asked) if asked > bounds.next && beyond == BeyondEnd::Refuse => {
             Err(Error::CursorBeyondEnd { topic: log.topic.clone(), partition: log.partition, asked, next: bounds.next })
         }
-        Position::Offset(asked) => Ok(asked.max(bounds.start)),
+        // Also before the start: what is gone is told as a gap.
+        Position::Offset(asked) => Ok(asked),
     }
 }
 

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use futures::FutureExt;
 use hashbrown::HashSet;
 use prom_store::Encoder;
-use prom_types::{EpochMs, EventId, Json, NewEvent, Receipt};
+use prom_types::{EpochMs, EventId, Expectation, Json, NewEvent, Receipt};
 
 use crate::admit::{TopicSlot, check_batch};
 use crate::commit::{CommittingUnit, PendingUnit, after_a_look};
@@ -78,7 +78,8 @@ impl Bus {
         }
     }
 
-    /// Publishes all of these events or none, also across topics; receipts in their order.
+    /// Publishes all of these events or none, also across topics; receipts in their order. What they expect is judged
+    /// before the first of them, and one that is not met refuses all.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -104,45 +105,58 @@ impl Bus {
     }
 
     /// Publishes events that are independent: one that is refused does not hold up the others.
-    /// Results in their order.
+    /// Results in their order. What one expects is judged behind those before it.
     pub fn publish_many(
         &self,
         events: Vec<NewEvent>,
     ) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
+        if events.iter().any(|event| event.expect.is_some()) {
+            return self.publish_one_by_one(events).left_future();
+        }
         let must_wait = events.iter().any(|event| self.must_wait(event));
         if must_wait {
-            return deferred_each(self, events).left_future();
+            return deferred_each(self, events).left_future().right_future();
         }
         let mut work = self.unit_of_work();
         let admitted: Vec<Result<(), Error>> = events.iter().map(|event| work.publish(event)).collect();
         let committing = work.commit_each();
-        async move { results_of(admitted, committing.await) }.right_future()
+        async move { results_of(admitted, committing.await) }.right_future().right_future()
     }
 
-    /// Whether an event is judged by its schemas on another thread first. Publish it by [`Bus::publish_event`] or
-    /// [`Bus::publish_many`] then: a unit of work would judge it on this one.
+    /// Each in a commit of its own, in their order: an expectation that is not met refuses what it shares a commit with.
+    fn publish_one_by_one(
+        &self,
+        events: Vec<NewEvent>,
+    ) -> impl Future<Output = Vec<Result<Receipt, Error>>> + Send + use<> {
+        let publishing: Vec<Publishing> = events.into_iter().map(|event| self.publish_event(event)).collect();
+        futures::future::join_all(publishing)
+    }
+
+    /// Whether an event has to be handed over by itself, by [`Bus::publish_event`] or [`Bus::publish_many`]: its publisher
+    /// expects something, or it must wait.
+    pub fn goes_alone(&self, event: &NewEvent) -> bool {
+        event.expect.is_some() || self.must_wait(event)
+    }
+
+    /// Whether an event is judged by its schemas on another thread first: its judgement takes long, others wait before it, or
+    /// the schemas are not in memory.
     pub fn must_wait(&self, event: &NewEvent) -> bool {
         let core = self.core();
         if core.schemas.is_empty() {
             return false;
         }
+        let bytes = event.payload.as_bytes().len();
         match core.topics.get(&event.topic) {
-            Some(topic) => topic.schema.must_wait(event.payload.as_bytes().len()),
+            Some(topic) => topic.schema.must_wait(bytes),
             // Its first event.
-            None => {
-                core.schemas.known_slot(&event.topic).is_some_and(|slot| slot.must_wait(event.payload.as_bytes().len()))
-            }
+            None => core.schemas.known_slot(&event.topic).is_some_and(|slot| slot.must_wait(bytes)),
         }
     }
 
     fn send(&self, slot: TopicSlot, event: &NewEvent) -> Publishing {
         let core = self.core();
         let checked = core.check(&slot, event, self.maker());
-        let must_wait = match &slot {
-            TopicSlot::Topic(topic) => topic.schema.must_wait(event.payload.as_bytes().len()),
-            TopicSlot::New(_) | TopicSlot::Missing(_) => self.must_wait(event),
-        };
-        if checked.is_ok() && must_wait {
+        if checked.is_ok() && core.is_judged_elsewhere(&slot, event) {
             return Publishing(PublishState::Pending(deferred(self, vec![event.clone()])));
         }
         if let Err(refusal) = &checked
@@ -267,6 +281,11 @@ impl Publish<'_> {
     /// A partition chosen by hand.
     pub fn partition(self, partition: u32) -> Self {
         self.with(|event| event.partition = Some(partition))
+    }
+
+    /// Stores it only if this holds; else the answer is [`Error::Unmet`]. Not looked at for an id that is there already.
+    pub fn expecting(self, expected: Expectation) -> Self {
+        self.with(|event| event.expect = Some(expected))
     }
 
     /// Stores it in the topic of its schema's version too, both or neither.

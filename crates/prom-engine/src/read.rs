@@ -65,8 +65,8 @@ impl Bus {
         self.core().read_page(&EventOrigin::plain(log), from, limit.into()).await
     }
 
-    /// The latest event of each key of a compacted topic, in the order of `keys`; `None` where there
-    /// is none or it was deleted. Scans nothing.
+    /// The latest event of each key of a topic that is compacted or keeps versions, in the order of `keys`; `None` where
+    /// there is none, it was deleted, or retention took it. Scans nothing.
     pub async fn latest_by_key(&self, topic: &str, keys: &[&str]) -> Result<Vec<Option<StoredEvent>>, Error> {
         let topic = self.core().topics.require(&**self.store(), topic).await?;
         let mut found = vec![None; keys.len()];

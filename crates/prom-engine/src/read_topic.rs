@@ -3,10 +3,11 @@
 use std::fmt;
 
 use prom_store::{Damage, ReadLimit};
-use prom_types::{Invalid, Offset};
+use prom_types::{Invalid, Offset, TopicName};
 
 use crate::event::EventOrigin;
-use crate::{Bus, Error, StoredEvent};
+use crate::gap::gap;
+use crate::{Bus, Error, Gap, GapReason, StoredEvent};
 
 /// An offset in each partition of a topic. Partitions that it does not mention begin at 0.
 /// Written as the offsets joined by dots.
@@ -24,6 +25,8 @@ pub struct TopicPage {
     pub at_end: bool,
     /// What exists and cannot be read; the page passes over it.
     pub damage: Vec<Damage>,
+    /// What retention removed before it could be read.
+    pub gaps: Vec<Gap>,
 }
 
 impl TopicOffsets {
@@ -72,7 +75,7 @@ impl Bus {
         if from.0.len() > topic.logs().len() {
             return Err(Invalid::Partition { partition: partitions, partitions }.into());
         }
-        let mut page = TopicPage { events: Vec::new(), next: from, at_end: true, damage: Vec::new() };
+        let mut page = TopicPage { events: Vec::new(), next: from, at_end: true, damage: Vec::new(), gaps: Vec::new() };
         page.next.0.resize(topic.logs().len(), 0);
         let mut room: ReadLimit = limit.into();
         for (log, next) in topic.logs().iter().zip(&mut page.next.0) {
@@ -84,6 +87,10 @@ impl Bus {
                 room.bytes = room.bytes.saturating_sub(bytes);
                 page.events.extend(read.events);
                 page.damage.extend(read.damage);
+                if read.bounds.start > *next {
+                    page.gaps.push(gap(log, *next..read.bounds.start, GapReason::Retention));
+                    topic.meter.lost_to_tails.add(read.bounds.start - *next);
+                }
                 let has_moved = read.next > *next;
                 *next = read.next.max(*next);
                 if !has_moved || *next >= read.bounds.next {
@@ -93,6 +100,15 @@ impl Bus {
             page.at_end &= *next >= core.store.bounds(log).await?.next;
         }
         Ok(page)
+    }
+}
+
+impl Bus {
+    /// How many events with causes this process has admitted to a topic since it started; `None` where others write too, or
+    /// where the topic is not known. Every event that is stored was counted before.
+    pub fn caused_events(&self, topic: &TopicName) -> Option<u64> {
+        let topics = &self.core().topics;
+        if topics.others_write() { None } else { topics.get(topic).map(|topic| topic.meter.caused.get()) }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Retention: events older or more than a topic keeps are trimmed, partition by partition.
 //!
 //! Promises: an event that is appended while a pass looks at its log is not trimmed by that pass; a
-//! log that fails keeps no other from being trimmed.
+//! log that fails keeps no other from being trimmed; what is held ([`crate::history`]) stays; a dead letter that is parked, or
+//! given back and not handed out, stays, and so does what came after it.
 
 use prom_store::{Bounds, Find, LogName};
 use prom_types::{EpochMs, Offset};
@@ -9,6 +10,7 @@ use prom_types::{EpochMs, Offset};
 use crate::Retention;
 use crate::bus::Core;
 use crate::maintain::PassFailures;
+use crate::set_aside::first_letter_needed;
 use crate::{Bus, Error};
 
 /// What a pass took away.
@@ -47,7 +49,17 @@ pub(crate) async fn retain(core: &Core) -> Result<Vec<Retained>, Error> {
 /// `None` if everything may stay.
 async fn retain_log(core: &Core, log: &LogName, retention: Retention) -> Result<Option<Retained>, Error> {
     let before = core.store.bounds(log).await?;
-    let keep_from = keep_from(core, log, retention, before).await?;
+    let mut keep_from = keep_from(core, log, retention, before).await?;
+    if keep_from > before.start
+        && let Some(needed) = first_letter_needed(&*core.store, log).await?
+    {
+        keep_from = keep_from.min(needed);
+    }
+    if keep_from > before.start
+        && let Some(held) = core.history(&log.topic).await?.history.keep_from
+    {
+        keep_from = keep_from.min(held.get(log.partition as usize).copied().unwrap_or(0));
+    }
     if keep_from <= before.start {
         return Ok(None);
     }

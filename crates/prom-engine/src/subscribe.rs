@@ -117,6 +117,13 @@ impl Subscribe<'_> {
         self
     }
 
+    /// A key stops when its event goes to the dead letters: its later events follow it there, in order, until they are given
+    /// back ([`Bus::give_back`]), while other keys go on. Only with [`Order::Key`], which [`Mode::Partitioned`] implies here.
+    pub fn park(mut self) -> Self {
+        self.asked.park = Some(true);
+        self
+    }
+
     /// A jq program over the whole event; what it does not let through counts as settled.
     pub fn filter(mut self, program: impl Into<String>) -> Self {
         self.asked.filter = Some(program.into());
@@ -253,7 +260,7 @@ impl Subscribe<'_> {
         }
         self.options.since_ms = core.clock.now_ms();
         let live = Arc::new(LiveSubscription {
-            outlet: Arc::new(Outlet::new(core.next_subscriber(), self.options, core.hub_life())),
+            outlet: Arc::new(Outlet::new(core.next_subscriber(), self.options, core.hub_life(), &core.delivery_memory)),
             group: core.groups.get(&name),
             topics,
             options,

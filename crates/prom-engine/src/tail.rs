@@ -16,19 +16,28 @@ use tokio::sync::watch;
 use crate::bus::BusPhase;
 use crate::event::EventOrigin;
 use crate::gap::gap;
+use crate::held_bytes::HeldBytes;
 use crate::limits::{READ_BYTES, TAIL_READ_EVENTS};
 use crate::outlet::EventForm;
 use crate::position::resolve;
 use crate::topic::Topic;
-use crate::{BeyondEnd, Bus, Error, Gap, GapReason, Position, StoredEvent};
+use crate::{BeyondEnd, Bus, Error, Gap, GapReason, MaskedView, Position, StoredEvent, TopicOffsets};
 
 /// A tail being put together.
 #[must_use = "nothing is read until start"]
 pub struct TailOptions<'a> {
     bus: &'a Bus,
     topics: Vec<String>,
-    from: Position,
+    from: TailStart,
     form: EventForm,
+    masks: Option<MaskedView>,
+}
+
+/// Where a tail begins.
+enum TailStart {
+    Position(Position),
+    /// In the partitions of its one topic.
+    Offsets(TopicOffsets),
 }
 
 /// Events of the topics it follows: in offset order within each partition.
@@ -42,11 +51,15 @@ pub struct Tail {
     /// One per log that has been read to its end.
     waiting: FuturesUnordered<BoxFuture<'static, Option<(usize, HeadWatch)>>>,
     buffer: VecDeque<StoredEvent>,
+    /// What the last read brought, until all of it is taken.
+    held: HeldBytes,
     gaps: VecDeque<Gap>,
     grown: watch::Receiver<usize>,
     topics_seen: usize,
     phase: watch::Receiver<BusPhase>,
     form: EventForm,
+    /// What its reader may see of events that have hidden parts; `None` is everything.
+    masks: Option<MaskedView>,
 }
 
 struct Reading {
@@ -75,14 +88,22 @@ impl Bus {
     /// # }
     /// ```
     pub fn tail(&self, topic: &str) -> TailOptions<'_> {
-        TailOptions { bus: self, topics: vec![topic.to_owned()], from: Position::Latest, form: EventForm::Stored }
+        let from = TailStart::Position(Position::Latest);
+        TailOptions { bus: self, topics: vec![topic.to_owned()], from, form: EventForm::Stored, masks: None }
     }
 }
 
 impl TailOptions<'_> {
     /// Where to begin in topics that are there; [`Position::Latest`] unless said. Later ones begin at 0.
     pub fn from(mut self, position: Position) -> Self {
-        self.from = position;
+        self.from = TailStart::Position(position);
+        self
+    }
+
+    /// Where to begin in each partition, for a tail of one topic that continues an earlier one. What is not there any more
+    /// is told as a gap.
+    pub fn at(mut self, offsets: TopicOffsets) -> Self {
+        self.from = TailStart::Offsets(offsets);
         self
     }
 
@@ -96,6 +117,12 @@ impl TailOptions<'_> {
     /// stored, and the header `x-upcast-error` says why.
     pub fn normalize(mut self) -> Self {
         self.form = EventForm::Normalized;
+        self
+    }
+
+    /// For a reader from whom the masks of topics hide what they name.
+    pub fn masked(mut self) -> Self {
+        self.masks = Some(self.bus.masked_view());
         self
     }
 
@@ -113,11 +140,13 @@ impl TailOptions<'_> {
             due: VecDeque::new(),
             waiting: FuturesUnordered::new(),
             buffer: VecDeque::new(),
+            held: HeldBytes::new(&core.delivery_memory),
             gaps: VecDeque::new(),
             grown: core.topics.watch(),
             topics_seen: 0,
             phase: core.watch_phase(),
             form: self.form,
+            masks: self.masks,
         };
         core.topics.find_named(&*core.store, &tail.patterns).await?;
         let (topics, seen) = core.topics.since(0);
@@ -126,7 +155,13 @@ impl TailOptions<'_> {
         let mut logs: Vec<LogName> = matching.flat_map(|topic| topic.logs().iter().cloned()).collect();
         logs.sort_unstable();
         logs.dedup();
-        let offsets = resolve(self.from, BeyondEnd::Refuse, &*core.store, &logs).await?;
+        let offsets = match self.from {
+            TailStart::Position(position) => resolve(position, BeyondEnd::Refuse, &*core.store, &logs).await?,
+            TailStart::Offsets(TopicOffsets(mut offsets)) => {
+                offsets.resize(logs.len(), 0);
+                offsets
+            }
+        };
         logs.into_iter().zip(offsets).for_each(|(log, next)| tail.follow(log, next));
         Ok(tail)
     }
@@ -139,6 +174,7 @@ impl Tail {
             if let Some(event) = self.buffer.pop_front() {
                 return Ok(Some(event));
             }
+            self.held.tell(0);
             if *self.phase.borrow_and_update() != BusPhase::Open {
                 return Ok(None);
             }
@@ -157,6 +193,7 @@ impl Tail {
         };
         let mut batch = vec![first];
         batch.extend(self.buffer.drain(..));
+        self.held.tell(0);
         Ok(batch)
     }
 
@@ -199,12 +236,16 @@ impl Tail {
         if let Some(head) = &mut reading.head {
             head.bounds();
         }
-        let limit = ReadLimit { events: TAIL_READ_EVENTS, bytes: READ_BYTES };
+        let limit = ReadLimit { events: TAIL_READ_EVENTS, bytes: self.held.limit(READ_BYTES) };
         let page = self.bus.core().read_page(&reading.origin, reading.next, limit).await?;
         // Before anything is taken note of: a caller may drop this future, and read again.
+        let events = match &mut self.masks {
+            Some(masks) => masks.apply(page.events).await?,
+            None => page.events,
+        };
         let events = match self.form {
-            EventForm::Stored => page.events,
-            EventForm::Normalized => self.bus.normalize_or_mark(page.events).await,
+            EventForm::Stored => events,
+            EventForm::Normalized => self.bus.normalize_or_mark(events).await,
         };
         let mut lost = Vec::new();
         if page.bounds.start > reading.next {
@@ -215,11 +256,17 @@ impl Tail {
             lost.push((range, GapReason::Damage(damage.to_string())));
         }
         let log = &reading.origin.log;
+        if !lost.is_empty()
+            && let Some(topic) = self.bus.core().topics.get(&log.topic)
+        {
+            topic.meter.lost_to_tails.add(lost.iter().map(|(range, _)| range.end.saturating_sub(range.start)).sum());
+        }
         self.gaps.extend(lost.into_iter().map(|(range, reason)| gap(log, range, reason)));
         while self.gaps.len() > crate::limits::GAPS {
             self.gaps.pop_front();
         }
         self.buffer.extend(events);
+        self.held.tell(self.buffer.iter().map(|event| event.record.len()).sum());
         reading.next = reading.next.max(page.next);
         // The others come first next time.
         self.due.pop_front();

@@ -46,6 +46,8 @@ pub struct PartitionWhy {
     pub key: Option<String>,
     /// The events that were held the longest, longest first; ten at most.
     pub held: Vec<HeldLease>,
+    /// How many of its keys are parked.
+    pub parked_keys: u64,
     /// One line for people.
     pub explanation: String,
     /// What can be done about it.
@@ -142,15 +144,23 @@ impl Bus {
         if let Some(trouble) = trouble {
             explanation.push_str(&format!("; {trouble}; this is a fault of the hub, its log says more"));
         }
+        let parked_keys = self.count_parked(log, group).await?;
+        explanation.push_str(&explain_parked(parked_keys, report.as_ref()));
+        let mut actions = if floor < bounds.next { actions(log, group, floor, &held) } else { Vec::new() };
+        if parked_keys > 0 {
+            let what = "see which keys are parked, behind what, and why";
+            actions.push(WhyAction { what, command: format!("prom groups show {group}") });
+        }
         Ok(PartitionWhy {
             partition: log.partition,
+            parked_keys,
             floor,
             next: bounds.next,
             lag_events: cursor.lag(bounds.start, bounds.next),
             epoch: cursor.epoch,
             event: event.as_ref().map(|record| record.id()),
             key: event.as_ref().and_then(|record| record.key().map(str::to_owned)),
-            actions: if floor < bounds.next { actions(log, group, floor, &held) } else { Vec::new() },
+            actions,
             held,
             status: report.map(|report| report.status),
             explanation,
@@ -237,6 +247,24 @@ fn explain_owner(owners: &PartitionOwners, why: &PartitionWhy) -> String {
     }
 }
 
+/// Keys that stopped, while the floor goes on.
+fn explain_parked(parked_keys: u64, report: Option<&DispatchReport>) -> String {
+    let mut text = match parked_keys {
+        0 => String::new(),
+        1 => "; 1 key is parked".to_owned(),
+        many => format!("; {many} keys are parked"),
+    };
+    if parked_keys > 0 {
+        text.push_str(" and waits until its letters are given back or dropped");
+    }
+    match report.map_or(0, |report| report.status.given) {
+        0 => {}
+        1 => text.push_str("; 1 event that was given back is under way"),
+        many => text.push_str(&format!("; {many} events that were given back are under way")),
+    }
+    text
+}
+
 fn explain(report: &DispatchReport) -> String {
     let status = &report.status;
     let mut text = match &status.oldest {
@@ -262,6 +290,9 @@ fn explain(report: &DispatchReport) -> String {
             text.push_str("; too many events wait for owners that do not take them, or behind blocked keys");
         }
         Some(Limit::LookAhead) => text.push_str("; too many events wait behind blocked keys"),
+        Some(Limit::ParkedKeys) => text.push_str(
+            "; as many keys are parked as can be, and events of others wait at their limit; give letters back or drop them",
+        ),
         Some(Limit::Filter) => text.extend(report.suspension.iter().flat_map(|reason| ["; ", reason])),
         None => {}
     }
@@ -289,6 +320,7 @@ fn explain_holdup(report: &DispatchReport, holdup: Holdup) -> String {
         }
         Holdup::Waiting { until } => format!("failed and is tried again in {:.1} s", seconds(until)),
         Holdup::DeadLetterPending => "is being written to the dead letters".to_owned(),
+        Holdup::WithoutRoomToPark => "failed for good, and its key cannot be parked: too many are".to_owned(),
         Holdup::DeadLetterFailing { failed_writes, until } => format!(
             "cannot be written to the dead letters ({failed_writes} tries), next in {:.1} s; look at the store",
             seconds(until)

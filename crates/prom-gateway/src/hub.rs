@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use prom_auth::Authenticator;
-use prom_engine::{Bus, TaskFailures};
+use prom_engine::{Bus, TaskFailures, TaskName};
+use prom_jobs::{FlowBoard, INDEX_EVERY, Indexes, Keeper, LetterOffice, TRACE_EVERY, Tracer};
 use prom_store::Clock;
 use prom_types::{NewEvent, TopicName};
 use tokio::sync::watch;
@@ -13,7 +14,7 @@ use crate::GatewayOptions;
 use crate::peers::Peers;
 use crate::rates::Rates;
 use crate::trace::Traces;
-use crate::ws::SubscriptionCounts;
+use crate::ws::{Connections, SubscriptionCounts};
 
 /// A running hub, without its sockets. Cheap to share; holds nothing durable.
 pub struct Hub {
@@ -27,6 +28,16 @@ pub struct Hub {
     pub traces: Option<Arc<dyn Traces>>,
     /// The other hubs on the same store, if the store can have several.
     pub peers: Option<Peers>,
+    /// Its work in the background.
+    pub keeper: Keeper,
+    /// Draws what led to an event and what it led to.
+    pub tracer: Tracer,
+    /// Finds events by the values of declared expressions.
+    pub indexes: Indexes,
+    /// Dead letters, and the jobs that work on them.
+    pub letters: LetterOffice,
+    /// Flows from and into databases that it was configured with.
+    pub flows: FlowBoard,
     /// Sockets that are open, WebSocket and HTTP alike.
     pub(crate) sockets: AtomicUsize,
     pub(crate) websockets: AtomicUsize,
@@ -34,6 +45,7 @@ pub struct Hub {
     pub(crate) links: AtomicUsize,
     /// Of clients that are connected here, by subject.
     pub(crate) subscriptions: SubscriptionCounts,
+    pub(crate) connections: Connections,
     /// True once every connection has to end.
     pub(crate) stopping: watch::Sender<bool>,
     next_connection: AtomicU64,
@@ -44,6 +56,10 @@ pub struct Hub {
 pub struct Collaborators {
     pub traces: Option<Arc<dyn Traces>>,
     pub peers: Option<Peers>,
+    /// Background work that was started already; without it the hub has none.
+    pub keeper: Option<Keeper>,
+    /// Flows are shown as they are put on it, now or later.
+    pub flows: FlowBoard,
 }
 
 impl Hub {
@@ -51,7 +67,7 @@ impl Hub {
         Self::with(bus, auth, clock, options, Collaborators::default())
     }
 
-    /// As [`Hub::new`], with tracing or other hubs.
+    /// As [`Hub::new`], with tracing, other hubs or background work.
     pub fn with(
         bus: Bus,
         auth: Authenticator,
@@ -59,22 +75,39 @@ impl Hub {
         options: GatewayOptions,
         collaborators: Collaborators,
     ) -> Arc<Self> {
-        let Collaborators { traces, peers } = collaborators;
+        let Collaborators { traces, peers, keeper, flows } = collaborators;
+        let letters = LetterOffice::start(bus.clone());
+        if let Some(keeper) = &keeper {
+            letters.kept_by(keeper);
+        }
         Arc::new(Self {
             rates: Rates::new(options.rates),
+            keeper: keeper.unwrap_or_else(|| Keeper::new(bus.clone())),
+            letters,
+            flows,
             bus,
             auth,
             options,
             clock,
             traces,
             peers,
+            tracer: Tracer::new(),
+            indexes: Indexes::new(),
             sockets: AtomicUsize::new(0),
             websockets: AtomicUsize::new(0),
             links: AtomicUsize::new(0),
             subscriptions: SubscriptionCounts::default(),
+            connections: Connections::default(),
             stopping: watch::Sender::new(false),
             next_connection: AtomicU64::new(1),
         })
+    }
+
+    /// Keeps the index of causes and the declared indexes up to date in the background, until its keeper ends. Questions bring
+    /// them up to date as well, so without this they only have more to read.
+    pub fn keep_indexes(&self) {
+        self.keeper.keep(TaskName::only("trace index"), TRACE_EVERY, self.tracer.indexing());
+        self.keeper.keep(TaskName::only("declared indexes"), INDEX_EVERY, self.indexes.building());
     }
 
     /// WebSocket connections that are open.

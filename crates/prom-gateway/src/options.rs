@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use prom_protocol::http::search::SavedSearch;
+
 use crate::rates::RateOptions;
 
 /// Limits and manners of the gateway. The defaults suit a hub on the open network.
@@ -38,6 +40,8 @@ pub struct GatewayOptions {
     pub metric_series: usize,
     pub rates: RateOptions,
     pub cors: Cors,
+    /// For people who look for events.
+    pub searches: Vec<SavedSearch>,
 }
 
 /// Which web pages of other origins may use the HTTP API.
@@ -68,6 +72,7 @@ impl Default for GatewayOptions {
             metric_series: 2000,
             rates: RateOptions::default(),
             cors: Cors::default(),
+            searches: Vec::new(),
         }
     }
 }

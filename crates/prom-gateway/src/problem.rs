@@ -20,6 +20,7 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
         // Sending it again does not help before somebody raises the cap or deletes something.
         Error::Capped { .. } => ErrorCode::Forbidden,
+        Error::Unmet { .. } => ErrorCode::Conflict,
         Error::SchemaInvalid { .. } => ErrorCode::SchemaInvalid,
         Error::SchemaIncompatible { .. } => ErrorCode::SchemaIncompatible,
         Error::NotLeased { .. } => ErrorCode::UnknownId,
@@ -45,6 +46,7 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::TopicChange { .. }
         | Error::GroupChange { .. }
         | Error::KeyRequired { .. }
+        | Error::NotALetter { .. }
         | Error::TopicKey { .. }
         | Error::Filter(_)
         | Error::Schema(_)
@@ -77,7 +79,11 @@ pub fn of_bus(error: &Error) -> Problem {
         })),
         _ => None,
     };
-    Problem { stored, misfit, ..Problem::new(code_of(error), msg) }
+    let actual = match error {
+        Error::Unmet { actual, .. } => Some(*actual),
+        _ => None,
+    };
+    Problem { stored, misfit, actual, ..Problem::new(code_of(error), msg) }
 }
 
 pub fn of_auth(error: &AuthError) -> Problem {

@@ -22,6 +22,7 @@ use crate::cost_names::SchemaNames;
 use crate::draft::Draft;
 use crate::error::SchemaError;
 use crate::limits::{PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, PATTERNS_BYTES, WIDTH, WIDTH_STATES};
+use crate::multiple;
 use crate::references::{IndexedSchema, escape};
 
 /// Keywords whose schemas judge the same place.
@@ -35,6 +36,8 @@ const OTHER_PROPERTIES: [&str; 2] = ["additionalProperties", "unevaluatedPropert
 /// How much a schema's keywords weigh beside those that take one step.
 const ENUM_VALUES_PER_STEP: usize = 8;
 const UNIQUE_ITEMS_STEPS: usize = 16;
+/// An exact division by a fraction takes about a microsecond, and a number in a list has two bytes.
+const DIVISION_STEPS: usize = 128;
 /// A string has at least three bytes with its quotes, and each may cost all steps back that are allowed.
 const LOOK_AROUND_STEPS: usize = PATTERN_BACKTRACKS / 2;
 /// Memory of a pattern with look-around, roughly.
@@ -44,11 +47,20 @@ const LOOK_AROUND_BYTES: usize = 32 * 1024;
 const UNEVALUATED_TIMES: usize = 3;
 const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 
-/// The width of a schema, or why it is too wide.
-pub(crate) fn width(root: &Value) -> Result<usize, SchemaError> {
+/// What a schema costs its users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SchemaCost {
+    pub width: usize,
+    /// Memory of its compiled patterns.
+    pub pattern_bytes: usize,
+}
+
+/// What a schema costs, or why it is too costly.
+pub(crate) fn cost(root: &Value) -> Result<SchemaCost, SchemaError> {
     check_drafts(root)?;
-    check_patterns(root)?;
-    Places { names: SchemaNames::of(root)?, known: HashSet::new(), widest: 1 }.follow(root)
+    let pattern_bytes = check_patterns(root)?;
+    let width = Places { names: SchemaNames::of(root)?, known: HashSet::new(), widest: 1 }.follow(root)?;
+    Ok(SchemaCost { width, pattern_bytes })
 }
 
 /// A document has one draft, which is read: in another one the same words may refer elsewhere.
@@ -204,8 +216,9 @@ fn program_of(pattern: &str) -> Option<thompson::NFA> {
     thompson::Compiler::new().configure(limit).build(&translated).ok()
 }
 
-/// Patterns are compiled once each and kept: many of them, each below its limit, would fill the memory of the hub.
-fn check_patterns(root: &Value) -> Result<(), SchemaError> {
+/// Patterns are compiled once each and kept: many of them, each below its limit, would fill the memory of the hub. Gives what they
+/// take together.
+fn check_patterns(root: &Value) -> Result<usize, SchemaError> {
     let mut patterns = BTreeSet::new();
     collect_patterns(root, &mut patterns);
     let mut bytes = 0;
@@ -216,7 +229,7 @@ fn check_patterns(root: &Value) -> Result<(), SchemaError> {
             return Err(SchemaError::TooLarge { what, size: bytes, limit: PATTERNS_BYTES });
         }
     }
-    Ok(())
+    Ok(bytes)
 }
 
 fn collect_patterns<'s>(value: &'s Value, patterns: &mut BTreeSet<&'s str>) {
@@ -241,7 +254,8 @@ fn weight(schema: &Value) -> usize {
     let names: usize = names.into_iter().flat_map(Map::keys).map(|pattern| regex_weight(pattern)).sum();
     let choices = members.get("enum").and_then(Value::as_array).map_or(0, |values| values.len() / ENUM_VALUES_PER_STEP);
     let unique = if members.get("uniqueItems") == Some(&Value::Bool(true)) { UNIQUE_ITEMS_STEPS } else { 0 };
-    1 + pattern + names + choices + unique
+    let divides = members.get("multipleOf").is_some_and(|unit| !multiple::is_quick(unit));
+    1 + pattern + names + choices + unique + if divides { DIVISION_STEPS } else { 0 }
 }
 
 #[cfg(test)]
@@ -249,6 +263,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn width(root: &Value) -> Result<usize, SchemaError> {
+        cost(root).map(|cost| cost.width)
+    }
 
     #[test]
     fn a_plain_object_has_a_small_width_however_many_properties_it_has() {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::error::SchemaError;
+use crate::in_order::in_order;
 use crate::limits::{REFERENCES, SCHEMA_BYTES, SCHEMA_DEPTH};
 
 /// A schema of the registry that another one refers to.
@@ -50,7 +51,7 @@ impl SchemaDocument {
             return Err(SchemaError::Invalid { pointer: String::new(), reason });
         }
         references.sort_unstable();
-        let document = Self { schema, references };
+        let document = Self { schema: in_order(schema), references };
         check_size("length in bytes", document.text().len(), SCHEMA_BYTES)?;
         Ok(document)
     }

@@ -57,13 +57,23 @@ pub fn read_folder(folder: &Path) -> Result<Vec<FolderTopic>, FolderError> {
     for path in entries(folder)? {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         if path.is_dir() && !hidden {
-            topics.push(read_topic(&path)?);
+            topics.push(read_topic_folder(&path)?);
         }
     }
     Ok(topics)
 }
 
-fn read_topic(folder: &Path) -> Result<FolderTopic, FolderError> {
+impl FolderError {
+    /// The file or folder that is wrong.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Read { path, .. } | Self::Schema { path, .. } | Self::Layout { path, .. } => path,
+        }
+    }
+}
+
+/// Reads the folder of one topic.
+pub fn read_topic_folder(folder: &Path) -> Result<FolderTopic, FolderError> {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let wrong = |path: &Path, reason: String| FolderError::Layout { path: path.to_owned(), reason };
     let topic = TopicName::parse(&name)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use prom_types::{EpochMs, TopicName};
 use serde::{Deserialize, Serialize};
 
+use crate::document::Reference;
 use crate::settings::SettingsChange;
 
 /// What is registered for a topic.
@@ -49,6 +50,12 @@ pub struct VersionEntry {
     /// Not offered any more; what is stored under it can still be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
+    /// What its schema refers to, so that finding out needs no schema.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
+    /// What it takes in memory when it is compiled, roughly.
+    #[serde(default)]
+    pub memory_bytes: usize,
 }
 
 impl TopicSchemas {

@@ -24,6 +24,8 @@ pub enum Upcaster {
     Jq(Program),
     /// A function of the application.
     Function(UpcastFn),
+    /// A program that is stored and cannot be compiled, with the reason: a reader that needs it is told.
+    Unusable(String),
 }
 
 /// The steps of a topic, by the version they begin at.
@@ -62,6 +64,7 @@ impl std::fmt::Debug for Upcaster {
         match self {
             Self::Jq(program) => write!(f, "Jq({})", program.text()),
             Self::Function(_) => f.write_str("Function"),
+            Self::Unusable(reason) => write!(f, "Unusable({reason})"),
         }
     }
 }
@@ -104,6 +107,7 @@ impl Upcasters {
                     let value = value.map_err(|error| failed(error.to_string()))?;
                     OnTheWay::Value(call(function, value).map_err(failed)?)
                 }
+                Upcaster::Unusable(reason) => return Err(failed(reason.clone())),
                 Upcaster::Jq(program) => {
                     let text = made.map(OnTheWay::into_text).transpose().map_err(|error| failed(error.to_string()))?;
                     let first = program.first(text.as_deref().unwrap_or(payload));

@@ -3,18 +3,20 @@
 use serde_json::Value;
 
 use crate::bundle::bundle;
-use crate::cost;
+use crate::cost::{SchemaCost, cost};
 use crate::document::SchemaDocument;
 use crate::error::{Refusal, SchemaError};
-use crate::limits::{PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, QUOTED_CHARS};
+use crate::limits::{
+    MEMORY_PER_PATTERN_BYTE, MEMORY_PER_SCHEMA_BYTE, PATTERN_BACKTRACKS, PATTERN_PROGRAM_BYTES, QUOTED_CHARS, REFUSALS,
+};
+use crate::multiple;
 use crate::settings::Formats;
 
 /// Compiled once, used by every publish.
 pub struct Validator {
     compiled: jsonschema::Validator,
-    /// The schema with all it refers to.
-    bundled: Value,
     width: usize,
+    memory_bytes: usize,
 }
 
 impl Validator {
@@ -26,7 +28,8 @@ impl Validator {
         formats: Formats,
     ) -> Result<Self, SchemaError> {
         let bundled = bundle(document, referenced);
-        let width = cost::width(&bundled)?;
+        let SchemaCost { width, pattern_bytes } = cost(&bundled)?;
+        let memory_bytes = MEMORY_PER_SCHEMA_BYTE * bundled.to_string().len() + MEMORY_PER_PATTERN_BYTE * pattern_bytes;
         // Patterns without look-around run in linear time all the same.
         let patterns = jsonschema::PatternOptions::fancy_regex()
             .backtrack_limit(PATTERN_BACKTRACKS)
@@ -37,10 +40,11 @@ impl Validator {
             // Draft 7 asserts these, the later drafts do not, and the comparison of versions reads them as remarks.
             .without_content_media_type_support("application/json")
             .without_content_encoding_support("base64")
+            .with_keyword(multiple::NAME, multiple::compile)
             .with_pattern_options(patterns)
             .offline();
         let compiled = options.build(&bundled).map_err(|error| refused(&error))?;
-        Ok(Self { compiled, bundled, width })
+        Ok(Self { compiled, width, memory_bytes })
     }
 
     /// The first thing that is wrong with a payload.
@@ -48,13 +52,12 @@ impl Validator {
         if self.compiled.is_valid(payload) {
             return Ok(());
         }
-        self.compiled.validate(payload).map_err(|error| Refusal {
-            pointer: error.instance_path().to_string(),
-            rule: error.kind().keyword().to_owned(),
-            schema_pointer: error.schema_path().to_string(),
-            value: shortened(&error.instance().to_string()),
-            message: shortened_message(&error.to_string()),
-        })
+        self.compiled.validate(payload).map_err(|error| refusal(&error))
+    }
+
+    /// Everything that is wrong with a payload, as far as it can be told apart. For code and tools; an event needs the first.
+    pub fn refusals(&self, payload: &Value) -> Vec<Refusal> {
+        self.compiled.iter_errors(payload).take(REFUSALS).map(|error| refusal(&error)).collect()
     }
 
     /// How many steps each value of a payload takes at the most.
@@ -62,15 +65,25 @@ impl Validator {
         self.width
     }
 
-    /// The schema with all it refers to: one document.
-    pub fn bundled(&self) -> &Value {
-        &self.bundled
+    /// What it takes in memory, roughly; the same on every machine.
+    pub fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 }
 
 impl std::fmt::Debug for Validator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Validator(width {})", self.width)
+    }
+}
+
+fn refusal(error: &jsonschema::ValidationError<'_>) -> Refusal {
+    Refusal {
+        pointer: error.instance_path().to_string(),
+        rule: error.kind().keyword().to_owned(),
+        schema_pointer: error.schema_path().to_string(),
+        value: shortened(&error.instance().to_string()),
+        message: shortened_message(&error.to_string()),
     }
 }
 

@@ -155,7 +155,7 @@ impl Replay<'_> {
             lost: None,
         };
         let entries = entries(&body[..frame.entries]).map_err(|error| malformed(&error.to_string()))?;
-        let (mut trims, mut ends) = (Vec::new(), Vec::new());
+        let (mut trims, mut ends, mut skips) = (Vec::new(), Vec::new(), Vec::new());
         for entry in entries {
             match entry {
                 Entry::Log { id, name, options } => self.log(id, name, options),
@@ -173,6 +173,13 @@ impl Replay<'_> {
                     }
                     ends.push((log, at));
                 }
+                Entry::Skip { log, to } => skips.push((log, to)),
+            }
+        }
+        for (log, to) in skips {
+            match self.by_id.get(&log) {
+                Some(log) => log.state.lock().skip(to),
+                None => self.unknown_log(malformed("its log was named by a frame that is lost")),
             }
         }
         for section in sections(body, frame.entries).map_err(|error| malformed(&error.to_string()))? {
@@ -213,23 +220,20 @@ impl Replay<'_> {
     fn log(&mut self, id: u32, name: LogName, options: LogOptions) {
         let log = self.shared.log(&name);
         let mut state = log.state.lock();
-        let newly_compacted = options.compacted && !state.options.compacted;
-        state.latest_known = if newly_compacted { state.bounds.next == 0 } else { state.latest_known };
         state.id = Some(id);
-        state.options = options;
+        state.set_options(options);
         state.ended = false;
-        state.dirty = true;
         drop(state);
         self.by_id.insert(id, log);
     }
 
     fn events(&mut self, log: &Arc<Log>, chunk: Chunk, file: &Path) {
-        let (id, compacted, next) = {
+        let (id, options, next) = {
             let state = log.state.lock();
-            (state.id, state.options.compacted, state.bounds.next)
+            (state.id, state.options, state.bounds.next)
         };
         if let Some(id) = id {
-            index_events(self.shared, &log.name, id, compacted, &chunk);
+            index_events(self.shared, &log.name, id, options, &chunk);
         }
         if chunk.end() <= next {
             return;

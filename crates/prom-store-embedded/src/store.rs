@@ -9,14 +9,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use prom_store::{
-    Bounds, Commit, CommitError, CompactReport, CursorName, CursorState, Cursors, Damage, Document, Documents, Find,
-    HeadWatch, LeaseTable, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store,
-    StoreError, StoreLease, StoreMeters,
+    Bounds, Commit, CommitError, CompactPlan, CompactReport, CursorName, CursorState, Cursors, Damage, Document,
+    Documents, Find, HeadWatch, LeaseTable, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit,
+    Record, Store, StoreError, StoreLease, StoreMeters,
 };
 use prom_types::{Durability, Offset, TopicName};
 
 use crate::background::BackgroundWorker;
 use crate::commit::{CommitBy, CommitRequest, CommitThread, Committer, TakeOver, commit_if_free, commit_inline};
+use crate::compact::{CompactRun, Removing};
 use crate::cursors::EmbeddedCursors;
 use crate::disk::create_private_dir;
 use crate::lock::DirectoryLock;
@@ -122,6 +123,19 @@ impl EmbeddedStore {
         }
     }
 
+    /// Begins to gather the newest offsets of keys that the commit expects something of, where they are not known yet: the
+    /// commit itself is refused.
+    #[cold]
+    fn gather_latest(&self, commit: &Commit) {
+        for append in &commit.appends {
+            let expected = append.terms.as_ref().and_then(|terms| terms.expect);
+            let log = expected.and_then(|_| self.shared.known_log(&append.log));
+            if let Some(log) = log.filter(|log| log.state.lock().begins_gathering()) {
+                gather_latest(self.shared.clone(), log);
+            }
+        }
+    }
+
     /// Runs what may block on the disk where blocking is allowed.
     async fn blocking<T: Send + 'static>(
         &self,
@@ -155,6 +169,9 @@ impl Drop for EmbeddedStore {
 #[async_trait]
 impl Store for EmbeddedStore {
     fn commit(&self, commit: Commit) -> PendingCommit {
+        if commit.has_terms() {
+            self.gather_latest(&commit);
+        }
         let (pending, committing) = self.shared.queue.push(commit);
         self.see_to(committing);
         pending
@@ -247,13 +264,27 @@ impl Logs for EmbeddedStore {
         self.bounds(name).await
     }
 
-    async fn compact(&self, name: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError> {
+    async fn compact(&self, name: &LogName, plan: CompactPlan<'_>) -> Result<CompactReport, StoreError> {
         let log = self.shared.log(name);
+        let run = |removal| {
+            let CompactPlan { before, tombstone_grace: grace, bytes_per_s, .. } = plan;
+            CompactRun { before, grace, bytes_per_s, removal }
+        };
+        let mut keys = None;
+        if let Some(announce) = plan.announce {
+            let (log, run) = (log.clone(), run(Removing::NotYet));
+            let found = self.blocking(move |shared| compact::compact(shared, &log, run, None)).await?;
+            if found.removes.is_none() || !announce.may_remove().await {
+                return Ok(found.report);
+            }
+            keys = found.removes;
+        }
+        let run = run(Removing::Yes);
         self.blocking(move |shared| {
-            let report = compact::compact(shared, &log, tombstone_grace)?;
+            let found = compact::compact(shared, &log, run, keys)?;
             shared.background.request(|work| work.checkpoint = true);
             shared.background.catch_up();
-            Ok(report)
+            Ok(found.report)
         })
         .await
     }
@@ -338,6 +369,26 @@ impl Leases for EmbeddedStore {
         self.check_open()?;
         self.leases.release(lease);
         Ok(())
+    }
+}
+
+/// Reads the log on a thread of its own. Should it fail, the next commit that asks tries again.
+fn gather_latest(shared: Arc<StoreShared>, log: Arc<Log>) {
+    let drive = shared.options.drive;
+    let name = log.name.clone();
+    let state = log.clone();
+    let gather = move || {
+        if let Err(error) = compact::know_latest(&shared, &log) {
+            tracing::warn!(log = %log.name, %error, "the newest offsets of keys could not be gathered");
+        }
+        log.state.lock().gathers_latest = false;
+    };
+    if drive == Drive::Inline {
+        return gather();
+    }
+    if let Err(error) = std::thread::Builder::new().name("prom-latest".to_owned()).spawn(gather) {
+        tracing::warn!(log = %name, %error, "no thread to gather the newest offsets of keys");
+        state.state.lock().gathers_latest = false;
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prom_store::contract::TestClock;
-use prom_store::{Commit, Dedupe, EncodedEvent, LogName, LogOptions, Logs, Store, Stored};
+use prom_store::{Commit, CompactPlan, Dedupe, EncodedEvent, LogName, LogOptions, Logs, Store, Stored};
 use prom_store_embedded::{Drive, EmbeddedOptions, EmbeddedStore, Sizes};
 use prom_types::limits::DEDUPE_WINDOW_MS;
 use prom_types::{EventId, Json, NewEvent, TopicName};
@@ -85,12 +85,12 @@ async fn ids_that_retention_removed_leave_the_disk_after_their_window() {
 async fn ids_that_compaction_removed_leave_the_disk_after_their_window() {
     let scene = Scene::new();
     let store = scene.open().await;
-    let logs = vec![(log(), LogOptions { compacted: true })];
+    let logs = vec![(log(), LogOptions { compacted: true, versions: false })];
     store.commit(Commit { logs, ..Commit::default() }).await.unwrap();
     for number in 0..200 {
         publish(&store, number).await;
     }
-    let report = store.compact(&log(), MINUTE).await.unwrap();
+    let report = store.compact(&log(), CompactPlan::everything(MINUTE)).await.unwrap();
     assert!(report.events_after < 100, "{report:?}");
     scene.knows_them_for_the_window(store, "compacted").await;
 }

@@ -5,16 +5,16 @@
 //! is put there again.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use mongodb::bson::doc;
-use prom_store::{CompactReport, LogName, Record, StoreError};
+use prom_store::{CompactPlan, CompactReport, KeysBefore, LogName, Record, StoreError};
 use prom_types::{EpochMs, Offset};
 
 use crate::codec::{BatchPlan, StoredBatch};
 use crate::fault::unreadable;
-use crate::latest::{self, Latest};
+use crate::latest::{self, Latest, WithText};
 use crate::limits::ACTIVE_BATCHES;
 use crate::log::ensure_loaded;
 use crate::queries;
@@ -30,12 +30,47 @@ struct Pass<'a> {
     /// are left.
     before: Offset,
     ages: Ages,
+    plan: CompactPlan<'a>,
+    /// What replaces what, before the limit of the plan.
+    keys: KeysBefore,
+    announced: Announced,
+    pace: Pace,
     grace_ms: EpochMs,
     now: EpochMs,
     report: CompactReport,
 }
 
-pub async fn compact(shared: &Arc<MongoShared>, name: &LogName, grace: Duration) -> Result<CompactReport, StoreError> {
+/// Whether the caller knows that events go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Announced {
+    NotYet,
+    Yes,
+    /// It does not want that now.
+    Refused,
+}
+
+/// Keeps a compaction from taking the servers for itself.
+struct Pace {
+    bytes_per_s: Option<u64>,
+    began: Instant,
+    spent: u64,
+}
+
+impl Pace {
+    async fn spend(&mut self, records: &[Record]) {
+        self.spent += records.iter().map(|record| record.len() as u64).sum::<u64>();
+        if let Some(bytes_per_s) = self.bytes_per_s.filter(|rate| *rate > 0) {
+            let due = Duration::from_secs_f64(self.spent as f64 / bytes_per_s as f64);
+            tokio::time::sleep(due.saturating_sub(self.began.elapsed())).await;
+        }
+    }
+}
+
+pub async fn compact(
+    shared: &Arc<MongoShared>,
+    name: &LogName,
+    plan: CompactPlan<'_>,
+) -> Result<CompactReport, StoreError> {
     shared.check_open()?;
     let log = shared.log(name);
     ensure_loaded(shared, &log).await?;
@@ -49,12 +84,24 @@ pub async fn compact(shared: &Arc<MongoShared>, name: &LogName, grace: Duration)
         start: log.bounds().start,
         before: active_from(shared, name).await?,
         ages: Ages::now(shared).await?,
-        grace_ms: EpochMs::try_from(grace.as_millis()).unwrap_or(EpochMs::MAX),
+        plan,
+        keys: KeysBefore::default(),
+        announced: if plan.announce.is_some() { Announced::NotYet } else { Announced::Yes },
+        pace: Pace { bytes_per_s: plan.bytes_per_s, began: Instant::now(), spent: 0 },
+        grace_ms: EpochMs::try_from(plan.tombstone_grace.as_millis()).unwrap_or(EpochMs::MAX),
         now: shared.options.clock.now_ms(),
         report: CompactReport::default(),
     };
     let start = pass.start;
-    let mut from = crate::trim::head_before(shared, name, start + 1).await?.map_or(0, |head| head.base);
+    let first = crate::trim::head_before(shared, name, start + 1).await?.map_or(0, |head| head.base);
+    let mut from = first;
+    while from < plan.before
+        && let Some(batch) = fetch(shared, name, from, 1).await?.into_iter().next()
+    {
+        from = batch.head.next;
+        pass.note_keys(&batch.records).await;
+    }
+    from = first;
     while let Some(batch) = fetch(shared, name, from, 1).await?.into_iter().next() {
         from = batch.head.next;
         pass.look_at(batch).await?;
@@ -89,6 +136,23 @@ async fn active_from(shared: &MongoShared, name: &LogName) -> Result<Offset, Sto
 }
 
 impl Pass<'_> {
+    async fn note_keys(&mut self, records: &[Record]) {
+        for record in records.iter().take_while(|record| record.offset() < self.plan.before) {
+            if let Some(key) = record.key() {
+                self.keys.note(key, record.offset());
+            }
+        }
+        self.pace.spend(records).await;
+    }
+
+    /// Tells the caller once, before the first event goes.
+    async fn may_remove(&mut self) -> bool {
+        if let (Announced::NotYet, Some(announce)) = (self.announced, self.plan.announce) {
+            self.announced = if announce.may_remove().await { Announced::Yes } else { Announced::Refused };
+        }
+        self.announced == Announced::Yes
+    }
+
     async fn look_at(&mut self, batch: StoredBatch) -> Result<(), StoreError> {
         let start = self.start;
         let retained = |record: &&Record| record.offset() >= start;
@@ -114,7 +178,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    async fn clean(&self, batch: &StoredBatch) -> Result<Cleaned, StoreError> {
+    async fn clean(&mut self, batch: &StoredBatch) -> Result<Cleaned, StoreError> {
+        self.pace.spend(&batch.records).await;
         let mut keys: Vec<&str> = batch.records.iter().filter_map(Record::key).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -122,7 +187,7 @@ impl Pass<'_> {
         let is_missing = |record: &&Record| {
             record.key().is_some_and(|key| latest.get(key).is_none_or(|latest| latest.offset < record.offset()))
         };
-        latest::put(self.shared, self.name, batch.records.iter().filter(is_missing)).await?;
+        latest::put(self.shared, self.name, batch.records.iter().filter(is_missing), WithText::Yes).await?;
         let mut cleaned: HashMap<Offset, EpochMs> = batch.cleaned.iter().copied().collect();
         let known = cleaned.len();
         let mut kept = Vec::with_capacity(batch.records.len());
@@ -144,6 +209,9 @@ impl Pass<'_> {
         if kept.len() == batch.records.len() && cleaned.len() == known {
             return Ok(Cleaned::AsItWas);
         }
+        if kept.len() < batch.records.len() && !self.may_remove().await {
+            return Ok(Cleaned::NotNow);
+        }
         if !self.rewrite(batch, &kept, cleaned).await? {
             return Ok(Cleaned::NotNow);
         }
@@ -161,10 +229,12 @@ impl Pass<'_> {
         let Some(latest) = latest.get(key) else {
             return Verdict::Keep;
         };
-        if latest.offset > record.offset() {
+        let (offset, before) = (record.offset(), self.plan.before);
+        let by_latest = || latest.offset > offset && latest.offset < before;
+        if offset < before && self.keys.has_replaced(key, offset).unwrap_or_else(by_latest) {
             return Verdict::Replaced;
         }
-        if latest.offset < record.offset() || !record.is_tombstone() {
+        if latest.offset != offset || offset >= before || !record.is_tombstone() {
             return Verdict::Keep;
         }
         match cleaned.get(&record.offset()) {

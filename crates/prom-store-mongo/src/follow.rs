@@ -17,7 +17,7 @@ use mongodb::change_stream::ChangeStream;
 use mongodb::change_stream::event::ResumeToken;
 use mongodb::error::Error;
 use mongodb::options::FullDocumentType;
-use prom_store::{DocumentNews, LogName, LogOptions};
+use prom_store::{DocumentNews, LogName};
 use prom_types::TopicName;
 
 use crate::codec::{BatchHead, StoredBatch};
@@ -48,7 +48,7 @@ fn pipeline(shared: &MongoShared) -> Vec<Document> {
     let is_new = doc! { "operationType": "insert" };
     let logs = doc! {
         "ns.coll": shared.collections.logs.name(),
-        "$or": [updated("start"), updated("compacted"), updated("ended"), is_new],
+        "$or": [updated("start"), updated("compacted"), updated("versions"), updated("ended"), is_new],
     };
     let told = shared.options.told_documents.iter();
     let told: Vec<String> = told.map(|collection| shared.collections.documents_name(collection)).collect();
@@ -157,7 +157,8 @@ fn take_in(shared: &Arc<MongoShared>, change: &RawDocumentBuf) {
         let mut known = log.lock();
         known.start_at(now.start, now.removed);
         known.begins_at(now.begun, now.ended);
-        known.set_options(LogOptions { compacted: now.compacted });
+        known.set_options(now.options);
+        known.latest_from = known.latest_from.max(now.latest_from);
         known.is_made = true;
         return;
     }

@@ -1,7 +1,7 @@
-//! The latest event of each key of a compacted log.
+//! The latest event of each key, for logs that keep it.
 //!
 //! ```text
-//!   { _id: { topic, partition, key }, offset, tombstone, event }
+//!   { _id: { topic, partition, key }, offset, tombstone, event? }      the event only where the log is compacted
 //! ```
 //!
 //! Filled after the appends: the log's `latest_upto` says how far. A lookup combines the filled part with the rest of
@@ -9,16 +9,16 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use mongodb::bson::error::Error as NotBson;
 use mongodb::bson::{RawArrayBuf, RawBson, RawDocument, RawDocumentBuf, doc, rawdoc};
-use prom_store::{LogName, Record, StoreError};
+use prom_store::{CommitError, LogName, NewestOfKey, ReadLimit, Record, StoreError};
 use prom_types::Offset;
 
 use crate::codec::{StoredBatch, event_document};
 use crate::fault::{self, FailedWrite, unreadable};
-use crate::limits::{LATEST_BYTES, LATEST_FILL, LATEST_STATEMENTS};
-use crate::log::{LogHandle, ensure_loaded};
+use crate::limits::{LATEST_BEHIND, LATEST_BYTES, LATEST_FILL, LATEST_STATEMENTS};
+use crate::log::{LogHandle, ensure_loaded, reload};
 use crate::read::read;
 use crate::shared::{MongoShared, all};
 use crate::{command, queries};
@@ -27,7 +27,17 @@ use crate::{command, queries};
 pub struct Latest {
     pub offset: Offset,
     pub is_tombstone: bool,
-    pub record: Record,
+    /// Missing where only offsets are kept, and where retention removed it.
+    pub record: Option<Record>,
+}
+
+/// The newest events of some keys as far as `upto`.
+#[derive(Default)]
+pub struct NewestKeys {
+    pub upto: Offset,
+    found: HashMap<String, NewestOfKey>,
+    /// Too much of the log is not in `latest` yet.
+    is_behind: bool,
 }
 
 pub async fn latest_by_key(
@@ -38,21 +48,88 @@ pub async fn latest_by_key(
     shared.check_open()?;
     let log = shared.log(name);
     ensure_loaded(shared, &log).await?;
-    let (is_compacted, upto) = {
-        let known = log.lock();
-        (known.options.compacted, known.latest_upto)
-    };
-    if !is_compacted {
+    if !log.lock().options.keeps_latest() {
         return Err(StoreError::NotCompacted { log: name.clone() });
     }
-    let mut found = filled(shared, name, keys).await?;
-    lay_over(shared, name, upto, &mut found, keys).await?;
+    // Asked for no key: all that is to be known becomes so.
+    if keys.is_empty() {
+        fill(shared, &log).await?;
+        return Ok(Vec::new());
+    }
+    let (found, _) = up_to_head(shared, &log, keys).await?;
+    // Another hub filled in what has not come here yet.
+    if found.values().any(|latest| latest.offset >= log.bounds().next) {
+        reload(shared, &log).await?;
+    }
     let start = log.bounds().start;
-    let pick = |key: &&str| {
-        let latest = found.get(*key).filter(|latest| latest.offset >= start && !latest.is_tombstone)?;
-        Some(latest.record.clone())
+    let mut picked = Vec::with_capacity(keys.len());
+    for key in keys {
+        let live = found.get(*key).filter(|latest| latest.offset >= start && !latest.is_tombstone);
+        picked.push(match live {
+            Some(Latest { record: Some(record), .. }) => Some(record.clone()),
+            Some(latest) => one(shared, name, latest.offset).await?,
+            None => None,
+        });
+    }
+    Ok(picked)
+}
+
+async fn one(shared: &Arc<MongoShared>, name: &LogName, offset: Offset) -> Result<Option<Record>, StoreError> {
+    let batch = read(shared, name, offset, ReadLimit::from(1)).await?;
+    Ok(batch.records.into_iter().find(|record| record.offset() == offset))
+}
+
+/// The newest events of these keys, for a commit that expects something of them. What is too far behind is filled in the
+/// background.
+pub async fn newest(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, keys: &[&str]) -> Result<NewestKeys, StoreError> {
+    let (keeps_latest, behind, next) = {
+        let known = log.lock();
+        let filled = known.latest_upto.max(known.bounds.start);
+        (known.options.keeps_latest(), known.bounds.next.saturating_sub(filled), known.bounds.next)
     };
-    Ok(keys.iter().map(pick).collect())
+    if !keeps_latest {
+        return Ok(NewestKeys { upto: next, ..NewestKeys::default() });
+    }
+    if behind > LATEST_BEHIND {
+        fill_soon(shared, log);
+        return Ok(NewestKeys { upto: next, is_behind: true, ..NewestKeys::default() });
+    }
+    let (found, upto) = up_to_head(shared, log, keys).await?;
+    let from = log.lock().latest_from();
+    let newest = |(key, latest): (String, Latest)| {
+        (key, NewestOfKey { offset: latest.offset, is_tombstone: latest.is_tombstone })
+    };
+    let found = found.into_iter().filter(|(_, latest)| latest.offset >= from).map(newest).collect();
+    Ok(NewestKeys { upto, found, is_behind: false })
+}
+
+impl NewestKeys {
+    /// Fails where it is not known yet.
+    pub fn get(&self, log: &LogName, key: &str) -> Result<Option<NewestOfKey>, CommitError> {
+        if self.is_behind {
+            return Err(CommitError::VersionsUnknown { log: log.clone() });
+        }
+        Ok(self.found.get(key).copied())
+    }
+}
+
+/// The latest events of these keys, and up to which offset that is so.
+async fn up_to_head(
+    shared: &Arc<MongoShared>,
+    log: &Arc<LogHandle>,
+    keys: &[&str],
+) -> Result<(HashMap<String, Latest>, Offset), StoreError> {
+    loop {
+        let upto = log.lock().latest_upto;
+        let mut found = filled(shared, &log.name, keys).await?;
+        let end = lay_over(shared, &log.name, upto, &mut found, keys).await?;
+        let mut known = log.lock();
+        if known.bounds.start <= upto {
+            return Ok((found, end));
+        }
+        // Another hub trimmed what was to be laid over. It filled that in before.
+        known.latest_upto = known.latest_upto.max(known.bounds.start);
+    }
 }
 
 /// The entries of `latest` for these keys.
@@ -78,9 +155,13 @@ pub async fn filled(
 fn read_latest(document: &RawDocument) -> Option<(String, Latest)> {
     let key = document.get_document("_id").ok()?.get_str("key").ok()?.to_owned();
     let offset = document.get_i64("offset").ok()? as Offset;
-    let event = document.get_document("event").ok()?;
-    let record = StoredBatch::read_single(event)?;
-    Some((key, Latest { offset, is_tombstone: record.is_tombstone(), record }))
+    let record = match document.get_document("event") {
+        Ok(event) => Some(StoredBatch::read_single(event)?),
+        Err(_) => None,
+    };
+    let said = document.get_bool("tombstone").unwrap_or(false);
+    let is_tombstone = record.as_ref().map_or(said, Record::is_tombstone);
+    Some((key, Latest { offset, is_tombstone, record }))
 }
 
 async fn lay_over(
@@ -89,18 +170,18 @@ async fn lay_over(
     upto: Offset,
     found: &mut HashMap<String, Latest>,
     keys: &[&str],
-) -> Result<(), StoreError> {
+) -> Result<Offset, StoreError> {
+    let keys: HashSet<&str> = keys.iter().copied().collect();
     let mut from = upto;
     loop {
         let batch = read(shared, name, from, LATEST_FILL).await?;
         for record in batch.records {
             let Some(key) = record.key().filter(|key| keys.contains(key)) else { continue };
-            let latest =
-                Latest { offset: record.offset(), is_tombstone: record.is_tombstone(), record: record.clone() };
-            found.insert(key.to_owned(), latest);
+            let (key, is_tombstone) = (key.to_owned(), record.is_tombstone());
+            found.insert(key, Latest { offset: record.offset(), is_tombstone, record: Some(record) });
         }
         if batch.next >= batch.bounds.next {
-            return Ok(());
+            return Ok(batch.next);
         }
         from = batch.next;
     }
@@ -110,7 +191,7 @@ async fn lay_over(
 pub fn fill_soon(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) {
     {
         let mut known = log.lock();
-        if !known.options.compacted || known.filling_latest || known.latest_upto >= known.bounds.next {
+        if !known.options.keeps_latest() || known.filling_latest || known.latest_upto >= known.bounds.next {
             return;
         }
         known.filling_latest = true;
@@ -147,7 +228,8 @@ pub async fn fill(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) -> Result<(),
             return Ok(());
         }
         let batch = read(shared, &log.name, from, LATEST_FILL).await?;
-        put(shared, &log.name, batch.records.iter()).await?;
+        let text = if log.lock().options.compacted { WithText::Yes } else { WithText::No };
+        put(shared, &log.name, batch.records.iter(), text).await?;
         let upto = doc! { "$max": { "latest_upto": batch.next as i64 } };
         shared
             .read(|| async { shared.collections.logs.update_one(queries::log(&log.name).filter, upto.clone()).await })
@@ -157,11 +239,19 @@ pub async fn fill(shared: &Arc<MongoShared>, log: &Arc<LogHandle>) -> Result<(),
     }
 }
 
+/// Whether the event itself goes into `latest`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithText {
+    Yes,
+    No,
+}
+
 /// Only newer events win, so filling twice, even from two hubs, changes nothing.
 pub async fn put<'a>(
     shared: &MongoShared,
     name: &LogName,
     records: impl Iterator<Item = &'a Record>,
+    text: WithText,
 ) -> Result<(), StoreError> {
     let mut newest: HashMap<&str, &Record> = HashMap::new();
     for record in records {
@@ -171,13 +261,14 @@ pub async fn put<'a>(
     }
     let (mut statements, mut count, mut bytes) = (RawArrayBuf::new(), 0, 0);
     for (key, record) in newest {
-        let event = event_document(record);
-        if count == LATEST_STATEMENTS || bytes + event.len() > LATEST_BYTES {
+        let event = (text == WithText::Yes).then(|| event_document(record));
+        let length = event.as_ref().map_or(0, Vec::len);
+        if count == LATEST_STATEMENTS || bytes + length > LATEST_BYTES {
             update(shared, std::mem::take(&mut statements)).await?;
             (count, bytes) = (0, 0);
         }
         count += 1;
-        bytes += event.len();
+        bytes += length;
         let statement = statement(name, key, record, event);
         statements.push(statement.map_err(|_| unreadable(format!("an event of {name}")))?);
     }
@@ -205,16 +296,18 @@ async fn update(shared: &MongoShared, statements: RawArrayBuf) -> Result<(), Sto
 }
 
 /// Replaces an older entry, creates a missing one, leaves a newer one alone.
-fn statement(name: &LogName, key: &str, record: &Record, event: Vec<u8>) -> Result<RawDocumentBuf, NotBson> {
-    let event = RawDocumentBuf::from_bytes(event)?;
+fn statement(name: &LogName, key: &str, record: &Record, event: Option<Vec<u8>>) -> Result<RawDocumentBuf, NotBson> {
     let key = RawDocumentBuf::try_from(&queries::latest_key(name, key))?;
     let offset = record.offset() as i64;
     let is_newer = rawdoc! { "$lt": [{ "$ifNull": ["$offset", -1i64] }, offset] };
     let or_as_it_is = |value: RawBson, now: &str| rawdoc! { "$cond": [is_newer.clone(), { "$literal": value }, now] };
-    let set = rawdoc! {
-        "event": or_as_it_is(event.into(), "$event"),
-        "tombstone": or_as_it_is(record.is_tombstone().into(), "$tombstone"),
+    let tombstone = or_as_it_is(record.is_tombstone().into(), "$tombstone");
+    // An older event with its text must not stay beside the newer offset.
+    let event = match event {
+        Some(event) => or_as_it_is(RawDocumentBuf::from_bytes(event)?.into(), "$event"),
+        None => rawdoc! { "$cond": [is_newer.clone(), "$$REMOVE", "$event"] },
     };
+    let set = rawdoc! { "event": event, "tombstone": tombstone };
     let offset = rawdoc! { "offset": or_as_it_is(offset.into(), "$offset") };
     Ok(rawdoc! { "q": { "_id": key }, "u": [{ "$set": set }, { "$set": offset }], "upsert": true })
 }

@@ -31,6 +31,9 @@ pub const LATEST_STATEMENTS: usize = 500;
 pub const LATEST_BYTES: usize = 8 << 20;
 /// One pass of filling `latest` reads this much, so a lookup never combines it with more than that.
 pub const LATEST_FILL: ReadLimit = ReadLimit { events: 2000, bytes: 4 << 20 };
+/// A commit that expects something of a key looks through this many events that are not in `latest` yet. Beyond, it is
+/// refused until they are.
+pub const LATEST_BEHIND: u64 = 20_000;
 /// Batches whose ids are read at once.
 pub const ID_PAGE_BATCHES: i64 = 200;
 /// Batches removed by one command.
@@ -43,6 +46,9 @@ pub const ACTIVE_BATCHES: usize = 16;
 pub const LISTED_AT_ONCE: usize = 16;
 /// A chain of batches that still has a gap after this many reads is damaged.
 pub const CHAIN_READS: usize = 12;
+
+/// How often a commit is judged by a view that has changed by then, before the log is read anew and with pauses.
+pub const VIEWS: u32 = 8;
 
 /// Batches before an offset that are looked at for the one that holds it. The first holds it or ends there, unless a hub is about to
 /// withdraw one.

@@ -129,6 +129,20 @@ pub fn latest_before(log: &LogName, start: Offset) -> IndexedQuery {
     IndexedQuery::new(filter, doc! { "_id": 1 })
 }
 
+/// Those of them that delete their key.
+pub fn latest_tombstones_before(log: &LogName, start: Offset) -> IndexedQuery {
+    let mut query = latest_before(log, start);
+    query.filter.insert("tombstone", true);
+    query
+}
+
+/// Those of them that still have the event.
+pub fn latest_text_before(log: &LogName, start: Offset) -> IndexedQuery {
+    let mut query = latest_before(log, start);
+    query.filter.insert("event", doc! { "$exists": true });
+    query
+}
+
 pub fn cursor(id: &str) -> IndexedQuery {
     IndexedQuery::new(doc! { "_id": id }, doc! {})
 }

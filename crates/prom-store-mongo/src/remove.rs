@@ -56,9 +56,27 @@ pub async fn remove(shared: &MongoShared, name: &LogName, log: &LogDocument, age
             break;
         }
     }
-    let forgotten = || queries::latest_before(name, log.start).filter;
-    shared.read(|| async { shared.collections.latest.delete_many(forgotten()).await }).await?;
+    forget_latest(shared, name, log).await?;
     Ok(from)
+}
+
+/// Retention removed these events, so their text goes from `latest` too. That a key was written stays known while the
+/// newest offset of each is kept, unless that is a tombstone.
+async fn forget_latest(shared: &MongoShared, name: &LogName, log: &LogDocument) -> Result<(), StoreError> {
+    let latest = &shared.collections.latest;
+    if !log.options.keeps_latest() {
+        let all = || queries::latest_before(name, log.start).filter;
+        shared.read(|| async { latest.delete_many(all()).await }).await?;
+        return Ok(());
+    }
+    let outdated = || queries::latest_before(name, log.begun.max(log.latest_from)).filter;
+    shared.read(|| async { latest.delete_many(outdated()).await }).await?;
+    let tombstones = || queries::latest_tombstones_before(name, log.start).filter;
+    shared.read(|| async { latest.delete_many(tombstones()).await }).await?;
+    let with_text = || queries::latest_text_before(name, log.start).filter;
+    let unset = || doc! { "$unset": { "event": "" } };
+    shared.read(|| async { latest.update_many(with_text(), unset()).await }).await?;
+    Ok(())
 }
 
 /// Before the last batch goes, the log's document records where it ended.

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use parking_lot::Mutex;
 use prom_store::{
-    Bounds, Commit, CompactReport, CursorName, CursorState, Cursors, Document, DocumentWatch, Documents, Find,
-    HeadWatch, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+    Bounds, Commit, CompactPlan, CompactReport, CursorName, CursorState, Cursors, Document, DocumentWatch, Documents,
+    Find, HeadWatch, Leases, LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
     StoreLease, StoreMeters,
 };
 use prom_types::{Durability, Offset, TopicName};
@@ -127,8 +127,8 @@ impl Logs for MongoStore {
         trim::trim(&self.shared, log, before).await
     }
 
-    async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError> {
-        compact::compact(&self.shared, log, tombstone_grace).await
+    async fn compact(&self, log: &LogName, plan: CompactPlan<'_>) -> Result<CompactReport, StoreError> {
+        compact::compact(&self.shared, log, plan).await
     }
 
     async fn logs(&self) -> Result<Vec<LogInfo>, StoreError> {

@@ -1,25 +1,26 @@
 //! Trimming: the start moves at once, in the log's document. The batches are removed later, when they are old enough.
 //!
 //! ```text
-//!   logs: { _id: { topic, partition }, start, next, last_stored_ts, total, removed, compacted, latest_upto, merged_upto,
-//!           ended, begun }
+//!   logs: { _id: { topic, partition }, start, next, last_stored_ts, total, removed, compacted, versions, latest_upto,
+//!           latest_from, merged_upto, ended, begun }
 //! ```
 //!
 //! `next`, `last_stored_ts` and `total` record how far batches have been removed, so that an emptied log continues
-//! where it ended. A log that has `ended` takes nothing until it begins anew, at `begun` or behind it.
+//! where it ended. `latest_upto` is never behind `start`: what is trimmed is in `latest` before, and what `latest` has
+//! from before `latest_from` is outdated. A log that has `ended` takes nothing until it begins anew, at `begun` or behind it.
 
 use std::sync::Arc;
 
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
 use mongodb::options::ReturnDocument;
-use prom_store::{Bounds, LogName, StoreError};
+use prom_store::{Bounds, LogName, LogOptions, StoreError};
 use prom_types::{EpochMs, Offset};
 
 use crate::codec::BatchHead;
 use crate::fault::unreadable;
 use crate::log::{LogHandle, ensure_loaded};
-use crate::queries;
 use crate::shared::MongoShared;
+use crate::{latest, queries};
 
 /// A log's own document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,8 +30,9 @@ pub struct LogDocument {
     pub last_stored_ts: EpochMs,
     pub total: u64,
     pub removed: u64,
-    pub compacted: bool,
+    pub options: LogOptions,
     pub latest_upto: Offset,
+    pub latest_from: Offset,
     pub merged_upto: Offset,
     pub ended: bool,
     pub begun: Offset,
@@ -49,8 +51,12 @@ impl LogDocument {
             last_stored_ts: whole("last_stored_ts"),
             total: whole("total") as u64,
             removed: whole("removed") as u64,
-            compacted: document.get_bool("compacted").unwrap_or(false),
+            options: LogOptions {
+                compacted: document.get_bool("compacted").unwrap_or(false),
+                versions: document.get_bool("versions").unwrap_or(false),
+            },
             latest_upto: whole("latest_upto") as Offset,
+            latest_from: whole("latest_from") as Offset,
             merged_upto: whole("merged_upto") as Offset,
             ended: document.get_bool("ended").unwrap_or(false),
             begun: whole("begun") as Offset,
@@ -67,7 +73,9 @@ pub fn new_log(set: &Document) -> Document {
         "total": 0i64,
         "removed": 0i64,
         "compacted": false,
+        "versions": false,
         "latest_upto": 0i64,
+        "latest_from": 0i64,
         "merged_upto": 0i64,
         "ended": false,
         "begun": 0i64,
@@ -97,13 +105,16 @@ pub async fn trim(shared: &Arc<MongoShared>, name: &LogName, before: Offset) -> 
     shared.check_open()?;
     let log = shared.log(name);
     ensure_loaded(shared, &log).await?;
-    let (bounds, is_made) = {
+    let (bounds, is_made, keeps_latest) = {
         let known = log.lock();
-        (known.bounds, known.is_made)
+        (known.bounds, known.is_made, known.options.keeps_latest())
     };
     let start = before.clamp(bounds.start, bounds.next);
     if !is_made || start == bounds.start {
         return Ok(bounds);
+    }
+    if keeps_latest {
+        latest::fill(shared, &log).await?;
     }
     let removed = bytes_before(shared, name, start).await?;
     let update = doc! { "$max": { "start": start as i64, "removed": removed as i64 } };

@@ -25,6 +25,8 @@ fn all(log: &LogName) -> Vec<(&'static str, &'static str, IndexedQuery)> {
         ("all_logs", "logs", queries::all_logs()),
         ("latest", "latest", queries::latest(log, &["a", "b"])),
         ("latest_before", "latest", queries::latest_before(log, 7)),
+        ("latest_tombstones_before", "latest", queries::latest_tombstones_before(log, 7)),
+        ("latest_text_before", "latest", queries::latest_text_before(log, 7)),
         ("cursor", "cursors", queries::cursor("orders::0::billing")),
         ("cursors", "cursors", queries::cursors(Some(&log.topic))),
         ("cursors", "cursors", queries::cursors(None)),

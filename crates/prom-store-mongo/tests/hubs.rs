@@ -59,6 +59,38 @@ async fn two_hubs_that_append_to_one_partition_leave_no_gap_and_keep_each_caller
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hubs_that_append_to_two_partitions_at_once_leave_no_gap_in_either() {
+    const EACH: u64 = 60;
+    let url = database().await;
+    let hubs = [open(&url).await, open(&url).await];
+    let partitions: [LogName; 2] = std::array::from_fn(|n| LogName::new(log("orders").topic, n as u32));
+    let mut callers = tokio::task::JoinSet::new();
+    for (number, hub) in hubs.iter().enumerate() {
+        for caller in 0..2 {
+            let (hub, partitions) = (hub.clone(), partitions.clone());
+            callers.spawn(async move {
+                for n in 0..EACH {
+                    let name = format!("{number}-{caller}-{n}");
+                    let mut both = append(&partitions[0], draft(&name), Dedupe::Window);
+                    both.appends.extend(append(&partitions[1], draft(&name), Dedupe::Window).appends);
+                    soon(hub.commit(both)).await.unwrap();
+                    let alone = append(&partitions[caller], draft(&format!("{name} alone")), Dedupe::Window);
+                    soon(hub.commit(alone)).await.unwrap();
+                }
+            });
+        }
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended.unwrap();
+    }
+    let fresh = open(&url).await;
+    for partition in &partitions {
+        let offsets: Vec<u64> = read_all(&fresh, partition).await.iter().map(|record| record.offset()).collect();
+        assert!(offsets.iter().copied().eq(0..6 * EACH), "{} events, gaps or repeats", offsets.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_id_that_several_hubs_publish_at_once_is_stored_once_and_all_get_the_same_receipt() {
     for dedupe in [Dedupe::Window, Dedupe::Exact] {
         let url = database().await;

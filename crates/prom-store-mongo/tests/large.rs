@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mongodb::Client;
 use mongodb::bson::doc;
-use prom_store::{Commit, CommitError, Dedupe, EncodedEvent, LogOptions, Logs, Outcome, Store};
+use prom_store::{Commit, CommitError, CompactPlan, Dedupe, EncodedEvent, LogOptions, Logs, Outcome, Store};
 use prom_types::limits::PAYLOAD_BYTES;
 use prom_types::{EventId, Json, NewEvent};
 use support::{append, batches, database, draft, log, open, open_with, read_all};
@@ -33,7 +33,7 @@ async fn events_that_grow_as_bson_are_stored_with_those_of_others() {
     let url = database().await;
     let store = open_with(&url, |options| options.times.keep_physically = Duration::ZERO).await;
     let orders = log("orders");
-    let compacted = vec![(orders.clone(), LogOptions { compacted: true })];
+    let compacted = vec![(orders.clone(), LogOptions { compacted: true, versions: false })];
     store.commit(Commit { logs: compacted, ..Commit::default() }).await.unwrap();
 
     let mut small = draft("small");
@@ -58,7 +58,7 @@ async fn events_that_grow_as_bson_are_stored_with_those_of_others() {
             "number {number} is not there"
         );
     }
-    store.compact(&orders, Duration::ZERO).await.unwrap();
+    store.compact(&orders, CompactPlan::everything(Duration::ZERO)).await.unwrap();
     let latest = fresh.latest_by_key(&orders, &["key-0"]).await.unwrap().remove(0).unwrap();
     assert_eq!(latest.payload().as_str(), ones(15).payload.as_str());
 }

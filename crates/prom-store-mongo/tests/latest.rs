@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
-use prom_store::{Commit, Dedupe, LogName, LogOptions, Logs, Store};
+use prom_store::{Commit, CompactPlan, Dedupe, LogName, LogOptions, Logs, Store};
 use prom_store_mongo::{ACTIVE_BATCHES, MongoOptions, MongoStore};
 use support::{append, collection, database, draft, log, open_with, read_all};
 
@@ -16,7 +16,7 @@ fn at_once(options: &mut MongoOptions) {
 }
 
 async fn make_compacted(store: &MongoStore, log: &LogName) {
-    let logs = vec![(log.clone(), LogOptions { compacted: true })];
+    let logs = vec![(log.clone(), LogOptions { compacted: true, versions: false })];
     store.commit(Commit { logs, ..Commit::default() }).await.unwrap();
 }
 
@@ -52,17 +52,17 @@ async fn a_latest_event_that_the_database_refuses_is_neither_forgotten_nor_compa
     make_compacted(&store, &states).await;
     put(&store, &states, "a", "first").await;
     bury(&store, &states).await;
-    store.compact(&states, Duration::ZERO).await.unwrap();
+    store.compact(&states, CompactPlan::everything(Duration::ZERO)).await.unwrap();
 
     accept(&url, doc! { "event.payload": { "$ne": "second" } }).await;
     put(&store, &states, "a", "second").await;
     bury(&store, &states).await;
-    let refused = store.compact(&states, Duration::ZERO).await.unwrap_err().to_string();
+    let refused = store.compact(&states, CompactPlan::everything(Duration::ZERO)).await.unwrap_err().to_string();
     assert!(refused.contains("validation"), "{refused}");
     assert_eq!(latest(&store, &states, "a").await.as_deref(), Some("\"second\""));
 
     accept(&url, doc! {}).await;
-    store.compact(&states, Duration::ZERO).await.unwrap();
+    store.compact(&states, CompactPlan::everything(Duration::ZERO)).await.unwrap();
     assert_eq!(latest(&store, &states, "a").await.as_deref(), Some("\"second\""));
     let kept = read_all(&store, &states).await;
     let of_key: Vec<_> =
@@ -82,7 +82,7 @@ async fn compaction_removes_only_what_a_later_event_replaces() {
         put(&store, &states, "a", "second").await;
         bury(&store, &states).await;
         // All is young by now, so this only fills in the latest events.
-        open_with(&url, |_| {}).await.compact(&states, Duration::ZERO).await.unwrap();
+        open_with(&url, |_| {}).await.compact(&states, CompactPlan::everything(Duration::ZERO)).await.unwrap();
 
         let entries = collection(&url, "latest").await;
         let of_key = doc! { "_id.key": "a" };
@@ -90,7 +90,7 @@ async fn compaction_removes_only_what_a_later_event_replaces() {
             Some(older) => drop(entries.update_one(of_key, older).await.unwrap()),
             None => drop(entries.delete_one(of_key).await.unwrap()),
         }
-        store.compact(&states, Duration::ZERO).await.unwrap();
+        store.compact(&states, CompactPlan::everything(Duration::ZERO)).await.unwrap();
         let kept = read_all(&store, &states).await;
         assert!(kept.iter().any(|record| record.payload().as_str() == "\"second\""), "the newest event is gone");
         assert_eq!(latest(&store, &states, "a").await.as_deref(), Some("\"second\""), "it is known again");

@@ -2,14 +2,15 @@
 
 use smallvec::SmallVec;
 
-use prom_types::{EpochMs, Offset};
+use prom_types::{EpochMs, Expectation, Offset};
 
 use crate::{CursorChange, CursorName, DocumentWrite, EncodedEvent, LogName, LogOptions};
 
 /// Events of any logs, cursor changes, documents: all or nothing.
 ///
 /// Refused as a whole when one precondition fails: an older epoch ([`CursorChange`]), a document
-/// that is not as expected, an event without a key on a compacted log, an event for a log that has ended.
+/// that is not as expected, an event whose [`AppendTerms`] do not hold, a place that is taken, an event without a key on a
+/// compacted log, an event for a log that has ended.
 #[derive(Debug, Default)]
 pub struct Commit {
     pub appends: SmallVec<[Append; 1]>,
@@ -27,6 +28,9 @@ pub struct Commit {
     ///   gone          └ begins anew; new cursors begin here too
     /// ```
     pub ends: Vec<LogName>,
+    /// Logs whose first event of this commit gets this offset, each log once; the offsets before it stay empty. Refused
+    /// where that offset is taken. For events that keep the places they had elsewhere.
+    pub places: Vec<(LogName, Offset)>,
 }
 
 /// One event for one log.
@@ -35,6 +39,18 @@ pub struct Append {
     pub log: LogName,
     pub event: EncodedEvent,
     pub dedupe: Dedupe,
+    /// Almost none has any, so that costs one pointer.
+    pub terms: Option<Box<AppendTerms>>,
+}
+
+/// What an append asks for beyond being stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AppendTerms {
+    /// Judged against the log as it was before the commit. Not judged for an id that is there already, or that came
+    /// earlier in the commit.
+    pub expect: Option<Expectation>,
+    /// When it was stored elsewhere. It counts as far as it is neither before the last event of the log nor to come.
+    pub stored_ts: Option<EpochMs>,
 }
 
 /// How hard to look for an earlier event of the same id in the same log.
@@ -52,7 +68,7 @@ pub enum Dedupe {
 impl Commit {
     pub fn append(log: LogName, event: EncodedEvent, dedupe: Dedupe) -> Self {
         let mut commit = Self::default();
-        commit.appends.push(Append { log, event, dedupe });
+        commit.appends.push(Append { log, event, dedupe, terms: None });
         commit
     }
 
@@ -64,9 +80,25 @@ impl Commit {
         Self { cursors: vec![(name, change)], ..Self::default() }
     }
 
+    /// Whether anything in it is judged by [`TermsJudge`](crate::TermsJudge).
+    pub fn has_terms(&self) -> bool {
+        !self.places.is_empty() || self.appends.iter().any(|append| append.terms.is_some())
+    }
+
+    /// The offset that the first event of this log is to get.
+    pub fn place_of(&self, log: &LogName) -> Option<Offset> {
+        self.places.iter().find(|(name, _)| name == log).map(|(_, place)| *place)
+    }
+
+    /// The options that it gives to this log.
+    pub fn options_of(&self, log: &LogName) -> Option<LogOptions> {
+        self.logs.iter().rev().find(|(name, _)| name == log).map(|(_, options)| *options)
+    }
+
     pub fn is_empty(&self) -> bool {
-        let Self { appends, cursors, documents, logs, ends } = self;
-        appends.is_empty() && cursors.is_empty() && documents.is_empty() && logs.is_empty() && ends.is_empty()
+        let Self { appends, cursors, documents, logs, ends, places } = self;
+        let names_no_log = logs.is_empty() && ends.is_empty() && places.is_empty();
+        appends.is_empty() && cursors.is_empty() && documents.is_empty() && names_no_log
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use prom_types::Offset;
+use prom_types::{Expectation, Offset};
 
 use crate::{CursorName, LogName};
 
@@ -19,6 +19,19 @@ pub enum CommitError {
     /// Give the event a key: compaction keeps the latest event of each.
     #[error("{log} is compacted and takes no event without a key")]
     KeyRequired { log: LogName },
+    /// Read again and decide again. Nothing was stored. `index` is the append, counted from 0.
+    #[error("{log} is not as expected: {expected} was expected, it is {actual} (nothing was stored)")]
+    Unmet { log: LogName, index: usize, expected: Expectation, actual: Expectation },
+    /// Turn `versions` on for the topic first. Nothing was stored.
+    #[error(
+        "{log} does not keep the newest offset of each key; set versions = true for its topic (nothing was stored)"
+    )]
+    NoVersions { log: LogName },
+    /// Try again in a moment. Nothing was stored.
+    #[error(
+        "the newest offsets of the keys in {log} are still being gathered; try again in a moment (nothing was stored)"
+    )]
+    VersionsUnknown { log: LogName },
     /// Its topic was deleted. Make the topic again, then append. Nothing was stored.
     #[error("{log} was deleted with its topic; make the topic again first (nothing was stored)")]
     Ended { log: LogName },
@@ -78,7 +91,7 @@ pub enum StoreError {
     /// The server behind the store refuses or cannot be reached. `fix` says what to do.
     #[error("{what}: {reason}; {fix}")]
     Server { what: &'static str, reason: String, fix: &'static str },
-    #[error("{log} keeps no latest event per key; turn compaction on for the topic")]
+    #[error("{log} keeps no latest event per key; set versions = true for its topic, or compact it")]
     NotCompacted { log: LogName },
     #[error("documents: {reason}")]
     Documents { reason: String },

@@ -20,6 +20,7 @@ pub mod cursor;
 pub mod document;
 pub mod document_watch;
 mod error;
+pub mod keys_before;
 pub mod lease;
 mod lease_table;
 pub mod log;
@@ -29,20 +30,26 @@ mod pending;
 pub mod ranges;
 pub mod record;
 mod store;
+mod terms;
 
-pub use commit::{Append, Commit, Committed, Dedupe, Stored, StoredAt};
+pub use commit::{Append, AppendTerms, Commit, Committed, Dedupe, Stored, StoredAt};
 pub use cursor::{CursorChange, CursorName, CursorState, Cursors, Failures};
 pub use document::{Document, DocumentWrite, Documents, Expect, Standing};
 pub use document_watch::{DocumentListeners, DocumentNews, DocumentWatch};
 pub use error::{CommitError, Damage, Outcome, StoreError};
+pub use keys_before::KeysBefore;
 pub use lease::{Leases, StoreLease};
 pub use lease_table::LeaseTable;
-pub use log::{Bounds, CompactReport, Find, HeadWatch, LogInfo, LogName, LogOptions, Logs, ReadBatch, ReadLimit};
+pub use log::{
+    Announce, Bounds, CompactPlan, CompactReport, Find, HeadWatch, LogInfo, LogName, LogOptions, Logs, ReadBatch,
+    ReadLimit,
+};
 pub use memory::MemoryStore;
 pub use meter::{Counter, Gauge, Histogram, HistogramSnapshot, StoreMeters};
 pub use pending::{CommitAnswers, CommitReply, PendingCommit};
 pub use ranges::RangeSet;
 pub use record::{EncodedEvent, Encoder, Record, RecordParts};
 pub use store::Store;
+pub use terms::{LogStanding, NewestOfKey, TermsJudge, placed_ts};
 
 pub use prom_types::{Clock, SystemClock};

@@ -52,6 +52,15 @@ impl fmt::Debug for LogName {
 pub struct LogOptions {
     /// Every event has a key. The latest event of each key can be looked up and survives compaction.
     pub compacted: bool,
+    /// The newest offset of each key is kept, also where retention has removed the event. Implied by `compacted`.
+    pub versions: bool,
+}
+
+impl LogOptions {
+    /// Whether the newest offset of each key is kept.
+    pub fn keeps_latest(self) -> bool {
+        self.compacted || self.versions
+    }
 }
 
 /// Where a log begins and ends. `start == next` means it is empty.
@@ -119,6 +128,40 @@ pub enum Find {
     RemainingBytes(u64),
 }
 
+/// How a log is compacted.
+///
+/// ```text
+///   0 ───────────────── before ─────────── next
+///   a  b  a  c  b  ·  a │ a  b  a
+///   ×  ×  ×     ×       │ kept, and they replace nothing
+/// ```
+#[derive(Clone, Copy)]
+pub struct CompactPlan<'a> {
+    /// Events at or beyond this stay, and what they replaced stays too: the state of the log at any offset from here on is the
+    /// same as before.
+    pub before: Offset,
+    /// How long a tombstone stays after it was first cleaned.
+    pub tombstone_grace: Duration,
+    /// Bytes that are read each second at the most.
+    pub bytes_per_s: Option<u64>,
+    /// Asked once, before the first event goes.
+    pub announce: Option<&'a dyn Announce>,
+}
+
+/// Learns that a compaction is about to remove events.
+#[async_trait]
+pub trait Announce: Send + Sync {
+    /// Whether it may.
+    async fn may_remove(&self) -> bool;
+}
+
+impl CompactPlan<'static> {
+    /// Everything that a later event replaced, at once.
+    pub fn everything(tombstone_grace: Duration) -> Self {
+        Self { before: Offset::MAX, tombstone_grace, bytes_per_s: None, announce: None }
+    }
+}
+
 /// What a compaction did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompactReport {
@@ -161,16 +204,16 @@ pub trait Logs: Send + Sync {
     /// The offset of the event; `None` if there is none.
     async fn find(&self, log: &LogName, what: Find) -> Result<Option<Offset>, StoreError>;
 
-    /// The latest event of each key; `None` if there is none or it is a tombstone.
-    /// Only for compacted logs; scans nothing.
+    /// The latest event of each key; `None` if there is none, it is a tombstone, or retention took it.
+    /// Only for logs that keep the newest offset of each key; scans nothing.
     async fn latest_by_key(&self, log: &LogName, keys: &[&str]) -> Result<Vec<Option<Record>>, StoreError>;
 
     /// Forgets everything before `before`. The start moves at once and durably; space is freed later.
     async fn trim(&self, log: &LogName, before: Offset) -> Result<Bounds, StoreError>;
 
     /// Drops events of a compacted log that a later event of the same key replaced, and tombstones that were first cleaned
-    /// more than `tombstone_grace` ago. Never touches the newest events.
-    async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError>;
+    /// more than a grace ago, as far as the plan goes. Never touches the newest events.
+    async fn compact(&self, log: &LogName, plan: CompactPlan<'_>) -> Result<CompactReport, StoreError>;
 
     /// All logs, by name.
     async fn logs(&self) -> Result<Vec<LogInfo>, StoreError>;

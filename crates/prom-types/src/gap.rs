@@ -8,6 +8,7 @@ use crate::{Offset, TopicName};
 
 /// Offsets that were not settled and cannot be delivered. The reader continues after them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Gap {
     /// The topic of the events. In a frame, `topic` is the pattern that was subscribed to.
     #[serde(rename = "event_topic")]
@@ -15,10 +16,13 @@ pub struct Gap {
     /// The partition of the topic.
     pub partition: u32,
     /// The first offset that is missing.
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub from: Offset,
     /// The first offset after the gap.
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub to: Offset,
     /// Why they are gone.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub reason: GapReason,
 }
 

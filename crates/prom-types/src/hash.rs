@@ -12,6 +12,11 @@ pub fn partition_of(key: &str, partitions: u32) -> u32 {
     }
 }
 
+/// The hash of a key by which its events are kept in order, and parked. It is stored: it never changes.
+pub fn key_hash(key: &str) -> u64 {
+    xxh3_64(key.as_bytes())
+}
+
 /// Jump consistent hash: growing from n to n+1 buckets moves one key in n+1, all to the new bucket.
 pub fn jump_hash(mut key: u64, buckets: u32) -> u32 {
     let (mut bucket, mut next) = (0i64, 0i64);

@@ -11,6 +11,7 @@ mod clock;
 mod compaction;
 mod error;
 mod event;
+mod expectation;
 mod gap;
 mod group;
 mod hash;
@@ -25,6 +26,7 @@ mod pattern;
 mod position;
 mod receipt;
 mod retention;
+mod snapshot;
 mod text;
 mod topic;
 
@@ -33,9 +35,10 @@ pub use clock::{Clock, SystemClock};
 pub use compaction::Compaction;
 pub use error::Invalid;
 pub use event::{Event, NewEvent};
+pub use expectation::Expectation;
 pub use gap::{Gap, GapReason};
 pub use group::GroupName;
-pub use hash::{jump_hash, partition_of};
+pub use hash::{jump_hash, key_hash, partition_of};
 pub use headers::Headers;
 pub use id::{EventId, IdMaker};
 pub use json::Json;
@@ -46,6 +49,7 @@ pub use pattern::TopicPattern;
 pub use position::Position;
 pub use receipt::{Durability, Receipt};
 pub use retention::Retention;
+pub use snapshot::SnapshotSettings;
 pub use topic::TopicName;
 
 /// A position in one partition of one topic: 0, 1, 2…

@@ -34,3 +34,5 @@ pub const BATCH_BYTES: usize = 16 * 1024 * 1024;
 pub const PARTITIONS: u32 = 4096;
 /// How long a publisher may repeat an id and be told of the first receipt instead.
 pub const DEDUPE_WINDOW_MS: i64 = 10 * 60 * 1000;
+/// Milliseconds between two snapshots of a topic, at the least: each reads and writes the whole state.
+pub const SNAPSHOT_EVERY_MS: u64 = 1000;

@@ -1,6 +1,8 @@
 //! The settings that several crates share are stored and sent in one form.
 
-use prom_types::{Backoff, Compaction, EventId, Gap, GapReason, Mode, Order, Position, Retention, TopicName};
+use prom_types::{
+    Backoff, Compaction, EventId, Gap, GapReason, Mode, Order, Position, Retention, SnapshotSettings, TopicName,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,7 +20,9 @@ fn settings_have_the_form_that_is_stored() {
     check(Position::Offset(7), r#"{"offset":7}"#);
     check(Backoff::default(), r#"{"first_ms":200,"max_ms":30000}"#);
     check(Retention { age_ms: Some(1), size_bytes: None }, r#"{"age_ms":1}"#);
-    check(Compaction { tombstone_grace_ms: 5 }, r#"{"tombstone_grace_ms":5}"#);
+    check(Compaction { tombstone_grace_ms: 5, min_age_ms: 0 }, r#"{"tombstone_grace_ms":5}"#);
+    check(Compaction { tombstone_grace_ms: 5, min_age_ms: 7 }, r#"{"tombstone_grace_ms":5,"min_age_ms":7}"#);
+    check(SnapshotSettings { every_ms: 9000 }, r#"{"every_ms":9000}"#);
     check(Mode::Partitioned, r#""partitioned""#);
     check(Order::Key, r#""key""#);
 }

@@ -94,10 +94,11 @@
 
 pub use prom_engine::{
     Admit, Arrivals, AssignmentChange, Backoff, BeyondEnd, Bus, BusOptions, CommittingUnit, Compaction, Compat,
-    CompatPolicy, CursorInfo, CursorMove, Deletion, Delivery, DualWrite, Error, ErrorKind, EventPlace, Expiry, Formats,
-    Gap, GapReason, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Item, Lag, MemberStatus, Mode, NewTopics,
-    Normalized, OptionDifference, Order, Page, PartitionInfo, PartitionLag, PartitionOwner, PartitionOwners,
-    PartitionWhy, Position, Publish, Publishing, Reference, Refusal, Registered, RegistrationVerdict, Retained,
+    CompatPolicy, CursorInfo, CursorMove, Deletion, Delivery, DroppedLetter, DualWrite, Error, ErrorKind, EventPlace,
+    Expiry, Formats, Gap, GapReason, GivenBack, GroupChange, GroupInfo, GroupOptions, GroupSubscription, Item, Lag,
+    LetterOutcome, LetterPlace, LetterRef, MemberStatus, Mode, NewTopics, Normalized, OptionDifference, Order, Page,
+    ParkedAfter, ParkedKeyInfo, ParkedPage, PartitionInfo, PartitionLag, PartitionOwner, PartitionOwners, PartitionWhy,
+    PlacedEvent, Position, Publish, Publishing, Reference, Refusal, Registered, RegistrationVerdict, Retained,
     Retention, SchemaById, SchemaCandidate, SchemaChoice, SchemaDocument, SchemaError, SchemaReferrer, SchemaSettings,
     SchemaTrial, SchemaVersion, SettingsChange, SkippedEvent, StoredEvent, Subscribe, Subscription,
     SubscriptionControl, Tail, TailOptions, Ticket, TopicInfo, TopicOffsets, TopicPage, TopicSchemas, TopicSettings,
@@ -110,8 +111,8 @@ pub use prom_store::{
 };
 pub use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes, Sync};
 pub use prom_types::{
-    Durability, EpochMs, Event, EventId, GroupName, Headers, Invalid, Json, NewEvent, Offset, Receipt, TopicName,
-    TopicPattern,
+    Durability, EpochMs, Event, EventId, Expectation, GroupName, Headers, Invalid, Json, NewEvent, Offset, Receipt,
+    TopicName, TopicPattern,
 };
 pub use serde_json::json;
 
@@ -119,3 +120,8 @@ pub use serde_json::json;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/library.md")]
 struct Guide;
+
+/// Compiles and runs the code of the guide to event sourcing.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/event-sourcing.md")]
+struct EventSourcing;

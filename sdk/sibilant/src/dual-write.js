@@ -20,8 +20,10 @@ export function dualWrite(client, topic, version, payload, options) {
   if (!Number.isSafeInteger(version) || version < 1) throw new RangeError(`version ${version} of ${name} is no version`);
   const known = optionsFor(topic, payload, options);
   const opts = { ...known, headers: { ...known.headers, "x-schema-version": String(version) } };
+  // What is expected is of the topic; its version's has other offsets.
+  const { expect: _, ...ofCopy } = opts;
   return client.publishBatch([
     { topic: name, payload, opts },
-    { topic: `${name}.v${version}`, payload, opts },
+    { topic: `${name}.v${version}`, payload, opts: ofCopy },
   ]);
 }

@@ -109,12 +109,26 @@ export const ERROR_CODES = {
     meaning: "The topic, group or event does not exist.",
     fix: "Create it first.",
   },
+  /** Retention or compaction removed what an answer about that time takes; `earliest_ts` says since when there is one. */
+  history_gone: {
+    httpStatus: 410,
+    retry: "no",
+    meaning: "Retention or compaction removed what an answer about that time takes; `earliest_ts` says since when there is one.",
+    fix: "Ask for a later time.",
+  },
   /** The cursor or the partition has another owner now. */
   fenced: {
     httpStatus: 409,
     retry: "no",
     meaning: "The cursor or the partition has another owner now.",
     fix: "Subscribe again.",
+  },
+  /** The partition or the key is not as the publisher expected; `actual` says how it is. Nothing was stored. */
+  conflict: {
+    httpStatus: 409,
+    retry: "no",
+    meaning: "The partition or the key is not as the publisher expected; `actual` says how it is. Nothing was stored.",
+    fix: "Read again, decide again, and publish with what you read.",
   },
   /** The payload does not fit the topic's schema. */
   schema_invalid: {

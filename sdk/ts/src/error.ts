@@ -4,6 +4,7 @@
  */
 
 import { ERROR_CODES, type ErrorCode, isErrorCode } from "./codes.js";
+import type { Expectation } from "./event.js";
 import type { MaybeStored } from "./http.js";
 
 /** Codes that only a client has, and what to do. */
@@ -37,6 +38,7 @@ export interface PromErrorFacts {
   readonly retryAfterMs?: number | undefined;
   readonly stored?: MaybeStored | undefined;
   readonly misfit?: SchemaMisfit | undefined;
+  readonly actual?: Expectation | undefined;
   readonly cause?: unknown;
 }
 
@@ -50,6 +52,8 @@ export class PromError extends Error {
   readonly stored: MaybeStored | undefined;
   /** With `schema_invalid`: what does not fit. */
   readonly misfit: SchemaMisfit | undefined;
+  /** With `conflict`: what is so instead of what was expected. */
+  readonly actual: Expectation | undefined;
 
   constructor(code: ErrorCode | ClientCode | (string & {}), message: string, facts: PromErrorFacts = {}) {
     super(`${message} (${code})`, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -57,6 +61,7 @@ export class PromError extends Error {
     this.retryAfterMs = facts.retryAfterMs;
     this.stored = facts.stored;
     this.misfit = facts.misfit;
+    this.actual = facts.actual;
   }
 
   /** What to do. */
@@ -77,11 +82,13 @@ export interface Problem {
   readonly pointer?: string;
   readonly rule?: string;
   readonly value?: string;
+  // With `conflict`.
+  readonly actual?: Expectation;
 }
 
 export function errorOf(problem: Problem): PromError {
-  const { code, msg, retry_after_ms, stored } = problem;
-  return new PromError(code, msg, { retryAfterMs: retry_after_ms, stored, misfit: misfitOf(problem) });
+  const { code, msg, retry_after_ms, stored, actual } = problem;
+  return new PromError(code, msg, { retryAfterMs: retry_after_ms, stored, misfit: misfitOf(problem), actual });
 }
 
 function misfitOf({ version, pointer, rule, value = "" }: Problem): SchemaMisfit | undefined {

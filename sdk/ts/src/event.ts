@@ -13,6 +13,12 @@ export interface Receipt extends HttpReceipt {
   readonly duplicate?: true;
 }
 
+/**
+ * What must be so for an event to be stored: the next offset of its partition, or the offset of the newest event of its key,
+ * `null` where the key has no live event.
+ */
+export type Expectation = { readonly offset: number } | { readonly key_offset: number | null };
+
 /** Everything that may be said about an event besides its topic and payload. */
 export interface PublishOptions {
   /**
@@ -39,6 +45,11 @@ export interface PublishOptions {
    * no version, and no copy.
    */
   readonly dual_write?: boolean;
+  /**
+   * Stores it only if this holds; else the publish rejects with the code `conflict`, and `actual` of the error says what is
+   * so. Not looked at for an id that is there already. `key_offset` needs a topic with `versions`.
+   */
+  readonly expect?: Expectation;
 }
 
 /** One event of a batch. */

@@ -17,7 +17,7 @@ import type { PromError } from "./error.js";
 import type { EventEnvelope } from "./event.js";
 import * as limits from "./limits.js";
 import { Resizing, type ResizeSteps } from "./resize.js";
-import { type Assignment, callOutside, type Gap } from "./state.js";
+import { type Assignment, callOutside, type Gap, type Thinned } from "./state.js";
 import type { Window } from "./window.js";
 
 /** How full a push left the queue; `overfull`: the hub does not respect the window. */
@@ -36,6 +36,7 @@ export interface FeedFacts {
   readonly settledBy: "client" | "application";
   readonly giveBackAfterMs: number;
   readonly onGap: ((gap: Gap) => void) | undefined;
+  readonly onThinned: ((counts: Thinned) => void) | undefined;
   readonly onAssigned: ((assignment: Assignment) => void) | undefined;
   readonly onRevoked: ((assignment: Assignment) => void) | undefined;
 }
@@ -115,6 +116,11 @@ export class Feed {
   gap(gap: Gap): void {
     const { onGap } = this.facts;
     if (onGap !== undefined) callOutside(() => onGap(gap));
+  }
+
+  thinned(counts: Thinned): void {
+    const { onThinned } = this.facts;
+    if (onThinned !== undefined) callOutside(() => onThinned(counts));
   }
 
   assigned(assignment: Assignment): void {

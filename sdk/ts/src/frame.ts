@@ -76,6 +76,18 @@ export interface GapFrame {
   readonly reason: string;
 }
 
+/** What a tail that asked for a filter, or for so many events a second, did not get since the frame before. */
+export interface ThinnedFrame {
+  readonly op: "THINNED";
+  readonly topic: string;
+  readonly group?: string;
+  readonly seen: number;
+  readonly matched: number;
+  readonly sent: number;
+  readonly failed: number;
+  readonly error?: string;
+}
+
 /** Partitions that this member got, or must give up. */
 export interface AssignmentFrame {
   readonly op: "ASSIGNED" | "REVOKED";
@@ -85,7 +97,7 @@ export interface AssignmentFrame {
   readonly partitions: readonly number[];
 }
 
-export type HubFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | GapFrame | AssignmentFrame;
+export type HubFrame = OkFrame | ErrFrame | EventFrame | EventsFrame | GapFrame | ThinnedFrame | AssignmentFrame;
 
 /** Throws if it is not a JSON object with an `op`. */
 export function readFrame(text: string): HubFrame {

@@ -39,6 +39,7 @@ const OF_SUBSCRIBE: Names<SubscribeOptions & { group: unknown }> = {
   maxAttempts: true,
   backoff: true,
   partitions: true,
+  park: true,
   expireAfter: true,
   topics: true,
   batchSize: true,
@@ -66,6 +67,9 @@ const OF_TAIL: Names<TailOptions & { group: unknown; concurrency: unknown }> = {
   offset: true,
   topics: true,
   normalize: true,
+  filter: true,
+  maxPerSecond: true,
+  onThinned: true,
   onGap: true,
   concurrency: true,
   group: true,
@@ -82,6 +86,7 @@ const OF_PUBLISH: Names<PublishOptions> = {
   sid: true,
   partition: true,
   dual_write: true,
+  expect: true,
 };
 
 const OF_NACK: Names<NackOptions> = { delayMs: true };

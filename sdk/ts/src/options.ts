@@ -2,7 +2,7 @@
 
 import * as limits from "./limits.js";
 import type { Payloads } from "./payload-text.js";
-import type { Assignment, Gap, NoticeListener } from "./state.js";
+import type { Assignment, Gap, Thinned, NoticeListener } from "./state.js";
 import type { Transport } from "./transport/transport.js";
 
 /** A token, or a function that returns one: called at every connect and before the last one expires. */
@@ -99,6 +99,11 @@ export interface GroupOptions extends PositionOptions {
   readonly mode?: "shared" | "partitioned";
   /** `key`: an event waits while an earlier one of its key is unsettled. */
   readonly order?: "none" | "key";
+  /**
+   * A key stops when its event becomes a dead letter, and its later events follow it until they are given back; other keys go
+   * on. With `order: "key"` or `mode: "partitioned"`.
+   */
+  readonly park?: boolean;
   /** A jq program over the event; events for which it is false count as settled. */
   readonly filter?: string;
   /** Failed attempts before an event becomes a dead letter. */
@@ -120,6 +125,12 @@ export interface TailOptions<Pattern extends string = string> extends PositionOp
    * stored, and the header `x-upcast-error` says why.
    */
   readonly normalize?: boolean;
+  /** A jq program over the event, run by the hub; events for which it is false do not come. */
+  readonly filter?: string;
+  /** Of those that pass the filter, the hub sends only so many a second, spread over it. For people who look. */
+  readonly maxPerSecond?: number;
+  /** Called about once a second with what a `filter` or `maxPerSecond` left out. */
+  readonly onThinned?: (counts: Thinned) => void;
   /** Called for events that are gone before they came. */
   readonly onGap?: (gap: Gap) => void;
 }

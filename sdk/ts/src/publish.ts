@@ -7,7 +7,7 @@
 
 import type { Connection } from "./connection/connection.js";
 import { invalid, PromError, reasonOf } from "./error.js";
-import type { NewEvent, PublishOptions, Receipt } from "./event.js";
+import type { Expectation, NewEvent, PublishOptions, Receipt } from "./event.js";
 import { isEventId } from "./event-id.js";
 import { canonicalHeaderName, headerFault } from "./header-rules.js";
 import { checkOptions } from "./known-options.js";
@@ -104,6 +104,7 @@ function optsText(opts: PublishOptions): string {
   let text = "";
   if (isSet("exact", opts.exact)) text += ',"exact":true';
   if (isSet("dual_write", opts.dual_write)) text += ',"dual_write":true';
+  if (opts.expect !== undefined) text += `,"expect":${expectation(opts.expect)}`;
   if (opts.ts !== undefined) text += `,"ts":${integer("ts", opts.ts)}`;
   if (opts.key !== undefined) text += `,"key":${short("the key", opts.key, limits.KEY_BYTES)}`;
   if (opts.sid !== undefined) text += `,"sid":${short("the sid", opts.sid, limits.SID_BYTES)}`;
@@ -134,6 +135,23 @@ function headersText(headers: Readonly<Record<string, string>>): string {
 function isSet(what: string, value: boolean | undefined): boolean {
   if (value !== undefined && typeof value !== "boolean") throw invalid(`${what} is ${String(value)}, not true or false`);
   return value === true;
+}
+
+/** Exactly one of the two: anything else would be an event without its condition. */
+function expectation(expect: Expectation): string {
+  const [[name, offset] = ["", null], ...more] = Object.entries(expect ?? {}) as [string, number | null][];
+  const isKey = name === "key_offset";
+  if (more.length > 0 || (!isKey && name !== "offset")) {
+    throw invalid("expect has to be { offset: n }, { key_offset: n } or { key_offset: null }");
+  }
+  return `{"${name}":${isKey && offset === null ? "null" : natural(`expect.${name}`, offset)}}`;
+}
+
+function natural(what: string, value: number | null): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+    throw invalid(`${what} is ${String(value)}, not an offset`);
+  }
+  return value;
 }
 
 function integer(what: string, value: number): number {

@@ -17,6 +17,17 @@ export interface Gap {
   readonly reason: string;
 }
 
+/** What a subscription without a group left out since it was last told: all, those that passed its filter, those that came. */
+export interface Thinned {
+  readonly seen: number;
+  readonly matched: number;
+  readonly sent: number;
+  /** The filter failed on them; they did not come. */
+  readonly failed: number;
+  /** Why, for the first of them. */
+  readonly error?: string;
+}
+
 /** Partitions of one topic whose events only this member gets. */
 export interface Assignment {
   /** The topic they are of. */

@@ -6,7 +6,7 @@ import { invalid } from "./error.js";
 import { Feed } from "./feed.js";
 import { checkOptions } from "./known-options.js";
 import { MAX_IN_FLIGHT, WAITING_LEASE_MS } from "./limits.js";
-import type { SubscribeOptions } from "./options.js";
+import type { SubscribeOptions, TailOptions } from "./options.js";
 import { isGroupName } from "./topic-name.js";
 import { topicPatternFault } from "./topic-pattern.js";
 import { Window } from "./window.js";
@@ -25,12 +25,15 @@ export interface Taking {
   readonly settledBy: "client" | "application";
 }
 
+/** What only a subscriber without a group may ask for. */
+type OfATail = Pick<TailOptions, "maxPerSecond" | "onThinned">;
+
 /** `prepare` makes the consumer of the events, before the first can come. */
 export function begin(
   connection: Connection,
   topic: string,
   group: string | undefined,
-  options: SubscribeOptions,
+  options: SubscribeOptions & OfATail,
   taking: Taking,
   prepare: (feed: Feed) => void,
 ): Begun {
@@ -46,6 +49,7 @@ export function begin(
     ...taking,
     giveBackAfterMs: connection.settings.giveBackAfterMs,
     onGap: options.onGap,
+    onThinned: options.onThinned,
     onAssigned: options.onAssigned,
     onRevoked: options.onRevoked,
   };
@@ -76,7 +80,8 @@ function isToldOfPartitions({ onAssigned, onRevoked }: SubscribeOptions): boolea
 }
 
 const OF_EVERY_SUBSCRIBER = ["from", "ts", "afterId", "offset", "topics", "normalize"] as const;
-const OF_A_GROUP = ["mode", "order", "filter", "maxAttempts", "backoff", "partitions", "expireAfter"] as const;
+const OF_A_GROUP = ["mode", "order", "park", "filter", "maxAttempts", "backoff", "partitions", "expireAfter"] as const;
+const OF_A_TAIL = ["filter", "maxPerSecond"] as const;
 const OF_A_MEMBER = [
   "batchSize",
   "maxInFlight",
@@ -89,7 +94,7 @@ const OF_A_MEMBER = [
 ] as const;
 
 /** The options in the frame; the hub checks their values. */
-function wireOptions(topic: string, group: string | undefined, options: SubscribeOptions): WireOptions {
+function wireOptions(topic: string, group: string | undefined, options: SubscribeOptions & OfATail): WireOptions {
   for (const pattern of [topic, ...(options.topics ?? [])]) {
     const fault = typeof pattern === "string" ? topicPatternFault(pattern) : "it is not a string";
     if (fault !== undefined) throw invalid(`${JSON.stringify(pattern)} is neither a topic nor a pattern: ${fault}`);
@@ -97,7 +102,7 @@ function wireOptions(topic: string, group: string | undefined, options: Subscrib
   if (group !== undefined && !(typeof group === "string" && isGroupName(group))) {
     throw invalid(`${JSON.stringify(group)} is not a group's name: 1 to 128 of A-Z a-z 0-9 . _ : -`);
   }
-  const wanted = group === undefined ? OF_EVERY_SUBSCRIBER : [...OF_EVERY_SUBSCRIBER, ...OF_A_GROUP, ...OF_A_MEMBER];
+  const wanted = group === undefined ? [...OF_EVERY_SUBSCRIBER, ...OF_A_TAIL] : [...OF_EVERY_SUBSCRIBER, ...OF_A_GROUP, ...OF_A_MEMBER];
   const given = wanted.filter((name) => options[name] !== undefined);
   const wire = Object.fromEntries(given.map((name) => [name, options[name]]));
   return group !== undefined && isToldOfPartitions(options) ? { ...wire, assignments: true } : wire;

@@ -24,7 +24,7 @@ pub fn history(home: &Path) -> History {
     History::parse(&fs::read_to_string(facts(home)).unwrap_or_default()).unwrap()
 }
 
-fn facts(home: &Path) -> PathBuf {
+pub fn facts(home: &Path) -> PathBuf {
     home.join("facts")
 }
 
@@ -34,8 +34,12 @@ fn complaints(home: &Path) -> PathBuf {
 
 impl CrashChild {
     pub fn start(home: &Path, seed: u64) -> Self {
+        Self::start_program(env!("CARGO_BIN_EXE_crash_child"), home, seed)
+    }
+
+    pub fn start_program(program: &str, home: &Path, seed: u64) -> Self {
         repair(&facts(home));
-        let process = Command::new(env!("CARGO_BIN_EXE_crash_child"))
+        let process = Command::new(program)
             .args([data(home), facts(home)])
             .arg(seed.to_string())
             .stdin(Stdio::null())

@@ -13,6 +13,11 @@ const OLD: u64 = 2000;
 const NEW: u64 = 2000;
 /// Written to both topics before the cutover.
 const TWICE: u64 = 300;
+/// Keys of the state, of which the last ones are deleted.
+const KEYS: u64 = 5000;
+const LIVE: u64 = 4900;
+const TO_VERSION: &str = "{}";
+const TO_SNAPSHOT: &str = r#"{"to_snapshot":true}"#;
 
 /// More with `PROM_CUTOVER_KILLS`; other kill points with `PROM_CRASH_SEED`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -26,18 +31,59 @@ async fn a_cutover_whose_hub_is_killed_again_and_again_ends_with_every_event_onc
     let mut read = 0;
     for kill in 0..kills {
         let before = read;
-        read = scene.cut_over_until(random.within(1..4)).await.max(read);
+        read = scene.cut_over_until(TO_VERSION, random.within(1..4)).await.max(read);
         assert!(read > before, "kill {kill}: it began anew, or came to its end: {read} after {before}");
         tokio::time::sleep(Duration::from_micros(random.within(0..8000))).await;
         scene.hub.kill().unwrap();
         scene.hub.restart().unwrap();
     }
-    let done = scene.cut_over().await;
+    let done = scene.cut_over(TO_VERSION).await;
     let all = OLD + NEW + TWICE;
     let counts = ["read", "written", "already", "skipped", "left"].map(|name| done[name].as_u64().unwrap());
     assert_eq!(counts, [all, OLD + NEW, TWICE, 0, 0], "{done}");
     assert_eq!(done["adds_up"], true);
     scene.compare().await;
+}
+
+/// The same for the state: at the end the newest event of each key is there once, sorted, and closed by its markers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_whose_hub_is_killed_again_and_again_ends_with_every_live_key_once() {
+    let (kills, seed) = (rounds("PROM_CUTOVER_KILLS", 6), rounds("PROM_CRASH_SEED", 1));
+    eprintln!("cutover into a snapshot: {kills} kills, seed {seed}");
+    let mut random = Random::seeded(seed);
+    let data = tempfile::tempdir().unwrap();
+    let mut scene = Scene { hub: HubProcess::on(data.path()).unwrap(), http: reqwest::Client::new() };
+    scene.make_topic().await;
+    scene.publish_state().await;
+    // What it is made of is there already: kills meet the copying.
+    scene.post(&format!("/topics/{TOPIC}/snapshot"), String::new()).await.text().await.unwrap();
+    let mut read = 0;
+    for kill in 0..kills {
+        let before = read;
+        read = scene.cut_over_until(TO_SNAPSHOT, random.within(2..4)).await.max(read);
+        assert!(read > before, "kill {kill}: it began anew, or came to its end: {read} after {before}");
+        tokio::time::sleep(Duration::from_micros(random.within(0..8000))).await;
+        scene.hub.kill().unwrap();
+        scene.hub.restart().unwrap();
+    }
+    let done = scene.cut_over(TO_SNAPSHOT).await;
+    let counts = ["read", "written", "already", "skipped", "left"].map(|name| done[name].as_u64().unwrap());
+    assert_eq!(counts, [LIVE, LIVE, 0, 0, 0], "{done}");
+    assert_eq!(done["adds_up"], true);
+    let stored = scene.events(&format!("{TOPIC}.snapshot.v2")).await;
+    let (markers, events): (Vec<Value>, Vec<Value>) = stored.into_iter().partition(|event| event["key"].is_null());
+    assert_eq!((markers.len(), events.len() as u64), (3, LIVE));
+    let mut keys: Vec<&str> = events.iter().map(|event| event["key"].as_str().unwrap()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len() as u64, LIVE, "twice");
+    for event in &events {
+        let original = &event["payload"];
+        assert_eq!((&original["key"], &original["payload"]["mem_mib"]), (&event["key"], &json!(2)), "{event}");
+        assert!(original["payload"].get("mem_mb").is_none(), "{event}");
+    }
+    let count: u64 = markers.iter().map(|marker| marker["payload"]["count"].as_u64().unwrap()).sum();
+    assert_eq!(count, LIVE);
 }
 
 struct Scene {
@@ -53,6 +99,13 @@ impl Scene {
 
     /// Two versions, three partitions.
     async fn fill(&self) {
+        self.make_topic().await;
+        self.publish(0..OLD, "mem_mb", false).await;
+        self.publish(OLD..OLD + TWICE, "mem_mib", true).await;
+        self.publish(OLD + TWICE..OLD + TWICE + NEW, "mem_mib", false).await;
+    }
+
+    async fn make_topic(&self) {
         let topic = format!("{}/topics/{TOPIC}", self.hub.url());
         let made = self.http.put(topic).body(json!({"partitions": 3}).to_string()).send().await.unwrap();
         made.error_for_status().unwrap();
@@ -62,12 +115,20 @@ impl Scene {
         };
         let register = format!("/topics/{TOPIC}/schema");
         self.post(&register, json!({"schema": schema("mem_mb")}).to_string()).await;
-        self.publish(0..OLD, "mem_mb", false).await;
         let second =
             json!({"schema": schema("mem_mib"), "compat": "upcast", "upcast": ".mem_mib = .mem_mb | del(.mem_mb)"});
         self.post(&register, second.to_string()).await;
-        self.publish(OLD..OLD + TWICE, "mem_mib", true).await;
-        self.publish(OLD + TWICE..OLD + TWICE + NEW, "mem_mib", false).await;
+    }
+
+    /// Every key twice, the first time as another version.
+    async fn publish_state(&self) {
+        let event = |key: u64, payload: Value| json!({"topic": TOPIC, "payload": payload, "opts": {"key": format!("k{key:05}")}});
+        let old = (0..KEYS).map(|key| event(key, json!({"pid": key, "mem_mib": 1})));
+        let new = (0..LIVE).map(|key| event(key, json!({"pid": key, "mem_mb": 2})));
+        let events: Vec<Value> = old.chain(new).chain((LIVE..KEYS).map(|key| event(key, Value::Null))).collect();
+        for some in events.chunks(2000) {
+            self.post("/publish", Value::from(some.to_vec()).to_string()).await;
+        }
     }
 
     async fn publish(&self, numbers: std::ops::Range<u64>, memory: &str, twice: bool) {
@@ -80,8 +141,8 @@ impl Scene {
     }
 
     /// Reads so many lines of progress, and returns how many events the last one tells of.
-    async fn cut_over_until(&self, lines: u64) -> u64 {
-        let mut answer = self.post(&format!("/topics/{TOPIC}/cutover"), "{}".to_owned()).await;
+    async fn cut_over_until(&self, body: &str, lines: u64) -> u64 {
+        let mut answer = self.post(&format!("/topics/{TOPIC}/cutover"), body.to_owned()).await;
         let mut text = Vec::new();
         while (text.iter().filter(|byte| **byte == b'\n').count() as u64) < lines {
             text.extend_from_slice(&answer.chunk().await.unwrap().expect("it came to its end too early"));
@@ -92,8 +153,8 @@ impl Scene {
         last["progress"]["read"].as_u64().unwrap_or_else(|| panic!("{last}"))
     }
 
-    async fn cut_over(&self) -> Value {
-        let answer = self.post(&format!("/topics/{TOPIC}/cutover"), "{}".to_owned()).await.text().await.unwrap();
+    async fn cut_over(&self, body: &str) -> Value {
+        let answer = self.post(&format!("/topics/{TOPIC}/cutover"), body.to_owned()).await.text().await.unwrap();
         let last: Value = serde_json::from_str(answer.lines().last().unwrap()).unwrap();
         last["done"].clone()
     }

@@ -2,6 +2,9 @@
 
 mod child;
 mod cutover;
+mod parking;
+mod projector;
+mod replay;
 
 use std::path::Path;
 

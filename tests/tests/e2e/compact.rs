@@ -44,7 +44,7 @@ async fn the_latest_of_each_key_is_right_through_compactions_and_restarts() {
         let (mut random, mut expected) = (Random::seeded(7), Expected::new());
         let mut bus = home.start().await;
         let settings = TopicSettings::new("state").unwrap();
-        let compaction = Some(Compaction { tombstone_grace_ms: 1_000 });
+        let compaction = Some(Compaction { tombstone_grace_ms: 1_000, min_age_ms: 0 });
         bus.create_topic(TopicSettings { compaction, ..settings }).await.unwrap();
         let keyless = bus.publish("state", json!(1)).await;
         assert!(matches!(keyless, Err(Error::KeyRequired { .. })));

@@ -11,6 +11,7 @@ mod fsck;
 mod group;
 mod home;
 mod order;
+mod park;
 mod pattern;
 mod publish;
 mod readme;

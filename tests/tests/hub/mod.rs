@@ -1,9 +1,13 @@
 //! The real binary, over real sockets, with third-party programs.
 
 mod asyncapi;
+mod caching_client;
 mod cloud_events;
 mod delete_topic;
 mod evolution;
+mod expect;
+mod import;
+mod lint;
 mod log;
 mod metrics;
 mod openapi;

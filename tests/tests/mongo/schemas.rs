@@ -89,3 +89,32 @@ async fn an_event_that_is_written_twice_is_in_both_topics_or_in_none() {
     assert_eq!(before.len(), 20);
     assert_eq!(payloads(&other, "orders.v1").await, before);
 }
+
+/// One hub deletes a version while the other registers a schema that refers to it. Both looked first, and found nothing against it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_version_that_two_hubs_delete_and_refer_to_at_once_is_one_or_the_other() {
+    let url = shared().await.unwrap().fresh_url();
+    let start = || HubProcess::start(&["--store", "mongo", "--mongo", &url], &[]).unwrap();
+    let (one, other) = (start(), start());
+    let delete = async |path: String| {
+        let asked = reqwest::Client::new().delete(format!("{}{path}", one.url())).send();
+        tokio::time::timeout(DEADLINE, asked).await.expect("no answer").unwrap().status().as_u16()
+    };
+    for round in 0..25 {
+        let (base, user) = (format!("base{round}"), format!("user{round}"));
+        let registered = post(&one, &format!("/topics/{base}/schema"), json!({"schema": {"title": base}})).await;
+        assert!((200..300).contains(&registered.0), "{registered:?}");
+        let body = json!({"schema": {"$ref": "b", "title": user},
+            "references": [{"name": "b", "subject": base, "version": 1}]});
+        let deleting = async {
+            // So that sometimes this one is first, and sometimes the other.
+            tokio::time::sleep(Duration::from_millis(round * 2)).await;
+            delete(format!("/topics/{base}/schema/1")).await
+        };
+        let path = format!("/topics/{user}/schema");
+        let (deleted, referred) = tokio::join!(deleting, post(&other, &path, body));
+        let is_deleted = (200..300).contains(&deleted);
+        let is_referred = (200..300).contains(&referred.0);
+        assert!(is_deleted != is_referred, "round {round}: {deleted}, {referred:?}");
+    }
+}

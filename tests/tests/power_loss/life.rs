@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prom_store::{CommitError, Cursors, Logs, Outcome, Store, StoreError};
+use prom_store::{CommitError, CompactPlan, Cursors, Logs, Outcome, Store, StoreError};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sizes};
 use prom_testkit::{PowerLossDisk, Random, Survival, TestClock};
 
@@ -101,7 +101,7 @@ impl Life<'_> {
             if self.random.one_in(12) {
                 self.trim().await;
             } else if self.random.one_in(25) && self.expected.logs.contains_key(&compacted_log()) {
-                let compacted = self.store.compact(&compacted_log(), Duration::ZERO).await;
+                let compacted = self.store.compact(&compacted_log(), CompactPlan::everything(Duration::ZERO)).await;
                 assert!(compacted.is_ok() || self.disk.is_off(), "{}: {compacted:?}", self.context);
             } else {
                 self.publish_together().await;

@@ -58,7 +58,7 @@ impl CommitPlan {
         }
         let compacted = compacted_log();
         if plan.events.iter().any(|(log, _)| *log == compacted) && !now.logs.contains_key(&compacted) {
-            plan.logs.push((compacted, LogOptions { compacted: true }));
+            plan.logs.push((compacted, LogOptions { compacted: true, versions: false }));
         }
         for cursor in cursors() {
             if random.one_in(3) {
@@ -77,7 +77,12 @@ impl CommitPlan {
         let append = |(log, event): &(LogName, ModelEvent)| {
             let mut new = NewEvent::new(log.topic.clone(), Json::trusted(event.payload.clone()));
             new.key.clone_from(&event.key);
-            Append { log: log.clone(), event: EncodedEvent::encode(&new, event.id, 0).unwrap(), dedupe: Dedupe::Window }
+            Append {
+                log: log.clone(),
+                event: EncodedEvent::encode(&new, event.id, 0).unwrap(),
+                dedupe: Dedupe::Window,
+                terms: None,
+            }
         };
         let document = |(key, value): &(String, Option<Bytes>)| DocumentWrite {
             collection: COLLECTION.to_owned(),
@@ -91,6 +96,7 @@ impl CommitPlan {
             documents: self.documents.iter().map(document).collect(),
             logs: self.logs.clone(),
             ends: Vec::new(),
+            places: Vec::new(),
         }
     }
 }

@@ -5,15 +5,17 @@ use crate::repository::File;
 
 /// What each library may depend on. The absences are the architecture: the engine names the store traits only, and only
 /// the library's public crate names a backend.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("prom-types", &[]),
     ("prom-transform", &["prom-types"]),
     ("prom-schema", &["prom-types", "prom-transform"]),
+    ("prom-lint", &["prom-types", "prom-schema"]),
     ("prom-store", &["prom-types"]),
     ("prom-store-embedded", &["prom-types", "prom-store"]),
     ("prom-store-mongo", &["prom-types", "prom-store"]),
     ("prom-engine", &["prom-types", "prom-transform", "prom-schema", "prom-store"]),
     ("prom-jobs", &["prom-types", "prom-store", "prom-engine"]),
+    ("prom-flows", &["prom-types", "prom-transform", "prom-store", "prom-engine", "prom-jobs"]),
     ("prom-protocol", &["prom-types"]),
     ("prom-auth", &["prom-types"]),
     (
@@ -41,11 +43,13 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "prom-auth",
             "prom-client",
             "prom-load",
+            "prom-lint",
             "prom-store",
             "prom-store-embedded",
             "prom-store-mongo",
             "prom-engine",
             "prom-jobs",
+            "prom-flows",
             "prom-gateway",
             "prom-protocol",
         ],

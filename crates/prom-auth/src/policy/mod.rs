@@ -76,6 +76,13 @@ impl Policy {
         self.decide(action, group, takes_in, meets)
     }
 
+    /// As [`Policy::allows_pattern`], by rules alone that name this group, or how its name begins.
+    pub fn allows_pattern_by_name(&self, action: Action, pattern: &TopicPattern, group: &GroupName) -> bool {
+        let takes_in = |rule: &Rule| rule.names(group) && rule.topics.iter().any(|allowed| covers(allowed, pattern));
+        let meets = |rule: &Rule| rule.topics.iter().any(|denied| overlaps(denied, pattern));
+        self.decide(action, Some(group), takes_in, meets)
+    }
+
     /// Hub-wide views and changes: as for the pattern `**`, outside any group.
     pub fn allows_everywhere(&self, action: Action) -> bool {
         TopicPattern::parse("**").is_ok_and(|everything| self.allows_pattern(action, &everything, None))

@@ -50,6 +50,12 @@ impl Rule {
         in_group && self.action.contains(action)
     }
 
+    /// Whether it is for this group by name, not for any.
+    pub(super) fn names(&self, group: &GroupName) -> bool {
+        let named = |candidate: &GroupMatch| *candidate != GroupMatch::Any && candidate.takes_in(group);
+        self.groups.iter().flatten().any(named)
+    }
+
     /// A rule that can never match is a mistake.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.topics.is_empty() {

@@ -1,4 +1,4 @@
-//! `prom cutover`: a topic's history as its latest version has it, in another topic or as documents.
+//! `prom cutover`: a topic's history as its latest version has it, in another topic, as documents or as a snapshot.
 
 use clap::Args;
 use prom_protocol::http::cutover::{CutoverCounts, CutoverReport, CutoverRequest, CutoverResult};
@@ -19,12 +19,17 @@ and order. The topic itself stays as it is. Each step is stored together with it
 by Ctrl-C or by a crash, goes on when it is run again, and nothing is stored twice. At the end the counts are compared:
 events read = written + already there + skipped; exit 1 if they differ. system.audit records who began it.
 
-A collection holds the latest event of each key; a tombstone deletes it, and events without a key are skipped.
+A collection holds the latest event of each key; a tombstone deletes it, and events without a key are skipped. It is read
+over HTTP at /snap/NAME/KEY and /list/NAME; lists can be filtered by the fields that are declared when it is made.
+
+A snapshot holds the latest event of each live key too, in TOPIC.snapshot.vN, sorted by key and closed by a marker in each
+partition: a cold start reads it and then the events after it. Each run writes the state of its time anew.
 
 Examples:
   prom cutover heartbeat.received
   prom cutover heartbeat.received --to heartbeat.clean --skip-unfit
-  prom cutover process.state --to-collection processes")]
+  prom cutover process.state --to-collection processes --field status --field host
+  prom cutover process.state --to-snapshot")]
 pub struct CutoverCommand {
     /// The topic whose events are brought over
     #[arg(value_parser = names::topic)]
@@ -35,6 +40,12 @@ pub struct CutoverCommand {
     /// Into documents of this collection, one for each key
     #[arg(long, value_name = "NAME", conflicts_with = "to")]
     to_collection: Option<String>,
+    /// Into a snapshot, TOPIC.snapshot.vN: the latest event of each key
+    #[arg(long, conflicts_with_all = ["to", "to_collection"])]
+    to_snapshot: bool,
+    /// A field of the payload that lists of the collection can be filtered by, such as status; up to 8 times
+    #[arg(long, value_name = "FIELD", requires = "to_collection")]
+    field: Vec<String>,
     /// Leave out events that cannot be brought to the version, and count them
     #[arg(long)]
     skip_unfit: bool,
@@ -42,8 +53,9 @@ pub struct CutoverCommand {
 
 impl CutoverCommand {
     pub async fn run(self, context: &Context) -> CommandResult {
-        let request = CutoverRequest { to: self.to, to_collection: self.to_collection, skip_unfit: self.skip_unfit };
-        let result = cutover(&context.hub()?, &self.topic, &request).await?;
+        let Self { topic, to, to_collection, to_snapshot, field, skip_unfit } = self;
+        let request = CutoverRequest { to, to_collection, to_snapshot, fields: field, skip_unfit };
+        let result = cutover(&context.hub()?, &topic, &request).await?;
         match context.output.is_for_machines() {
             true => context.output.json(&result)?,
             false => context.output.line(told(&result))?,
@@ -98,7 +110,7 @@ fn stopped(topic: &TopicName, last: Option<CutoverCounts>) -> Failure {
     Failure::no(format!("stopped: {far}")).fix("run the same command again: it goes on where it ended")
 }
 
-fn told(CutoverResult { topic, to, version, counts, read_before, adds_up }: &CutoverResult) -> String {
+fn told(CutoverResult { topic, to, version, counts, read_before, adds_up, .. }: &CutoverResult) -> String {
     let is_same = counts.read > 0 && counts.read == *read_before;
     let news = if is_same { "; nothing new since the last run" } else { "" };
     let sum = if *adds_up { "=" } else { "≠" };

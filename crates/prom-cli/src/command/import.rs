@@ -18,7 +18,9 @@ use crate::output::{Progress, note};
 /// Store whole events that `prom export` wrote
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Ids are kept and stored once, so an interrupted import can be run again. A bad line is reported and skipped, and the \
+Ids are kept and stored once, so an interrupted import can be run again. With the right `admin` on the topic every event \
+keeps its partition, offset and stored_ts too, as long as its place is free: import into an empty topic with the same \
+number of partitions to get the same topic. Where the place is taken the event comes behind the others. A bad line is reported and skipped, and the \
 exit code is then 1.
 
 Examples:
@@ -42,14 +44,17 @@ impl Import {
         let response = hub.post_lines(&["import"], &query, body(input, progress.clone())).await?;
         let end = self.listen(&hub, response, context).await?;
         drop(progress);
-        let (imported, duplicates, failed) = end.ok_or_else(|| {
+        let ImportTally { imported, duplicates, failed, moved } = end.ok_or_else(|| {
             Failure::unreachable("the hub fell silent before the end of the import")
                 .fix("check that it is still running, then import again: nothing is stored twice")
         })?;
         if !context.output.is_for_machines() {
-            context
-                .output
-                .line(format!("imported {imported} events, {duplicates} were there already, {failed} failed"))?;
+            let place = match moved {
+                0 => String::new(),
+                moved => format!(" ({moved} of them not at the offset they had)"),
+            };
+            let all = format!("imported {imported} events{place}, {duplicates} were there already, {failed} failed");
+            context.output.line(all)?;
         }
         match failed {
             0 => Ok(()),
@@ -64,7 +69,7 @@ impl Import {
         hub: &HubClient,
         mut response: Response,
         context: &Context,
-    ) -> Result<Option<(u64, u64, u64)>, Failure> {
+    ) -> Result<Option<ImportTally>, Failure> {
         let (mut waiting, mut end) = (Vec::new(), None);
         while let Some(chunk) = response.chunk().await.map_err(|error| hub.broken(&error))? {
             waiting.extend_from_slice(&chunk);
@@ -75,8 +80,8 @@ impl Import {
                     context.output.text(&line)?;
                 }
                 match serde_json::from_str(&line) {
-                    Ok(ImportReport::Done { imported, duplicates, failed }) => {
-                        end = Some((imported, duplicates, failed))
+                    Ok(ImportReport::Done { imported, duplicates, failed, moved }) => {
+                        end = Some(ImportTally { imported, duplicates, failed, moved });
                     }
                     Ok(ImportReport::Failed { line, error }) => {
                         note(format!("{}:{line}: {} ({})", self.file.display(), error.detail, error.code));
@@ -88,6 +93,14 @@ impl Import {
         }
         Ok(end)
     }
+}
+
+/// The counts of the last line.
+struct ImportTally {
+    imported: u64,
+    duplicates: u64,
+    failed: u64,
+    moved: u64,
 }
 
 fn body(input: LineInput, progress: Arc<Progress>) -> Body {

@@ -1,6 +1,6 @@
 //! One line of standard input to publish: a payload, or a whole event.
 
-use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName};
+use prom_types::{EpochMs, EventId, Expectation, Headers, Json, NewEvent, TopicName};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -31,6 +31,7 @@ struct Written<'a> {
     caused_by: Vec<EventId>,
     sid: Option<String>,
     partition: Option<u32>,
+    expect: Option<Expectation>,
     #[serde(rename = "stored_ts")]
     _stored_ts: Option<IgnoredAny>,
     #[serde(rename = "offset")]
@@ -56,6 +57,7 @@ pub fn read(text: &str, kind: LineKind, template: &NewEvent) -> Result<NewEvent,
                 sid: written.sid,
                 partition: written.partition,
                 dual_write: template.dual_write,
+                expect: written.expect,
             }
         }
     };

@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use clap::Args;
 use futures::StreamExt;
 use prom_client::Client;
-use prom_types::{EventId, Headers, Json, NewEvent, Receipt, TopicName};
+use prom_types::{EventId, Expectation, Headers, Json, NewEvent, Receipt, TopicName};
 
 use super::input::LineInput;
 use super::line::{self, LineKind};
@@ -23,12 +23,17 @@ use crate::output::{Progress, note};
 #[command(after_help = "\
 The payload is JSON: text needs its quotes, '\"like this\"'. The receipt comes when the event is stored.
 With - every line of standard input is a payload, or with --events an object with payload and whatever else the event \
-has: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition.
+has: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition, expect.
+
+With --expect-key-offset or --expect-offset nothing is stored unless that is so; the exit code is then 1, and the message \
+says what is so. --expect-key-offset needs a topic with versions (prom topics set TOPIC --versions on).
 
 Examples:
   prom pub hello '{\"n\":1}'
   prom pub orders.placed '{\"id\":7}' --key 7 --header x-source=web --tag test
   prom pub heartbeat.received '{\"pid\":7}' --dual-write
+  prom pub accounts '{\"opened\":true}' --key 7 --expect-key-offset none
+  prom pub accounts '{\"paid_in\":5}' --key 7 --expect-key-offset 0
   seq 1000 | prom pub numbers -
   prom pub orders.placed - --events < orders.ndjson")]
 pub struct Publish {
@@ -56,8 +61,17 @@ pub struct Publish {
     /// Also store it in the topic of its schema's version, such as orders.placed.v2: both or neither
     #[arg(long)]
     dual_write: bool,
+    /// Store it only if the next offset of its partition is N
+    #[arg(long, value_name = "N", conflicts_with = "expect_key_offset")]
+    expect_offset: Option<u64>,
+    /// Store it only if the newest event of its key has the offset N; none: if the key has no live event
+    #[arg(long, value_name = "N|none", value_parser = key_offset)]
+    expect_key_offset: Option<KeyOffset>,
     /// Lines are whole events, not payloads; TOPIC is for those that name none
-    #[arg(long, conflicts_with_all = ["key", "headers", "tags", "caused_by", "id"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["key", "headers", "tags", "caused_by", "id", "expect_offset", "expect_key_offset"]
+    )]
     events: bool,
 }
 
@@ -70,6 +84,10 @@ impl Publish {
         match self.payload.as_str() {
             "-" if self.id.is_some() => Err(Failure::usage("--id is for one event, and standard input may have many")
                 .fix("give ids in the lines, with --events")),
+            "-" if template.expect.is_some() => {
+                Err(Failure::usage("what is expected is for one event, and standard input may have many")
+                    .fix("say it in the lines, with --events"))
+            }
             "-" => self.publish_lines(context, &template).await,
             _ if self.events => Err(Failure::usage("--events is for lines of standard input").fix("use - as payload")),
             payload => {
@@ -95,6 +113,8 @@ impl Publish {
         event.caused_by.clone_from(&self.caused_by);
         event.headers = headers;
         event.dual_write = self.dual_write;
+        let of_key = self.expect_key_offset.map(|KeyOffset(offset)| Expectation::KeyOffset(offset));
+        event.expect = of_key.or(self.expect_offset.map(Expectation::Offset));
         Ok(event)
     }
 
@@ -203,6 +223,20 @@ impl Tally {
             Some(Failure::Refused(_)) => Err(Failure::refused(what)),
             Some(_) => Err(Failure::no(what)),
         }
+    }
+}
+
+/// `none` where no live event is expected.
+#[derive(Debug, Clone, Copy)]
+struct KeyOffset(Option<u64>);
+
+fn key_offset(text: &str) -> Result<KeyOffset, String> {
+    match text {
+        "none" => Ok(KeyOffset(None)),
+        number => match number.parse() {
+            Ok(offset) => Ok(KeyOffset(Some(offset))),
+            Err(_) => Err(format!("`{text}` is neither an offset nor none")),
+        },
     }
 }
 

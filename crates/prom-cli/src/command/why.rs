@@ -61,7 +61,7 @@ fn describe(lease: &HeldLeaseView) -> String {
 }
 
 fn show(context: &Context, WhyView { topic, group, dead_letters, partitions }: &WhyView) -> CommandResult {
-    for PartitionWhyView { partition, lag_events, explanation, held, actions, .. } in partitions {
+    for PartitionWhyView { partition, lag_events, explanation, held, actions, parked_keys, .. } in partitions {
         let head = match partitions.len() {
             1 => format!("{group} in {topic}"),
             _ => format!("{group} in {topic}, partition {partition}"),
@@ -72,7 +72,7 @@ fn show(context: &Context, WhyView { topic, group, dead_letters, partitions }: &
             events => format!("{events} events behind"),
         };
         context.output.line(format!("{}: {behind}", context.output.style.bold(&head)))?;
-        if *lag_events > 0 {
+        if *lag_events > 0 || *parked_keys > 0 {
             context.output.line(format!("  {}", printable(explanation)))?;
             held.iter().try_for_each(|lease| context.output.line(format!("    {}", describe(lease))))?;
             for WhyActionView { what, command } in actions {

@@ -2,7 +2,10 @@
 //!
 //! Prose begins with `# `, a key that can be switched on with `#` alone.
 
-use super::{auth, cors, limits, log, mongo, schemas, server, store, telemetry, topic, topics, upcast};
+use super::{
+    auth, changefeed, cors, limits, lint, log, mongo, outbox, projector, schemas, search, server, store, telemetry,
+    topic, topics, upcast,
+};
 
 const INTRODUCTION: &str = "\
 # prom.toml: the configuration of a hub. Every key stands here with its default, or with an example where it has none.
@@ -21,9 +24,14 @@ pub fn default_text() -> String {
         topic::TEXT,
         schemas::TEXT,
         upcast::TEXT,
+        outbox::TEXT,
+        changefeed::TEXT,
+        projector::TEXT,
+        search::TEXT,
         cors::TEXT,
         telemetry::TEXT,
         log::TEXT,
+        lint::TEXT,
     ];
     sections.join("\n")
 }

@@ -4,14 +4,13 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::{ConfigProblems, suggestion};
-use super::section::{ConfigSection, NOT_YET};
+use super::section::ConfigSection;
 use super::source::Source;
-use super::{Config, DeclaredTopic, DeclaredUpcaster};
+use super::{Config, DeclaredFeed, DeclaredOutbox, DeclaredProjector, DeclaredTopic, DeclaredUpcaster, search};
 
-const TABLES: [&str; 10] =
-    ["server", "store", "mongo", "auth", "limits", "topics", "schemas", "cors", "telemetry", "log"];
-const LISTS: [&str; 2] = ["topic", "upcast"];
-const LATER: [&str; 4] = ["outbox", "changefeed", "projector", "lint"];
+const TABLES: [&str; 11] =
+    ["server", "store", "mongo", "auth", "limits", "topics", "schemas", "cors", "telemetry", "log", "lint"];
+const LISTS: [&str; 6] = ["topic", "upcast", "outbox", "changefeed", "projector", "search"];
 
 /// Puts what the text says over what `config` holds.
 pub fn read(config: &mut Config, file: &str, text: &str) -> Result<(), ConfigProblems> {
@@ -35,7 +34,6 @@ fn read_document(config: &mut Config, source: &Source<'_>, document: &DeTable<'_
     for (key, value) in document.iter() {
         let name = key.get_ref().as_ref();
         match value.get_ref() {
-            _ if LATER.contains(&name) => source.complain(key.span(), format!("`{name}`: {NOT_YET}"), None),
             DeValue::Table(table) if TABLES.contains(&name) => {
                 let title = format!("[{name}]");
                 ConfigSection::read(source, &title, key.span(), table, |section| read_table(config, name, section));
@@ -75,7 +73,8 @@ fn read_table(config: &mut Config, name: &str, section: &mut ConfigSection<'_>) 
         "schemas" => config.schemas.read(section),
         "cors" => config.cors.read(section),
         "telemetry" => config.telemetry.read(section),
-        _ => config.log.read(section),
+        "log" => config.log.read(section),
+        _ => config.lint.read(section),
     }
 }
 
@@ -87,6 +86,10 @@ fn read_item(config: &mut Config, source: &Source<'_>, name: &str, item: &Spanne
     let title = format!("[[{name}]]");
     ConfigSection::read(source, &title, item.span(), table, |section| match name {
         "topic" => read_topic(config, section),
+        "outbox" => read_outbox(config, section),
+        "search" => read_search(config, section),
+        "projector" => read_projector(config, section),
+        "changefeed" => read_feed(config, section),
         _ => read_upcaster(config, section),
     });
 }
@@ -111,6 +114,50 @@ fn read_upcaster(config: &mut Config, section: &mut ConfigSection<'_>) {
             .complain_at("from", format!("the step from version {} of `{}` is declared twice", step.from, step.topic))
     } else {
         config.upcasters.push(step)
+    }
+}
+
+fn read_search(config: &mut Config, section: &mut ConfigSection<'_>) {
+    let Some(saved) = search::read(section) else {
+        return;
+    };
+    if config.searches.iter().any(|other| other.name == saved.name) {
+        section.complain_at("name", format!("search `{}` is declared twice", saved.name))
+    } else {
+        config.searches.push(saved)
+    }
+}
+
+fn read_projector(config: &mut Config, section: &mut ConfigSection<'_>) {
+    let Some(projector) = DeclaredProjector::read(section) else {
+        return;
+    };
+    if config.projectors.iter().any(|other| other.name == projector.name) {
+        section.complain(format!("projector `{}` is declared twice; give one of them another `name`", projector.name))
+    } else {
+        config.projectors.push(projector)
+    }
+}
+
+fn read_outbox(config: &mut Config, section: &mut ConfigSection<'_>) {
+    let Some(outbox) = DeclaredOutbox::read(section) else {
+        return;
+    };
+    if config.outboxes.iter().any(|other| other.name == outbox.name) {
+        section.complain_at("name", format!("outbox `{}` is declared twice", outbox.name))
+    } else {
+        config.outboxes.push(outbox)
+    }
+}
+
+fn read_feed(config: &mut Config, section: &mut ConfigSection<'_>) {
+    let Some(feed) = DeclaredFeed::read(section) else {
+        return;
+    };
+    if config.feeds.iter().any(|other| other.options.name == feed.options.name) {
+        section.complain_at("name", format!("changefeed `{}` is declared twice", feed.options.name))
+    } else {
+        config.feeds.push(feed)
     }
 }
 

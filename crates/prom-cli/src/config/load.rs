@@ -48,6 +48,14 @@ pub fn load(
     Ok(Loaded { config, file })
 }
 
+/// A configuration whose text is at hand. Neither the environment nor a file in this folder says anything.
+pub fn load_text(name: &str, text: &str, overrides: Overrides) -> Result<Loaded, ConfigProblems> {
+    let mut config = Config::default();
+    file::read(&mut config, name, text)?;
+    overrides.apply(&mut config);
+    Ok(Loaded { config, file: None })
+}
+
 fn find(named: Option<&Path>) -> Option<PathBuf> {
     match named {
         Some(path) => Some(path.to_path_buf()),

@@ -56,7 +56,7 @@ impl fmt::Display for ConfigProblems {
 }
 
 /// Farther words are not what was meant.
-const NEAR: f64 = 0.7;
+const NEAR: f64 = 0.8;
 
 /// The valid word that looks most like what was written.
 pub fn nearest<'a>(written: &str, valid: &[&'a str]) -> Option<&'a str> {

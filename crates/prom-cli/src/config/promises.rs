@@ -26,7 +26,8 @@ fn the_printed_default_is_exactly_the_default() {
 fn every_key_of_the_printed_default_can_be_switched_on() {
     let all_on: Vec<String> = default_text().lines().map(switch_on).collect();
     let config = read(&all_on.join("\n")).unwrap();
-    assert_eq!((config.declared.len(), config.upcasters.len()), (1, 1));
+    assert_eq!((config.declared.len(), config.upcasters.len(), config.searches.len()), (1, 1, 1));
+    assert_eq!((config.outboxes.len(), config.feeds.len(), config.projectors.len()), (1, 1, 3));
     assert!(config.schemas.folder.is_some());
     assert!(config.server.tls.is_some() && config.auth.jwt_secret.is_some());
 }
@@ -93,7 +94,7 @@ fn what_is_written_is_what_holds() {
     assert_eq!(config.limits.per_connection, RateLimit::Limit { per_second: 50, burst: 100 });
     assert_eq!(config.limits.per_topic, RateLimit::Limit { per_second: 7, burst: 7 });
     assert!(!config.topics.auto_create);
-    let hour = Compaction { tombstone_grace_ms: 3_600_000 };
+    let hour = Compaction { tombstone_grace_ms: 3_600_000, min_age_ms: 0 };
     assert_eq!(config.declared[0].compaction, CompactionChoice::With(hour));
     assert_eq!(config.declared[1].partitions, 4);
     assert_eq!(config.declared[1].retention.age_ms, Some(3 * 86_400_000));
@@ -183,13 +184,30 @@ level = "inof"
 }
 
 #[test]
-fn sections_and_keys_of_later_versions_are_refused_by_name() {
-    let text = "[lint]\nallow = []\n[[outbox]]\nname = \"a\"\n[[topic]]\nname = \"a\"\nsnapshot = \"30s\"\n";
-    insta::assert_snapshot!(errors(text), @r"
-    prom.toml:1:2: `lint`: not supported by this version
-    prom.toml:3:3: `outbox`: not supported by this version
-    prom.toml:7:1: `snapshot` in [[topic]]: not supported by this version
-    ");
+fn saved_searches_are_read_and_their_slips_told() {
+    let config = read("[[search]]\nname = \"late\"\ntopic = \"orders.placed\"\njq = \".payload.late\"\n").unwrap();
+    assert_eq!((config.searches[0].name.as_str(), config.searches[0].jq.as_deref()), ("late", Some(".payload.late")));
+    let text = "[[search]]\nname = \"a\"\ntopic = \"A\"\njq = \"}\"\n[[search]]\ntext = \"x\"\n[[search]]\nname = \"b\"\n\
+        topic = \"b\"\n[[search]]\nname = \"b\"\ntopic = \"b\"\nkey = \"k\"\nwords = 1\n";
+    insta::assert_snapshot!(errors(text), @r#"
+    prom.toml:3:9: `topic`: topic name "A" is invalid: it has a character outside a-z, 0-9 and the dot; use lower-case letters and digits in segments joined by dots, e.g. orders.placed.v2
+    prom.toml:4:6: `jq`: not a valid jq program: jq program, line 1, column 1: expected token, found `}`
+    prom.toml:5:1: a [[search]] needs a `name`
+    prom.toml:5:1: a [[search]] needs a `topic`
+    prom.toml:7:1: a [[search]] needs at least one of text, jq, key, header
+    prom.toml:11:8: search `b` is declared twice
+    prom.toml:14:1: unknown key `words` in [[search]]
+      valid here: name, topic, jq, text, key, header
+    "#);
+}
+
+#[test]
+fn keys_of_later_versions_are_refused_by_name() {
+    let text = "[[topic]]
+name = \"a\"
+dlq = \"30s\"
+";
+    insta::assert_snapshot!(errors(text), @"prom.toml:3:1: `dlq` in [[topic]]: not supported by this version");
 }
 
 #[test]
@@ -197,7 +215,7 @@ fn sections_in_the_wrong_form_are_told_the_right_one() {
     let text = "port = 1\n[[server]]\nlisten = \"127.0.0.1:1\"\n[topic]\nname = \"a\"\n";
     insta::assert_snapshot!(errors(text), @r"
     prom.toml:1:1: unknown key `port` outside of any section
-      valid here: server, store, mongo, auth, limits, topics, schemas, cors, telemetry, log, topic, upcast
+      valid here: server, store, mongo, auth, limits, topics, schemas, cors, telemetry, log, lint, topic, upcast, outbox, changefeed, projector, search
     prom.toml:2:3: `server` is a section, given once: write [server]
     prom.toml:4:2: `topic` is a list of sections: write [[topic]]
     ");
@@ -307,4 +325,78 @@ fn secrets_are_not_shown_when_a_configuration_is() {
     let config = read("[auth]\njwt_secret = \"hunter2\"\nstatic_token = \"hunter3\"\n").unwrap();
     let shown = format!("{config:?}");
     assert!(!shown.contains("hunter"), "{shown}");
+}
+
+#[test]
+fn an_outbox_says_what_it_lacks_and_what_does_not_fit_and_never_shows_its_url() {
+    let text = r#"
+[[outbox]]
+name = "a"
+[[outbox]]
+name = "b"
+source = "postgres"
+url = "mysql://u:pa55w0rd@h/d"
+table = "x; drop table y"
+field = "f"
+lease = "1ms"
+[[outbox]]
+name = "c"
+source = "mongo"
+table = "rows"
+field = "outbox"
+keep_sent = "1h"
+[[outbox]]
+name = "c"
+source = "sqlite"
+table = "rows"
+"#;
+    insta::assert_snapshot!(errors(text), @r#"
+    prom.toml:2:1: an [[outbox]] needs `source`
+    prom.toml:2:1: an [[outbox]] needs `table`
+    prom.toml:7:7: `url`: a PostgreSQL address begins with postgres:// or postgresql://
+    prom.toml:8:9: `table`: letters, digits and _, also with the name of a schema before it
+    prom.toml:9:9: `field` is for source = "mongo"; remove it
+    prom.toml:10:9: `lease`: a lease is between 1s and 10m
+    prom.toml:16:13: `keep_sent`: rows in a `field` are pulled when they are sent; remove it
+    prom.toml:17:1: this [[outbox]] needs `url`; only that of mongo has a default
+    prom.toml:18:8: outbox `c` is declared twice
+    "#);
+    let right =
+        read("[[outbox]]\nname = \"a\"\nsource = \"postgres\"\nurl = \"postgres://u:pa55w0rd@h/d\"\ntable = \"t\"\n");
+    assert!(!format!("{:?}", right.unwrap()).contains("pa55w0rd"));
+}
+
+#[test]
+fn a_changefeed_says_what_it_lacks_and_never_shows_its_url() {
+    let text = r#"
+[[changefeed]]
+name = "a"
+url = "postgres://u:hunter@h"
+topic = "dlq.orders"
+oversize = "project"
+filter = ".a +"
+[[changefeed]]
+name = "b"
+database = "shop"
+topic = "shop.{collection}"
+fields = ["total"]
+on_lost_token = "resnapshoot"
+[[changefeed]]
+name = "b"
+database = "shop"
+topic = "shop.orders"
+"#;
+    insta::assert_snapshot!(errors(text), @r#"
+    prom.toml:2:1: a [[changefeed]] needs `database`
+    prom.toml:4:7: `url`: a MongoDB address begins with mongodb:// or mongodb+srv://
+    prom.toml:5:9: `topic`: topic "dlq.orders" belongs to the hub: clients read dlq.* and system.*, they do not publish there
+    prom.toml:6:12: oversize = "project" needs `fields`
+    prom.toml:7:10: `filter`: not a valid jq program: jq program, line 1, column 5: expected term, found the end
+    prom.toml:12:10: `fields` belong to oversize = "project"
+    prom.toml:13:17: `on_lost_token`: `resnapshoot` is not one of stop, resnapshot; did you mean `resnapshot`?
+    prom.toml:15:8: changefeed `b` is declared twice
+    "#);
+    let right = "[[changefeed]]\nname = \"a\"\nurl = \"mongodb://u:hunter@h/d\"\ndatabase = \"d\"\ntopic = \"t\"\n";
+    let shown = format!("{:?}", read(right).unwrap());
+    assert!(!shown.contains("hunter") && !errors(text).contains("hunter"), "{shown}");
 }

@@ -1,5 +1,7 @@
 //! `[store]`: what keeps the events.
 
+use prom_engine::limits::COMPACTION_BYTES_PER_S;
+
 use super::section::ConfigSection;
 use super::value;
 
@@ -10,12 +12,23 @@ pub const TEXT: &str = r#"[store]
 # When a publish is answered: "fsync" after the disk has it, "os" after the operating system has it (faster; a power
 # loss can take what was answered).
 #durability = "fsync"
+# Bytes that compaction reads each second at the most, so that publishing does not feel it; "0B" for no limit.
+#compaction_rate = "64MB"
 "#;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreConfig {
     pub kind: StoreKind,
     pub durability: StoreDurability,
+    /// Bytes each second; 0 for no limit.
+    pub compaction_rate: u64,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        let (kind, durability) = Default::default();
+        Self { kind, durability, compaction_rate: COMPACTION_BYTES_PER_S }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -39,5 +52,6 @@ impl StoreConfig {
         section.set("kind", &mut self.kind, value::one_of(&kinds));
         let durabilities = [("fsync", StoreDurability::Fsync), ("os", StoreDurability::Os)];
         section.set("durability", &mut self.durability, value::one_of(&durabilities));
+        section.set("compaction_rate", &mut self.compaction_rate, value::size);
     }
 }

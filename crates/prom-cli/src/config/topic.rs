@@ -1,6 +1,7 @@
 //! `[[topic]]`: topics that exist from the start, with their settings.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use prom_protocol::http::topics::CompactionChoice;
 use prom_transform::{Program, ProgramLimits};
@@ -20,9 +21,15 @@ pub const TEXT: &str = r#"# A topic that exists from the start; once for each. W
 #key = ".payload.processId"
 # How long events stay, by age, by size per partition, or both. Default: forever.
 #retention = { age = "3d", size = "10GB" }
-# Whether only the latest event of each key has to stay: true, false, or { tombstone_grace = "24h" }, which says how
-# long a deletion stays visible. Every event then needs a key. Default: false.
+# Whether only the latest event of each key has to stay: true, false, or { tombstone_grace = "24h", min_age = "1h" }:
+# how long a deletion stays visible, and how long every event stays, so that the topic can be read as it was so far
+# back. Every event then needs a key. Default: false; true means a grace of 24h and no least age.
 #compaction = false
+# Whether the newest offset of each key is kept, so that publishers can expect it: true or false. Compaction keeps it
+# too. Default: false.
+#versions = false
+# How often the state, one event for each live key, is written to <name>.snapshot, if anything is new. Default: never.
+#snapshot = "30s"
 # Failed attempts until an event goes to the dead letters, for groups that do not say. Default: 5.
 #max_attempts = 5
 # A file with the topic's JSON Schema. At the start it is registered as the next version, unless the topic has it already;
@@ -31,6 +38,10 @@ pub const TEXT: &str = r#"# A topic that exists from the start; once for each. W
 # Whether events go to the topic of their schema's version as well, such as heartbeat.received.v2: true, false, or
 # { until = "2030-01-31T12:00:00Z" }. Default: false.
 #dual_write = false
+# JSON pointers into the payload that only administrators of the topic see; * is every member or element. Default: [].
+#mask = ["/card/number", "/items/*/price"]
+# jq expressions over the event whose values are searched for without a scan. Default: [].
+#index = [".payload.customer"]
 "#;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,11 +51,16 @@ pub struct DeclaredTopic {
     pub key: Option<String>,
     pub retention: Retention,
     pub compaction: CompactionChoice,
+    pub versions: bool,
     pub max_attempts: Option<u32>,
     /// A file with its schema.
     pub schema: Option<PathBuf>,
     /// Written twice; until a time, or for good.
     pub dual_write: Option<Option<EpochMs>>,
+    pub mask: Vec<String>,
+    pub index: Vec<String>,
+    /// Between two snapshots.
+    pub snapshot: Option<Duration>,
 }
 
 impl DeclaredTopic {
@@ -69,14 +85,33 @@ impl DeclaredTopic {
         });
         section.table("retention", "[[topic]] retention", |section| retention = read_retention(section));
         let compaction = read_compaction(section);
+        let mut versions = false;
+        section.set("versions", &mut versions, value::flag);
         section.set_some("max_attempts", &mut max_attempts, value::number(1..=u32::MAX));
         let mut schema = None;
         section.set_some("schema", &mut schema, value::path);
         let dual_write = read_dual_write(section);
-        for later in ["snapshot", "dlq"] {
-            section.not_yet(later);
-        }
-        Some(Self { name: name?, partitions, key, retention, compaction, max_attempts, schema, dual_write })
+        let mut mask = Vec::new();
+        section.set("mask", &mut mask, value::texts);
+        let mut index = Vec::new();
+        section.set("index", &mut index, value::texts);
+        let mut snapshot = None;
+        section.set_some("snapshot", &mut snapshot, value::duration);
+        section.not_yet("dlq");
+        Some(Self {
+            name: name?,
+            partitions,
+            key,
+            retention,
+            compaction,
+            versions,
+            max_attempts,
+            schema,
+            dual_write,
+            mask,
+            index,
+            snapshot,
+        })
     }
 }
 
@@ -96,12 +131,15 @@ fn read_dual_write(section: &mut ConfigSection<'_>) -> Option<Option<EpochMs>> {
 fn read_compaction(section: &mut ConfigSection<'_>) -> CompactionChoice {
     let mut compaction = CompactionChoice::Simply(false);
     if section.is_table("compaction") {
-        let mut tombstone_grace = None;
+        let (mut tombstone_grace, mut min_age) = (prom_engine::limits::TOMBSTONE_GRACE, Duration::ZERO);
         section.table("compaction", "[[topic]] compaction", |section| {
-            section.set_some("tombstone_grace", &mut tombstone_grace, value::duration);
+            section.set("tombstone_grace", &mut tombstone_grace, value::duration);
+            section.set("min_age", &mut min_age, value::duration);
         });
-        let with = |grace| CompactionChoice::With(Compaction { tombstone_grace_ms: units::millis(grace) });
-        return tombstone_grace.map_or(CompactionChoice::Simply(true), with);
+        return CompactionChoice::With(Compaction {
+            tombstone_grace_ms: units::millis(tombstone_grace),
+            min_age_ms: units::millis(min_age),
+        });
     }
     section.set("compaction", &mut compaction, |value| value::flag(value).map(CompactionChoice::Simply));
     compaction

@@ -54,6 +54,9 @@ pub fn of_client(error: Error) -> Failure {
         Error::Refused { message, misfit: Some(misfit), .. } => {
             Failure::refused(format!("{message} ({})", ErrorCode::SchemaInvalid.as_str())).fix(how_to_fit(&misfit))
         }
+        Error::Refused { code: ErrorCode::Conflict, message, .. } => {
+            Failure::no(format!("{message} ({})", ErrorCode::Conflict.as_str())).fix("read again and decide again")
+        }
         Error::Refused { code, message, retry_after, .. } => {
             let retry_after_ms = retry_after.and_then(|wait| u64::try_from(wait.as_millis()).ok());
             let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::FORBIDDEN);
@@ -99,6 +102,9 @@ fn advice(code: &str, retry_after_ms: Option<u64>) -> Option<String> {
         "jwt_expired" => "get a fresh token; `prom token` makes one",
         "jwt_invalid" => "give a token that this hub accepts: same secret or keys, `aud` and `iss`",
         "forbidden" => "use a token whose scopes or policy allow it",
+        "history_gone" => {
+            "ask for a later time; `compaction = { min_age = … }` and a longer retention keep more of the past"
+        }
         "unknown_topic" => "`prom topics` and `prom groups` list what there is",
         "overloaded" => "try again in a moment",
         "rate_limited" => match retry_after_ms {

@@ -35,8 +35,7 @@ impl SchemaFolder {
         for step in self.steps()? {
             let topic = self.topics.iter().find(|topic| topic.topic == step.topic);
             let settings = topic.map_or(defaults, |topic| defaults.with(&topic.settings));
-            let validator = compile(&step, &bundled, settings)?;
-            let new = validator.bundled().clone();
+            let new = compile(&step, &bundled, settings)?;
             let violations = compare(&step, topic, &bundled, &new, settings)?;
             bundled.insert((step.topic.clone(), step.version), new);
             judged.push(JudgedVersion {
@@ -51,7 +50,8 @@ impl SchemaFolder {
     }
 }
 
-fn compile(step: &FolderStep, bundled: &Bundled, settings: SchemaSettings) -> Result<Validator, Failure> {
+/// The schema with all it refers to, which is known to be usable then.
+fn compile(step: &FolderStep, bundled: &Bundled, settings: SchemaSettings) -> Result<Value, Failure> {
     let wrong = |reason: String| Failure::usage(format!("{}: {reason}", step.path.display()));
     let mut referenced = Vec::new();
     for reference in &step.document.references {
@@ -61,7 +61,8 @@ fn compile(step: &FolderStep, bundled: &Bundled, settings: SchemaSettings) -> Re
         };
         referenced.push((reference.name.clone(), other.clone()));
     }
-    Validator::compile(&step.document, &referenced, settings.formats).map_err(|error| wrong(error.to_string()))
+    Validator::compile(&step.document, &referenced, settings.formats).map_err(|error| wrong(error.to_string()))?;
+    Ok(prom_schema::bundle(&step.document, &referenced))
 }
 
 fn compare(

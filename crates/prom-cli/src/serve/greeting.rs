@@ -30,7 +30,7 @@ pub fn greeting(config: &Config, file: Option<&Path>, at: &Addresses, prom: &str
         lines.push(format!("  settings   {}", file.display()));
     }
     let mut flags = String::new();
-    let url = format!("http{s}://{}", reachable(at.listen));
+    let url = address(config, at);
     if url != USUAL_URL {
         flags = format!(" --url {url}");
     }
@@ -45,6 +45,12 @@ pub fn greeting(config: &Config, file: Option<&Path>, at: &Addresses, prom: &str
             .push(format!("  {prom} topics --url {http}{}", if config.auth.is_open() { "" } else { " --token TOKEN" }));
     }
     lines.join("\n")
+}
+
+/// Where clients reach the hub.
+pub fn address(config: &Config, at: &Addresses) -> String {
+    let s = if config.server.tls.is_some() { "s" } else { "" };
+    format!("http{s}://{}", reachable(at.listen))
 }
 
 /// The name of this program if typing it starts it, else the path to it.

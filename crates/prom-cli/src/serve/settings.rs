@@ -6,6 +6,7 @@ use prom_auth::AuthOptions;
 use prom_engine::{Caps, DualWrite, NewTopics, TopicSettings};
 use prom_gateway::rates::Loopback;
 use prom_gateway::{Cors, GatewayOptions, Rate, RateOptions};
+use prom_types::SnapshotSettings;
 
 use crate::config::{AuthConfig, Config, CorsConfig, DeclaredTopic, LimitsConfig, RateLimit, TopicsConfig};
 
@@ -30,9 +31,14 @@ pub fn topic(declared: &DeclaredTopic) -> Result<TopicSettings, prom_engine::Err
     settings.retention = declared.retention;
     settings.max_attempts = declared.max_attempts;
     settings.key = declared.key.clone();
+    settings.mask = declared.mask.clone();
+    settings.index = declared.index.clone();
     settings.dual_write = declared.dual_write.map(|until| DualWrite { until });
+    settings.snapshot = declared.snapshot.map(|every| SnapshotSettings { every_ms: crate::units::millis(every) });
     let usual = settings.clone().compacted().compaction;
     settings.compaction = declared.compaction.settings(usual);
+    settings.versions = declared.versions;
+    settings.check()?;
     Ok(settings)
 }
 
@@ -64,6 +70,7 @@ pub fn gateway(config: &Config) -> GatewayOptions {
         silence_limit: limits.silence_limit,
         rates: rates(config),
         cors: cors(&config.cors),
+        searches: config.searches.clone(),
         ..GatewayOptions::default()
     }
 }
@@ -126,16 +133,23 @@ mod tests {
             partitions: 3,
             key: Some(".payload.id".to_owned()),
             retention: Retention { age_ms: Some(1000), size_bytes: Some(2) },
-            compaction: CompactionChoice::With(Compaction { tombstone_grace_ms: 4000 }),
+            compaction: CompactionChoice::With(Compaction { tombstone_grace_ms: 4000, min_age_ms: 5000 }),
+            versions: true,
             max_attempts: Some(5),
             schema: None,
             dual_write: Some(Some(7)),
+            mask: vec!["/card/number".to_owned()],
+            index: vec![".payload.id".to_owned()],
+            snapshot: Some(Duration::from_secs(30)),
         };
         let settings = topic(&declared).unwrap();
         assert_eq!(settings.partitions, 3);
         assert_eq!(settings.retention, Retention { age_ms: Some(1000), size_bytes: Some(2) });
-        assert_eq!(settings.compaction, Some(Compaction { tombstone_grace_ms: 4000 }));
+        assert_eq!(settings.compaction, Some(Compaction { tombstone_grace_ms: 4000, min_age_ms: 5000 }));
+        assert!(settings.versions);
         assert_eq!(settings.max_attempts, Some(5));
+        assert_eq!(settings.snapshot, Some(SnapshotSettings { every_ms: 30_000 }));
         assert_eq!(settings.dual_write, Some(DualWrite { until: Some(7) }));
+        assert_eq!((settings.mask, settings.index), (vec!["/card/number".to_owned()], vec![".payload.id".to_owned()]));
     }
 }

@@ -9,15 +9,17 @@ use std::sync::Arc;
 
 use prom_auth::{AuthError, Authenticator};
 use prom_engine::{Bus, BusOptions, HubOptions};
+use prom_flows::outbox::OutboxFlow;
 use prom_gateway::trace::Traces;
 use prom_gateway::{Collaborators, Dialer, Hub, Listeners, Peers, ServeError, Server, ServerOptions, Tls};
+use prom_jobs::{FlowBoard, Keeper};
 use prom_store::{Clock, MemoryStore, Store, StoreError, SystemClock};
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
 use prom_store_mongo::{MongoOptions, MongoStore};
 
 use super::greeting::Addresses;
 use super::telemetry::Telemetry;
-use super::{schemas, settings};
+use super::{feeds, outbox, projectors, schemas, settings};
 use crate::config::{Config, StoreDurability, StoreKind, TelemetryConfig};
 use crate::exit::{CommandResult, Failure};
 
@@ -25,6 +27,7 @@ use crate::exit::{CommandResult, Failure};
 pub struct Running {
     server: Server,
     telemetry: Option<Arc<Telemetry>>,
+    outboxes: Vec<Arc<OutboxFlow>>,
     pub at: Addresses,
 }
 
@@ -41,23 +44,50 @@ pub async fn start(config: &Config) -> Result<Running, Failure> {
         None => None,
     };
     let traces = telemetry.clone().map(|telemetry| telemetry as Arc<dyn Traces>);
-    let hub = Hub::with(bus.clone(), auth, clock, settings::gateway(config), Collaborators { traces, peers });
+    let keeper = start_background(&bus);
+    // Each kind of flow puts its own on the board.
+    let flows = FlowBoard::default();
+    let started = feeds::start(config, &bus, &keeper, &flows);
+    let started = match started {
+        Ok(()) => projectors::start(config, &bus, &keeper, &flows).await,
+        refused => refused,
+    };
+    if let Err(refused) = started {
+        keeper.end().await;
+        drop(bus.shutdown().await);
+        return Err(refused);
+    }
+    let collaborators = Collaborators { traces, peers, keeper: Some(keeper.clone()), flows: flows.clone() };
+    let hub = Hub::with(bus.clone(), auth, clock, settings::gateway(config), collaborators);
+    hub.keep_indexes();
     let listeners = Listeners::bind(&server_options(config)).await;
     let server = match listeners.and_then(|listeners| Server::start(hub, listeners)) {
         Ok(server) => server,
         Err(error) => {
             // The reason why the hub cannot serve matters more than how its store closes.
+            keeper.end().await;
             drop(bus.shutdown().await);
             return Err(explain_serve(&error));
         }
     };
+    let outboxes = match outbox::start(config, &bus, &flows) {
+        Ok(outboxes) => outboxes,
+        Err(refused) => {
+            keeper.end().await;
+            drop(server.shut_down().await);
+            return Err(refused);
+        }
+    };
     let at = Addresses { listen: server.address(), ops: server.ops_address() };
-    Ok(Running { server, telemetry, at })
+    Ok(Running { server, telemetry, outboxes, at })
 }
 
 impl Running {
     /// Lets handlers finish, makes their acks durable, closes the store.
     pub async fn shut_down(self) -> CommandResult {
+        for outbox in &self.outboxes {
+            outbox.end().await;
+        }
         let ended = self.server.shut_down().await;
         if let Some(telemetry) = self.telemetry
             && tokio::task::spawn_blocking(move || telemetry.shut_down()).await.is_err()
@@ -109,6 +139,9 @@ pub fn check(config: &Config) -> CommandResult {
     for declared in &config.declared {
         settings::topic(declared).map_err(|error| Failure::usage(format!("[[topic]] {}: {error}", declared.name)))?;
     }
+    feeds::check(config)?;
+    outbox::check(config)?;
+    projectors::check(config)?;
     schemas::check(config)
 }
 
@@ -165,6 +198,7 @@ async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>
         caps: settings::caps(&config.limits),
         letter_retention: config.topics.dead_letter_retention,
         drain_timeout: config.server.drain,
+        compaction_bytes_per_s: Some(config.store.compaction_rate).filter(|rate| *rate > 0),
         schemas: config.schemas.settings,
         hub: hub_url(config).map(|url| HubOptions { url, ttl: config.mongo.hub_ttl }),
         ..BusOptions::default()
@@ -190,6 +224,13 @@ async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>
         return Err(failure);
     }
     Ok(bus)
+}
+
+/// The hub's work in the background: ended with its server, told by `/readyz` and `/stats`.
+fn start_background(bus: &Bus) -> Keeper {
+    let keeper = Keeper::new(bus.clone());
+    prom_jobs::keep_snapshots(&keeper);
+    keeper
 }
 
 fn server_options(config: &Config) -> ServerOptions {

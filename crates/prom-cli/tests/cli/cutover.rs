@@ -108,6 +108,16 @@ fn a_topic_is_cut_over_and_the_counts_are_told() {
         "{}",
         ran.stdout
     );
+    let ran = scene.ask(&["cutover", "heartbeat", "--to-snapshot", "--skip-unfit"]).exits(0);
+    assert_eq!(
+        ran.stdout,
+        "heartbeat is in heartbeat.snapshot.v2 as version 2: 2 events read = 1 written + 0 already there + 1 skipped\n"
+    );
+    let state = scene.ask(&["export", "heartbeat.snapshot.v2"]).exits(0).stdout;
+    assert_eq!((state.lines().count(), state.matches("mem_mib").count()), (2, 1), "an event and a marker: {state}");
+    for two in [["--to", "a"], ["--to-collection", "b"]] {
+        scene.ask(&[&["cutover", "heartbeat", "--to-snapshot"], &two[..]].concat()).exits(2);
+    }
     scene.ask(&["cutover", "heartbeat", "--to", "a", "--to-collection", "b"]).exits(2);
     scene.ask(&["cutover", "heartbeat", "--to-collection", "B"]).exits(2);
 }

@@ -2,7 +2,7 @@
 
 use crate::prom::prom;
 
-const COMMANDS: [&[&str]; 45] = [
+const COMMANDS: [&[&str]; 63] = [
     &["serve"],
     &["pub"],
     &["sub"],
@@ -26,6 +26,7 @@ const COMMANDS: [&[&str]; 45] = [
     &["export"],
     &["import"],
     &["codegen"],
+    &["lint"],
     &["token"],
     &["config"],
     &["config", "check"],
@@ -47,6 +48,23 @@ const COMMANDS: [&[&str]; 45] = [
     &["schema", "upcast"],
     &["schema", "delete"],
     &["cutover"],
+    &["outbox"],
+    &["outbox", "ls"],
+    &["outbox", "show"],
+    &["outbox", "rows"],
+    &["outbox", "requeue"],
+    &["outbox", "drop"],
+    &["outbox", "restart"],
+    &["feeds"],
+    &["feeds", "ls"],
+    &["feeds", "show"],
+    &["feeds", "seek"],
+    &["feeds", "restart"],
+    &["projections"],
+    &["projections", "ls"],
+    &["projections", "show"],
+    &["projections", "rebuild"],
+    &["projections", "restart"],
     &["completions"],
 ];
 

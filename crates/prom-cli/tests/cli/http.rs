@@ -212,8 +212,8 @@ fn a_group_is_shown_with_all_its_options() {
     let ran = ask(&hub, &["groups", "show", "billing"]).exits(0);
     insta::assert_snapshot!(ran.stdout, @r"
     billing: 2 subscribers, created 0 ms ago
-    READS             BEGAN     MODE         PARTITIONS  ORDER  ATTEMPTS           BACKOFF  EXPIRES AFTER  FILTER
-    orders.*, ledger  earliest  partitioned  4           key     topic's  200 ms to 30.0 s          never  .payload.total > 3
+    READS             BEGAN     MODE         PARTITIONS  ORDER  PARKS  ATTEMPTS           BACKOFF  EXPIRES AFTER  FILTER
+    orders.*, ledger  earliest  partitioned  4           key    no      topic's  200 ms to 30.0 s          never  .payload.total > 3
     ");
     assert_eq!(hub.asked().line, "GET /groups/billing");
 }
@@ -285,9 +285,24 @@ fn a_topic_keeps_the_settings_that_are_not_named() {
     let asked = hub.asked();
     assert_eq!(asked.line, "PUT /topics/orders.placed");
     let sent: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
-    let expected = serde_json::json!({"partitions": 4, "key": null, "compaction": null, "max_attempts": null,
+    let expected = serde_json::json!({"partitions": 4, "key": null, "compaction": null, "max_attempts": null, "snapshot": null,
         "retention": {"age_ms": 86_400_000, "size_bytes": 10_000_000_000u64}});
     assert_eq!(sent, expected);
+}
+
+#[test]
+fn dual_write_is_turned_on_for_good_until_a_time_and_off() {
+    for (asked, expected) in [
+        ("on", serde_json::json!({})),
+        ("2030-01-31T12:00:00Z", serde_json::json!({"until": 1_896_091_200_000_i64})),
+        ("off", serde_json::Value::Null),
+    ] {
+        let hub = FakeHub::answering(200, TOPIC);
+        ask(&hub, &["topics", "set", "orders.placed", "--dual-write", asked]);
+        hub.asked();
+        let sent: serde_json::Value = serde_json::from_str(&hub.asked().body).unwrap();
+        assert_eq!(sent.get("dual_write").unwrap_or(&serde_json::Value::Null), &expected, "{asked}");
+    }
 }
 
 #[test]

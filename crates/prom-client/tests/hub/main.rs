@@ -5,6 +5,7 @@
 mod scene;
 
 mod kill;
+mod once;
 mod publish;
 mod rate;
 mod schema;

@@ -55,7 +55,7 @@ async fn a_second_worker_gets_its_share_of_what_waits_for_handlers() {
         }
         from_the_beginning(&second, "a").run(work(1)).await
     };
-    let (one, other, ()) = within(async { tokio::join!(one, other, done) }).await;
+    let (one, other, ()) = Box::pin(within(async { tokio::join!(one, other, done) })).await;
     one.and(other).unwrap();
     assert!(count(0).min(count(1)) >= SHARE, "they handled {} and {}", count(0), count(1));
 }

@@ -7,7 +7,7 @@ use prom_types::{NewEvent, TopicName};
 use tokio::task::JoinHandle;
 
 use super::pending::{Durable, NotCommitted, PendingUnit};
-use super::{Atomicity, UnitOfWork};
+use super::{Atomicity, UnitOfWork, Unjudged};
 use crate::admit::{Admitted, PublishedBy};
 use crate::bus::Core;
 use crate::limits::CONTENTION_TRIES;
@@ -40,6 +40,10 @@ enum KeptEvent {
     /// Its topic is certain.
     Admitted(Admitted),
     Draft(EventDraft),
+    /// The schemas of its topic are asked for first.
+    Unjudged(NewEvent),
+    /// They have judged it.
+    Judged(NewEvent),
 }
 
 /// An atomic batch with a topic that is not known here: the store is asked for it first.
@@ -64,22 +68,40 @@ impl UnitOfWork {
         if self.drafts.is_empty() {
             return None;
         }
+        Some(Box::new(self.kept(atomicity)))
+    }
+
+    /// Some of its events are judged first, on threads that may be kept busy.
+    pub(super) fn judged_first(mut self, atomicity: Atomicity) -> PendingUnit {
+        let again = Box::new(self.kept(atomicity));
+        let (core, durability) = (self.core, again.core.store.durability());
+        PendingUnit::again(core.topics.runtime().spawn(async move { again.judge_and_run().await }), durability)
+    }
+
+    fn kept(&mut self, atomicity: Atomicity) -> Again {
         let mut drafts = std::mem::take(&mut self.drafts).into_iter().peekable();
-        let kept = |(at, append)| {
+        let mut unjudged = std::mem::take(&mut self.unjudged).into_iter().peekable();
+        let mut events = Vec::with_capacity(self.commit.appends.len() + unjudged.len());
+        let kept = |Unjudged { event, is_copy, .. }| Kept { event: KeptEvent::Unjudged(event), is_copy };
+        for (at, append) in self.commit.appends.iter().enumerate() {
+            while let Some(before) = unjudged.next_if(|unjudged| unjudged.place <= at) {
+                events.push(kept(before));
+            }
             let event = match drafts.next_if(|(index, _)| *index == at) {
-                Some((_, draft)) => KeptEvent::Draft(draft),
-                None => KeptEvent::Admitted(self.appended.admitted(at, append)?),
+                Some((_, draft)) => Some(KeptEvent::Draft(draft)),
+                None => self.appended.admitted(at, append).map(KeptEvent::Admitted),
             };
-            Some(Kept { event, is_copy: self.appended.is_copy(at) })
-        };
-        Some(Box::new(Again {
+            events.extend(event.map(|event| Kept { event, is_copy: self.appended.is_copy(at) }));
+        }
+        events.extend(unjudged.map(kept));
+        Again {
             core: self.core.clone(),
             maker: self.maker.clone(),
-            events: self.commit.appends.iter().enumerate().filter_map(kept).collect(),
+            events,
             cursors: self.commit.cursors.clone(),
             documents: self.commit.documents.clone(),
             atomicity,
-        }))
+        }
     }
 }
 
@@ -90,6 +112,23 @@ impl Again {
         runtime.spawn(async move { self.run(refusal).await })
     }
 
+    /// Judges what was not judged yet, and commits all of it.
+    async fn judge_and_run(mut self: Box<Self>) -> Result<Durable, NotCommitted> {
+        for at in 0..self.events.len() {
+            if let KeptEvent::Unjudged(event) = &self.events[at].event {
+                let (core, maker) = (self.core.clone(), self.maker.clone());
+                let judged = core.judge(event.clone()).await.map_err(|error| self.of_all(error))?;
+                // Its topic may have been made elsewhere; then it is known now.
+                core.slot_of(&judged, maker.as_ref()).await.map_err(|error| self.of_all(error))?;
+                self.events[at].event = KeptEvent::Judged(judged);
+            }
+        }
+        match self.try_once().await? {
+            Ok(durable) => Ok(durable),
+            Err(refusal) => self.run(refusal).await,
+        }
+    }
+
     /// Learns what the topic is really like, admits the events again and commits them; repeats this while
     /// others keep changing it.
     async fn run(&self, mut refusal: CommitError) -> Result<Durable, NotCommitted> {
@@ -98,17 +137,26 @@ impl Again {
             if core.topics.learn_from(&*core.store, &refusal).await? == topic::RefusedFor::Otherwise {
                 break;
             }
-            let work = self.unit().map_err(|error| self.of_all(error))?;
-            let UnitOfWork { commit, appended, .. } = work;
-            match core.topics.commit(&*core.store, commit, appended.topics()).await {
-                Ok(committed) => {
-                    appended.tell_topics(&committed.stored);
-                    return Ok(Durable { appended, committed, durability: core.store.durability() });
-                }
+            match self.try_once().await? {
+                Ok(durable) => return Ok(durable),
                 Err(error) => refusal = error,
             }
         }
         Err(refusal.into())
+    }
+
+    /// Admits the events and commits them; or what the store refused them for.
+    async fn try_once(&self) -> Result<Result<Durable, CommitError>, NotCommitted> {
+        let core = &self.core;
+        let work = self.unit().map_err(|error| self.of_all(error))?;
+        let UnitOfWork { commit, appended, .. } = work;
+        match core.topics.commit(&*core.store, commit, appended.topics()).await {
+            Ok(committed) => {
+                appended.tell_topics(&committed.stored);
+                Ok(Ok(Durable { appended, committed, durability: core.store.durability() }))
+            }
+            Err(refusal) => Ok(Err(appended.by_event(refusal))),
+        }
     }
 
     fn unit(&self) -> Result<UnitOfWork, Error> {
@@ -119,6 +167,9 @@ impl Again {
             match &kept.event {
                 KeptEvent::Admitted(admitted) => work.add_admitted(admitted.clone()),
                 KeptEvent::Draft(draft) => work.publish_again(&draft.event, draft.publisher)?,
+                KeptEvent::Unjudged(event) | KeptEvent::Judged(event) => {
+                    work.publish_judged(self.core.slot_for_publish(&event.topic)?, event)?;
+                }
             }
             if kept.is_copy {
                 work.appended.last_is_copy();

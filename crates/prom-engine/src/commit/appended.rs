@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prom_store::{Append, Stored};
+use prom_store::{Append, CommitError, Stored};
 use prom_types::{Durability, EventId, Receipt};
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
@@ -46,6 +46,17 @@ impl Appended {
 
     pub fn is_copy(&self, at: usize) -> bool {
         self.appends.get(at).is_some_and(|append| append.is_copy)
+    }
+
+    /// A refusal that names an append, so that it names the event that has the receipt.
+    pub fn by_event(&self, refusal: CommitError) -> CommitError {
+        match refusal {
+            CommitError::Unmet { log, index, expected, actual } => {
+                let index = self.appends.iter().take(index).filter(|append| !append.is_copy).count();
+                CommitError::Unmet { log, index, expected, actual }
+            }
+            other => other,
+        }
     }
 
     pub fn topics(&self) -> &[Arc<Topic>] {

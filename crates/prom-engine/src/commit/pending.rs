@@ -185,7 +185,7 @@ impl Stage {
                 *self = Self::Again(again.start(refusal));
                 None
             }
-            (Err(refusal), _) => Some(Err(refusal.into())),
+            (Err(refusal), _) => Some(Err(appended.by_event(refusal).into())),
         })
     }
 }

@@ -27,6 +27,10 @@ impl Dispatcher {
             return self.not_leased(offset);
         };
         self.subscribers.release(subscriber);
+        if self.is_given(offset) {
+            self.given_is_acked(offset, event);
+            return Ok(Settled::Now);
+        }
         if offset < self.progress.floor() {
             return Ok(Settled::AlreadySettled);
         }
@@ -36,6 +40,10 @@ impl Dispatcher {
 
     /// The answer to a subscriber that settles what it does not hold.
     pub(super) fn not_leased(&self, offset: Offset) -> Result<Settled, NotLeased> {
-        if self.progress.is_settled(offset) { Ok(Settled::AlreadySettled) } else { Err(NotLeased) }
+        if self.progress.is_settled(offset) && !self.is_given(offset) {
+            Ok(Settled::AlreadySettled)
+        } else {
+            Err(NotLeased)
+        }
     }
 }

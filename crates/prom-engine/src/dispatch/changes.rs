@@ -3,14 +3,15 @@
 //! The dispatcher goes on without waiting for the store. A change whose commit failed is put back
 //! and travels with the next one, so the stored cursor may be late, never ahead and never short.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::ops::Range;
 
 use prom_store::Failures;
 use prom_types::Offset;
 
-use super::Dispatcher;
+use super::unsettled::EventState;
+use super::{Dispatcher, GivenStep};
 
 /// To be committed as one [`prom_store::CursorChange::Settle`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,10 @@ pub struct Changes {
     pub settled: Vec<Range<Offset>>,
     /// Absolute, by offset.
     pub failures: Vec<(Offset, Failures)>,
+    /// What became of events that were given back, by offset.
+    pub given: Vec<(Offset, GivenStep)>,
+    /// Parked keys of which nothing is left.
+    pub unparked: Vec<u64>,
     /// Changes from before a reset must not come back after it.
     resets: u64,
 }
@@ -30,6 +35,8 @@ pub(super) struct PendingChanges {
     settled: Vec<Range<Offset>>,
     merge_at: usize,
     failed: BTreeSet<Offset>,
+    given: BTreeMap<Offset, GivenStep>,
+    unparked: BTreeSet<u64>,
     resets: u64,
 }
 
@@ -37,7 +44,14 @@ const MERGE_FROM: usize = 1024;
 
 impl Default for PendingChanges {
     fn default() -> Self {
-        Self { settled: Vec::new(), merge_at: MERGE_FROM, failed: BTreeSet::new(), resets: 0 }
+        Self {
+            settled: Vec::new(),
+            merge_at: MERGE_FROM,
+            failed: BTreeSet::new(),
+            given: BTreeMap::new(),
+            unparked: BTreeSet::new(),
+            resets: 0,
+        }
     }
 }
 
@@ -64,6 +78,20 @@ impl PendingChanges {
         self.failed.remove(&offset);
     }
 
+    /// An event that was given back is done.
+    pub fn give(&mut self, offset: Offset, step: GivenStep) {
+        self.given.insert(offset, step);
+    }
+
+    pub fn unpark(&mut self, key: u64) {
+        self.unparked.insert(key);
+    }
+
+    pub fn parked_again(&mut self, key: u64) {
+        self.unparked.remove(&key);
+    }
+
+    /// What was given back is no part of the log's progress: that it is done stays true.
     pub fn reset(&mut self) {
         self.settled.clear();
         self.failed.clear();
@@ -71,7 +99,7 @@ impl PendingChanges {
     }
 
     fn is_empty(&self) -> bool {
-        self.settled.is_empty() && self.failed.is_empty()
+        self.settled.is_empty() && self.failed.is_empty() && self.given.is_empty() && self.unparked.is_empty()
     }
 }
 
@@ -96,16 +124,48 @@ impl Dispatcher {
         merge(&mut settled);
         self.changes.merge_at = MERGE_FROM;
         let failed = mem::take(&mut self.changes.failed);
-        let counted = |offset| self.failures.get(&offset).map(|failures| (offset, failures.clone()));
-        Some(Changes {
+        let mut given: Vec<_> = mem::take(&mut self.changes.given).into_iter().collect();
+        let mut failures = Vec::new();
+        for offset in failed {
+            let Some(counted) = self.failures.get(&offset).cloned() else {
+                continue;
+            };
+            if self.is_given(offset) {
+                // The letter of one that is dead says all of it, and must not be undone by this.
+                if self.unsettled.get(offset).is_some_and(|event| matches!(event.state, EventState::Dead(_))) {
+                    continue;
+                }
+                given.push((offset, GivenStep::Failed(counted)));
+            } else {
+                failures.push((offset, counted));
+            }
+        }
+        let changes = Changes {
             settled,
-            failures: failed.into_iter().filter_map(counted).collect(),
+            failures,
+            given,
+            unparked: mem::take(&mut self.changes.unparked).into_iter().collect(),
             resets: self.changes.resets,
-        })
+        };
+        let Changes { settled, failures, given, unparked, .. } = &changes;
+        let is_empty = settled.is_empty() && failures.is_empty() && given.is_empty() && unparked.is_empty();
+        (!is_empty).then_some(changes)
     }
 
     /// Puts back changes whose commit failed; the next [`Self::take_changes`] carries them again.
     pub fn restore_changes(&mut self, changes: Changes) {
+        for (offset, step) in changes.given {
+            match step {
+                GivenStep::Failed(_) if self.failures.contains_key(&offset) => self.changes.fail(offset),
+                GivenStep::Failed(_) => {}
+                done => self.changes.give(offset, done),
+            }
+        }
+        for key in changes.unparked {
+            if !self.is_parked(key) {
+                self.changes.unpark(key);
+            }
+        }
         if changes.resets != self.changes.resets {
             return;
         }

@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
+use prom_store::Failures;
 use prom_types::Offset;
 
 use super::unsettled::{DeadLetter, EventState, Unsettled};
-use super::{Dispatcher, backoff};
+use super::{Dispatcher, LetterFate, backoff};
 
 /// A dead letter to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Dead {
     pub returns: u32,
     /// Why it failed the last time.
     pub reason: Option<String>,
+    /// What becomes of it with its letter.
+    pub fate: LetterFate,
 }
 
 impl Dispatcher {
@@ -40,8 +43,17 @@ impl Dispatcher {
             let failed_writes = failed_writes(&event);
             let state = EventState::Dead(DeadLetter::Taken { failed_writes });
             self.unsettled.put(offset, Unsettled { state, ..event });
+            let fate = self.fate(offset);
+            if matches!(fate, LetterFate::Parks { .. }) && !self.has_room_to_park() {
+                self.unsettled.take(offset);
+                self.unsettled.put(offset, Unsettled { state: EventState::Dead(DeadLetter::WithoutRoom), ..event });
+                self.wait_for_room(offset);
+                continue;
+            }
+            self.note_fate(offset, fate);
             let failures = self.failures.get(&offset).cloned().unwrap_or_default();
-            dead.push(Dead { offset, attempts: failures.attempts, returns: failures.returns, reason: failures.reason });
+            let Failures { attempts, returns, reason } = failures;
+            dead.push(Dead { offset, attempts, returns, reason, fate });
         }
         dead
     }
@@ -49,15 +61,37 @@ impl Dispatcher {
     /// The letter is durable, and so is the settlement, which was in the same commit: it is not in
     /// [`Self::take_changes`] again.
     pub fn dead_letter_written(&mut self, offset: Offset) {
-        if let Some(event) = self.take_taken(offset) {
+        let event = self.take_taken(offset);
+        self.buried(offset, event);
+    }
+
+    /// As [`Self::dead_letter_written`], for an event that was leased until its letter was durable.
+    pub fn condemned_letter_written(&mut self, offset: Offset) {
+        let event = self.unsettled.take(offset);
+        if let Some(Unsettled { state: EventState::Leased(lease), .. }) = event {
+            self.subscribers.release(lease.subscriber);
+        }
+        self.buried(offset, event);
+    }
+
+    fn buried(&mut self, offset: Offset, event: Option<Unsettled>) {
+        if self.is_given(offset) {
+            return self.given_is_dead(offset, event);
+        }
+        // First what waits for its key: that follows it, or goes on.
+        let parked = self.fate_done(offset);
+        if let Some(event) = event {
             self.forget_failures(offset..offset + 1);
             self.progress.settle(offset..offset + 1);
-            self.unblock(event.key, event.lane);
+            if parked.is_none() {
+                self.unblock(event.key, event.lane);
+            }
         }
     }
 
     /// The letter could not be written.
     pub fn dead_letter_failed(&mut self, now: Duration, offset: Offset) {
+        self.fate_undone(offset);
         if let Some(event) = self.take_taken(offset) {
             let failed_writes = failed_writes(&event).saturating_add(1);
             let wait = backoff::wait(&self.options.backoff, failed_writes, &mut self.jitter);

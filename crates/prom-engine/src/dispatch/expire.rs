@@ -11,7 +11,7 @@ impl Dispatcher {
     pub fn tick(&mut self, now: Duration) {
         while let Some((offset, event, lease)) = self.unsettled.take_expired(now) {
             self.subscribers.release(lease.subscriber);
-            if offset >= self.progress.floor() {
+            if !self.is_void(offset) {
                 let reason = "it was not settled before its deadline".to_owned();
                 self.fail(now, offset, event, Some(reason), None);
             }

@@ -41,6 +41,18 @@ impl KeyOrder {
         }
     }
 
+    /// Whether an event of the key is out.
+    pub fn is_busy(&self, key: u64) -> bool {
+        self.followers.contains_key(&key)
+    }
+
+    /// Forgets the key; those that were held back, in order.
+    pub fn take_all(&mut self, key: u64) -> VecDeque<Offset> {
+        let followers = self.followers.remove(&key).unwrap_or_default();
+        self.blocked -= followers.len();
+        followers
+    }
+
     /// The key's head was settled: the event that is now the head, if there is one.
     pub fn head_settled(&mut self, key: u64) -> Option<Offset> {
         let Entry::Occupied(mut occupied) = self.followers.entry(key) else {

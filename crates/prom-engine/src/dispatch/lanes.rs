@@ -181,7 +181,7 @@ impl Dispatcher {
             if let Some(lanes) = &mut self.lanes {
                 lanes.fenced.note(lease.id);
             }
-            if offset < self.progress.floor() {
+            if self.is_void(offset) {
                 continue;
             }
             let state = if self.is_at_limit(offset) {

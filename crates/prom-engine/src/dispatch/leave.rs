@@ -32,7 +32,7 @@ impl Dispatcher {
             let Some(event) = self.unsettled.take(offset) else {
                 continue;
             };
-            if offset < self.progress.floor() {
+            if self.is_void(offset) {
                 continue;
             }
             if leaving == Leaving::Returned {

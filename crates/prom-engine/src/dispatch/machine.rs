@@ -9,10 +9,12 @@ use prom_types::Offset;
 
 use super::backoff::{self, Jitter};
 use super::changes::PendingChanges;
+use super::given_back::GivenEvents;
 use super::key_order::KeyOrder;
 use super::lanes::LaneTable;
 use super::lease::LeaseId;
 use super::options::{DispatchOptions, REASON_BYTES, RETURNS_PER_ATTEMPT};
+use super::park::ParkedKeys;
 use super::progress::SettledOffsets;
 use super::subscriber::Subscribers;
 use super::unsettled::{DeadLetter, EventState, Unsettled, UnsettledEvents};
@@ -36,6 +38,12 @@ pub struct Dispatcher {
     /// Of unsettled events that failed, or were given back.
     pub(super) failures: BTreeMap<Offset, Failures>,
     pub(super) changes: PendingChanges,
+    /// Only while something is given back.
+    pub(super) given: Option<Box<GivenEvents>>,
+    /// Unless there is nothing else, no more given events are taken in before this lease.
+    pub(super) given_pause: LeaseId,
+    /// Only while something is parked.
+    pub(super) parked: Option<Box<ParkedKeys>>,
     pub(super) subscribers: Subscribers,
     pub(super) next_lease: LeaseId,
     pub(super) jitter: Jitter,
@@ -69,6 +77,9 @@ impl Dispatcher {
             settled_ahead: cursor.above.iter().collect(),
             failures,
             changes: PendingChanges::default(),
+            given: None,
+            given_pause: 0,
+            parked: None,
             subscribers: Subscribers::default(),
             next_lease: 1,
             jitter: Jitter::new(seed),
@@ -109,16 +120,27 @@ impl Dispatcher {
     }
 
     pub(super) fn forget_failures(&mut self, range: Range<Offset>) {
-        while let Some((&offset, _)) = self.failures.range(range.clone()).next() {
-            self.failures.remove(&offset);
-            self.changes.forget_failure(offset);
+        let mut from = range.start;
+        while let Some((&offset, _)) = self.failures.range(from..range.end).next() {
+            from = offset + 1;
+            // One that was given back is settled, and fails anew.
+            if !self.is_given(offset) {
+                self.failures.remove(&offset);
+                self.changes.forget_failure(offset);
+            }
         }
     }
 
     /// The head of `key` is settled: hands the turn to the next event of that key, which is in the same
     /// lane.
     pub(super) fn unblock(&mut self, key: Option<u64>, lane: u32) {
-        let Some(next) = key.and_then(|key| self.keys.head_settled(key)) else {
+        let Some(key) = key else {
+            return;
+        };
+        if self.given.is_some() && self.next_given_of(key) {
+            return;
+        }
+        let Some(next) = self.keys.head_settled(key) else {
             return;
         };
         // Not to `ready`, which is in offset order: this one is older than what waits there.
@@ -127,7 +149,7 @@ impl Dispatcher {
         } else {
             EventState::Due
         };
-        self.unsettled.put(next, Unsettled { key, lane, state });
+        self.unsettled.put(next, Unsettled { key: Some(key), lane, state });
     }
 
     /// Whether an event has come back as often as it may.

@@ -8,6 +8,9 @@
 //!    └▶ blocked (its key)       └──▶ dead ──────┘        at the limit: written, then settled
 //! ```
 //!
+//! Two things lie beside it: events that are given back are leased once more below the floor (`given_back`), and with
+//! parking a key that fails stops while the others go on (`park`).
+//!
 //! [`Dispatcher`] is a plain state machine. It knows offsets and hashes of keys, never events; time
 //! is handed in; the same inputs give the same outputs. One verb, one file.
 //!
@@ -25,11 +28,14 @@ mod change;
 mod changes;
 mod dead;
 mod expire;
+mod given_back;
 mod lanes;
 mod lease;
 mod leave;
+mod look;
 mod modack;
 mod nack;
+mod park;
 mod release;
 mod reset;
 mod scan;
@@ -53,11 +59,14 @@ mod promises;
 pub use ack::{NotLeased, Settled};
 pub use changes::Changes;
 pub use dead::Dead;
+pub use given_back::{GiveAnswer, GivenEvent, GivenStep};
 pub use lanes::LaneStatus;
 pub use lease::{LeaseId, Leased};
 pub use leave::Leaving;
+pub use look::{EventAt, EventLook};
 pub use machine::Dispatcher;
 pub use options::{DispatchLimits, DispatchOptions};
+pub use park::{FirstParked, LetterFate, Parking};
 pub use scan::{ScanRequest, ScannedEvent};
 pub use status::{DispatchStatus, HeldEvent, Holdup, Limit, Oldest};
 pub use subscriber::SubscriberId;

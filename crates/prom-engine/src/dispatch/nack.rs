@@ -23,7 +23,7 @@ impl Dispatcher {
             return self.not_leased(offset);
         };
         self.subscribers.release(subscriber);
-        if offset < self.progress.floor() {
+        if self.is_void(offset) {
             return Ok(Settled::AlreadySettled);
         }
         self.fail(now, offset, event, reason, delay);

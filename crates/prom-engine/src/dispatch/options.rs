@@ -4,6 +4,8 @@ use std::num::NonZeroU32;
 
 use prom_types::{Backoff, Order};
 
+use super::Parking;
+
 /// What holds for the whole group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DispatchOptions {
@@ -13,6 +15,8 @@ pub struct DispatchOptions {
     pub max_attempts: u32,
     /// How long failed events wait.
     pub backoff: Backoff,
+    /// Whether a key stops when its event goes to the dead letters; only with order by key.
+    pub parking: Parking,
     /// Into how many lanes the events are divided, each for one subscriber at a time; `None`: all
     /// of them get everything.
     pub lanes: Option<NonZeroU32>,
@@ -26,6 +30,7 @@ impl Default for DispatchOptions {
             order: Order::None,
             max_attempts: 5,
             backoff: Backoff::default(),
+            parking: Parking::Off,
             lanes: None,
             limits: DispatchLimits::default(),
         }
@@ -52,11 +57,22 @@ pub struct DispatchLimits {
     pub look_ahead: usize,
     /// Scanned and not yet handed out: enough to keep subscribers busy during a read.
     pub ready: usize,
+    /// Events that were given back and taken in. The others wait in the store.
+    pub given: usize,
+    /// Parked keys. Past it no further key is parked, and the event that failed waits at its limit.
+    pub parked_keys: usize,
 }
 
 impl Default for DispatchLimits {
     fn default() -> Self {
-        Self { ranges_above: 10_000, waiting: 10_000, look_ahead: 10_000, ready: 4096 }
+        Self {
+            ranges_above: 10_000,
+            waiting: 10_000,
+            look_ahead: 10_000,
+            ready: 4096,
+            given: 1000,
+            parked_keys: 10_000,
+        }
     }
 }
 
@@ -68,6 +84,8 @@ impl DispatchLimits {
             waiting: self.waiting.max(1),
             look_ahead: self.look_ahead.max(1),
             ready: self.ready.max(1),
+            given: self.given.max(1),
+            parked_keys: self.parked_keys.max(1),
         }
     }
 }

@@ -25,7 +25,7 @@ impl Dispatcher {
                 continue;
             };
             self.subscribers.release(lease.subscriber);
-            if offset < self.progress.floor() {
+            if self.is_void(offset) {
                 continue;
             }
             self.count_return(offset, "an operator took it back from its holder");

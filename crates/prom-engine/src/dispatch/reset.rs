@@ -23,6 +23,9 @@ impl Dispatcher {
         }
         self.keys.clear();
         self.failures.clear();
+        // Both are taken in again from the store.
+        self.parked = None;
+        self.given.iter_mut().for_each(|given| given.clear());
         self.changes.reset();
         self.settled_ahead.clear();
         self.progress = SettledOffsets::new(floor, RangeSet::default());

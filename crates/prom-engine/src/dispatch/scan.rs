@@ -48,10 +48,9 @@ impl Dispatcher {
         {
             return None;
         }
-        Some(ScanRequest {
-            from: self.scan_next,
-            events: (limits.ready - self.ready.len()).min(self.look_ahead_room()),
-        })
+        let step = limits.look_ahead.div_ceil(LOOK_AHEAD_STEPS);
+        let room = if self.parked_waits_for_scan() { self.look_ahead_room().max(step) } else { self.look_ahead_room() };
+        Some(ScanRequest { from: self.scan_next, events: (limits.ready - self.ready.len()).min(room) })
     }
 
     /// The answer, in offset order. Offsets in `from..next` that are not in `seen` do not exist; they
@@ -84,6 +83,15 @@ impl Dispatcher {
         if self.progress.ranges_above() >= limits.ranges_above && self.settled_ahead.is_empty() {
             return Some(Limit::RangesAbove);
         }
+        // Where no more keys can be parked, giving one back is what makes room. What lies before the event that it waits for was
+        // looked at by an earlier dispatcher, under these limits.
+        if self.parked_waits_for_scan() {
+            return None;
+        }
+        // What follows parked keys waits for its letters.
+        if self.parked.is_some() && self.too_many_waiting() {
+            return Some(Limit::Waiting);
+        }
         let step = limits.look_ahead.div_ceil(LOOK_AHEAD_STEPS);
         (self.look_ahead_room() < step).then_some(Limit::LookAhead)
     }
@@ -99,6 +107,11 @@ impl Dispatcher {
             Order::None => None,
             Order::Key => key_hash,
         };
+        if self.parked.is_some()
+            && let Some(key) = key.filter(|key| self.is_parked(*key))
+        {
+            return self.follow(offset, key, lane);
+        }
         if key.is_some_and(|key| self.keys.queue(key, offset) == Turn::Blocked) {
             return;
         }

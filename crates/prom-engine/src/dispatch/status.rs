@@ -40,6 +40,10 @@ pub struct DispatchStatus {
     pub dead_letters_pending: usize,
     /// Of those, the ones that could not be written.
     pub dead_letters_failing: usize,
+    /// Keys that are parked.
+    pub parked_keys: usize,
+    /// Events that were given back and taken in, leased ones included.
+    pub given: usize,
     /// Why fresh events are held back, if a limit is reached.
     pub limit: Option<Limit>,
     /// The event the floor stands at; `None` when everything in the log is settled.
@@ -81,6 +85,8 @@ pub enum Limit {
     LookAhead,
     /// The group's filter keeps failing and is suspended.
     Filter,
+    /// Too many keys are parked for another one, and events of other keys wait at their limit.
+    ParkedKeys,
 }
 
 /// The oldest unsettled event.
@@ -125,6 +131,8 @@ pub enum Holdup {
     },
     /// Its letter waits to be written, or is being written.
     DeadLetterPending,
+    /// At its limit; its key cannot be parked, because too many are.
+    WithoutRoomToPark,
     /// Writing its letter failed this many times; tried again at `until`.
     DeadLetterFailing {
         /// How often.
@@ -146,6 +154,8 @@ impl Dispatcher {
             && self.failures.is_empty()
             && self.progress.ranges_above() == 0
             && self.keys.blocked_events() == 0
+            && self.given.is_none()
+            && self.parked.is_none()
     }
 
     /// Everything in the log is settled.
@@ -166,10 +176,12 @@ impl Dispatcher {
             due: self.unsettled.due(),
             waiting: self.unsettled.waiting(),
             blocked_keys: self.keys.blocked_keys(),
-            blocked_events: self.keys.blocked_events(),
+            blocked_events: self.keys.blocked_events() + self.given_blocked(),
             ranges_above: self.progress.ranges_above(),
             dead_letters_pending: self.unsettled.dead(),
             dead_letters_failing: self.unsettled.dead_failing(),
+            parked_keys: self.parked_keys(),
+            given: self.given(),
             limit: self.limit(),
             oldest: self.oldest(),
             lanes: self.lane_status(),
@@ -203,7 +215,13 @@ impl Dispatcher {
     }
 
     fn limit(&self) -> Option<Limit> {
-        if self.too_many_waiting() { Some(Limit::Waiting) } else { self.scan_limit() }
+        if self.lacks_room_to_park() {
+            Some(Limit::ParkedKeys)
+        } else if self.too_many_waiting() {
+            Some(Limit::Waiting)
+        } else {
+            self.scan_limit()
+        }
     }
 
     fn oldest(&self) -> Option<Oldest> {
@@ -239,6 +257,7 @@ fn holdup(state: EventState) -> Holdup {
         EventState::Due => Holdup::Ready,
         EventState::Waiting { until } => Holdup::Waiting { until },
         EventState::Dead(DeadLetter::Queued { .. } | DeadLetter::Taken { .. }) => Holdup::DeadLetterPending,
+        EventState::Dead(DeadLetter::WithoutRoom) => Holdup::WithoutRoomToPark,
         EventState::Dead(DeadLetter::Failing { failed_writes, until }) => {
             Holdup::DeadLetterFailing { failed_writes, until }
         }

@@ -13,15 +13,18 @@
 
 mod by_hand;
 mod filter;
+mod give_back;
 mod hand_out;
 mod inbox;
 mod lanes;
 mod letters;
+mod park;
 mod records;
 mod rest;
 mod restart;
 mod scan;
 mod seats;
+mod set_aside;
 mod settle;
 mod start;
 mod topic_gone;
@@ -43,17 +46,19 @@ use self::records::Records;
 use self::rest::{RestWatch, Resting};
 use self::restart::Survivors;
 use self::seats::SubscriberSeat;
+use self::set_aside::SetAside;
 use self::settle::PendingSettlements;
 use super::{Dispatcher, DispatcherWake, Leased, Order};
-use crate::Error;
 use crate::bus::{BusPhase, Core};
 use crate::event::EventOrigin;
 use crate::group::{Group, GroupOptions, Retired};
 use crate::limits::{FIRST_RETRY, LONGEST_RETRY, MAILBOX, REQUESTS_AT_ONCE, REST_AFTER};
 use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
+use crate::{Error, Gap};
 
 pub(crate) use self::by_hand::{MoveOrder, ReleaseOrder, ReleaseWhich, SkipOrder};
+pub(crate) use self::give_back::LetterRequest;
 pub(crate) use self::inbox::{DispatchReport, DispatchRequest, LeaseHolder, SettleReply};
 pub(crate) use self::lanes::LaneOrder;
 pub(crate) use self::rest::Outlets;
@@ -108,11 +113,17 @@ pub(crate) struct DispatchTask {
 
     origin: Arc<EventOrigin>,
     seats: Vec<SubscriberSeat>,
+    /// Gaps that were found while there was no subscriber: the first to come is told.
+    untold_gaps: Vec<Gap>,
     /// The seat that is served first.
     turn: usize,
     records: Records,
     /// Events whose filter failed, with the reason: they go to the dead letters instead of a handler.
     condemned: BTreeMap<Offset, String>,
+    /// Only while something was given back, or is parked.
+    set_aside: Option<Box<SetAside>>,
+    /// Whether anything was ever given back here, once that is known.
+    has_marks: Option<bool>,
     /// No reading before this: the last read failed.
     reads: Retry,
     settlement: PendingSettlements,
@@ -195,6 +206,7 @@ impl DispatchTask {
             // Before any request is answered.
             self.in_flight.tell(self.machine.in_flight());
             self.start_settlement();
+            self.end_set_aside().await;
             if self.is_idle() && self.group.retire(&self.cursor.log, &mut self.requests) == Retired::Yes {
                 break End::Retired;
             }
@@ -262,7 +274,7 @@ impl DispatchTask {
 
     /// No subscribers, and all state is durable or can be read again.
     fn is_idle(&self) -> bool {
-        self.seats.is_empty() && self.settlement.is_idle() && self.letters.is_idle()
+        self.seats.is_empty() && self.untold_gaps.is_empty() && self.settlement.is_idle() && self.letters.is_idle()
     }
 
     /// Sets the timer to the next deadline, or to when it may rest. It is only ever moved forward in time to an

@@ -52,6 +52,8 @@ pub(super) enum DeadLetter {
     Queued { failed_writes: u32 },
     /// Being written.
     Taken { failed_writes: u32 },
+    /// Its key would have to be parked, and no more keys can be.
+    WithoutRoom,
     /// Could not be written; tried again at `until`.
     Failing { failed_writes: u32, until: Duration },
 }
@@ -65,6 +67,7 @@ pub(super) struct UnsettledEvents {
     waiting: BTreeSet<(Duration, Offset)>,
     dead_queued: BTreeSet<Offset>,
     dead_taken: usize,
+    dead_without_room: usize,
     dead_failing: usize,
     leased: usize,
     /// The same by lane; empty where there are none.
@@ -97,6 +100,7 @@ impl UnsettledEvents {
                 self.dead_queued.insert(offset);
             }
             EventState::Dead(DeadLetter::Taken { .. }) => self.dead_taken += 1,
+            EventState::Dead(DeadLetter::WithoutRoom) => self.dead_without_room += 1,
             EventState::Dead(DeadLetter::Failing { until, .. }) => {
                 self.dead_failing += 1;
                 self.waiting.insert((until, offset));
@@ -119,6 +123,7 @@ impl UnsettledEvents {
                 self.dead_queued.remove(&offset);
             }
             EventState::Dead(DeadLetter::Taken { .. }) => self.dead_taken -= 1,
+            EventState::Dead(DeadLetter::WithoutRoom) => self.dead_without_room -= 1,
             EventState::Dead(DeadLetter::Failing { until, .. }) => {
                 self.dead_failing -= 1;
                 self.waiting.remove(&(until, offset));
@@ -266,7 +271,7 @@ impl UnsettledEvents {
     }
 
     pub fn dead(&self) -> usize {
-        self.dead_queued.len() + self.dead_taken + self.dead_failing
+        self.dead_queued.len() + self.dead_taken + self.dead_without_room + self.dead_failing
     }
 
     pub fn dead_failing(&self) -> usize {

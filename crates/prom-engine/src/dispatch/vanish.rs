@@ -8,6 +8,7 @@ use super::unsettled::EventState;
 impl Dispatcher {
     /// Retention or compaction took the event before it could be read. It counts as settled.
     pub fn vanished(&mut self, offset: Offset) {
+        self.letter_forgotten(offset);
         if let Some(event) = self.unsettled.take(offset) {
             if let EventState::Leased(lease) = event.state {
                 self.subscribers.release(lease.subscriber);

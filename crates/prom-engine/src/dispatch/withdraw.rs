@@ -14,7 +14,7 @@ impl Dispatcher {
             return;
         };
         self.subscribers.release(subscriber);
-        if offset < self.progress.floor() {
+        if self.is_void(offset) {
             return;
         }
         let state = if self.is_at_limit(offset) {

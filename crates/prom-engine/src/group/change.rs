@@ -24,6 +24,8 @@ pub struct GroupChange {
     pub max_attempts: Option<u32>,
     /// How long failed events wait.
     pub backoff: Option<Backoff>,
+    /// Whether keys that fail are parked from now on. What is parked stays so until it is given back or dropped.
+    pub park: Option<bool>,
     /// When the group is deleted.
     pub expire_after: Option<Expiry>,
     /// Refused: it was used once, when the group was made.
@@ -67,6 +69,7 @@ impl GroupChange {
     fn apply_to(&self, options: &mut GroupOptions) {
         options.max_attempts = self.max_attempts.or(options.max_attempts);
         options.backoff = self.backoff.unwrap_or(options.backoff);
+        options.park = self.park.unwrap_or(options.park);
         options.expire_after_ms = match self.expire_after {
             None => options.expire_after_ms,
             Some(Expiry::Never) => None,
@@ -93,6 +96,11 @@ impl Bus {
             };
             let before = document.subscriptions.clone();
             let changed = document.change(&pattern, &change);
+            if changed.iter().any(|agreed| agreed.options.park && agreed.options.order != Order::Key) {
+                let reason =
+                    "it keeps the order of a key that fails, and the group has `order` none; use another group";
+                return Err(Error::GroupChange { group: name, option: "park", reason });
+            }
             if changed.is_empty() {
                 return Err(not_subscribed(name, &pattern));
             }

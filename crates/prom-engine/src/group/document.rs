@@ -106,7 +106,10 @@ impl GroupDocument {
             }
             in_use = Some(&agreed.options);
         }
-        let options = in_use.cloned().unwrap_or_else(|| asked.into_options());
+        let options = match in_use {
+            Some(options) => options.clone(),
+            None => asked.into_options()?,
+        };
         if is_known {
             return Ok((options, Learned::Nothing));
         }

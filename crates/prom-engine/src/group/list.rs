@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prom_store::{CursorChange, DocumentWrite, Expect};
+use prom_store::{CursorChange, CursorName, DocumentWrite, Expect};
 use prom_types::{EpochMs, GroupName, TopicPattern};
 
 use super::{COLLECTION, GroupDocument, GroupOptions, read_group};
@@ -10,6 +10,7 @@ use crate::audit::{self, AuditEvent};
 use crate::bus::Core;
 use crate::dispatch::task::DispatchRequest;
 use crate::limits::DOCUMENTS_AT_ONCE;
+use crate::set_aside::{GATES, gate_key};
 use crate::{Bus, Error, Owner};
 
 /// A group as it is stored.
@@ -124,9 +125,13 @@ impl Core {
             group.ask(&log, DispatchRequest::Delete).await;
         }
         self.groups.forget(name);
-        let cursors = self.store.cursors(None).await?.into_iter().filter(|(cursor, _)| cursor.group == *name);
+        let cursors = self.store.cursors(None).await?.into_iter().map(|(cursor, _)| cursor);
+        let cursors: Vec<CursorName> = cursors.filter(|cursor| cursor.group == *name).collect();
         let mut work = self.unit_of_work();
-        cursors.for_each(|(cursor, _)| work.change_cursor(cursor, CursorChange::Delete));
+        for cursor in &cursors {
+            work.change_cursor(cursor.clone(), CursorChange::Delete);
+            work.write(DocumentWrite::delete(GATES, &gate_key(cursor)));
+        }
         work.write(DocumentWrite::delete(COLLECTION, name.as_str()).expecting(expect));
         if let Some(event) = audited {
             event.add_to(&mut work)?;
@@ -134,7 +139,12 @@ impl Core {
         let deleted = work.send().await;
         self.group_census.deleted();
         match deleted {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                for cursor in &cursors {
+                    self.forget_set_aside(cursor).await?;
+                }
+                Ok(())
+            }
             // It was used again at the last moment: it stays.
             Err(error) if error.is_conflict() => Ok(()),
             Err(error) => Err(error.into()),

@@ -7,6 +7,7 @@ use prom_types::{Backoff, GroupName, Mode, Order, Position};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::dispatch::Parking;
 use crate::limits::VIRTUAL_PARTITIONS;
 use crate::topic::millis;
 
@@ -24,6 +25,9 @@ pub struct GroupOptions {
     /// What an unsettled event holds back.
     #[serde(default)]
     pub order: Order,
+    /// Whether a key stops when its event goes to the dead letters, and its later events follow it there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub park: bool,
     /// A jq program over the whole event; only events for which it gives a true value are delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
@@ -45,6 +49,7 @@ pub(crate) struct RequestedOptions {
     pub mode: Option<Mode>,
     pub partitions: Option<u32>,
     pub order: Option<Order>,
+    pub park: Option<bool>,
     pub filter: Option<String>,
     pub max_attempts: Option<u32>,
     pub backoff: Option<Backoff>,
@@ -81,19 +86,28 @@ impl RequestedOptions {
     }
 
     /// The options of a group that this subscriber is the first of.
-    pub fn into_options(self) -> GroupOptions {
+    pub fn into_options(self) -> Result<GroupOptions, Error> {
         // A subscriber that divides topics wants an owner for each part.
         let implied = self.partitions.map_or(Mode::Shared, |_| Mode::Partitioned);
-        GroupOptions {
+        let (mode, park) = (self.mode.unwrap_or(implied), self.park.unwrap_or_default());
+        // Parking holds a key to one event at a time.
+        let order = if park && mode == Mode::Partitioned { Order::Key } else { Order::default() };
+        let order = self.order.unwrap_or(order);
+        if park && order != Order::Key {
+            let reason = "it keeps the order of a key that fails; ask for `order: key`, or for the mode `partitioned`";
+            return Err(Error::BadOption { option: "park", asked: "true".to_owned(), reason });
+        }
+        Ok(GroupOptions {
             from: self.from.unwrap_or_default(),
-            mode: self.mode.unwrap_or(implied),
+            mode,
             partitions: self.partitions,
-            order: self.order.unwrap_or_default(),
+            order,
+            park,
             filter: self.filter,
             max_attempts: self.max_attempts,
             backoff: self.backoff.unwrap_or_default(),
             expire_after_ms: self.expire_after.map(millis),
-        }
+        })
     }
 
     /// Refuses a subscriber that asks for events, or for a division of them, other than the group has. Where only the time
@@ -113,6 +127,7 @@ impl RequestedOptions {
     pub fn differences(&self, options: &GroupOptions) -> Vec<OptionDifference> {
         let wanted = GroupOptions {
             from: self.from.unwrap_or(options.from),
+            park: self.park.unwrap_or(options.park),
             max_attempts: self.max_attempts.or(options.max_attempts),
             backoff: self.backoff.unwrap_or(options.backoff),
             expire_after_ms: self.expire_after.map(millis).or(options.expire_after_ms),
@@ -141,6 +156,10 @@ impl std::fmt::Display for OptionDifference {
 }
 
 impl GroupOptions {
+    pub(crate) fn parking(&self) -> Parking {
+        if self.park { Parking::On } else { Parking::Off }
+    }
+
     /// How a topic with this many partitions is divided among the subscribers; `None` where all of them get
     /// everything.
     pub(crate) fn layout(&self, topic_partitions: usize) -> Option<Layout> {
@@ -167,6 +186,7 @@ impl GroupOptions {
             ("mode", self.mode.to_string(), other.mode.to_string()),
             ("partitions", text(&self.partitions), text(&other.partitions)),
             ("order", self.order.to_string(), other.order.to_string()),
+            ("park", self.park.to_string(), other.park.to_string()),
             ("filter", text(&self.filter), text(&other.filter)),
             ("maxAttempts", text(&self.max_attempts), text(&other.max_attempts)),
             ("backoff", self.backoff.to_string(), other.backoff.to_string()),
@@ -233,6 +253,7 @@ mod tests {
             mode: Mode::Partitioned,
             partitions: Some(8),
             order: Order::Key,
+            park: true,
             filter: Some(".payload.a".to_owned()),
             max_attempts: Some(3),
             expire_after_ms: Some(60_000),

@@ -29,6 +29,9 @@ pub(crate) use taken::count_taken;
 #[derive(Debug, Default)]
 pub(crate) struct TopicMeter {
     pub published: Counter,
+    /// Events with causes that were admitted, whether or not they are stored yet.
+    pub caused: Counter,
+    pub lost_to_tails: Counter,
 }
 
 /// Of one group in one topic, over all partitions. What each number means stands at [`GroupMeters`].
@@ -42,6 +45,7 @@ pub(crate) struct GroupMeter {
     pub acked: Counter,
     pub nacked: Counter,
     pub dead_lettered: Counter,
+    pub lost: Counter,
     pub polls: Histogram,
     pub handling: Histogram,
 

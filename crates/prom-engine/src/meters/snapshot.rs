@@ -19,6 +19,8 @@ pub struct MetersSnapshot {
     pub groups_served: Option<u64>,
     /// Dispatchers of this process at this moment.
     pub dispatchers: DispatcherCounts,
+    /// Bytes of events in memory that wait for subscribers, of groups and tails.
+    pub delivery_bytes: u64,
     /// What the store measured.
     pub store: StoreMeters,
 }
@@ -52,6 +54,8 @@ pub struct TopicMeters {
     /// already is not counted again. Counted when the commit is durable, also if the publisher does not
     /// wait for it.
     pub published: u64,
+    /// Offsets that readers without a group did not get because retention or damage was faster. Each was told as a gap.
+    pub lost_to_tails: u64,
 }
 
 /// Of one group in one topic.
@@ -74,6 +78,8 @@ pub struct GroupMeters {
     pub nacked: u64,
     /// Events whose dead letter is durable.
     pub dead_lettered: u64,
+    /// Offsets that retention removed, or damage took, before the group settled them. Each was told as a gap.
+    pub lost: u64,
     /// One read of the store by a dispatcher.
     pub poll_ms: HistogramSnapshot,
     /// From handing an event over to its ack. It begins when the event is put where the subscriber
@@ -109,6 +115,7 @@ impl Bus {
         let count = |topic: &crate::topic::Topic| TopicMeters {
             topic: topic.name().clone(),
             published: topic.meter.published.get(),
+            lost_to_tails: topic.meter.lost_to_tails.get(),
         };
         let mut topics: Vec<TopicMeters> = stored.map(|topic| count(&topic)).collect();
         topics.sort_unstable_by(|a, b| a.topic.cmp(&b.topic));
@@ -121,7 +128,9 @@ impl Bus {
         owners.sort_unstable_by(|a, b| (&a.topic, &a.group).cmp(&(&b.topic, &b.group)));
         let groups_served = core.groups_owned().map(|groups| groups as u64);
         let dispatchers = core.groups.dispatchers();
-        MetersSnapshot { topics, groups, owners, groups_served, dispatchers, store: core.store.meters() }
+        let delivery_bytes = u64::try_from(core.delivery_memory.bytes()).unwrap_or(u64::MAX);
+        let store = core.store.meters();
+        MetersSnapshot { topics, groups, owners, groups_served, dispatchers, delivery_bytes, store }
     }
 }
 
@@ -136,6 +145,7 @@ impl GroupMeter {
             acked: self.acked.get(),
             nacked: self.nacked.get(),
             dead_lettered: self.dead_lettered.get(),
+            lost: self.lost.get(),
             poll_ms: self.polls.snapshot(),
             handler_ms: self.handling.snapshot(),
             latency_ms: self.latency.snapshot(),

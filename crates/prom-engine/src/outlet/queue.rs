@@ -15,24 +15,30 @@ use prom_types::limits::PAYLOAD_BYTES;
 
 use crate::deliver::{Delivery, Ticket};
 use crate::event::EventOrigin;
+use crate::held_bytes::{DeliveryMemory, HeldBytes};
 use crate::limits::QUEUE_BYTES;
 
 pub(super) struct DeliveryQueue {
     deliveries: VecDeque<Delivery>,
     bytes: usize,
+    held: HeldBytes,
     /// What an event takes, judging by the last ones.
     usual_bytes: usize,
     /// Nothing in the queue is overdue before this; saves looking through it.
     none_overdue_before: Duration,
 }
 
-impl Default for DeliveryQueue {
-    fn default() -> Self {
-        Self { deliveries: VecDeque::new(), bytes: 0, usual_bytes: PAYLOAD_BYTES, none_overdue_before: Duration::ZERO }
-    }
-}
-
 impl DeliveryQueue {
+    pub fn new(memory: &Arc<DeliveryMemory>) -> Self {
+        Self {
+            deliveries: VecDeque::new(),
+            bytes: 0,
+            held: HeldBytes::new(memory),
+            usual_bytes: PAYLOAD_BYTES,
+            none_overdue_before: Duration::ZERO,
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.deliveries.len()
     }
@@ -48,6 +54,12 @@ impl DeliveryQueue {
             self.deliveries.push_back(delivery);
         }
         self.learn_usual_bytes(self.deliveries.len() - events_before, self.bytes - bytes_before);
+        self.tell_bytes();
+    }
+
+    /// After one or many [`DeliveryQueue::pop`].
+    pub fn tell_bytes(&mut self) {
+        self.held.tell(self.bytes);
     }
 
     pub fn pop(&mut self) -> Option<Delivery> {
@@ -59,6 +71,7 @@ impl DeliveryQueue {
     /// Everything, when the application takes nothing any more.
     pub fn clear(&mut self) -> impl Iterator<Item = Ticket> + use<> {
         self.bytes = 0;
+        self.tell_bytes();
         std::mem::take(&mut self.deliveries).into_iter().map(|delivery| delivery.ticket())
     }
 
@@ -95,17 +108,18 @@ impl DeliveryQueue {
             }
             !is_theirs
         });
+        self.tell_bytes();
         taken
     }
 
     /// Whether another event of the usual size fits; an empty queue takes one of any size.
     pub fn fits_one(&self) -> bool {
-        self.deliveries.is_empty() || self.bytes + self.usual_bytes <= QUEUE_BYTES
+        self.deliveries.is_empty() || self.bytes + self.usual_bytes <= self.held.limit(QUEUE_BYTES)
     }
 
     /// How many events of the usual size fit where one does.
     pub fn fitting(&self) -> usize {
-        (QUEUE_BYTES.saturating_sub(self.bytes) / self.usual_bytes.max(1)).max(1)
+        (self.held.limit(QUEUE_BYTES).saturating_sub(self.bytes) / self.usual_bytes.max(1)).max(1)
     }
 
     /// Larger events are believed at once, smaller ones within a few batches.
@@ -128,7 +142,7 @@ mod tests {
 
     #[test]
     fn larger_events_are_believed_at_once_and_smaller_ones_soon() {
-        let mut queue = DeliveryQueue::default();
+        let mut queue = DeliveryQueue::new(&Arc::default());
         assert_eq!(queue.fitting(), 8);
         let batches = [(8, 800, 1 << 17), (8, 800, 1 << 14), (1, 1 << 18, 1 << 18), (0, 0, 1 << 18)];
         for (events, bytes, usual_bytes) in batches {
@@ -140,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_empty_queue_takes_one_event_of_any_size() {
-        let queue = DeliveryQueue { usual_bytes: 2 * QUEUE_BYTES, ..DeliveryQueue::default() };
+        let queue = DeliveryQueue { usual_bytes: 2 * QUEUE_BYTES, ..DeliveryQueue::new(&Arc::default()) };
         assert!(queue.fits_one());
         assert_eq!(queue.fitting(), 1);
     }

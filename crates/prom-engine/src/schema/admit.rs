@@ -6,6 +6,7 @@ use prom_types::{NewEvent, TopicName};
 use serde_json::Value;
 
 use super::compiled::{CompiledTopic, CompiledVersion};
+use super::slot::{SchemaSlot, SlotSchemas};
 use super::version::{VERSION_HEADER, named_version};
 use crate::{Bus, Error};
 
@@ -20,10 +21,32 @@ pub(crate) enum Judgement {
 
 impl Bus {
     /// Judges an event by its topic's schemas as publishing it does, on this thread, and stores nothing. Gives the event
-    /// with the version that it would be stamped with; `None` where it needs no stamp.
+    /// with the version that it would be stamped with; `None` where it needs no stamp. Schemas that are not in memory are
+    /// asked for by [`Bus::prepare_schemas`] first.
     pub fn judge_event(&self, event: &NewEvent) -> Result<Option<NewEvent>, Error> {
-        let schemas = self.core().schemas.known_slot(&event.topic).and_then(|slot| slot.load());
-        schemas.map_or(Ok(None), |schemas| schemas.stamp(event))
+        match self.core().schemas.known_slot(&event.topic) {
+            Some(slot) => stamp_here(&slot, event),
+            None => Ok(None),
+        }
+    }
+
+    /// Compiles the schemas of a topic if they are not in memory, so that its first event need not wait for that.
+    pub async fn prepare_schemas(&self, topic: &str) -> Result<(), Error> {
+        self.core().schema_loader().compiled(topic).await.map(drop)
+    }
+}
+
+/// The event with its stamp; `None` where it needs none.
+pub(crate) fn stamp_here(slot: &SchemaSlot, event: &NewEvent) -> Result<Option<NewEvent>, Error> {
+    match slot.load() {
+        SlotSchemas::Unset => Ok(None),
+        SlotSchemas::Ready(schemas) => schemas.stamp(event),
+        // Since it was looked at, which was before this event came here.
+        SlotSchemas::PutAway(..) if event.payload.is_null() => Ok(None),
+        SlotSchemas::PutAway(..) => {
+            let reason = format!("the schemas of {} were put away at this very moment; try again", event.topic);
+            Err(Error::NotReady { reason })
+        }
     }
 }
 
@@ -31,7 +54,7 @@ impl CompiledTopic {
     /// The event with the version that it has; `None` where it needs no stamp.
     ///
     /// A tombstone has no content to judge. A publisher that names its version is judged by that one; else the newest
-    /// version that accepts the payload counts.
+    /// version that accepts the payload counts. A version that cannot be used accepts nothing.
     pub fn stamp(&self, event: &NewEvent) -> Result<Option<NewEvent>, Error> {
         if event.payload.is_null() {
             return Ok(None);
@@ -46,7 +69,7 @@ impl CompiledTopic {
         let named = named_version(&event.headers)
             .map_err(|text| refused(topic, latest.version, unknown_version(&text, self)))?;
         if let Some(version) = named {
-            let chosen = self.live().find(|live| live.version == version);
+            let chosen = self.live(version);
             let chosen = chosen.ok_or_else(|| refused(topic, version, unknown_version(&version.to_string(), self)))?;
             chosen.judge(topic, &payload, &mut budget)?;
             return Ok(None);
@@ -67,12 +90,15 @@ impl CompiledTopic {
         let Err(refusal) = latest.judge(topic, payload, budget) else {
             return Ok(latest.version);
         };
-        let SchemaSettings { admit: Admit::Newest, .. } = self.settings else {
+        let SchemaSettings { admit: Admit::Newest, .. } = self.registered.settings else {
             return Err(refusal);
         };
-        for older in self.live().rev().skip(1) {
-            budget.spend(&older.validator).map_err(|refusal| refused(topic, older.version, refusal))?;
-            if older.validator.validate(payload).is_ok() {
+        for older in self.live.iter().rev().skip(1) {
+            let Ok(validator) = &older.validator else {
+                continue;
+            };
+            budget.spend(validator).map_err(|refusal| refused(topic, older.version, refusal))?;
+            if validator.validate(payload).is_ok() {
                 return Ok(older.version);
             }
         }
@@ -82,7 +108,10 @@ impl CompiledTopic {
 
 impl CompiledVersion {
     fn judge(&self, topic: &TopicName, payload: &Value, budget: &mut JudgingBudget) -> Result<(), Error> {
-        let judged = budget.spend(&self.validator).and_then(|()| self.validator.validate(payload));
+        let judged = match &self.validator {
+            Ok(validator) => budget.spend(validator).and_then(|()| validator.validate(payload)),
+            Err(reason) => Err(unusable(reason)),
+        };
         judged.map_err(|refusal| refused(topic, self.version, refusal))
     }
 }
@@ -120,6 +149,20 @@ fn too_costly(bytes: usize, width: usize) -> Refusal {
     }
 }
 
+/// What is stored and was accepted once, and is not any more.
+fn unusable(reason: &str) -> Refusal {
+    Refusal {
+        pointer: String::new(),
+        rule: "usable".to_owned(),
+        schema_pointer: String::new(),
+        value: String::new(),
+        message: format!(
+            "this version cannot be used: {reason}; delete it, or register its schema in a form that this hub takes, or name \
+             another version in the header {VERSION_HEADER}"
+        ),
+    }
+}
+
 fn refused(topic: &TopicName, version: u32, refusal: Refusal) -> Error {
     Error::SchemaInvalid { topic: topic.clone(), version, refusal: Box::new(refusal) }
 }
@@ -136,7 +179,7 @@ fn unreadable(error: &serde_json::Error) -> Refusal {
 }
 
 fn unknown_version(text: &str, compiled: &CompiledTopic) -> Refusal {
-    let known: Vec<String> = compiled.live().map(|version| version.version.to_string()).collect();
+    let known: Vec<String> = compiled.live.iter().map(|version| version.version.to_string()).collect();
     Refusal {
         pointer: String::new(),
         rule: VERSION_HEADER.to_owned(),

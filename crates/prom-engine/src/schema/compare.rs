@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::register::{comparison, stopped, writable};
 use super::{RegistrationVerdict, SchemaCandidate, SchemaChoice};
 use crate::bus::Core;
+use crate::filter::Lane;
 use crate::{Bus, Error};
 
 /// What two versions mean to each other.
@@ -33,7 +34,7 @@ impl Bus {
         let core = self.core();
         let settings = self.schema_settings(Some(&topic)).await?;
         let earlier = self.schema_version(&topic, SchemaChoice::Version(version)).await?;
-        let old = core.bundled(&earlier.document, settings).await?;
+        let old = core.schema_examiner().bundled(earlier.id).await?;
         let new = core.bundled(&Arc::new(candidate.document.clone()), settings).await?;
         let asked = candidate.compat.unwrap_or(settings.compat);
         let violations = core.compare_pair(&topic, asked, (version, old), new, settings).await?;
@@ -48,8 +49,8 @@ impl Bus {
         let settings = self.schema_settings(Some(&topic)).await?;
         let from_version = self.schema_version(&topic, SchemaChoice::Version(from)).await?;
         let to_version = self.schema_version(&topic, SchemaChoice::Version(to)).await?;
-        let old = core.bundled(&from_version.document, settings).await?;
-        let new = core.bundled(&to_version.document, settings).await?;
+        let old = core.schema_examiner().bundled(from_version.id).await?;
+        let new = core.schema_examiner().bundled(to_version.id).await?;
         let backward = core.compare_pair(&topic, Compat::Backward, (from, old.clone()), new.clone(), settings).await?;
         let forward = core.compare_pair(&topic, Compat::Forward, (from, old), new, settings).await?;
         Ok(SchemaComparison { backward, forward })
@@ -59,7 +60,7 @@ impl Bus {
 impl Core {
     /// The schema with all it refers to.
     async fn bundled(&self, document: &Arc<SchemaDocument>, settings: SchemaSettings) -> Result<Value, Error> {
-        Ok(self.schema_loader().validator(document, settings.formats).await?.bundled().clone())
+        Ok(self.schema_examiner().examine(document, settings.formats).await?.bundled)
     }
 
     async fn compare_pair(
@@ -72,7 +73,7 @@ impl Core {
     ) -> Result<Vec<Violation>, Error> {
         let rules = comparison(settings);
         let judged = move || compat::check_mode(asked, &[(u64::from(version), &old)], &new, &rules);
-        let judged = self.filter_places.run(judged).await.ok_or_else(stopped)?;
+        let judged = self.filter_places.run_in(Lane::Background, judged).await.ok_or_else(stopped)?;
         judged.map_err(|error| Error::SchemaChange { topic: topic.clone(), reason: error.to_string() })
     }
 }

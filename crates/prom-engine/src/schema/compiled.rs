@@ -1,83 +1,95 @@
-//! A topic's schemas, compiled: what admission and readers use.
+//! A topic's schemas: what is registered, and what is compiled from it for admission and readers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use prom_schema::{SchemaDocument, SchemaSettings, TopicSchemas, UpcastFn, Upcaster, Upcasters, Validator};
+use prom_schema::{SchemaSettings, TopicSchemas, UpcastFn, Upcaster, Upcasters, Validator};
 use prom_types::Headers;
 
 use super::version::named_version;
 
-/// Everything that is registered for a topic, ready for use. Never changed: a change makes another one.
-#[derive(Debug)]
-pub(crate) struct CompiledTopic {
+/// What is registered for a topic. Never changed: a change makes another one.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RegisteredTopic {
     pub entry: TopicSchemas,
     pub settings: SchemaSettings,
-    /// By version, deleted ones included: what is stored under them can still be read.
-    pub versions: Vec<CompiledVersion>,
+}
+
+/// The same, ready for use.
+#[derive(Debug)]
+pub(crate) struct CompiledTopic {
+    pub registered: Arc<RegisteredTopic>,
+    /// Those that are not deleted, oldest first. Nothing is judged by a deleted one.
+    pub live: Vec<CompiledVersion>,
     pub upcasters: Upcasters,
     /// A payload of at most this many bytes is judged on the publisher's own thread.
     pub quick_bytes: usize,
-    /// Of the document that this was made from.
-    pub revision: u64,
+    is_used: AtomicBool,
 }
 
 /// One version.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledVersion {
     pub version: u32,
-    pub deleted: bool,
-    /// Needs no upcaster from the version before.
-    pub backward: bool,
-    pub document: Arc<SchemaDocument>,
-    pub validator: Arc<Validator>,
+    /// Or why it cannot be used: it accepts nothing then.
+    pub validator: Result<Arc<Validator>, Arc<str>>,
 }
 
-/// A program in the registry that cannot be compiled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BadUpcaster {
-    pub from: u32,
-    pub reason: String,
+impl RegisteredTopic {
+    /// The version that headers name, if it is one that events are published under.
+    pub fn live_version_of(&self, headers: &Headers) -> Option<u32> {
+        let named = named_version(headers).ok().flatten()?;
+        self.entry.live().any(|live| live.version == named).then_some(named)
+    }
 }
 
 impl CompiledTopic {
     /// Compiles the upcasters: not for a thread that serves others. Functions of the application win over programs.
     pub fn new(
-        entry: TopicSchemas,
-        settings: SchemaSettings,
-        versions: Vec<CompiledVersion>,
+        registered: Arc<RegisteredTopic>,
+        live: Vec<CompiledVersion>,
         functions: &BTreeMap<u32, UpcastFn>,
-        revision: u64,
-    ) -> Result<Self, BadUpcaster> {
+    ) -> Self {
         let mut upcasters = Upcasters::default();
-        for (&from, program) in &entry.upcasters {
-            let step = Upcaster::jq(program).map_err(|error| BadUpcaster { from, reason: error.to_string() })?;
+        for (&from, program) in &registered.entry.upcasters {
+            let step = Upcaster::jq(program).unwrap_or_else(|error| {
+                let (topic, reason) = (&registered.entry.topic, error.to_string());
+                tracing::error!(%topic, from, reason, "an upcaster cannot be used; events that need it are not upcast");
+                Upcaster::Unusable(format!("it is not valid jq: {reason}"))
+            });
             upcasters.insert(from, step);
         }
         for (&from, function) in functions {
             upcasters.insert(from, Upcaster::Function(function.clone()));
         }
-        let live = versions.iter().filter(|version| !version.deleted);
-        let quick_bytes = quick_bytes(live.map(|version| version.validator.as_ref()));
-        Ok(Self { entry, settings, versions, upcasters, quick_bytes, revision })
-    }
-
-    pub fn live(&self) -> impl DoubleEndedIterator<Item = &CompiledVersion> {
-        self.versions.iter().filter(|version| !version.deleted)
+        let quick_bytes = quick_bytes(live.iter().filter_map(|live| live.validator.as_deref().ok()));
+        Self { registered, live, upcasters, quick_bytes, is_used: AtomicBool::new(true) }
     }
 
     pub fn latest(&self) -> Option<&CompiledVersion> {
-        self.live().next_back()
+        self.live.last()
     }
 
-    /// The version that headers name, if it is one that events are published under.
-    pub fn live_version_of(&self, headers: &Headers) -> Option<u32> {
-        let named = named_version(headers).ok().flatten()?;
-        self.live().any(|live| live.version == named).then_some(named)
+    pub fn live(&self, version: u32) -> Option<&CompiledVersion> {
+        self.live.iter().find(|live| live.version == version)
     }
 
-    pub fn version(&self, version: u32) -> Option<&CompiledVersion> {
-        self.versions.iter().find(|compiled| compiled.version == version)
+    /// What all of it takes in memory, roughly.
+    pub fn memory_bytes(&self) -> usize {
+        self.live.iter().filter_map(|live| live.validator.as_ref().ok()).map(|validator| validator.memory_bytes()).sum()
+    }
+
+    /// Somebody uses it. Usually that is known, and then nothing is written.
+    pub(super) fn note_use(&self) {
+        if !self.is_used.load(Ordering::Relaxed) {
+            self.is_used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it was used since this was last asked.
+    pub(super) fn take_use(&self) -> bool {
+        self.is_used.swap(false, Ordering::Relaxed)
     }
 }
 

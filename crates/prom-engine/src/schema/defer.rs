@@ -157,11 +157,17 @@ async fn publish_each(core: Arc<Core>, mut waiting: Waiting) -> Vec<Result<Recei
 }
 
 impl Core {
-    /// Judges an event on a thread that may be kept busy, and gives it back with its stamp.
-    async fn judge(&self, event: NewEvent) -> Result<NewEvent, Error> {
-        let Some(compiled) = self.schemas.known_slot(&event.topic).and_then(|slot| slot.load()) else {
+    /// Judges an event on a thread that may be kept busy, and gives it back with its stamp. Schemas that are not in memory are
+    /// compiled first.
+    pub(crate) async fn judge(&self, event: NewEvent) -> Result<NewEvent, Error> {
+        let Some(compiled) = self.schema_loader().compiled(&event.topic).await? else {
             return Ok(event);
         };
+        // One that only waited for its turn, or for the schemas: the line is short again at once.
+        if event.payload.as_bytes().len() <= compiled.quick_bytes {
+            tokio::task::consume_budget().await;
+            return stamped(&compiled, event);
+        }
         let judge = move || stamped(&compiled, event);
         self.filter_places.run(judge).await.unwrap_or_else(|| Err(stopped()))
     }
@@ -169,7 +175,7 @@ impl Core {
 
 impl Core {
     /// The topic of an event that was judged; the store is asked where it is not known here.
-    async fn slot_of(&self, event: &NewEvent, maker: Option<&Arc<str>>) -> Result<TopicSlot, Error> {
+    pub(crate) async fn slot_of(&self, event: &NewEvent, maker: Option<&Arc<str>>) -> Result<TopicSlot, Error> {
         let slot = self.slot_for_publish(&event.topic)?;
         match self.check(&slot, event, maker) {
             Err(refusal) if self.may_be_elsewhere(&slot, &refusal) => {

@@ -75,7 +75,8 @@ impl Bus {
         Err(Error::Contended { what: format!("the schemas of {topic}") })
     }
 
-    /// A version that others refer to stays; for good as long as a deleted one does, because that is still compiled.
+    /// A version that others refer to stays; for good as long as a deleted one does, because its schema is still asked for. One
+    /// that is registered from now on changes this topic's document, and then the deletion is looked at again.
     async fn check_not_referred(&self, topic: &TopicName, versions: &[u32], deletion: Deletion) -> Result<(), Error> {
         for entry in self.schemas().await? {
             for live in entry.versions.iter().filter(|version| !version.deleted || deletion == Deletion::Hard) {
@@ -83,8 +84,7 @@ impl Bus {
                 if entry.topic == *topic && versions.contains(&live.version) {
                     continue;
                 }
-                let document = self.core().schema_loader().text(live.id).await?;
-                let refers = document
+                let refers = live
                     .references
                     .iter()
                     .find(|reference| reference.subject == *topic && versions.contains(&reference.version));

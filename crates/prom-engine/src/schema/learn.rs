@@ -1,4 +1,5 @@
-//! Learning of schemas from the store: all of them at the start, and later those that other hubs register.
+//! Learning of schemas from the store: all of them at the start, and later those that other hubs register. Compiling them, when
+//! somebody needs them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +10,22 @@ use prom_store::{Document, DocumentNews, DocumentWatch, Store};
 use prom_types::TopicName;
 use serde_json::Value;
 
-use super::compiled::{CompiledTopic, CompiledVersion};
+use super::compiled::{CompiledTopic, CompiledVersion, RegisteredTopic};
+use super::register::stopped;
+use super::slot::{SchemaSlot, SlotSchemas};
 use super::{COLLECTION, REGISTRY, SETTINGS, SchemaRegistry, TEXTS};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
-use crate::filter::FilterPlaces;
-use crate::limits::{DOCUMENTS_AT_ONCE, FIRST_RETRY, LONGEST_RETRY};
+use crate::filter::{FilterPlaces, Lane};
+use crate::limits::{DOCUMENTS_AT_ONCE, FIRST_RETRY, LONGEST_RETRY, TOPIC_SCHEMAS_BYTES};
 
-/// Reads what is stored and compiles it, on threads that may be kept busy.
+/// Reads what is stored, and compiles it on threads that may be kept busy.
 #[derive(Clone, Copy)]
 pub(crate) struct SchemaLoader<'a> {
-    pub store: &'a dyn Store,
-    pub registry: &'a SchemaRegistry,
-    pub places: &'a FilterPlaces,
+    store: &'a dyn Store,
+    registry: &'a SchemaRegistry,
+    places: &'a FilterPlaces,
+    lane: Lane,
 }
 
 /// What other hubs change.
@@ -58,9 +62,24 @@ struct ReferencesLeft {
     scope: ReferenceScope,
     references: usize,
     bytes: usize,
+    /// What it refers to itself, as it is stored now.
+    referred: Vec<StoredEntry>,
+}
+
+/// A schema that was compiled.
+pub(super) struct ExaminedSchema {
+    pub validator: Validator,
+    /// With all it refers to: one document.
+    pub bundled: Value,
+    /// The topics that it refers to, as they were stored.
+    pub referred: Vec<StoredEntry>,
 }
 
 impl ReferencesLeft {
+    fn new(scope: ReferenceScope) -> Self {
+        Self { scope, references: REFERENCES, bytes: BUNDLE_BYTES, referred: Vec::new() }
+    }
+
     fn take(&mut self, other: &SchemaDocument) -> Result<(), String> {
         let fewer = self.references.checked_sub(1);
         self.references = fewer.ok_or_else(|| format!("there are more than {REFERENCES} references in all"))?;
@@ -71,19 +90,35 @@ impl ReferencesLeft {
 }
 
 impl Core {
+    /// For publishers and readers.
     pub(super) fn schema_loader(&self) -> SchemaLoader<'_> {
-        SchemaLoader { store: &*self.store, registry: &self.schemas, places: &self.filter_places }
+        SchemaLoader {
+            store: &*self.store,
+            registry: &self.schemas,
+            places: &self.filter_places,
+            lane: Lane::Compiling,
+        }
+    }
+
+    /// For people who register and ask.
+    pub(super) fn schema_examiner(&self) -> SchemaLoader<'_> {
+        SchemaLoader { lane: Lane::Background, ..self.schema_loader() }
     }
 }
 
-impl SchemaLoader<'_> {
-    /// Everything that is registered. What others change from then on is told by the news.
-    pub async fn load(self) -> Result<Option<SchemaNews>, Error> {
+impl<'a> SchemaLoader<'a> {
+    /// Everything that is registered; nothing is compiled yet. What others change from then on is told by the news.
+    pub async fn load(
+        store: &'a dyn Store,
+        registry: &'a SchemaRegistry,
+        places: &'a FilterPlaces,
+    ) -> Result<Option<SchemaNews>, Error> {
         // Before reading, so that nothing is missed in between.
-        let (topics, registry) = (self.store.watch_documents(COLLECTION), self.store.watch_documents(REGISTRY));
-        let news = topics.zip(registry).map(|(topics, registry)| SchemaNews { topics, registry });
-        self.learn_settings().await?;
-        self.learn_all().await?;
+        let (topics, all) = (store.watch_documents(COLLECTION), store.watch_documents(REGISTRY));
+        let news = topics.zip(all).map(|(topics, registry)| SchemaNews { topics, registry });
+        let loader = Self { store, registry, places, lane: Lane::Compiling };
+        loader.learn_settings().await?;
+        loader.learn_all().await?;
         Ok(news)
     }
 
@@ -110,12 +145,20 @@ impl SchemaLoader<'_> {
         }
     }
 
-    /// Compiles what a document says and puts it into the topic's slot, unless something newer is there.
+    /// Puts what a document says into the topic's slot, unless something newer is there.
     async fn learn(self, document: &Document) -> Result<(), Error> {
-        let stored = StoredEntry { entry: parse(COLLECTION, document)?, revision: document.revision };
-        let slot = self.registry.slot(&stored.entry.topic);
-        slot.set_newer(self.compile(stored, None).await?);
+        let entry: TopicSchemas = parse(COLLECTION, document)?;
+        self.take_over(StoredEntry { entry, revision: document.revision });
         Ok(())
+    }
+
+    pub(super) fn take_over(self, stored: StoredEntry) -> Arc<SchemaSlot> {
+        let StoredEntry { entry, revision } = stored;
+        self.registry.set_used();
+        let slot = self.registry.slot(&entry.topic);
+        let settings = self.registry.settings_of(&entry);
+        slot.set_newer(RegisteredTopic { entry, settings }, revision);
+        slot
     }
 
     pub(super) async fn entry(self, topic: &TopicName) -> Result<StoredEntry, Error> {
@@ -125,89 +168,146 @@ impl SchemaLoader<'_> {
         }
     }
 
-    /// What is compiled already is taken over; `fresh` is a version that is not stored yet.
-    pub(super) async fn compile(
-        self,
-        stored: StoredEntry,
-        fresh: Option<&CompiledVersion>,
-    ) -> Result<CompiledTopic, Error> {
-        let StoredEntry { entry, revision } = stored;
-        let settings = self.registry.settings_of(&entry);
-        let before = self.registry.known_slot(&entry.topic).and_then(|slot| slot.load());
-        let before = before.as_ref().filter(|before| before.settings.formats == settings.formats);
-        let mut versions = Vec::with_capacity(entry.versions.len());
-        for stored in &entry.versions {
-            let known = fresh.filter(|fresh| fresh.version == stored.version);
-            let known = known.or_else(|| before.and_then(|before| before.version(stored.version)));
-            let (document, validator) = match known {
-                Some(known) => (known.document.clone(), known.validator.clone()),
-                None => {
-                    let document = Arc::new(self.text(stored.id).await?);
-                    let validator = self.validator_of_any(&document, settings.formats).await;
-                    let unusable = |error: Error| broken(&entry.topic, &format!("version {}: {error}", stored.version));
-                    (document, Arc::new(validator.map_err(unusable)?))
-                }
-            };
-            versions.push(CompiledVersion {
-                version: stored.version,
-                deleted: stored.deleted,
-                backward: stored.backward,
-                document,
-                validator,
-            });
-        }
-        let (functions, topic) = (self.registry.functions_of(&entry.topic), entry.topic.clone());
-        self.registry.set_used();
-        let compile = move || CompiledTopic::new(entry, settings, versions, &functions, revision);
-        match self.places.run(compile).await {
-            Some(Ok(compiled)) => Ok(compiled),
-            Some(Err(bad)) => Err(broken(&topic, &format!("upcaster from version {}: {}", bad.from, bad.reason))),
-            None => Err(broken(&topic, "its upcasters could not be compiled")),
+    /// The schemas of a topic, compiled now where they are not in memory; `None` where it has none.
+    pub(super) async fn compiled(self, topic: &str) -> Result<Option<Arc<CompiledTopic>>, Error> {
+        match self.registry.known_slot(topic) {
+            Some(slot) => self.compiled_in(&slot, None).await,
+            None => Ok(None),
         }
     }
 
-    /// Settings of the whole registry changed: topics that inherit them are compiled again.
+    /// As [`SchemaLoader::compiled`]; `fresh` is a version that was compiled already.
+    pub(super) async fn compiled_in(
+        self,
+        slot: &SchemaSlot,
+        fresh: Option<&CompiledVersion>,
+    ) -> Result<Option<Arc<CompiledTopic>>, Error> {
+        if let SlotSchemas::Ready(ready) = slot.load() {
+            return Ok(Some(ready));
+        }
+        let _one_at_a_time = slot.compiling.lock().await;
+        loop {
+            let (registered, before) = match slot.load() {
+                SlotSchemas::Unset => return Ok(None),
+                SlotSchemas::Ready(ready) => return Ok(Some(ready)),
+                SlotSchemas::PutAway(registered, before) => (registered, before),
+            };
+            let compiled = Arc::new(self.compile(registered, before.as_deref(), fresh).await?);
+            // If something else was registered meanwhile, it is compiled again.
+            if slot.set_compiled(&compiled) {
+                self.registry.charge(&compiled);
+                return Ok(Some(compiled));
+            }
+        }
+    }
+
+    /// Compiles the live versions, newest first, as far as they may take memory. One that cannot be used is kept with the reason:
+    /// it concerns nobody but its own publishers and readers.
+    async fn compile(
+        self,
+        registered: Arc<RegisteredTopic>,
+        before: Option<&CompiledTopic>,
+        fresh: Option<&CompiledVersion>,
+    ) -> Result<CompiledTopic, Error> {
+        let before = before.filter(|before| before.registered.settings.formats == registered.settings.formats);
+        let mut room = TOPIC_SCHEMAS_BYTES;
+        let mut live = Vec::new();
+        for stored in registered.entry.live().rev() {
+            let known = fresh.filter(|fresh| fresh.version == stored.version);
+            let known = known.or_else(|| before.and_then(|before| before.live(stored.version)));
+            let known = known.and_then(|known| known.validator.clone().ok());
+            let validator = match known {
+                Some(known) => Ok(known),
+                None => self.usable(stored, registered.settings.formats).await?,
+            };
+            let validator = validator.and_then(|validator| {
+                room = room.checked_sub(validator.memory_bytes()).ok_or_else(too_many)?;
+                Ok(validator)
+            });
+            if let Err(reason) = &validator {
+                let (topic, version) = (&registered.entry.topic, stored.version);
+                tracing::error!(%topic, version, reason, "a version of a schema cannot be used; it accepts nothing");
+            }
+            let validator = validator.map_err(Arc::from);
+            live.push(CompiledVersion { version: stored.version, validator });
+        }
+        live.reverse();
+        self.finish(registered, live).await
+    }
+
+    /// With its upcasters.
+    pub(super) async fn finish(
+        self,
+        registered: Arc<RegisteredTopic>,
+        live: Vec<CompiledVersion>,
+    ) -> Result<CompiledTopic, Error> {
+        let functions = self.registry.functions_of(&registered.entry.topic);
+        let compile = move || CompiledTopic::new(registered, live, &functions);
+        self.places.run_in(self.lane, compile).await.ok_or_else(stopped)
+    }
+
+    /// A stored version, or why it cannot be used. Only what is not the schema's own fault is an error.
+    pub(super) async fn usable(
+        self,
+        stored: &VersionEntry,
+        formats: prom_schema::Formats,
+    ) -> Result<Result<Arc<Validator>, String>, Error> {
+        let validator = async {
+            let document = Arc::new(self.text(stored.id).await?);
+            self.compiled_as(&document, formats, ReferenceScope::All).await
+        };
+        match validator.await {
+            Ok(examined) => Ok(Ok(Arc::new(examined.validator))),
+            Err(error @ (Error::Schema(_) | Error::SchemaChange { .. } | Error::Document { .. })) => {
+                Ok(Err(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Settings of the whole registry changed: topics that inherit them go by the new ones.
     pub(super) async fn compile_again(self) -> Result<(), Error> {
         for (topic, slot) in self.registry.all_slots() {
-            if slot.load().is_some() {
-                let stored = self.entry(&topic).await?;
-                slot.set_newer(self.compile(stored, None).await?);
+            if slot.registered().is_some() {
+                self.take_over(self.entry(&topic).await?);
             }
         }
         Ok(())
     }
 
+    /// The schema of an id with all it refers to: one document.
+    pub(super) async fn bundled(self, id: u32) -> Result<Value, Error> {
+        let document = self.text(id).await?;
+        let mut left = ReferencesLeft::new(ReferenceScope::All);
+        let referenced = self.referenced(&document, REFERENCE_DEPTH, &mut left).await?;
+        Ok(prom_schema::bundle(&document, &referenced))
+    }
+
     /// Compiles a schema with all it refers to, which is in use.
-    pub(super) async fn validator(
+    pub(super) async fn examine(
         self,
         document: &Arc<SchemaDocument>,
         formats: prom_schema::Formats,
-    ) -> Result<Validator, Error> {
-        self.compiled(document, formats, ReferenceScope::Live).await
+    ) -> Result<ExaminedSchema, Error> {
+        self.compiled_as(document, formats, ReferenceScope::Live).await
     }
 
-    /// As [`SchemaLoader::validator`], for one that is stored: what it refers to may have been deleted softly.
-    async fn validator_of_any(
-        self,
-        document: &Arc<SchemaDocument>,
-        formats: prom_schema::Formats,
-    ) -> Result<Validator, Error> {
-        self.compiled(document, formats, ReferenceScope::All).await
-    }
-
-    async fn compiled(
+    async fn compiled_as(
         self,
         document: &Arc<SchemaDocument>,
         formats: prom_schema::Formats,
         scope: ReferenceScope,
-    ) -> Result<Validator, Error> {
-        let mut left = ReferencesLeft { scope, references: REFERENCES, bytes: BUNDLE_BYTES };
+    ) -> Result<ExaminedSchema, Error> {
+        let mut left = ReferencesLeft::new(scope);
         let referenced = self.referenced(document, REFERENCE_DEPTH, &mut left).await?;
         let document = document.clone();
-        let compile = move || Validator::compile(&document, &referenced, formats);
-        let stopped =
-            || Error::NotReady { reason: "compiling the schema was stopped; the hub's log says why".to_owned() };
-        self.places.run(compile).await.ok_or_else(stopped)?.map_err(Error::Schema)
+        let compile = move || {
+            let validator = Validator::compile(&document, &referenced, formats)?;
+            Ok((validator, prom_schema::bundle(&document, &referenced)))
+        };
+        let compiled = self.places.run_in(self.lane, compile).await.ok_or_else(stopped)?;
+        let (validator, bundled) = compiled.map_err(Error::Schema)?;
+        Ok(ExaminedSchema { validator, bundled, referred: left.referred })
     }
 
     /// The schemas that a schema refers to, by the names it uses, each with what it refers to in turn.
@@ -236,6 +336,9 @@ impl SchemaLoader<'_> {
                 return refuse(reason);
             }
             let below = Box::pin(self.referenced(&other, depth - 1, left)).await?;
+            if depth == REFERENCE_DEPTH {
+                left.referred.push(stored);
+            }
             found.push((reference.name.clone(), prom_schema::bundle(&other, &below)));
         }
         Ok(found)
@@ -264,8 +367,9 @@ pub(super) fn parse<T: serde::de::DeserializeOwned>(collection: &'static str, do
     })
 }
 
-fn broken(topic: &TopicName, reason: &str) -> Error {
-    Error::Document { collection: COLLECTION, key: topic.to_string(), reason: reason.to_owned() }
+/// The last versions that fit are used, and older ones are not.
+fn too_many() -> String {
+    format!("the newer versions of this topic take {TOPIC_SCHEMAS_BYTES} bytes in memory already; delete some of them")
 }
 
 /// Takes in what others register, until the bus stops.
@@ -307,7 +411,7 @@ async fn take_in(core: &Core, mut told: LearnAgain) {
                 LearnAgain::Topic(DocumentNews::Any) => loader.learn_all().await,
                 LearnAgain::Topic(DocumentNews::Deleted(topic)) => {
                     if let Some(slot) = core.schemas.known_slot(topic) {
-                        slot.set(None);
+                        slot.clear();
                     }
                     Ok(())
                 }

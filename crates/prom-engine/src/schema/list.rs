@@ -88,17 +88,17 @@ impl Bus {
     /// The latest version of a topic, as far as this process knows; reads nothing.
     pub fn latest_schema_version(&self, topic: &str) -> Option<u32> {
         let slot = self.core().schemas.known_slot(topic)?;
-        slot.load()?.latest().map(|latest| latest.version)
+        slot.registered()?.entry.latest().map(|latest| latest.version)
     }
 
     /// The topics that copies of its events go to when they are written twice, one for each version, as far as this process
     /// knows; reads nothing.
     pub fn versioned_topics(&self, topic: &TopicName) -> Result<Vec<TopicName>, Error> {
         let slot = self.core().schemas.known_slot(topic);
-        let Some(compiled) = slot.and_then(|slot| slot.load()) else {
+        let Some(registered) = slot.and_then(|slot| slot.registered()) else {
             return Ok(Vec::new());
         };
-        compiled.live().map(|live| versioned(topic, live.version)).collect()
+        registered.entry.live().map(|live| versioned(topic, live.version)).collect()
     }
 
     /// What holds for a topic; without one, for every topic that says nothing else.

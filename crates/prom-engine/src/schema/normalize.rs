@@ -10,12 +10,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use prom_schema::UpcastPayload;
 use prom_store::{Record, RecordParts};
-use prom_types::Headers;
 use prom_types::limits::PAYLOAD_BYTES;
+use prom_types::{Headers, TopicName};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -24,7 +23,8 @@ use super::compiled::CompiledTopic;
 use super::version::{UPCASTED_FROM, VERSION_HEADER, named_version};
 use crate::bus::Core;
 use crate::event::EventOrigin;
-use crate::limits::FILTER_TURN;
+use crate::filter::{Lane, ProgramTurn};
+use crate::limits::{FIRST_RETRY, LONGEST_RETRY};
 use crate::{Bus, StoredEvent};
 
 /// Why an event could not be brought to the latest version; shown on events that are only looked at.
@@ -50,6 +50,12 @@ impl Bus {
         self.core().normalize(events).await
     }
 
+    /// As [`Bus::normalize`], for long work that nobody waits for event by event: it has places of its own, so publishers and
+    /// readers do not stand behind it.
+    pub async fn normalize_in_background(&self, events: Vec<StoredEvent>) -> Vec<Normalized> {
+        self.core().normalize_in(Lane::Background, events).await
+    }
+
     /// As [`Bus::normalize`], for a reader that only looks: an event that cannot be brought to the latest version comes as
     /// it is stored, and the header `x-upcast-error` says why.
     pub async fn normalize_or_mark(&self, events: Vec<StoredEvent>) -> Vec<StoredEvent> {
@@ -67,26 +73,45 @@ impl Bus {
 
 impl Core {
     pub async fn normalize(&self, events: Vec<StoredEvent>) -> Vec<Normalized> {
+        self.normalize_in(Lane::Serving, events).await
+    }
+
+    async fn normalize_in(&self, lane: Lane, events: Vec<StoredEvent>) -> Vec<Normalized> {
         let mut normalized: Vec<Normalized> = Vec::with_capacity(events.len());
         let mut rest = events.into_iter().peekable();
         while let Some(first) = rest.next() {
-            let Some(compiled) = self.schemas.known_slot(first.topic()).and_then(|slot| slot.load()) else {
-                normalized.push(Ok(first));
-                continue;
-            };
             let topic = first.topic().clone();
             let mut run = vec![first];
             while let Some(event) = rest.next_if(|event| *event.topic() == topic) {
                 run.push(event);
             }
-            self.normalize_run(&compiled, run, |event| event, &mut normalized).await;
+            match self.schemas_of(&topic).await {
+                Ok(Some(compiled)) => self.normalize_run(lane, &compiled, run, |event| event, &mut normalized).await,
+                Ok(None) => normalized.extend(run.into_iter().map(Ok)),
+                Err(NotLoaded) => normalized.extend(run.into_iter().map(|_| Err(NotNormalized::Stopped))),
+            }
         }
         normalized
+    }
+
+    /// The schemas of a topic. A store that does not answer is asked again until the bus stops: nothing is known of the events.
+    async fn schemas_of(&self, topic: &TopicName) -> Result<Option<Arc<CompiledTopic>>, NotLoaded> {
+        let mut pause = FIRST_RETRY;
+        while self.check_open().is_ok() {
+            match self.schema_loader().compiled(topic).await {
+                Ok(compiled) => return Ok(compiled),
+                Err(error) => tracing::warn!(%topic, %error, "its schemas cannot be read yet; trying again"),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_RETRY);
+        }
+        Err(NotLoaded)
     }
 
     /// Events of one topic, and what is kept of each. Whatever its programs cost, others get their turn.
     pub(super) async fn normalize_run<T: Send + 'static>(
         &self,
+        lane: Lane,
         compiled: &Arc<CompiledTopic>,
         mut run: Vec<StoredEvent>,
         keep: fn(StoredEvent) -> T,
@@ -94,7 +119,7 @@ impl Core {
     ) {
         while !run.is_empty() {
             let (compiled, count) = (compiled.clone(), run.len());
-            match self.filter_places.run(move || compiled.normalize_for_a_turn(run, keep)).await {
+            match self.filter_places.run_in(lane, move || compiled.normalize_for_a_turn(run, keep)).await {
                 Some((done, rest)) => {
                     normalized.extend(done);
                     run = rest;
@@ -105,6 +130,9 @@ impl Core {
     }
 }
 
+/// The bus stops.
+struct NotLoaded;
+
 impl CompiledTopic {
     /// At least one event, and those that are left when the turn is over.
     fn normalize_for_a_turn<T>(
@@ -112,12 +140,12 @@ impl CompiledTopic {
         events: Vec<StoredEvent>,
         keep: fn(StoredEvent) -> T,
     ) -> (Vec<Result<T, NotNormalized>>, Vec<StoredEvent>) {
-        let began = Instant::now();
+        let turn = ProgramTurn::begin();
         let mut normalized = Vec::with_capacity(events.len());
         let mut events = events.into_iter();
         for event in events.by_ref() {
             normalized.push(self.normalize(event).map(keep).map_err(NotNormalized::Unfit));
-            if began.elapsed() >= FILTER_TURN {
+            if turn.is_over() {
                 break;
             }
         }
@@ -132,7 +160,7 @@ impl CompiledTopic {
         let mut meta = RecordMeta::read(event.record.meta()).map_err(|error| error.to_string())?;
         let no_version = |text: String| format!("the header {VERSION_HEADER} says `{text}`, which is no version");
         let named = named_version(&meta.headers).map_err(no_version)?;
-        let version = named.unwrap_or(self.settings.unversioned_as);
+        let version = named.unwrap_or(self.registered.settings.unversioned_as);
         let stored = event.json();
         let upcast = self.upcast(stored.as_bytes(), version, latest.version)?;
         let (text, value) = upcast.map_or((None, None), |upcast| (Some(upcast.text), upcast.value));
@@ -141,8 +169,10 @@ impl CompiledTopic {
             None => serde_json::from_slice(text.as_deref().unwrap_or(stored.as_bytes())).map_err(|e| e.to_string())?,
         };
         let bytes = text.as_deref().unwrap_or(stored.as_bytes()).len();
-        let allowed = JudgingBudget::of(bytes).spend(&latest.validator);
-        allowed.and_then(|()| latest.validator.validate(&judged)).map_err(|refusal| {
+        let unusable = |reason: &Arc<str>| format!("version {}, the latest, cannot be used: {reason}", latest.version);
+        let validator = latest.validator.as_ref().map_err(unusable)?;
+        let allowed = JudgingBudget::of(bytes).spend(validator);
+        allowed.and_then(|()| validator.validate(&judged)).map_err(|refusal| {
             format!("version {version} was brought to version {}, which refuses it: {refusal}", latest.version)
         })?;
         if text.is_none() && named == Some(latest.version) {
@@ -163,7 +193,7 @@ impl CompiledTopic {
             return Err(format!("the event has version {from}, and the latest is version {to}"));
         }
         let is_needed = |step: &u32| {
-            let needs_none = self.version(step + 1).is_some_and(|next| next.backward);
+            let needs_none = self.registered.entry.version(step + 1).is_some_and(|next| next.backward);
             !needs_none || self.upcasters.has(*step)
         };
         let made = self.upcasters.run(payload, (from..to).filter(is_needed)).map_err(|error| error.to_string())?;

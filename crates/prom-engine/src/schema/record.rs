@@ -6,12 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use prom_schema::{SchemaSettings, SettingsChange, TopicSchemas, UpcastFn};
 use prom_types::TopicName;
 
+use super::cache::SchemaCache;
+use super::compiled::CompiledTopic;
 use super::defer::DeferredBytes;
 use super::slot::SchemaSlot;
+use crate::limits::COMPILED_SCHEMAS_BYTES;
 
 /// Slots from which on those that nobody uses are looked for before the map grows.
 const SWEEP_FROM: usize = 1000;
@@ -25,6 +28,7 @@ pub(crate) struct SchemaRegistry {
     change: RwLock<SettingsChange>,
     functions: HashMap<TopicName, BTreeMap<u32, UpcastFn>>,
     pub(super) deferred: DeferredBytes,
+    cache: Mutex<SchemaCache>,
     /// Something was registered since the start, or before it.
     is_used: AtomicBool,
 }
@@ -41,6 +45,7 @@ impl SchemaRegistry {
             change: RwLock::default(),
             functions,
             deferred: DeferredBytes::default(),
+            cache: Mutex::default(),
             is_used: AtomicBool::new(false),
         }
     }
@@ -64,7 +69,7 @@ impl SchemaRegistry {
         if slots.len() >= SWEEP_FROM && slots.len() == slots.capacity() {
             // It would grow. Names of topics that are gone, or never came to be, are given up first: nobody else has
             // their slot, and nobody can get it while this is locked.
-            slots.retain(|_, slot| slot.load().is_some() || Arc::strong_count(slot) > 1);
+            slots.retain(|_, slot| slot.registered().is_some() || Arc::strong_count(slot) > 1);
         }
         slots.entry_ref(topic).or_default().clone()
     }
@@ -93,6 +98,13 @@ impl SchemaRegistry {
 
     pub(super) fn functions_of(&self, topic: &TopicName) -> BTreeMap<u32, UpcastFn> {
         self.functions.get(topic).cloned().unwrap_or_default()
+    }
+
+    /// The schemas of a topic were compiled: where all take too much, those of others are put away.
+    pub(super) fn charge(&self, compiled: &CompiledTopic) {
+        let put_away = |topic: &TopicName| self.known_slot(topic).is_none_or(|slot| slot.put_away_unused());
+        let topic = &compiled.registered.entry.topic;
+        self.cache.lock().charge(topic, compiled.memory_bytes(), COMPILED_SCHEMAS_BYTES, put_away);
     }
 
     pub(super) fn all_slots(&self) -> Vec<(TopicName, Arc<SchemaSlot>)> {

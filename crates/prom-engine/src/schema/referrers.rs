@@ -1,6 +1,6 @@
 //! Which schemas refer to a version.
 
-use prom_schema::{Reference, VersionEntry};
+use prom_schema::Reference;
 use prom_types::TopicName;
 
 use crate::{Bus, Error};
@@ -24,18 +24,15 @@ impl Bus {
         let is_meant = |other: &Reference| other.subject == topic && other.version == version;
         let mut referrers = Vec::new();
         for (_, slot) in self.core().schemas.all_slots() {
-            let Some(compiled) = slot.load() else {
+            let Some(registered) = slot.registered() else {
                 continue;
             };
-            for live in compiled.live().filter(|live| live.document.references.iter().any(is_meant)) {
-                let entry = compiled.entry.version(live.version);
-                let referrer = |entry: &VersionEntry| SchemaReferrer {
-                    topic: compiled.entry.topic.clone(),
-                    version: entry.version,
-                    id: entry.id,
-                };
-                referrers.extend(entry.map(referrer));
-            }
+            let referring = registered.entry.live().filter(|live| live.references.iter().any(is_meant));
+            referrers.extend(referring.map(|live| SchemaReferrer {
+                topic: registered.entry.topic.clone(),
+                version: live.version,
+                id: live.id,
+            }));
         }
         referrers.sort_unstable_by(|one, other| (&one.topic, one.version).cmp(&(&other.topic, other.version)));
         Ok(referrers)

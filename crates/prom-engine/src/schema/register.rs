@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use prom_schema::compat::{self, Violation};
+use prom_schema::compat::{self, ModeCheck, Violation};
 use prom_schema::{Compat, SchemaDocument, SchemaSettings, TopicSchemas, Upcaster, Validator, VersionEntry};
 use prom_store::{DocumentWrite, Expect};
 use prom_types::TopicName;
 use serde_json::Value;
 
 use super::compiled::CompiledVersion;
-use super::learn::{StoredEntry, id_key, parse};
+use super::learn::{ExaminedSchema, StoredEntry, id_key, parse};
+use super::slot::SlotSchemas;
 use super::{COLLECTION, DIGESTS, NEXT_ID, REGISTRY, TEXTS};
 use crate::bus::Core;
 use crate::caps::Made;
 use crate::commit::UnitOfWork;
-use crate::limits::CONTENTION_TRIES;
+use crate::filter::Lane;
+use crate::limits::{CONTENTION_TRIES, TOPIC_SCHEMAS_BYTES};
 use crate::{Bus, Error, audit};
 
 /// A version that may be registered.
@@ -60,7 +62,23 @@ pub(super) struct Examined {
     pub existing: Option<VersionEntry>,
     pub verdict: RegistrationVerdict,
     /// As it would be used.
-    pub compiled: Option<CompiledVersion>,
+    pub fresh: Option<FreshVersion>,
+}
+
+/// A version that is not stored yet.
+pub(super) struct FreshVersion {
+    pub version: u32,
+    pub validator: Arc<Validator>,
+    /// Needs no upcaster from the version before.
+    pub backward: bool,
+    /// The topics that it refers to, as they were stored when it was looked at.
+    referred: Vec<StoredEntry>,
+}
+
+impl FreshVersion {
+    pub fn compiled(&self) -> CompiledVersion {
+        CompiledVersion { version: self.version, validator: Ok(self.validator.clone()) }
+    }
 }
 
 impl SchemaCandidate {
@@ -83,31 +101,35 @@ impl Bus {
         let topic = writable(topic)?;
         let core = self.core();
         for _ in 0..CONTENTION_TRIES {
-            let Examined { stored, existing, verdict, compiled } = core.examine(&topic, &candidate).await?;
+            let Examined { stored, existing, verdict, fresh } = core.examine(&topic, &candidate).await?;
             if let Some(VersionEntry { version, id, .. }) = existing {
                 return Ok(Registered { version, id, existed: true, notes: verdict.notes });
             }
-            let Some(compiled) = compiled.filter(|_| verdict.violations.is_empty()) else {
+            let Some(fresh) = fresh.filter(|_| verdict.violations.is_empty()) else {
                 return Err(Error::SchemaIncompatible { topic, violations: verdict.violations });
             };
+            check_memory(&stored.entry, &fresh)?;
             let mut work = self.unit_of_work();
             let id = core.add_text(&candidate.document, &mut work).await?;
             let StoredEntry { mut entry, revision } = stored;
-            let version = compiled.version;
+            let version = fresh.version;
             entry.versions.push(VersionEntry {
                 version,
                 id,
                 registered_ts: core.clock.now_ms(),
                 registered_by: self.subject().map(str::to_owned),
-                backward: compiled.backward,
+                backward: fresh.backward,
                 deleted: false,
+                references: candidate.document.references.clone(),
+                memory_bytes: fresh.validator.memory_bytes(),
             });
             entry.next_version = version + 1;
             if let Some(program) = candidate.upcast.clone() {
                 entry.upcasters.insert(version - 1, program);
             }
+            hold_referred(&topic, &fresh.referred, &mut work)?;
             audit::schema_changed("register_schema", &topic, Some(version), self.subject())?.add_to(&mut work)?;
-            match self.put_schemas(StoredEntry { entry, revision }, Some(&compiled), work).await {
+            match self.put_schemas(StoredEntry { entry, revision }, Some(&fresh.compiled()), work).await {
                 Err(Error::Conflict { .. }) => {}
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(Registered { version, id, existed: false, notes: verdict.notes }),
@@ -130,15 +152,45 @@ impl Bus {
             core.check_room_for_schemas(&entry.topic, self.maker())?;
             entry.made_by = self.subject().map(str::to_owned);
         }
-        // Before anything is stored: what cannot be compiled is refused.
-        let compiled = core.schema_loader().compile(StoredEntry { entry, revision: revision + 1 }, fresh).await?;
-        let topic = compiled.entry.topic.clone();
-        let text = to_json(COLLECTION, &topic, &compiled.entry)?;
+        let topic = entry.topic.clone();
+        let text = to_json(COLLECTION, &topic, &entry)?;
         work.write(DocumentWrite::put(COLLECTION, &topic, text).expecting(Expect::Revision(revision)));
         work.commit().await?;
-        core.schemas.slot(&topic).set_newer(compiled);
+        let is_in_use = !matches!(core.schemas.slot(&topic).load(), SlotSchemas::PutAway(_, None));
+        let loader = core.schema_examiner();
+        let slot = loader.take_over(StoredEntry { entry, revision: revision + 1 });
+        // What is in memory stays there. It is stored: what cannot be compiled now is told when it is needed.
+        if is_in_use && let Err(error) = loader.compiled_in(&slot, fresh).await {
+            tracing::warn!(%topic, %error, "schemas could not be made ready for use yet");
+        }
         Ok(())
     }
+}
+
+/// What a version refers to stays for as long as it is stored: a caller that deletes it at the same moment is refused, or was first.
+fn hold_referred(topic: &TopicName, referred: &[StoredEntry], work: &mut UnitOfWork) -> Result<(), Error> {
+    let mut held = std::collections::BTreeSet::from([topic]);
+    for StoredEntry { entry, revision } in referred {
+        if held.insert(&entry.topic) {
+            let text = to_json(COLLECTION, &entry.topic, entry)?;
+            work.write(DocumentWrite::put(COLLECTION, &entry.topic, text).expecting(Expect::Revision(*revision)));
+        }
+    }
+    Ok(())
+}
+
+/// All versions that events may have are in memory together.
+fn check_memory(entry: &TopicSchemas, fresh: &FreshVersion) -> Result<(), Error> {
+    let taken: usize = entry.live().map(|live| live.memory_bytes).sum();
+    let size = taken + fresh.validator.memory_bytes();
+    if size <= TOPIC_SCHEMAS_BYTES {
+        return Ok(());
+    }
+    let reason = format!(
+        "its versions would take {size} bytes in memory, and {TOPIC_SCHEMAS_BYTES} is the limit; delete versions that nobody \
+         publishes under"
+    );
+    Err(Error::SchemaChange { topic: entry.topic.clone(), reason })
 }
 
 impl Core {
@@ -149,8 +201,8 @@ impl Core {
         }
         let mut ahead = Made::default();
         for (topic, slot) in self.schemas.all_slots() {
-            if let Some(compiled) = slot.load().filter(|_| self.topics.get(&topic).is_none()) {
-                ahead.add(compiled.entry.made_by.as_deref().map(Arc::from).as_ref());
+            if let Some(registered) = slot.registered().filter(|_| self.topics.get(&topic).is_none()) {
+                ahead.add(registered.entry.made_by.as_deref().map(Arc::from).as_ref());
             }
         }
         self.topics.check_room_beside(&self.options.caps, &ahead, maker)
@@ -158,23 +210,23 @@ impl Core {
 
     /// Looks at a candidate from all sides, against what is stored now.
     pub(super) async fn examine(&self, topic: &TopicName, candidate: &SchemaCandidate) -> Result<Examined, Error> {
-        let loader = self.schema_loader();
+        let loader = self.schema_examiner();
         let stored = loader.entry(topic).await?;
         let settings = self.schemas.settings_of(&stored.entry);
         let mut verdict = RegistrationVerdict { violations: Vec::new(), existing: None, notes: Vec::new() };
         if let Some(existing) = self.find_same(&stored.entry, &candidate.document).await?.cloned() {
             verdict.existing = Some(existing.version);
-            return Ok(Examined { stored, existing: Some(existing), verdict, compiled: None });
+            return Ok(Examined { stored, existing: Some(existing), verdict, fresh: None });
         }
         let version = stored.entry.next_version;
         check_number(topic, candidate, &stored.entry)?;
         let document = Arc::new(candidate.document.clone());
-        let validator = Arc::new(loader.validator(&document, settings.formats).await?);
+        let ExaminedSchema { validator, bundled, referred } = loader.examine(&document, settings.formats).await?;
         let program = self.check_program(topic, candidate).await?;
         let steps = Steps { stored: &stored.entry, program, functions: self.schemas.functions_of(topic) };
-        let backward = self.compare(&steps, candidate, settings, &validator, &mut verdict).await?;
-        let compiled = CompiledVersion { version, deleted: false, backward, document, validator };
-        Ok(Examined { stored, existing: None, verdict, compiled: Some(compiled) })
+        let backward = self.compare(&steps, candidate, settings, bundled, &mut verdict).await?;
+        let fresh = FreshVersion { version, validator: Arc::new(validator), backward, referred };
+        Ok(Examined { stored, existing: None, verdict, fresh: Some(fresh) })
     }
 
     /// The live version that has this very schema.
@@ -218,7 +270,7 @@ impl Core {
         let Some(program) = candidate.upcast.clone() else {
             return Ok(ProgramGiven::No);
         };
-        match self.filter_places.run(move || Upcaster::jq(&program)).await {
+        match self.filter_places.run_in(Lane::Background, move || Upcaster::jq(&program)).await {
             Some(Ok(_)) => Ok(ProgramGiven::Yes),
             Some(Err(error)) => Err(Error::SchemaChange {
                 topic: topic.clone(),
@@ -234,41 +286,27 @@ impl Core {
         steps: &Steps<'_>,
         candidate: &SchemaCandidate,
         settings: SchemaSettings,
-        validator: &Validator,
+        new: Value,
         verdict: &mut RegistrationVerdict,
     ) -> Result<bool, Error> {
         let (entry, topic) = (steps.stored, &steps.stored.topic);
-        let mut earlier = Vec::new();
-        for live in entry.live() {
-            let known = self.schemas.known_slot(topic).and_then(|slot| slot.load());
-            let known = known.as_ref().and_then(|known| known.version(live.version));
-            let validator = match known {
-                Some(known) => known.validator.clone(),
-                None => {
-                    let document = Arc::new(self.schema_loader().text(live.id).await?);
-                    Arc::new(self.schema_loader().validator(&document, settings.formats).await?)
-                }
-            };
-            earlier.push((live.version, validator));
-        }
-        if earlier.is_empty() {
+        let earlier: Vec<(u32, u32)> = entry.live().map(|live| (live.version, live.id)).collect();
+        let Some(last) = earlier.last().copied() else {
             return Ok(false);
-        }
-        let asked = candidate.compat.unwrap_or(settings.compat);
-        let (new, rules) = (validator.bundled().clone(), comparison(settings));
-        let judged = move || {
-            let earlier: Vec<(u64, &Value)> =
-                earlier.iter().map(|(version, validator)| (u64::from(*version), validator.bundled())).collect();
-            let violations = compat::check_mode(asked, &earlier, &new, &rules)?;
-            let last = &earlier[earlier.len() - 1..];
-            let strictly = compat::Settings { undecided: prom_schema::Undecided::Refuse, ..rules };
-            let backward = compat::check_mode(Compat::Backward, last, &new, &strictly)?.is_empty();
-            Ok((violations, backward))
         };
-        let judged: Result<_, compat::CompareError> = self.filter_places.run(judged).await.ok_or_else(stopped)?;
-        let (violations, backward) =
-            judged.map_err(|error| Error::SchemaChange { topic: topic.clone(), reason: error.to_string() })?;
-        verdict.violations = violations;
+        let asked = candidate.compat.unwrap_or(settings.compat);
+        let (new, rules) = (Arc::new(new), comparison(settings));
+        let mut check = ModeCheck::new(asked, rules);
+        for (version, id) in earlier[check.reach(earlier.len())].iter().rev() {
+            if check.is_over() {
+                break;
+            }
+            check = self.hold_against(topic, check, (*version, *id), &new).await?;
+        }
+        let strictly = compat::Settings { undecided: prom_schema::Undecided::Refuse, ..rules };
+        let backward = self.hold_against(topic, ModeCheck::new(Compat::Backward, strictly), last, &new).await?;
+        let backward = backward.into_violations().is_empty();
+        verdict.violations = check.into_violations();
         if let Some(from) = steps.missing(backward) {
             let missing = format!(
                 "there is no upcaster from version {from} to {}, so readers that ask for the latest version cannot have \
@@ -281,6 +319,23 @@ impl Core {
             }
         }
         Ok(backward)
+    }
+
+    /// One comparison, which is a turn of its own: others who register and ask get theirs in between.
+    async fn hold_against(
+        &self,
+        topic: &TopicName,
+        mut check: ModeCheck,
+        (version, id): (u32, u32),
+        new: &Arc<Value>,
+    ) -> Result<ModeCheck, Error> {
+        let (old, new) = (self.schema_examiner().bundled(id).await?, new.clone());
+        let compare = move || check.compare(u64::from(version), &old, &new).map(|()| check);
+        let compared = self.filter_places.run_in(Lane::Background, compare).await.ok_or_else(stopped)?;
+        compared.map_err(|error| Error::SchemaChange {
+            topic: topic.clone(),
+            reason: format!("it cannot be compared with version {version}: {error}"),
+        })
     }
 }
 

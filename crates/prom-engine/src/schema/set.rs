@@ -7,6 +7,7 @@ use prom_types::TopicName;
 use super::learn::{StoredEntry, parse};
 use super::register::{stopped, to_json, writable};
 use super::{REGISTRY, SETTINGS};
+use crate::filter::Lane;
 use crate::limits::CONTENTION_TRIES;
 use crate::{Bus, Error, audit};
 
@@ -50,7 +51,7 @@ impl Bus {
         let topic = writable(topic)?;
         let refuse = |reason: String| Err(Error::SchemaChange { topic: topic.clone(), reason });
         if let Some(program) = program.clone() {
-            match self.core().filter_places.run(move || Upcaster::jq(&program)).await {
+            match self.core().filter_places.run_in(Lane::Background, move || Upcaster::jq(&program)).await {
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return refuse(format!("the upcaster is not valid jq: {error}")),
                 None => return Err(stopped()),

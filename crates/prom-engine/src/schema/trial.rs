@@ -5,9 +5,10 @@ use std::sync::Arc;
 use prom_schema::{Compat, VersionEntry};
 
 use super::NotNormalized;
-use super::compiled::CompiledTopic;
+use super::compiled::{CompiledTopic, CompiledVersion, RegisteredTopic};
 use super::learn::StoredEntry;
 use super::register::{RegistrationVerdict, SchemaCandidate};
+use crate::filter::Lane;
 use crate::{Bus, Error, StoredEvent};
 
 /// A topic's schemas with a candidate on top.
@@ -29,8 +30,8 @@ impl Bus {
         let asked = candidate.compat.filter(|asked| *asked != Compat::Upcast);
         let candidate = SchemaCandidate { compat: Some(asked.unwrap_or(Compat::None)), ..candidate.clone() };
         let examined = core.examine(&super::register::writable(topic)?, &candidate).await?;
-        let StoredEntry { mut entry, revision } = examined.stored;
-        let version = match (&examined.compiled, examined.verdict.existing) {
+        let StoredEntry { mut entry, .. } = examined.stored;
+        let version = match (&examined.fresh, examined.verdict.existing) {
             (Some(fresh), _) => {
                 entry.versions.push(VersionEntry {
                     version: fresh.version,
@@ -39,6 +40,8 @@ impl Bus {
                     registered_by: None,
                     backward: fresh.backward,
                     deleted: false,
+                    references: Vec::new(),
+                    memory_bytes: 0,
                 });
                 if let Some(program) = candidate.upcast.clone() {
                     entry.upcasters.insert(fresh.version - 1, program);
@@ -59,15 +62,26 @@ impl Bus {
                 version
             }
         };
-        let stored = StoredEntry { entry, revision };
-        let compiled = core.schema_loader().compile(stored, examined.compiled.as_ref()).await?;
+        let settings = core.schemas.settings_of(&entry);
+        let examiner = core.schema_examiner();
+        let latest = match (&examined.fresh, entry.latest()) {
+            (Some(fresh), _) => Some(fresh.compiled()),
+            (None, Some(latest)) => {
+                let validator = examiner.usable(latest, settings.formats).await?.map_err(Arc::from);
+                Some(CompiledVersion { version: latest.version, validator })
+            }
+            (None, None) => None,
+        };
+        let registered = Arc::new(RegisteredTopic { entry, settings });
+        // Events are judged by the latest version alone.
+        let compiled = examiner.finish(registered, latest.into_iter().collect()).await?;
         Ok((SchemaTrial { compiled: Arc::new(compiled), version }, examined.verdict))
     }
 
     /// Whether the candidate could have each event, or why not. What upcasters make is looked at and dropped.
     pub async fn try_events(&self, trial: &SchemaTrial, events: Vec<StoredEvent>) -> Vec<Result<(), NotNormalized>> {
         let mut tried = Vec::with_capacity(events.len());
-        self.core().normalize_run(&trial.compiled, events, drop, &mut tried).await;
+        self.core().normalize_run(Lane::Background, &trial.compiled, events, drop, &mut tried).await;
         tried
     }
 }

@@ -34,7 +34,7 @@ impl Bus {
     /// Makes a topic, or brings one that exists to these settings.
     ///
     /// Refused is what would break what readers rely on: lowering partitions, raising them on a
-    /// compacted topic or one that a group divides, turning compaction on where events without a key may
+    /// compacted topic, one with versions or one that a group divides, turning compaction on where events without a key may
     /// be. Raising partitions moves keys: events of a key from before and after may be in two of them.
     /// Changes are written to the audit trail.
     ///
@@ -98,15 +98,31 @@ impl Bus {
                     audit::partitions_raised(&before.settings, settings.partitions, subject)?.add_to(&mut work)?;
                 }
             }
-            let checked_at = before.map_or(0, |before| before.revision());
+            let checked_at = before.as_ref().map_or(0, |before| before.revision());
             match core.topics.put(settings.clone(), self.maker(), checked_at, work).await {
                 Err(refused) if is_about_a_division(&refused) => {}
                 Err(NotCommitted::Refused(refusal))
                     if core.topics.learn_from(&*core.store, &refusal).await? == RefusedFor::ForATopic => {}
-                answer => return Ok(answer?),
+                answer => {
+                    answer?;
+                    let begins = before.is_some_and(|before| !before.settings.keeps_versions());
+                    return if begins && settings.keeps_versions() {
+                        self.gather_versions(&settings).await
+                    } else {
+                        Ok(())
+                    };
+                }
             }
         }
         Err(Error::Contended { what: format!("topic {}", settings.name) })
+    }
+
+    /// The newest offset of each key, of what the topic has already: until it is known, expecting one is refused.
+    async fn gather_versions(&self, settings: &TopicSettings) -> Result<(), Error> {
+        for partition in 0..settings.partitions {
+            self.store().latest_by_key(&LogName::new(settings.name.clone(), partition), &[]).await?;
+        }
+        Ok(())
     }
 
     async fn check_topic_change(&self, before: &Topic, settings: &TopicSettings) -> Result<(), Error> {

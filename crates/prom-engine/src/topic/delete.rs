@@ -10,15 +10,20 @@
 
 use std::sync::Arc;
 
-use prom_store::CursorChange;
+use prom_store::{CursorChange, DocumentWrite};
 use prom_types::{GroupName, TopicName};
 
 use super::{RefusedFor, Topic};
 use crate::bus::Core;
 use crate::commit::NotCommitted;
-use crate::limits::CONTENTION_TRIES;
+use crate::limits::{CONTENTION_TRIES, DOCUMENTS_AT_ONCE};
+use crate::set_aside::{GATES, gate_key};
 use crate::supervise::TaskName;
 use crate::{Bus, Error, audit};
+
+/// Documents about what goes from one topic to another, such as how far it is. Their keys are `<from>><to>`, and they go with
+/// either topic: a job that writes them under the condition that they are unchanged learns of the deletion.
+pub const BETWEEN_TOPICS: &str = "cutovers";
 
 /// What becomes of the dead letters of a topic that is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,13 +146,26 @@ impl Bus {
             let topic = self.stored_topic(name).await?;
             let going = self.what_goes_with(&topic).await?;
             let mut work = core.unit_of_work();
-            for (cursor, _) in self.store().cursors(Some(name)).await? {
-                work.change_cursor(cursor, CursorChange::Delete);
+            let cursors = self.store().cursors(Some(name)).await?;
+            for (cursor, _) in &cursors {
+                work.change_cursor(cursor.clone(), CursorChange::Delete);
+                work.write(DocumentWrite::delete(GATES, &gate_key(cursor)));
             }
+            for key in self.documents_about(name).await? {
+                work.write(DocumentWrite::delete(BETWEEN_TOPICS, &key));
+            }
+            work.write(core.forgotten_history(name).await?);
             audit::topic_deleted(&going, self.subject())?.add_to(&mut work)?;
             match core.topics.delete(&topic, work).await {
                 Ok(()) => {
                     core.end_topic(name).await;
+                    for (cursor, _) in &cursors {
+                        core.forget_set_aside(cursor).await?;
+                    }
+                    core.begin_history_anew(name, topic.logs()).await?;
+                    if let Err(error) = self.sweep_documents_about(name).await {
+                        tracing::warn!(topic = %name, %error, "documents about a topic that was deleted may be left");
+                    }
                     tracing::info!(topic = %name, events = going.events, "the topic was deleted");
                     return Ok(going);
                 }
@@ -157,6 +175,31 @@ impl Bus {
             }
         }
         Err(Error::Contended { what: format!("topic {name}") })
+    }
+}
+
+impl Bus {
+    /// Keys of the documents about what goes from this topic or to it.
+    async fn documents_about(&self, name: &TopicName) -> Result<Vec<String>, Error> {
+        let is_about = |key: &str| key.split_once('>').is_some_and(|(from, to)| from == &**name || to == &**name);
+        let mut keys = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.documents(BETWEEN_TOPICS, after.as_deref(), DOCUMENTS_AT_ONCE).await?;
+            let Some(last) = page.last() else {
+                return Ok(keys);
+            };
+            after = Some(last.key.clone());
+            keys.extend(page.into_iter().map(|document| document.key).filter(|key| is_about(key)));
+        }
+    }
+
+    /// What was written while the topic was being deleted.
+    async fn sweep_documents_about(&self, name: &TopicName) -> Result<(), Error> {
+        for key in self.documents_about(name).await? {
+            self.core().write(DocumentWrite::delete(BETWEEN_TOPICS, &key)).await?;
+        }
+        Ok(())
     }
 }
 

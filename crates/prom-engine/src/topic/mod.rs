@@ -10,7 +10,7 @@ mod registry;
 mod settings;
 
 pub use create::{PartitionInfo, TopicInfo};
-pub use delete::{DeletedTopic, TopicLetters};
+pub use delete::{BETWEEN_TOPICS, DeletedTopic, TopicLetters};
 pub(crate) use key::KeyProgram;
 pub(crate) use learn::{RefusedFor, conflict, follow_others, is_about_a_topic};
 pub(crate) use registry::{Topic, TopicRegistry};

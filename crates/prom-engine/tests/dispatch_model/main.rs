@@ -1,10 +1,12 @@
-//! The dispatcher against a reference so simple that one can see it is right, over random walks.
+//! The dispatcher against a reference so simple that one can see it is right, over random walks; and walks in which keys park and
+//! letters are given back, against a store of documents.
 //!
 //! `PROM_SEED=n` replays one walk; `PROM_STEPS=n` sets how many steps all walks take together.
 //! A walk that fails prints its seed.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
+mod parking;
 mod reference;
 mod rng;
 mod walk;
@@ -12,6 +14,7 @@ mod walk;
 use std::env;
 use std::thread;
 
+use parking::ParkingWalk;
 use walk::Walk;
 
 const STEPS_PER_WALK: u64 = 2000;
@@ -44,6 +47,7 @@ fn walk_batch(batch: u64) {
     for &seed in &mine {
         let _named = SeedOnFailure(seed);
         Walk::new(seed).run(STEPS_PER_WALK);
+        ParkingWalk::new(seed).run(STEPS_PER_WALK / 2);
     }
     if let (Some(first), Some(last)) = (mine.first(), mine.last()) {
         let steps = mine.len() as u64 * STEPS_PER_WALK;

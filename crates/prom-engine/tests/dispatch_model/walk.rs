@@ -8,8 +8,8 @@ mod store;
 use std::time::Duration;
 
 use prom_engine::dispatch::{
-    Backoff, Changes, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Leaving, Order, ScanRequest,
-    ScannedEvent, SubscriberId,
+    Backoff, Changes, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Leaving, Order, Parking,
+    ScanRequest, ScannedEvent, SubscriberId,
 };
 use prom_store::{Bounds, CursorState};
 use prom_types::Offset;
@@ -45,11 +45,13 @@ fn options(rng: &mut Rng) -> DispatchOptions {
         max_attempts: rng.between(1, 4) as u32,
         backoff: Backoff::new(first, first * rng.between(1, 20) as u32),
         lanes: None,
+        parking: Parking::Off,
         limits: DispatchLimits {
             ranges_above: rng.between(1, 30) as usize,
             waiting: rng.between(1, 20) as usize,
             look_ahead: rng.between(1, 40) as usize,
             ready: rng.between(1, 24) as usize,
+            ..DispatchLimits::default()
         },
     }
 }

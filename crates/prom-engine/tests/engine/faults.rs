@@ -223,9 +223,9 @@ impl Logs for Stubborn {
         self.inner.trim(log, before).await
     }
 
-    async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError> {
+    async fn compact(&self, log: &LogName, plan: CompactPlan<'_>) -> Result<CompactReport, StoreError> {
         self.check_topic(log)?;
-        self.inner.compact(log, tombstone_grace).await
+        self.inner.compact(log, plan).await
     }
 
     async fn logs(&self) -> Result<Vec<LogInfo>, StoreError> {

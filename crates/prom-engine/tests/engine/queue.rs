@@ -206,3 +206,36 @@ async fn what_a_moved_cursor_takes_out_of_the_queue_makes_room_for_as_much() {
         soon(delivery.ack()).await.unwrap();
     }
 }
+
+/// Each queue alone may hold 8 MiB, and each of its dispatchers reads ahead.
+#[tokio::test(start_paused = true)]
+async fn subscribers_that_take_nothing_hold_little_together_and_one_that_takes_gets_everything() {
+    let bus = bus().await;
+    let text = "x".repeat(256 * 1024);
+    for number in 0..40 {
+        bus.publish("numbers", json!([number, text])).await.unwrap();
+    }
+    let mut stuck = Vec::new();
+    for group in 0..64 {
+        stuck.push(bus.subscribe("numbers", &format!("stuck-{group}")).from(Position::Earliest).start().await.unwrap());
+    }
+    let mut tails = Vec::new();
+    for _ in 0..64 {
+        let mut tail = bus.tail("numbers").from(Position::Earliest).start().await.unwrap();
+        soon(tail.next()).await.unwrap();
+        tails.push(tail);
+    }
+    let held = || bus.meters().delivery_bytes;
+    // Above the bound each of them may still get one event, and one read is under way when the bound is met.
+    let most = 256 * 1024 * 1024 + (64 + 64) * 2 * 256 * 1024;
+    until(async || held() > 128 * 1024 * 1024).await;
+    let mut numbers = bus.subscribe("numbers", "reads").from(Position::Earliest).start().await.unwrap();
+    for expected in 0..40 {
+        let delivery = next(&mut numbers).await;
+        assert_eq!(delivery.offset(), expected);
+        soon(delivery.ack()).await.unwrap();
+        assert!(held() <= most, "{} bytes are held", held());
+    }
+    drop((stuck, tails, numbers));
+    until(async || held() == 0).await;
+}

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prom_engine::{Bus, BusOptions, Delivery, Subscription};
+use prom_engine::{Bus, BusOptions, Delivery, LetterRef, Subscription};
 use prom_store::{Clock, MemoryStore, Store};
 use prom_types::EpochMs;
 use serde_json::json;
@@ -107,4 +107,23 @@ pub async fn until(condition: impl AsyncFn() -> bool) {
         }
     })
     .await;
+}
+
+/// All letters of a topic.
+pub async fn letters(bus: &Bus, topic: &str) -> Vec<LetterRef> {
+    let (mut letters, mut from) = (Vec::new(), 0);
+    while let Ok(page) = bus.read(&format!("dlq.{topic}"), 0, from, 500).await {
+        letters.extend(page.events.iter().map(|event| LetterRef::of(event).unwrap()));
+        if page.events.is_empty() {
+            break;
+        }
+        from = page.next;
+    }
+    letters
+}
+
+/// The letter of the event at an offset; the newest one.
+pub async fn letter_of(bus: &Bus, topic: &str, offset: u64) -> LetterRef {
+    let all = letters(bus, topic).await;
+    all.into_iter().rfind(|letter| letter.offset == offset).expect("it has a letter")
 }

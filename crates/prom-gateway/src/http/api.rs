@@ -4,10 +4,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use prom_jobs::LetterOffice;
+use tokio::sync::Semaphore;
 
 use super::budget::BodyBudget;
 use super::job::JobPlaces;
-use super::limits::{CUTOVERS_AT_ONCE, PROOFS_AT_ONCE};
+use super::limits::{
+    CUTOVERS_AT_ONCE, FLOW_CHANGES_AT_ONCE, PROOFS_AT_ONCE, REPLAYS_AT_ONCE, SEARCHES_AT_ONCE, SNAPSHOTS_AT_ONCE,
+    TRACES_AT_ONCE, TRAVELS_AT_ONCE,
+};
 use crate::Hub;
 use crate::metrics::Sampler;
 
@@ -23,6 +28,15 @@ pub(crate) struct Api {
     pub budget: BodyBudget,
     pub proofs: JobPlaces,
     pub cutovers: JobPlaces,
+    pub traces: JobPlaces,
+    /// Searches wait here for each other.
+    pub searches: Semaphore,
+    pub replays: JobPlaces,
+    pub letters: LetterOffice,
+    pub snapshots: JobPlaces,
+    /// Answers about the past.
+    pub travels: JobPlaces,
+    pub flow_changes: JobPlaces,
 }
 
 impl Api {
@@ -32,6 +46,28 @@ impl Api {
         let budget = BodyBudget::new(hub.options.bodies_bytes);
         let proofs = JobPlaces::new("proofs of schemas", PROOFS_AT_ONCE);
         let cutovers = JobPlaces::new("cutovers", CUTOVERS_AT_ONCE);
-        Arc::new(Self { hub, sampler, started, openapi: OnceLock::new(), budget, proofs, cutovers })
+        let searches = Semaphore::new(SEARCHES_AT_ONCE);
+        let traces = JobPlaces::new("traces", TRACES_AT_ONCE);
+        let replays = JobPlaces::new("replays", REPLAYS_AT_ONCE);
+        let snapshots = JobPlaces::new("snapshots", SNAPSHOTS_AT_ONCE);
+        let travels = JobPlaces::new("answers about the past", TRAVELS_AT_ONCE);
+        let flow_changes = JobPlaces::new("changes of flows", FLOW_CHANGES_AT_ONCE);
+        let letters = hub.letters.clone();
+        Arc::new(Self {
+            hub,
+            sampler,
+            started,
+            openapi: OnceLock::new(),
+            budget,
+            proofs,
+            cutovers,
+            traces,
+            searches,
+            replays,
+            letters,
+            snapshots,
+            travels,
+            flow_changes,
+        })
     }
 }

@@ -6,8 +6,8 @@ use axum::extract::FromRequestParts;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use parking_lot::Mutex;
-use prom_auth::{Action, AuthError, Identity};
-use prom_engine::Bus;
+use prom_auth::{Action, AuthError, Identity, Policy};
+use prom_engine::{Bus, TopicMask, administered_with};
 use prom_types::{GroupName, TopicName, TopicPattern};
 
 use super::api::Api;
@@ -75,6 +75,20 @@ impl Caller {
         self.is_hub
     }
 
+    /// The subject of its token.
+    pub fn subject(&self) -> Option<&str> {
+        self.identity.subject.as_deref()
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.identity.policy
+    }
+
+    /// When its token ends.
+    pub fn expires_at_ms(&self) -> Option<i64> {
+        self.identity.expires_at_ms
+    }
+
     /// The bus, acting in the caller's name.
     pub fn bus(&self, hub: &Hub) -> Bus {
         hub.bus.acting_for(self.identity.subject.as_deref())
@@ -107,6 +121,16 @@ impl Caller {
         } else {
             Err(self.forbidden(action, &format!("{pattern} in group {group}")))
         }
+    }
+
+    /// What is hidden from the caller in the events of a topic; `None` if nothing is.
+    pub async fn mask(&self, hub: &Hub, topic: &TopicName) -> Result<Option<Arc<TopicMask>>, Problem> {
+        if self.sees_whole(topic) { Ok(None) } else { Ok(hub.bus.mask_of(topic).await?) }
+    }
+
+    /// Whether the caller administers a topic, and those that it has its events from.
+    pub fn sees_whole(&self, topic: &TopicName) -> bool {
+        administered_with(topic).iter().all(|topic| self.identity.policy.allows(Action::Admin, topic))
     }
 
     /// The hub as a whole.

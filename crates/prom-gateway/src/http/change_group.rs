@@ -76,6 +76,7 @@ fn change(body: PatchGroup) -> GroupChange {
     GroupChange {
         max_attempts: body.max_attempts,
         backoff: body.backoff,
+        park: body.park,
         expire_after: body.expire_after_ms.map(|after| match after {
             Some(millis) => Expiry::After(Duration::from_millis(millis)),
             None => Expiry::Never,

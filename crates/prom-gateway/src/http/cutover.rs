@@ -1,4 +1,5 @@
-//! `POST /topics/{topic}/cutover`: a topic's history as its latest version has it, in another topic or as documents.
+//! `POST /topics/{topic}/cutover`: a topic's history as its latest version has it, in another topic, as documents or as a
+//! snapshot.
 //!
 //! Needs the right to administer the topic and the target; a collection concerns the hub as a whole. Audited with the caller.
 //! Progress is stored with each step, so asking again goes on where it ended.
@@ -9,7 +10,9 @@ use axum::extract::State;
 use axum::response::Response;
 use prom_auth::Action;
 use prom_engine::TaskName;
-use prom_jobs::{CollectionName, Cutover, CutoverPlace, CutoverPlan, CutoverProgress, CutoverTarget, UnfitEvent};
+use prom_jobs::{
+    CollectionName, Cutover, CutoverPlace, CutoverPlan, CutoverProgress, CutoverTarget, UnfitEvent, snapshot_topic,
+};
 use prom_protocol::http::cutover::{CutoverCounts, CutoverReport, CutoverRequest, CutoverResult};
 use prom_protocol::http::problem::ProblemDocument;
 
@@ -18,6 +21,7 @@ use super::caller::Caller;
 use super::extract::{JsonBody, TopicInPath};
 use super::job::{self, JobStep, SteppedJob};
 use super::problem::{Problem, Problems};
+use super::snapshot;
 
 #[utoipa::path(
     post,
@@ -25,8 +29,8 @@ use super::problem::{Problem, Problems};
     operation_id = "cutover",
     tag = "schemas",
     summary = "Bring a topic's history to its latest version",
-    description = "Every stored event goes through the upcasters into `<topic>.v<N>`, another topic, or a collection with the \
-                   latest event of each key. The answer comes in lines: `{progress}` now and then, and `{done}` at the end. \
+    description = "Every stored event goes through the upcasters into `<topic>.v<N>`, another topic, a collection with the \
+                   latest event of each key, or a snapshot of the same, `<topic>.snapshot.v<N>`. The answer comes in lines: `{progress}` now and then, and `{done}` at the end. \
                    A client that leaves stops it; asking again goes on, and doubles nothing.",
     params(("topic" = String, Path)),
     request_body = CutoverRequest,
@@ -44,35 +48,40 @@ pub(super) async fn post(
     caller.may(Action::Admin, &topic)?;
     // Where events go can be chosen, and reasons quote them: what is read here must be readable.
     caller.may(Action::Subscribe, &topic)?;
-    let CutoverRequest { to, to_collection, skip_unfit } = body.read(&api).await?;
-    let target = match (to, to_collection) {
-        (Some(_), Some(_)) => return Err(Problem::field("to_collection", "give one target, not two")),
-        (Some(target), None) => CutoverTarget::Topic(target),
-        (None, Some(name)) => CutoverTarget::Collection(CollectionName::parse(&name)?),
-        (None, None) => CutoverTarget::OfItsVersion,
+    let CutoverRequest { to, to_collection, to_snapshot, fields, skip_unfit } = body.read(&api).await?;
+    if to_collection.is_none() && !fields.is_empty() {
+        return Err(Problem::field("fields", "only a collection has declared fields; name one in to_collection"));
+    }
+    let target = match (to, to_collection, to_snapshot) {
+        (None, None, false) => CutoverTarget::OfItsVersion,
+        (Some(target), None, false) => CutoverTarget::Topic(target),
+        (None, Some(name), false) => CutoverTarget::Collection(CollectionName::parse(&name)?),
+        (None, None, true) => CutoverTarget::Snapshot,
+        (_, None, true) => return Err(Problem::field("to_snapshot", "give one target, not two")),
+        (_, Some(_), _) => return Err(Problem::field("to_collection", "give one target, not two")),
     };
     let bus = caller.bus(&api.hub);
-    let plan = CutoverPlan::make(&bus, &topic, target).await?;
+    let plan = CutoverPlan::make(&bus, &topic, target).await?.fields(fields);
     match &plan.place {
         CutoverPlace::Topic(target) => caller.may(Action::Admin, target)?,
         CutoverPlace::Collection(_) => caller.may_everywhere(Action::Admin)?,
+        CutoverPlace::Snapshot(target) => {
+            caller.may(Action::Admin, target)?;
+            // It is made of a snapshot of what is stored, which may have to be taken.
+            caller.may(Action::Admin, &snapshot_topic(&topic)?)?;
+        }
     }
-    let place = api.cutovers.take(&api)?;
+    let place = match &plan.place {
+        CutoverPlace::Topic(_) | CutoverPlace::Collection(_) => api.cutovers.take(&api)?,
+        CutoverPlace::Snapshot(_) => api.snapshots.take(&api)?,
+    };
     let unfit = if skip_unfit { UnfitEvent::Skip } else { UnfitEvent::Stop };
     let cutover = Cutover::start(&bus, plan, unfit).await?;
-    let read_before = cutover.progress().read;
-    Ok(job::answer(
-        api.hub.clone(),
-        caller,
-        TaskName::one("cutover", topic),
-        place,
-        CutoverJob { cutover, read_before },
-    ))
+    Ok(job::answer(api.hub.clone(), caller, TaskName::one("cutover", topic), place, CutoverJob { cutover }))
 }
 
 struct CutoverJob {
     cutover: Cutover,
-    read_before: u64,
 }
 
 impl SteppedJob for CutoverJob {
@@ -84,9 +93,13 @@ impl SteppedJob for CutoverJob {
         if !is_done {
             return Ok(JobStep::Progress(CutoverReport::Progress(counts)));
         }
-        let CutoverPlan { topic, version, place } = self.cutover.plan().clone();
-        let (to, read_before) = (place.to_string(), self.read_before);
-        let result = CutoverResult { topic, to, version, counts, read_before, adds_up };
+        let CutoverPlan { topic, version, place, .. } = self.cutover.plan().clone();
+        let snapshot = match (&place, self.cutover.progress().snapshot()) {
+            (CutoverPlace::Snapshot(target), Some(made)) => Some(snapshot::view(target, made)),
+            _ => None,
+        };
+        let (to, read_before) = (place.to_string(), self.cutover.read_before());
+        let result = CutoverResult { topic, to, version, counts, read_before, adds_up, snapshot };
         Ok(JobStep::Done(CutoverReport::Done(result)))
     }
 

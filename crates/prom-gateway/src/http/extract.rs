@@ -40,6 +40,18 @@ pub(crate) struct TopicInPath(pub TopicName);
 /// The group that a path names.
 pub(crate) struct GroupInPath(pub GroupName);
 
+/// Anything else that a path names.
+pub(crate) struct InPath<T>(pub T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<Api>> for InPath<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
+        let Path(named) = Path::<T>::from_request_parts(parts, api).await?;
+        Ok(Self(named))
+    }
+}
+
 impl FromRequestParts<Arc<Api>> for TopicInPath {
     type Rejection = Problem;
 

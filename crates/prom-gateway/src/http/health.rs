@@ -51,5 +51,13 @@ fn failing(hub: &Hub) -> BTreeMap<String, u64> {
     for trouble in hub.failures().troubles() {
         *failing.entry(trouble.task.kind().to_owned()).or_default() += 1;
     }
+    for (task, state) in hub.keeper.states() {
+        if state.failed.is_some() {
+            failing.entry(task.kind().to_owned()).or_insert(1);
+        }
+    }
+    for flow in hub.flows.all().iter().filter(|flow| flow.status().state.is_unwell()) {
+        *failing.entry(flow.kind().as_str().to_owned()).or_default() += 1;
+    }
     failing
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use futures::{StreamExt, stream};
 use hashbrown::HashMap;
 use http::Uri;
 use prom_auth::Action;
@@ -16,7 +17,7 @@ use super::caller::Caller;
 use super::cursors::reads;
 use super::extract::Params;
 use super::gather;
-use super::limits::LAGS;
+use super::limits::{LAGS, LAGS_AT_ONCE};
 use super::metrics::keep_largest;
 use super::problem::{Problem, Problems};
 
@@ -102,8 +103,10 @@ async fn keep_furthest_behind(bus: &Bus, wanted: &mut Vec<(TopicName, GroupName)
 /// The lags of those that are still there when they are asked.
 async fn lags(bus: &Bus, readings: Vec<(TopicName, GroupName)>) -> Result<Vec<Lag>, Error> {
     let mut lags = Vec::with_capacity(readings.len());
-    for (topic, group) in readings {
-        match bus.lag(&topic, &group).await {
+    let looks = readings.into_iter().map(|(topic, group)| async move { bus.lag(&topic, &group).await });
+    let mut looks = stream::iter(looks).buffered(LAGS_AT_ONCE);
+    while let Some(found) = looks.next().await {
+        match found {
             Ok(lag) => lags.push(lag),
             Err(Error::UnknownGroup { .. } | Error::NotOfTheGroup { .. }) => {}
             Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! `GET /latest-by-key`: the latest event of a key of a compacted topic.
+//! `GET /latest-by-key`: the latest event of a key of a topic that is compacted or keeps versions.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use prom_auth::Action;
+use prom_engine::StoredEvent;
 use prom_protocol::http::latest_by_key::LatestByKeyQuery;
 use prom_types::Event;
 
@@ -20,7 +21,8 @@ use super::problem::{Problem, Problems};
     operation_id = "latestByKey",
     tag = "events",
     summary = "The latest event of a key",
-    description = "`null` where there is none or it was deleted. Only for compacted topics.",
+    description = "`null` where there is none, it was deleted, or retention removed it. Only for topics that are compacted \
+                   or keep `versions`.",
     params(LatestByKeyQuery),
     responses((status = 200, description = "The event, or `null`", body = Option<Event>), Problems),
 )]
@@ -31,8 +33,11 @@ pub(super) async fn get(
 ) -> Result<Response, Problem> {
     caller.may(Action::Subscribe, &topic)?;
     let found = api.hub.bus.latest_by_key(&topic, &[&key]).await?;
+    let mask = caller.mask(&api.hub, &topic).await?;
     let mut json = Vec::new();
-    match found.first().and_then(Option::as_ref) {
+    let seen =
+        |event: &StoredEvent| mask.as_ref().map_or_else(|| StoredEvent::clone(event), |mask| mask.seen(event.clone()));
+    match found.first().and_then(Option::as_ref).map(seen) {
         Some(event) => event.write_json(&mut json),
         None => json.extend_from_slice(b"null"),
     }

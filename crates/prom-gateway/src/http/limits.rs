@@ -17,6 +17,25 @@ pub const REPLAY_BYTES: usize = 8 * 1024 * 1024;
 /// A replay leaves in pieces of about this size, each read when the one before has left.
 pub const REPLAY_PIECE_BYTES: usize = 64 * 1024;
 
+/// Events of one page of a search, unless asked otherwise, and at most.
+pub const SEARCH_ITEMS: usize = 50;
+pub const SEARCH_MOST_ITEMS: usize = 1000;
+/// What a search holds while it reads: blocks of all partitions, what is judged, what was found.
+pub const SEARCH_READ_BYTES: usize = 12 * 1024 * 1024;
+/// Searches that run at once; more wait. Their programs share threads with the filters of groups.
+pub const SEARCHES_AT_ONCE: usize = 4;
+/// What its answer takes beside the events.
+pub const SEARCH_ANSWER_BYTES: usize = 256 * 1024;
+
+/// Traces that are drawn at once: each may ask many logs for an id.
+pub const TRACES_AT_ONCE: usize = 4;
+
+/// Documents of a list, unless asked otherwise, and at most.
+pub const LIST_ITEMS: usize = 100;
+pub const LIST_MOST_ITEMS: usize = 1000;
+/// What a list holds while it reads.
+pub const LIST_READ_BYTES: usize = 8 * 1024 * 1024;
+
 /// An export leaves in pieces of about this size: large enough that handing one over costs nothing.
 pub const EXPORT_CHUNK_BYTES: usize = 256 * 1024;
 /// Pieces that wait for a slow reader. Beyond it nothing more is read for it.
@@ -31,6 +50,9 @@ pub const EXPORT_HELD_BYTES: usize = EXPORT_READ_BYTES + (EXPORT_CHUNKS_WAITING 
 /// The longest line of an import. A whole event with every part at its limit and each character of
 /// its headers escaped fits.
 pub const IMPORT_LINE_BYTES: usize = 5 * 1024 * 1024;
+/// Only offsets below this are kept by an import: JavaScript reads larger ones inexactly, and behind the last offset there
+/// would be no room.
+pub const OFFSETS: u64 = 1 << 53;
 /// Lines of an import that are published together.
 pub const IMPORT_BATCH_EVENTS: usize = 1000;
 pub const IMPORT_BATCH_BYTES: usize = 1024 * 1024;
@@ -58,11 +80,15 @@ pub const RATE_WINDOW: Duration = Duration::from_secs(10);
 pub const RATE_INTEREST: Duration = Duration::from_secs(60);
 /// Lags in one answer: each asks the store and a dispatcher, and there may be as many as topics times groups.
 pub const LAGS: usize = 1000;
+/// Lags that are looked at together: each waits for the store and a dispatcher, and one alone keeps neither busy.
+pub const LAGS_AT_ONCE: usize = 32;
 
 /// Proofs of schemas, and cutovers, that run at once. Each reads a topic whole and upcasts its events, and those who may only
 /// read must not take the places of those who administer.
 pub const PROOFS_AT_ONCE: usize = 2;
 pub const CUTOVERS_AT_ONCE: usize = 2;
+/// Bulk replays that run at once, for the same reason.
+pub const REPLAYS_AT_ONCE: usize = 2;
 /// What one of them holds: the events of a step, as they are stored and as they are written.
 pub const JOB_HELD_BYTES: usize = 12 * 1024 * 1024;
 /// Lines of progress that wait for a slow reader. Beyond it the work waits.
@@ -73,3 +99,51 @@ pub const JOB_RETRY_AFTER: Duration = Duration::from_secs(10);
 pub const PARSED_TIMES: usize = 32;
 /// How often a job looks during a step whether its token still holds and the hub goes on.
 pub const JOB_LOOKS_AFTER: Duration = Duration::from_secs(1);
+/// How often a live replay sends a comment when nothing is published: proxies end connections that are silent for a minute, and
+/// a client that is gone is noticed.
+pub const LIVE_COMMENT_EVERY: Duration = Duration::from_secs(15);
+/// What one live replay holds at the most: one read of the log, and its text.
+pub const LIVE_HELD_BYTES: usize = 2 * 1024 * 1024;
+
+/// Subscriptions that the list of connections names for each.
+pub const CONNECTION_SUBSCRIPTIONS: usize = 100;
+/// Entries of one page of a list: more than a person reads, and less than a megabyte.
+pub const LIST_MOST_ENTRIES: usize = 1000;
+/// Dead letters of one page, unless asked otherwise, and at most.
+pub const LETTERS: usize = 100;
+pub const LETTERS_MOST: usize = 1000;
+/// What a page of letters holds: what it read, and its text. A page ends early where its letters are large.
+pub const LETTERS_HELD_BYTES: usize = 24 * 1024 * 1024;
+/// Topics in one answer about letters, and kinds of errors that come with a sample: each is read.
+pub const LETTER_TOPICS: usize = 200;
+pub const LETTER_SAMPLES: usize = 50;
+/// Letters that one request names, and up to which a replay is answered when it is done.
+pub const LETTER_IDS: usize = 1000;
+pub const LETTERS_ANSWERED: u64 = 1000;
+/// How long such an answer waits for the end: shorter than clients wait. Then it names the job.
+pub const LETTER_JOB_WAIT: Duration = Duration::from_secs(20);
+/// Snapshots that are asked for and made at once: each holds a piece of the state.
+pub const SNAPSHOTS_AT_ONCE: usize = 2;
+/// When a request looks again at a snapshot that another process makes.
+pub const SNAPSHOT_ELSEWHERE_AFTER: Duration = Duration::from_millis(200);
+/// Questions about the past at once: each may read a topic as far back as its last snapshot.
+pub const TRAVELS_AT_ONCE: usize = 4;
+/// Keys of the past on a page, unless asked for otherwise, and at the most.
+pub const TRAVEL_KEYS: usize = 100;
+pub const TRAVEL_MOST_KEYS: usize = 1000;
+
+/// Rows of an outbox in an answer, unless asked otherwise, and at most; and the ids that a request names.
+pub const FLOW_ROWS: usize = 100;
+pub const FLOW_ROWS_MOST: usize = 1000;
+/// Ids that one entry of the audit trail names; it counts all of them.
+pub const FLOW_ROWS_AUDITED: usize = 100;
+/// What such an answer holds: names, and errors that quote what they are about.
+pub const FLOW_ROWS_HELD_BYTES: usize = 8 * 1024 * 1024;
+/// Rows that one request requeues or drops, unless asked otherwise, and at most: more are done by asking again, so that no
+/// request holds a database for long.
+pub const FLOW_ROWS_CHANGED: usize = 1000;
+pub const FLOW_ROWS_CHANGED_MOST: usize = 10_000;
+/// Changes of flows that are under way at once: each may wait for a database that does not answer.
+pub const FLOW_CHANGES_AT_ONCE: usize = 8;
+/// How long an answer waits for the database of a flow: shorter than clients wait.
+pub const FLOW_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);

@@ -23,9 +23,12 @@ use super::problem::{Code, Problem};
     security(("bearer" = []), ()),
     tags(
         (name = "events", description = "Publishing and reading events"),
+        (name = "state", description = "Documents that are filled from topics"),
         (name = "topics", description = "Topics and their settings"),
         (name = "schemas", description = "The schema registry: versions, compatibility, upcasters"),
         (name = "groups", description = "Consumer groups, cursors, lag"),
+        (name = "dead letters", description = "Events that groups gave up on: finding, replaying and purging them"),
+        (name = "flows", description = "Outboxes, change feeds and projections: how they are doing, and steering them"),
         (name = "hub", description = "The hub itself"),
     ),
     modifiers(&Bearer),

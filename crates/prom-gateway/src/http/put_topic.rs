@@ -42,17 +42,12 @@ pub(super) async fn put(
         // All who publish to the topic then write to these too.
         caller.may_below(Action::Admin, &topic)?;
     }
-    // Left out, a setting takes its default. Compaction cannot come back once a topic has events, so it must be said.
-    let is_compacted = match api.hub.bus.topic_settings(&topic).await {
-        Ok(settings) => settings.compaction.is_some(),
-        Err(prom_engine::Error::UnknownTopic { .. }) => false,
+    let before = match api.hub.bus.topic_settings(&topic).await {
+        Ok(settings) => Some(settings),
+        Err(prom_engine::Error::UnknownTopic { .. }) => None,
         Err(error) => return Err(error.into()),
     };
-    if is_compacted && body.compaction.is_none() {
-        let reason =
-            "is missing: the topic is compacted; repeat the setting to keep it, or say false to end it for good";
-        return Err(Problem::field("compaction", reason));
-    }
+    check_said(before.as_ref(), &body)?;
     let plain = TopicSettings::new(&topic)?;
     let usual = plain.clone().compacted().compaction;
     let compaction = body.compaction.and_then(|choice| choice.settings(usual));
@@ -61,8 +56,13 @@ pub(super) async fn put(
         key: body.key,
         retention: body.retention,
         compaction,
+        versions: body.versions.unwrap_or(false),
         max_attempts: body.max_attempts,
+        mask: body.mask.unwrap_or_default(),
+        index: body.index,
         dual_write: body.dual_write.map(|dual_write| DualWrite { until: dual_write.until }),
+        snapshot: body.snapshot,
+        snapshot_of: before.and_then(|settings| settings.snapshot_of),
         ..plain
     };
     // A number of partitions above the limit is a bad request, not a body that is too large.
@@ -72,4 +72,29 @@ pub(super) async fn put(
         other => other?,
     }
     Ok(Json(settings_view(&settings)))
+}
+
+/// Left out, a setting takes its default. What could not be taken back, or would show what was hidden, must be said.
+fn check_said(before: Option<&TopicSettings>, body: &PutTopic) -> Result<(), Problem> {
+    let Some(before) = before else {
+        return Ok(());
+    };
+    let (field, reason) = if before.compaction.is_some() && body.compaction.is_none() {
+        (
+            "compaction",
+            "is missing: the topic is compacted; repeat the setting to keep it, or say false to end it for good",
+        )
+    } else if !before.mask.is_empty() && body.mask.is_none() {
+        (
+            "mask",
+            "is missing: parts of the topic are hidden; repeat the setting to keep it, or say [] to show everything",
+        )
+    } else if before.versions && body.versions.is_none() {
+        let reason = "is missing: the topic keeps the newest offset of each key; repeat the setting to keep it, or say \
+                      false to forget those of events that retention has removed";
+        ("versions", reason)
+    } else {
+        return Ok(());
+    };
+    Err(Problem::field(field, reason))
 }

@@ -12,10 +12,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt};
+use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use prom_auth::Action;
-use prom_engine::{BeyondEnd, TopicOffsets};
-use prom_protocol::http::replay::{ReplayPage, ReplayQuery};
+use prom_engine::{BeyondEnd, Gap, TopicMask, TopicOffsets};
+use prom_protocol::http::replay::{ReplayLive, ReplayPage, ReplayQuery};
 use prom_protocol::position::PositionFields;
 use prom_store::ReadLimit;
 use prom_types::{Position, TopicName};
@@ -26,6 +27,7 @@ use super::caller::Caller;
 use super::extract::Params;
 use super::limits::{REPLAY_BYTES, REPLAY_EVENTS, REPLAY_MOST_EVENTS, REPLAY_PIECE_BYTES};
 use super::problem::{Problem, Problems};
+use super::replay_live;
 use crate::Hub;
 
 #[utoipa::path(
@@ -34,16 +36,23 @@ use crate::Hub;
     operation_id = "replay",
     tag = "events",
     summary = "Read retained events page by page",
+    description = "With `live=sse` the answer does not end: it goes on with what is published, as server-sent events. The id of \
+                   each is what `Last-Event-ID` takes to continue after it.",
     params(ReplayQuery, PositionFields),
     responses((status = 200, description = "A page", body = ReplayPage), Problems),
 )]
 pub(super) async fn replay(
     State(api): State<Arc<Api>>,
     caller: Caller,
-    Params(ReplayQuery { topic, limit, next }): Params<ReplayQuery>,
+    headers: HeaderMap,
+    Params(ReplayQuery { topic, limit, next, live }): Params<ReplayQuery>,
     Params(position): Params<PositionFields>,
 ) -> Result<Response, Problem> {
     caller.may(Action::Subscribe, &topic)?;
+    if let Some(ReplayLive::Sse) = live {
+        let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+        return replay_live::answer(api, caller, topic, limit, after.or(next), position.position()?).await;
+    }
     let limit = limit.unwrap_or(REPLAY_EVENTS);
     if !(1..=REPLAY_MOST_EVENTS).contains(&limit) {
         return Err(Problem::field("limit", format_args!("must be between 1 and {REPLAY_MOST_EVENTS}")));
@@ -55,7 +64,19 @@ pub(super) async fn replay(
         None => bus.offsets(&topic, position.position()?.unwrap_or(Position::Earliest), BeyondEnd::Allow).await?,
     };
     let left = ReadLimit { events: limit, bytes: REPLAY_BYTES };
-    let mut page = PageInPieces { hub: api.hub.clone(), caller, topic, from, left, written: 0, ended: false, share };
+    let mask = caller.mask(&api.hub, &topic).await?;
+    let mut page = PageInPieces {
+        hub: api.hub.clone(),
+        caller,
+        mask,
+        topic,
+        from,
+        left,
+        written: 0,
+        gaps: Vec::new(),
+        ended: false,
+        share,
+    };
     // What is wrong with the request is found by the first read, and told by the status.
     let first = page.piece().await?;
     Ok(([(CONTENT_TYPE, "application/json")], Body::from_stream(page.starting_with(first))).into_response())
@@ -65,10 +86,13 @@ pub(super) async fn replay(
 struct PageInPieces {
     hub: Arc<Hub>,
     caller: Caller,
+    mask: Option<Arc<TopicMask>>,
     topic: TopicName,
     from: TopicOffsets,
     left: ReadLimit,
     written: usize,
+    /// Of each partition at most one.
+    gaps: Vec<Gap>,
     ended: bool,
     share: BodyShare,
 }
@@ -92,16 +116,26 @@ impl PageInPieces {
             if self.written > 0 {
                 json.push(b',');
             }
-            event.write_json(&mut json);
+            match &self.mask {
+                Some(mask) => mask.seen(event.clone()).write_json(&mut json),
+                None => event.write_json(&mut json),
+            }
             self.written += 1;
         }
+        self.gaps.extend(read.gaps);
         let has_moved = read.next != self.from;
         self.left.events = self.left.events.saturating_sub(read.events.len());
         self.left.bytes = self.left.bytes.saturating_sub(bytes);
         self.ended = read.at_end || !has_moved || self.left.events == 0 || self.left.bytes == 0;
         self.from = read.next;
         if self.ended {
-            let end = format!("],\"count\":{},\"next\":\"{}\",\"end\":{}}}", self.written, self.from, read.at_end);
+            if !self.gaps.is_empty() {
+                let gaps = serde_json::to_string(&self.gaps).unwrap_or_default();
+                json.extend_from_slice(format!("],\"gaps\":{gaps}").as_bytes());
+            } else {
+                json.push(b']');
+            }
+            let end = format!(",\"count\":{},\"next\":\"{}\",\"end\":{}}}", self.written, self.from, read.at_end);
             json.extend_from_slice(end.as_bytes());
         }
         Ok(json)
@@ -129,7 +163,7 @@ impl PageInPieces {
 #[error("the replay broke off: {0}")]
 struct BrokenOff(String);
 
-fn read_next(text: &str, partitions: u32) -> Result<TopicOffsets, Problem> {
+pub(super) fn read_next(text: &str, partitions: u32) -> Result<TopicOffsets, Problem> {
     let offsets = TopicOffsets::parse(text).filter(|offsets| offsets.0.len() <= partitions as usize);
     offsets.ok_or_else(|| Problem::field("next", "is not what an earlier page of this topic gave"))
 }

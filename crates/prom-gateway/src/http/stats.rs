@@ -5,12 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
-use prom_protocol::http::stats::{HubStats, StoreView};
+use prom_jobs::{Flow, FlowState, KeptState};
+use prom_protocol::http::stats::{BackgroundView, HubStats, StoreView};
 use prom_types::Durability;
 
 use super::api::Api;
 use super::caller::Caller;
 use super::problem::{Problem, Problems};
+use crate::Hub;
 
 #[utoipa::path(
     get,
@@ -29,15 +31,41 @@ pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<J
     Ok(Json(HubStats {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         uptime_s: hub.clock.monotonic().saturating_sub(api.started).as_secs(),
-        store: StoreView { kind: store_kind(durability).to_owned(), durability },
+        store: StoreView { kind: store_kind(durability).to_owned(), durability, bytes: rates.bytes() },
         topics: meters.topics.len() as u64,
         groups: hub.bus.groups().await?.len() as u64,
         ws_connections: hub.ws_connections() as u64,
         in_flight: meters.groups.iter().map(|group| group.in_flight).sum(),
+        lag_events: hub.bus.lag_counts().await?.iter().map(|lag| lag.lag_events).sum(),
+        dead_letters: rates.dead_letters(),
         events: crate::metrics::totals(&meters),
         rates: rates.events(),
         rss_bytes: rss_bytes(),
+        background: all_background(hub),
     }))
+}
+
+fn all_background(hub: &Hub) -> Vec<BackgroundView> {
+    let kept = hub.keeper.states().into_iter().map(|(task, state)| background(task.to_string(), state));
+    kept.chain(hub.flows.all().iter().map(|flow| flowing(&**flow))).collect()
+}
+
+/// A flow is always under way: it has no passes that end.
+fn flowing(flow: &dyn Flow) -> BackgroundView {
+    let status = flow.status();
+    let failure = status.error.filter(|_| status.state.is_unwell());
+    BackgroundView {
+        work: format!("{} {}", flow.kind().as_str(), flow.name()),
+        elsewhere: status.state == FlowState::Elsewhere,
+        last_pass_ts: None,
+        failures: failure.as_ref().map_or(0, |failure| failure.tries),
+        failed: failure.map(|failure| failure.reason),
+    }
+}
+
+fn background(work: String, state: KeptState) -> BackgroundView {
+    let KeptState { is_elsewhere, last_pass, failed, failures } = state;
+    BackgroundView { work, elsewhere: is_elsewhere, last_pass_ts: last_pass, failed, failures }
 }
 
 /// Each kind of store has its own way of being durable.

@@ -46,6 +46,7 @@ fn view(why: Why) -> WhyView {
         key: partition.key,
         held: partition.held.into_iter().map(held).collect(),
         actions: partition.actions.into_iter().map(action).collect(),
+        parked_keys: partition.parked_keys,
         explanation: partition.explanation,
         status: partition.status.map(dispatcher),
     });
@@ -88,6 +89,7 @@ fn dispatcher(status: DispatchStatus) -> DispatcherView {
         blocked_keys: status.blocked_keys as u64,
         blocked_events: status.blocked_events as u64,
         ranges_above: status.ranges_above as u64,
+        given_back: status.given as u64,
         dead_letters_pending: status.dead_letters_pending as u64,
         dead_letters_failing: status.dead_letters_failing as u64,
         limit: status.limit.map(|limit| match limit {
@@ -95,6 +97,7 @@ fn dispatcher(status: DispatchStatus) -> DispatcherView {
             Limit::Waiting => DispatchLimit::Waiting,
             Limit::LookAhead => DispatchLimit::LookAhead,
             Limit::Filter => DispatchLimit::Filter,
+            Limit::ParkedKeys => DispatchLimit::ParkedKeys,
         }),
         oldest: status.oldest.map(oldest),
     }
@@ -110,6 +113,7 @@ fn oldest(oldest: Oldest) -> OldestView {
             Holdup::Waiting { .. } => OldestState::Waiting,
             Holdup::DeadLetterPending => OldestState::DeadLetterPending,
             Holdup::DeadLetterFailing { .. } => OldestState::DeadLetterFailing,
+            Holdup::WithoutRoomToPark => OldestState::WithoutRoomToPark,
         },
         attempts: oldest.failures.attempts,
         returns: oldest.failures.returns,

@@ -10,6 +10,7 @@ use prometheus::proto::MetricFamily;
 use prometheus::{Error, TextEncoder};
 
 use super::family::{counters, gauges, histograms};
+use super::flows::flows;
 use crate::Hub;
 
 /// What was left out, because there is too much of it.
@@ -32,6 +33,7 @@ pub(crate) fn exposition(
     families.extend(company(hub, meters));
     families.extend(owners(meters));
     families.extend(failures(hub));
+    families.extend(flows(hub));
     families.extend(left_out(omitted));
     families.extend(ProcessCollector::for_self().collect());
     TextEncoder::new().encode_to_string(&families)
@@ -39,6 +41,8 @@ pub(crate) fn exposition(
 
 fn events(meters: &MetersSnapshot) -> impl Iterator<Item = MetricFamily> + use<> {
     let published = meters.topics.iter().map(|topic| (vec![("topic", topic.topic.as_str())], topic.published));
+    let to_tails = meters.topics.iter().filter(|topic| topic.lost_to_tails > 0);
+    let to_tails = to_tails.map(|topic| (vec![("topic", topic.topic.as_str())], topic.lost_to_tails));
     let per_group = |name, help, count: fn(&GroupMeters) -> u64| {
         counters(name, help, meters.groups.iter().map(|group| (labels(group), count(group))))
     };
@@ -51,6 +55,16 @@ fn events(meters: &MetersSnapshot) -> impl Iterator<Item = MetricFamily> + use<>
             group.redelivered
         }),
         per_group("events_dead_lettered_total", "Events that went to the dead letters.", |group| group.dead_lettered),
+        per_group(
+            "events_lost_total",
+            "Offsets that were gone before the group settled them, told as gaps.",
+            |group| group.lost,
+        ),
+        counters(
+            "tail_events_lost_total",
+            "Offsets that were gone before a reader without a group got them, told as gaps.",
+            to_tails,
+        ),
     ]
     .into_iter()
     .flatten()
@@ -96,6 +110,11 @@ fn hub_state(hub: &Hub, meters: &MetersSnapshot, lags: &[LagCount]) -> impl Iter
             [(Vec::new(), hub.rates.refused())].into_iter(),
         ),
         gauges("hub_dispatchers", "One for each partition and group with a subscriber here.", dispatchers.into_iter()),
+        gauges(
+            "hub_delivery_bytes",
+            "Bytes of events in memory that wait for subscribers.",
+            [(Vec::new(), meters.delivery_bytes)].into_iter(),
+        ),
         gauges("ws_inflight", "Events leased to subscribers that are connected by WebSocket.", in_flight()),
         gauges(
             "store_damaged_places",

@@ -2,6 +2,7 @@
 
 mod exposition;
 mod family;
+mod flows;
 mod rates;
 mod sampler;
 

@@ -21,6 +21,8 @@ pub(super) struct CounterSample {
     /// On the monotonic clock.
     pub at: Duration,
     totals: EventTotals,
+    /// Dead letters that are retained.
+    dead_letters: u64,
     /// Offsets given out and bytes held, per topic.
     topics: HashMap<TopicName, (u64, u64)>,
 }
@@ -37,24 +39,41 @@ pub(crate) fn totals(meters: &MetersSnapshot) -> EventTotals {
         published: meters.topics.iter().map(|topic| topic.published).sum(),
         delivered: meters.groups.iter().map(|group| group.delivered).sum(),
         acked: meters.groups.iter().map(|group| group.acked).sum(),
+        redelivered: meters.groups.iter().map(|group| group.redelivered).sum(),
+        nacked: meters.groups.iter().map(|group| group.nacked).sum(),
+        dead_lettered: meters.groups.iter().map(|group| group.dead_lettered).sum(),
     }
 }
 
 impl CounterSample {
     pub fn new(at: Duration, meters: &MetersSnapshot, logs: &[LogInfo]) -> Self {
         let mut topics: HashMap<TopicName, (u64, u64)> = HashMap::new();
+        let mut dead_letters = 0;
         for log in logs {
+            if log.log.topic.letters_of().is_some() {
+                dead_letters += log.bounds.next.saturating_sub(log.bounds.start);
+            }
             let (offsets, bytes) = topics.entry(log.log.topic.clone()).or_default();
             *offsets += log.bounds.next;
             *bytes += log.bytes;
         }
-        Self { at, totals: totals(meters), topics }
+        Self { at, totals: totals(meters), dead_letters, topics }
     }
 }
 
 impl MeasuredRates {
     pub(super) fn new(before: Option<CounterSample>, now: CounterSample) -> Self {
         Self { before, now }
+    }
+
+    /// Dead letters that are retained now.
+    pub fn dead_letters(&self) -> u64 {
+        self.now.dead_letters
+    }
+
+    /// Bytes of all events now.
+    pub fn bytes(&self) -> u64 {
+        self.now.topics.values().map(|(_, bytes)| bytes).sum()
     }
 
     /// `None` while there was only one look.

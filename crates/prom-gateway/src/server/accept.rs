@@ -47,6 +47,8 @@ pub struct Acceptor {
     /// One permit per open connection.
     pub permits: Arc<Semaphore>,
     pub serves: Serves,
+    /// Where WebSockets are served, if not here.
+    pub websocket_port: Option<u16>,
 }
 
 /// Counts a connection for as long as it is open.
@@ -117,7 +119,11 @@ impl Acceptor {
     async fn serve_http(&self, stream: HubStream, peer: SocketAddr) -> Option<OnUpgrade> {
         let upgraded: Arc<Mutex<Option<OnUpgrade>>> = Arc::default();
         let rate = self.hub.rates.connection(self.hub.clock.monotonic()).map(ConnectionRate::new);
-        let came_over = CameOver { tls: matches!(stream, HubStream::Tls(_)), http_only: self.serves == Serves::Http };
+        let came_over = CameOver {
+            tls: matches!(stream, HubStream::Tls(_)),
+            http_only: self.serves == Serves::Http,
+            websocket_port: self.websocket_port,
+        };
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(came_over);
             if let Some(rate) = &rate {

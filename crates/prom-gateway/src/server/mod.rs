@@ -95,10 +95,12 @@ impl Server {
         let permits = Arc::new(Semaphore::new(hub.options.connections));
         let router = crate::http::router(hub.clone());
         let mut accepting = Vec::new();
+        let main_port = addresses[0].0.port();
         for (listener, serves) in listeners {
             let (hub, router, tls, permits) = (hub.clone(), router.clone(), tls.clone(), permits.clone());
             let failures = hub.failures().clone();
-            let acceptor = Acceptor { hub, router, tls, permits, serves };
+            let websocket_port = (serves == Serves::Http).then_some(main_port);
+            let acceptor = Acceptor { hub, router, tls, permits, serves, websocket_port };
             let mut listener = listener;
             let work = async move || acceptor.run(&mut listener).await;
             accepting.push(tokio::spawn(failures.keep_running(TaskName::only("listener"), work)));
@@ -124,6 +126,7 @@ impl Server {
     /// Stops accepting, lets handlers finish and the bus close, then ends every connection.
     pub async fn shut_down(self) -> Result<(), ServeError> {
         self.stop_accepting();
+        self.hub.keeper.end().await;
         let closed = self.hub.bus.shutdown().await;
         self.hub.stopping.send_replace(true);
         let all = u32::try_from(self.hub.options.connections).unwrap_or(u32::MAX);

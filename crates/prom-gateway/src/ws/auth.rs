@@ -8,6 +8,7 @@ use prom_protocol::{Corr, ErrorCode};
 use super::burst::{AwaitedAnswer, FrameReply};
 use super::connection::{Connection, Speaker};
 use super::outbox::frame;
+use super::sight::Sight;
 use super::subscribe::{forbidden, may_subscribe};
 use crate::rates::Resends;
 use crate::{Hub, problem};
@@ -59,6 +60,7 @@ impl Connection {
             subject: identity.subject.as_deref().map(str::to_owned),
             expires_at_ms: identity.expires_at_ms,
         };
+        self.listing.entry.authenticated(&identity, self.speaker);
         self.identity = Some(identity);
         Ok(welcome)
     }
@@ -69,12 +71,15 @@ impl Connection {
         batch.into_iter().chain(ordered).map(str::to_owned).collect()
     }
 
-    /// Subscriptions that the new rights do not cover end, and their client is told.
+    /// Subscriptions that the new rights do not cover end, as do those that see more than they would see now. Their client is
+    /// told, and may subscribe again.
     fn end_forbidden(&mut self, identity: &Identity) {
         let outbox = &self.outbox;
         self.subscriptions.retain(|name, subscribed| {
             let group = subscribed.in_group().map(|in_group| &in_group.group);
-            let allowed = may_subscribe(&identity.policy, &subscribed.patterns, group);
+            let sees_less = subscribed.sight == Sight::Whole
+                && Sight::of(&identity.policy, &subscribed.patterns, group) == Sight::Masked;
+            let allowed = !sees_less && may_subscribe(&identity.policy, &subscribed.patterns, group);
             if !allowed {
                 subscribed.end();
                 let problem = forbidden(&subscribed.patterns, group);

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::auth::TokenAccepted;
 use super::burst::{AwaitedAnswer, Burst, FrameReply, MOST, Sent};
+use super::connections::ConnectionListing;
 use super::liveness::{self, Pulse, ReadPause};
 use super::outbox::{Outbox, frame};
 use super::read::SocketInput;
@@ -31,6 +32,8 @@ use crate::server::{CONNECTION, HubStream, OpenSocket};
 const STRIKES: u32 = 1000;
 /// A client that is not let in yet may send a token and nothing else.
 const BEFORE_AUTH_BYTES: usize = prom_auth::limits::TOKEN_BYTES + 4096;
+/// What a client hears whose connection an administrator ended.
+const CUT: &str = "this connection was ended by an administrator";
 /// How long an ending connection may take to answer what is under way, and to be told the reason.
 const GOODBYE: Duration = Duration::from_secs(3);
 
@@ -57,6 +60,8 @@ pub struct Connection {
     pub links: Arc<Links>,
     /// Whom it belongs to.
     pub speaker: Speaker,
+    /// Where people see it.
+    pub listing: ConnectionListing,
     bursts: mpsc::Sender<Box<Sent>>,
     strikes: u32,
 }
@@ -104,6 +109,7 @@ async fn serve(hub: &Arc<Hub>, peer: SocketAddr, stream: HubStream, read_already
     let writing = write::run(&outbox, write_half);
     tokio::pin!(answering, writing);
     let mut connection = Connection::new(hub.clone(), peer, outbox.clone(), pulse.clone(), bursts);
+    let listed = connection.listing.entry.clone();
     // The order is fixed, so that a run repeats. Reading comes last: a client that never stops sending must not keep its
     // deadlines, or the end of the hub, from being noticed. Where writing fails, no client is left to read a last frame.
     let end = tokio::select! {
@@ -112,6 +118,7 @@ async fn serve(hub: &Arc<Hub>, peer: SocketAddr, stream: HubStream, read_already
         _ = &mut writing => None,
         end = liveness::watch(&pulse, &outbox, hub) => Some(end),
         () = hub.stopped() => Some(End::quiet(CloseCode::GoingAway)),
+        () = listed.is_cut() => Some(End::close(CloseCode::GoingAway, Problem::new(ErrorCode::Fenced, CUT))),
         end = connection.read(&mut input) => Some(end),
     };
     let close = end.as_ref().map_or("broken", |end| end.close.name());
@@ -154,9 +161,11 @@ impl Connection {
         pulse: Arc<Pulse>,
         bursts: mpsc::Sender<Box<Sent>>,
     ) -> Self {
+        let listing = ConnectionListing::new(&hub, peer, &outbox);
         Self {
             peer,
-            name: format!("connection-{}", hub.next_connection()),
+            name: listing.entry.name.clone(),
+            listing,
             identity: None,
             batches: false,
             burst: Burst::default(),

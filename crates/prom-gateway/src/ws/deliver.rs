@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prom_engine::{Arrivals, AssignmentChange, Delivery, Error, Gap, Subscription};
+use prom_engine::{Arrivals, AssignmentChange, Delivery, Error, Gap, MaskedView, StoredEvent, Subscription};
 use prom_protocol::frame::assignment::Assignment;
 use prom_protocol::frame::event::{EventHead, LeaseTerms};
 use prom_protocol::frame::{SubscriptionName, gap};
@@ -16,8 +16,9 @@ use super::inflight::Inflight;
 use super::member::GroupMember;
 use super::outbox::{Outbox, frame};
 use super::seat::MemberSeat;
-use crate::Hub;
+use super::sight::Sight;
 use crate::trace::{DeliverSpan, TraceParent};
+use crate::{Hub, problem};
 
 /// A frame of many is closed when it has this many bytes: clients have limits too.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -30,11 +31,13 @@ pub struct DeliveryPump {
     batches: bool,
     seat: Arc<MemberSeat>,
     inflight: Arc<Mutex<Inflight>>,
+    /// What hides parts of events from the subscriber; `None` where it sees all.
+    masks: Option<MaskedView>,
 }
 
 impl DeliveryPump {
     pub fn new(member: &GroupMember, inflight: Arc<Mutex<Inflight>>) -> Self {
-        let GroupMember { hub, outbox, name, batches, seat, .. } = member;
+        let GroupMember { hub, outbox, name, batches, seat, sight, .. } = member;
         Self {
             hub: hub.clone(),
             outbox: outbox.clone(),
@@ -43,18 +46,19 @@ impl DeliveryPump {
             name: name.clone(),
             seat: seat.clone(),
             inflight,
+            masks: (*sight == Sight::Masked).then(|| hub.bus.masked_view()),
         }
     }
 
     /// Delivers until the subscription ends; returns why, where it ended by itself.
-    pub async fn run(self, mut subscription: Subscription) -> Option<Error> {
+    pub async fn run(mut self, mut subscription: Subscription) -> Option<Error> {
         self.deliver(&mut subscription).await;
         let failure = subscription.failure();
         subscription.unsubscribe().await;
         failure
     }
 
-    async fn deliver(&self, subscription: &mut Subscription) {
+    async fn deliver(&mut self, subscription: &mut Subscription) {
         loop {
             self.outbox.room().await;
             let arrivals = subscription.next_arrivals().await;
@@ -68,20 +72,42 @@ impl DeliveryPump {
             if !gaps.is_empty() {
                 self.outbox.put(|out| write_gaps(out, &self.name, gaps));
             }
+            let seen = match self.seen(&deliveries).await {
+                Ok(seen) => seen,
+                Err(error) => {
+                    // What was taken goes back with the subscription.
+                    let problem = problem::of_bus(&error);
+                    self.outbox.put(|out| frame(out, |out| problem.write_for(out, &self.name)));
+                    return;
+                }
+            };
             let mut rest = deliveries.as_slice();
             while !rest.is_empty() {
                 self.outbox.room().await;
-                let written = self.write(rest);
+                let from = deliveries.len() - rest.len();
+                let written = self.write(rest, seen.as_ref().and_then(|seen| seen.get(from..)));
                 rest = &rest[written..];
+            }
+        }
+    }
+
+    /// The events as the subscriber sees them; `None` where it sees them as they are.
+    async fn seen(&mut self, deliveries: &[Delivery]) -> Result<Option<Vec<StoredEvent>>, Error> {
+        match &mut self.masks {
+            None => Ok(None),
+            Some(masks) => {
+                let events = deliveries.iter().map(|delivery| StoredEvent::clone(delivery)).collect();
+                masks.apply(events).await.map(Some)
             }
         }
     }
 
     /// Writes as many as fit a frame or two; returns how many. They are in the table before the client
     /// can know of them.
-    fn write(&self, deliveries: &[Delivery]) -> usize {
+    fn write(&self, deliveries: &[Delivery], seen: Option<&[StoredEvent]>) -> usize {
         let now = self.hub.clock.monotonic();
         let mut written = 0;
+        let event = |at: usize| seen.and_then(|seen| seen.get(at)).unwrap_or_else(|| &*deliveries[at]);
         self.outbox.put(|out| {
             let mut inflight = self.inflight.lock();
             let begin = out.len();
@@ -91,7 +117,7 @@ impl DeliveryPump {
                     for delivery in deliveries {
                         let left = delivery.ack_deadline_at(now);
                         inflight.add(delivery, now + left, now);
-                        many.event(Some(lease_of(delivery, left)), |out| delivery.write_json(out));
+                        many.event(Some(lease_of(delivery, left)), |out| event(written).write_json(out));
                         written += 1;
                         if many.bytes_since(begin) >= FRAME_BYTES {
                             break;
@@ -104,7 +130,8 @@ impl DeliveryPump {
             for delivery in deliveries {
                 let left = delivery.ack_deadline_at(now);
                 inflight.add(delivery, now + left, now);
-                frame(out, |out| self.head.write(out, Some(lease_of(delivery, left)), |out| delivery.write_json(out)));
+                let lease = Some(lease_of(delivery, left));
+                frame(out, |out| self.head.write(out, lease, |out| event(written).write_json(out)));
                 written += 1;
                 if out.len() - begin >= FRAME_BYTES {
                     break;

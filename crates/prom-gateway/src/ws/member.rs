@@ -28,6 +28,7 @@ use super::liveness::Pulse;
 use super::outbox::{Outbox, frame};
 use super::relay::{Links, RelayLink, Relayed, Subscribing};
 use super::seat::{Local, MemberSeat, SeatLocation, SeatWishes};
+use super::sight::Sight;
 use super::subscribe::join;
 use crate::peers::Batches;
 use crate::{Hub, problem};
@@ -52,6 +53,7 @@ pub struct GroupMember {
     pub subject: Option<Arc<str>>,
     pub address: String,
     pub seat: Arc<MemberSeat>,
+    pub sight: Sight,
 }
 
 /// Where a subscription has been placed.
@@ -116,6 +118,7 @@ impl GroupMember {
             batches: connection.batches,
             name,
             group,
+            sight: if opts.masked == Some(true) { Sight::Masked } else { Sight::Whole },
             opts,
             address: connection.peer.to_string(),
             seat: MemberSeat::new(),

@@ -16,6 +16,7 @@
 mod answer;
 mod burst;
 mod connection;
+mod connections;
 mod inflight;
 mod liveness;
 mod outbox;
@@ -33,12 +34,15 @@ mod publish;
 mod relay;
 mod relay_frame;
 mod seat;
+mod sight;
 mod subscribe;
 mod subscription;
 mod subscription_cap;
 mod tail;
+mod thin;
 mod topics;
 mod unsubscribe;
 
 pub(crate) use connection::run;
+pub(crate) use connections::{Connections, ListedConnection};
 pub(crate) use subscription_cap::SubscriptionCounts;

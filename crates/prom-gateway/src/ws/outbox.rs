@@ -53,6 +53,12 @@ impl Outbox {
         self.state.lock().has_room(self.limit)
     }
 
+    /// Bytes that the client has not taken.
+    pub fn unwritten_bytes(&self) -> usize {
+        let state = self.state.lock();
+        state.buffer.len() + state.under_way
+    }
+
     /// The last frame is written: what is put from now on goes nowhere.
     pub fn is_closing(&self) -> bool {
         self.state.lock().closing

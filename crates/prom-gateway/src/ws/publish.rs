@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use prom_engine::Bus;
+use prom_engine::{Bus, Error};
 use prom_protocol::frame::err::Problem;
 use prom_protocol::frame::ok::BatchReceipt;
 use prom_protocol::frame::publish::{Publish, PublishBatch};
@@ -19,7 +19,7 @@ use crate::trace::TracedPublish;
 impl Connection {
     pub(super) fn publish(&mut self, corr: Option<Corr>, frame: Publish<'_>) {
         let waiting = match self.accept(frame) {
-            Ok(event) if self.hub.bus.must_wait(&event) => self.publish_apart(event),
+            Ok(event) if self.hub.bus.goes_alone(&event) => self.publish_apart(event),
             accepted => match accepted.and_then(|event| self.gather(&event)) {
                 Ok(()) => AwaitedAnswer::Publish,
                 Err(problem) => AwaitedAnswer::Ready(FrameReply::Err(problem)),
@@ -36,7 +36,7 @@ impl Connection {
         for event in frame.events {
             accepted.push(event.map_err(Problem::from).and_then(|event| self.accept(event)));
         }
-        if accepted.iter().flatten().any(|event| self.hub.bus.must_wait(event)) {
+        if accepted.iter().flatten().any(|event| self.hub.bus.goes_alone(event)) {
             let waiting = self.publish_each_apart(accepted);
             return self.burst.answer(corr, waiting);
         }
@@ -75,7 +75,7 @@ impl Connection {
         Ok(())
     }
 
-    /// An event that is judged by its schemas elsewhere, behind what was gathered before it.
+    /// An event that is judged by its schemas elsewhere or expects something, behind what was gathered before it.
     fn publish_apart(&mut self, event: NewEvent) -> AwaitedAnswer {
         self.burst.commit_gathered();
         let published = self.bus().publish_event(event);
@@ -187,7 +187,13 @@ impl Connection {
         let later = async move {
             match committed.await {
                 Ok(receipts) => FrameReply::Stored { receipts, given, durability },
-                Err(error) => FrameReply::Err(problem::of_bus(&error)),
+                Err(error) => {
+                    let mut problem = problem::of_bus(&error);
+                    if let Error::Unmet { index, .. } = &error {
+                        problem.msg = format!("events[{index}]: {}; nothing of the batch is stored", problem.msg);
+                    }
+                    FrameReply::Err(problem)
+                }
             }
         };
         self.burst.answer(corr, AwaitedAnswer::Later(Box::pin(later)));

@@ -18,9 +18,11 @@ use super::connection::{Connection, Speaker};
 use super::liveness::ReadPause;
 use super::member::{GroupMember, SubscribeError};
 use super::outbox::frame;
+use super::sight::Sight;
 use super::subscription::{InGroup, Subscribed, SubscriptionKind};
 use super::subscription_cap::CountedSubscription;
 use super::tail::TailPump;
+use super::thin::Thinning;
 use crate::{Hub, problem};
 
 impl Connection {
@@ -34,7 +36,7 @@ impl Connection {
 
     /// Deliveries begin when the sender is used. The notes are for the client.
     async fn start(&mut self, frame: Subscribe) -> Result<(oneshot::Sender<()>, Vec<String>), Problem> {
-        let Subscribe { name, opts } = frame;
+        let Subscribe { name, mut opts } = frame;
         if self.subscriptions.get(&name).is_some_and(|running| !running.task.is_finished()) {
             let msg = format!("this connection subscribes to {} already", name.topic);
             return Err(Problem::new(ErrorCode::AlreadySubscribed, msg));
@@ -51,7 +53,16 @@ impl Connection {
             self.take_rates(&[])?;
         }
         let group = name.group.as_deref().map(GroupName::parse).transpose().map_err(invalid)?;
+        if group.is_some() && opts.max_per_second.is_some() {
+            let msg = "field `opts.maxPerSecond` belongs to a subscription without a group: a group gets every event";
+            return Err(Problem::new(ErrorCode::BadRequest, msg));
+        }
         self.check_rights(&patterns, group.as_ref())?;
+        let sight = self.sight(&patterns, group.as_ref(), &opts);
+        if sight == Sight::Masked {
+            // Also for the hub that serves the group, if that is another one.
+            opts.masked = Some(true);
+        }
         let counted = CountedSubscription::new(&self.hub, self.subject().filter(|_| self.speaker == Speaker::Client))?;
         let (begin, begun) = oneshot::channel();
         let mut notes = Vec::new();
@@ -71,18 +82,22 @@ impl Connection {
             }
             None => {
                 check_without_group(&opts)?;
+                let thinning = Thinning::new(&self.hub, &opts).await?;
                 let from = position(&opts)?.unwrap_or_default();
                 let mut tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
                 if opts.normalize == Some(true) {
                     tail = tail.normalize();
                 }
+                if sight == Sight::Masked {
+                    tail = tail.masked();
+                }
                 let tail = tail.start().await.map_err(|error| problem::of_bus(&error))?;
                 let (pause, paused) = watch::channel(false);
-                let pump = TailPump::new(self, name.clone(), tail, paused);
+                let pump = TailPump::new(self, name.clone(), tail, thinning, paused);
                 (SubscriptionKind::Tail(pause), self.spawn_watched(name.clone(), counted, pump.run(begun)))
             }
         };
-        self.subscriptions.insert(name, Subscribed { patterns, kind, task });
+        self.subscriptions.insert(name, Subscribed { patterns, kind, sight, task });
         Ok((begin, notes))
     }
 
@@ -94,14 +109,23 @@ impl Connection {
         work: impl Future<Output = ()> + Send + 'static,
     ) -> JoinHandle<()> {
         let (hub, outbox) = (self.hub.clone(), self.outbox.clone());
+        let listed = self.listing.entry.subscribed(name.clone());
         tokio::spawn(async move {
-            let _counted = counted;
+            let (_counted, _listed) = (counted, listed);
             if hub.failures().watch(&TaskName::one("subscription", &name.topic), work).await.is_err() {
                 let problem =
                     Problem::new(ErrorCode::Internal, "the hub failed to serve this subscription; subscribe again");
                 outbox.put(|out| frame(out, |out| problem.write_for(out, &name)));
             }
         })
+    }
+
+    /// A hub that speaks for its client says what that may see.
+    fn sight(&self, patterns: &[TopicPattern], group: Option<&GroupName>, opts: &SubscribeOpts) -> Sight {
+        match &self.identity {
+            Some(identity) if opts.masked != Some(true) => Sight::of(&identity.policy, patterns, group),
+            _ => Sight::Masked,
+        }
     }
 
     fn check_rights(&self, patterns: &[TopicPattern], group: Option<&GroupName>) -> Result<(), Problem> {
@@ -150,6 +174,9 @@ pub async fn join(member: &GroupMember, opts: &SubscribeOpts) -> Result<prom_eng
     }
     if let Some(order) = opts.order {
         subscribe = subscribe.order(order);
+    }
+    if opts.park == Some(true) {
+        subscribe = subscribe.park();
     }
     if let Some(filter) = &opts.filter {
         subscribe = subscribe.filter(filter);
@@ -226,7 +253,6 @@ fn invalid(error: prom_types::Invalid) -> Problem {
 /// What only a group can keep is not silently left out.
 fn check_without_group(opts: &SubscribeOpts) -> Result<(), Problem> {
     let option = match opts {
-        SubscribeOpts { filter: Some(_), .. } => "filter",
         SubscribeOpts { order: Some(Order::Key), .. } => "order",
         SubscribeOpts { mode: Some(Mode::Partitioned), .. } => "mode",
         SubscribeOpts { partitions: Some(_), .. } => "partitions",

@@ -13,11 +13,13 @@ use super::connection::Connection;
 use super::inflight::{Inflight, NamedTickets};
 use super::relay::RelayLink;
 use super::seat::MemberSeat;
+use super::sight::Sight;
 
 pub struct Subscribed {
     /// Everything it subscribes to.
     pub patterns: Vec<TopicPattern>,
     pub kind: SubscriptionKind,
+    pub sight: Sight,
     /// Writes what it delivers.
     pub task: JoinHandle<()>,
 }

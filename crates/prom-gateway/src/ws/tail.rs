@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use prom_engine::{StoredEvent, Tail};
+use prom_engine::{Error, StoredEvent, Tail};
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::event::EventHead;
 use tokio::sync::{oneshot, watch};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::connection::Connection;
 use super::deliver::write_gaps;
 use super::outbox::{Outbox, frame};
-use crate::problem;
+use super::thin::{TOLD_EVERY, Thinning};
+use crate::{Hub, problem};
 
 pub struct TailPump {
     outbox: Arc<Outbox>,
@@ -18,17 +20,39 @@ pub struct TailPump {
     head: EventHead,
     batches: bool,
     tail: Tail,
+    /// What is left out, and when the client is told.
+    thinning: Option<(Thinning, Interval)>,
+    hub: Arc<Hub>,
     paused: watch::Receiver<bool>,
 }
 
+/// What a look at the tail gave.
+enum NextEvents {
+    Came(Vec<StoredEvent>),
+    End,
+}
+
 impl TailPump {
-    pub fn new(connection: &Connection, name: SubscriptionName, tail: Tail, paused: watch::Receiver<bool>) -> Self {
+    pub fn new(
+        connection: &Connection,
+        name: SubscriptionName,
+        tail: Tail,
+        thinning: Option<Thinning>,
+        paused: watch::Receiver<bool>,
+    ) -> Self {
+        let thinning = thinning.map(|thinning| {
+            let mut ticks = interval(TOLD_EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            (thinning, ticks)
+        });
         Self {
             outbox: connection.outbox.clone(),
             head: EventHead::new(&name),
             batches: connection.batches,
             name,
             tail,
+            thinning,
+            hub: connection.hub.clone(),
             paused,
         }
     }
@@ -40,9 +64,9 @@ impl TailPump {
         }
         loop {
             self.outbox.room().await;
-            let events = match self.tail.next_batch().await {
-                Ok(events) if events.is_empty() => return,
-                Ok(events) => events,
+            let events = match self.next().await {
+                Ok(NextEvents::End) => return,
+                Ok(NextEvents::Came(events)) => events,
                 Err(error) => {
                     let problem = problem::of_bus(&error);
                     self.outbox.put(|out| frame(out, |out| problem.write_for(out, &self.name)));
@@ -59,6 +83,27 @@ impl TailPump {
                 }
                 self.outbox.put(|out| self.write(out, some));
             }
+        }
+    }
+
+    /// What came, without what is left out.
+    async fn next(&mut self) -> Result<NextEvents, Error> {
+        let Some((thinning, ticks)) = &mut self.thinning else {
+            let events = self.tail.next_batch().await?;
+            return Ok(if events.is_empty() { NextEvents::End } else { NextEvents::Came(events) });
+        };
+        tokio::select! {
+            biased;
+            _ = ticks.tick() => {
+                if let Some(counts) = thinning.report() {
+                    self.outbox.put(|out| frame(out, |out| counts.write(out, &self.name)));
+                }
+                Ok(NextEvents::Came(Vec::new()))
+            }
+            events = self.tail.next_batch() => match events? {
+                events if events.is_empty() => Ok(NextEvents::End),
+                events => Ok(NextEvents::Came(thinning.thin(&self.hub, events).await?)),
+            },
         }
     }
 

@@ -27,8 +27,11 @@ async fn topics_are_channels_and_schemas_are_messages() {
     let message = &document["components"]["messages"]["shop.orders"];
     assert_eq!((&message["title"], &message["x-schema-version"]), (&json!("An order"), &json!(1)));
     assert_eq!(message["payload"]["schemaFormat"], "application/schema+json;version=2020-12");
-    assert!(message["payload"]["schema"]["$id"].is_string(), "{message}");
-    let operations: Vec<&String> = document["operations"].as_object().unwrap().keys().collect();
+    // Readers of the document look for references in the whole of it.
+    let reference = message["payload"]["schema"]["properties"]["n"]["$ref"].as_str().unwrap();
+    assert_eq!(document.pointer(reference.strip_prefix('#').unwrap()), Some(&json!({"type": "integer"})), "{message}");
+    let mut operations: Vec<&String> = document["operations"].as_object().unwrap().keys().collect();
+    operations.sort();
     assert_eq!(operations, ["publish.shop.orders", "subscribe.other"]);
     assert_eq!(document["components"]["messages"]["other"].get("payload"), None);
 }

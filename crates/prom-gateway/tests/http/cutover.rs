@@ -134,7 +134,9 @@ async fn odd_targets_are_refused() {
         (json!({"to": "system.audit"}), "belongs to the hub"),
         (json!({"to": "a", "to_collection": "b"}), "one target"),
         (json!({"to_collection": "to.pics"}), "a-z"),
-        (json!({"to_snapshot": true}), "to_snapshot"),
+        (json!({"to": "a", "to_snapshot": true}), "one target"),
+        (json!({"to_snapshot": true, "fields": ["pid"]}), "only a collection"),
+        (json!({"to_snapshots": true}), "to_snapshots"),
     ] {
         let problem = cutover(&home, body).await.problem(400, "bad_request");
         assert!(problem["detail"].as_str().unwrap().contains(told), "{problem}");
@@ -148,4 +150,48 @@ async fn letting_a_topic_be_written_to_twice_needs_the_right_to_the_topics_of_it
     put(&["admin:a.x"]).send(&home).await.problem(403, "forbidden");
     put(&["admin:a.x", "admin:a.x.v1"]).send(&home).await.problem(403, "forbidden");
     assert_eq!(put(&["admin:a.**"]).send(&home).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_snapshot_gets_the_latest_event_of_each_key_and_tells_how_it_is_read() {
+    let home = Home::open().await;
+    fill(&home, 100).await;
+    two_versions(&home).await;
+    let lines = cutover(&home, json!({"to_snapshot": true})).await.lines();
+    let done = &lines.last().unwrap()["done"];
+    let snapshot = &done["snapshot"];
+    assert_eq!((&done["to"], &done["adds_up"]), (&json!("heartbeat.snapshot.v2"), &json!(true)));
+    assert_eq!((&done["read"], &snapshot["snapshot_topic"]), (&snapshot["count"], &json!("heartbeat.snapshot.v2")));
+    let replay = async |topic: &str, next: &Value| {
+        home.get(&format!("/replay?topic={topic}&next={}", next.as_str().unwrap())).await.json()["events"].clone()
+    };
+    let events = replay("heartbeat.snapshot.v2", &snapshot["snapshot_next"]).await;
+    let keys = snapshot["count"].as_u64().unwrap() as usize;
+    assert_eq!(events.as_array().unwrap().len(), keys + 1);
+    assert!(events[0]["payload"]["payload"]["mem_mib"].is_number(), "{}", events[0]);
+    assert_eq!(events[keys]["payload"]["covered_offset"], 100);
+    assert_eq!(replay("heartbeat", &snapshot["events_next"]).await, json!([]));
+    let again = cutover(&home, json!({"to_snapshot": true})).await.lines();
+    let again = &again.last().unwrap()["done"];
+    assert_eq!((&again["snapshot"], &again["read_before"]), (snapshot, &json!(keys)));
+}
+
+#[tokio::test]
+async fn a_snapshot_needs_the_right_to_administer_all_topics_that_it_writes() {
+    let home = Home::protected().await;
+    fill(&home, 3).await;
+    two_versions(&home).await;
+    let ask = |scopes: &[&str]| Ask::new(Method::POST, PATH).body(r#"{"to_snapshot":true}"#).token(scopes);
+    for scopes in [
+        &["admin:heartbeat", "subscribe"][..],
+        &["admin:heartbeat", "admin:heartbeat.snapshot", "subscribe"],
+        &["admin:heartbeat", "admin:heartbeat.snapshot.v2", "subscribe"],
+        &["admin:heartbeat.**"],
+    ] {
+        ask(scopes).send(&home).await.problem(403, "forbidden");
+    }
+    for topic in ["heartbeat.snapshot", "heartbeat.snapshot.v2"] {
+        assert!(home.bus.topic_settings(topic).await.is_err(), "a refusal made {topic}");
+    }
+    ask(&["admin:heartbeat.**", "subscribe:heartbeat"]).send(&home).await.lines();
 }

@@ -64,3 +64,147 @@ async fn a_token_for_everything_reads_the_letters() {
     let letters = get(&home, "/replay?topic=dlq.orders", &["*"]).await;
     assert_eq!(letters["events"][0]["payload"]["err"], "cannot be printed");
 }
+
+fn replay(home: &Home, body: Value, scopes: &[&str]) -> impl Future<Output = crate::home::Answer> {
+    Ask::new(Method::POST, "/dlq/replay").token(scopes).body(body.to_string()).send(home)
+}
+
+#[tokio::test]
+async fn letters_are_listed_counted_and_shown_with_the_original() {
+    let home = with_a_letter().await;
+    let reader = ["subscribe:dlq.orders"];
+    let page = get(&home, "/dlq?topic=orders", &reader).await;
+    let letter = &page["letters"][0];
+    assert_eq!(
+        (&page["count"], &letter["err"], &letter["group"]),
+        (&json!(1), &json!("cannot be printed"), &json!("billing"))
+    );
+    assert_eq!(
+        (&letter["original"]["payload"], &letter["key"], &letter["deaths"]),
+        (&json!(0), &json!("k0"), &json!(1))
+    );
+    let one = get(&home, &format!("/dlq?topic=orders&id={}", letter["id"].as_str().unwrap()), &reader).await;
+    assert_eq!(one["letters"][0], *letter);
+    assert_eq!(get(&home, "/dlq?topic=orders&group=other", &reader).await["count"], 0);
+    let groups = get(&home, "/dlq/groups?topic=orders", &reader).await;
+    let error = &groups["topics"][0]["errors"][0];
+    assert_eq!(
+        (&error["pattern"], &error["count"], &error["sample"]["id"]),
+        (&json!("cannot be printed"), &json!(1), &letter["id"])
+    );
+    assert_eq!(get(&home, "/dlq/groups", &["ops"]).await["topics"][0]["count"], 1);
+    Ask::new(Method::GET, "/dlq").token(&reader).send(&home).await.problem(400, "bad_request");
+    let far = Ask::new(Method::GET, "/dlq?topic=orders&limit=1001").token(&reader).send(&home).await;
+    far.problem(400, "bad_request");
+}
+
+#[tokio::test]
+async fn a_narrow_token_sees_no_letter_and_changes_none() {
+    let home = with_a_letter().await;
+    let read = |scopes: &'static [&'static str]| Ask::new(Method::GET, "/dlq?topic=orders").token(scopes).send(&home);
+    read(&["ops", "subscribe", "admin:other"]).await.problem(403, "forbidden");
+    let counted = get(&home, "/dlq/groups?topic=orders", &["ops:orders"]).await;
+    assert!(counted["topics"][0]["errors"][0].get("sample").is_none(), "{counted}");
+    Ask::new(Method::GET, "/dlq/groups?topic=orders").token(&["ops:other"]).send(&home).await.problem(403, "forbidden");
+    let all = get(&home, "/dlq/groups", &["ops:other"]).await;
+    assert_eq!((&all["topics"], &all["hidden"]), (&json!([]), &json!(true)));
+    replay(&home, json!({"topic": "orders"}), &["publish", "subscribe:dlq.orders"]).await.problem(403, "forbidden");
+    let dry = json!({"topic": "orders", "dryRun": true});
+    replay(&home, dry, &["admin:orders"]).await.problem(403, "forbidden");
+    let edit = json!({"topic": "orders", "transform": "."});
+    replay(&home, edit, &["admin:orders", "subscribe:dlq.orders"]).await.problem(403, "forbidden");
+    let purge = Ask::new(Method::POST, "/dlq/purge").token(&["admin:other"]);
+    purge.body(json!({"topic": "orders"}).to_string()).send(&home).await.problem(403, "forbidden");
+    let done = replay(&home, json!({"topic": "orders"}), &["admin:orders"]).await.json();
+    let job = format!("/dlq/jobs/{}", done["job"].as_str().unwrap());
+    Ask::new(Method::GET, &job).token(&["ops:other"]).send(&home).await.problem(404, "unknown_id");
+    let cancel = Ask::new(Method::POST, &format!("{job}/cancel")).token(&["ops:orders", "admin:other"]);
+    cancel.send(&home).await.problem(403, "forbidden");
+    assert_eq!(get(&home, &job, &["ops:orders"]).await["replayed"], 1);
+    let jobs = get(&home, "/dlq/jobs", &["ops:other"]).await;
+    assert_eq!((&jobs["jobs"], &jobs["hidden"]), (&json!([]), &json!(true)));
+}
+
+#[tokio::test]
+async fn a_replay_is_tried_done_once_and_followed() {
+    let home = with_a_letter().await;
+    let all = ["*"];
+    let letter = get(&home, "/dlq?topic=orders", &all).await["letters"][0]["id"].clone();
+    let edited = json!({"topic": "orders", "ids": [letter], "payload": {"n": 1.50}, "dryRun": true});
+    let tried = replay(&home, edited, &all).await.json();
+    assert_eq!((&tried["replayed"], &tried["job"]), (&json!(1), &Value::Null));
+    assert_eq!((&tried["wouldSend"][0]["original"], &tried["wouldSend"][0]["edited"]), (&json!(0), &json!(true)));
+    let edited = json!({"topic": "orders", "ids": [letter], "payload": {"n": 1}});
+    let done = replay(&home, edited, &all).await.json();
+    assert_eq!((&done["matched"], &done["replayed"], &done["state"]), (&json!(1), &json!(1), &json!("done")));
+    assert_eq!(replay(&home, json!({"topic": "orders"}), &all).await.json()["matched"], 0);
+    let mut orders = home.bus.subscribe("orders", "billing").start().await.unwrap();
+    let order = orders.next().await.unwrap();
+    assert_eq!(order.payload::<Value>().unwrap(), json!({"n": 1}));
+    order.ack().await.unwrap();
+    let job = format!("/dlq/jobs/{}", done["job"].as_str().unwrap());
+    crate::home::until("the outcome is known", || async {
+        get(&home, &job, &all).await["outcome"] == json!({"acked": 1, "waiting": 0, "deadAgain": 0})
+    })
+    .await;
+    let shown = get(&home, "/dlq?topic=orders&standing=replayed", &all).await;
+    assert_eq!(shown["letters"][0]["replay"]["outcome"], "acked");
+    let gone = Ask::new(Method::POST, "/dlq/purge").token(&all).body(json!({"topic": "orders"}).to_string());
+    assert_eq!(gone.send(&home).await.json()["replayed"], 1);
+    assert_eq!(get(&home, "/dlq?topic=orders", &all).await["count"], 0);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_an_order_is_named_and_nothing_is_sent() {
+    let home = with_a_letter().await;
+    let cases = [
+        (json!({"topic": "orders", "fingerprnt": "x"}), "fingerprnt"),
+        (json!({"topic": "orders", "payload": 1}), "payload"),
+        (json!({"topic": "orders", "transform": "}"}), "transform"),
+        (json!({"topic": "orders", "ids": ["0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f"]}), "ids"),
+        (json!({"topic": "orders", "rate": 0}), "rate"),
+        (json!({"topic": "orders", "canary": 0}), "canary"),
+        (json!({"topic": "orders", "stopOnFailure": 101}), "stopOnFailure"),
+        (json!({"topic": "orders", "limit": 0}), "limit"),
+        (json!({"topic": "dlq.orders"}), "topic"),
+    ];
+    for (body, field) in cases {
+        let problem = replay(&home, body.clone(), &["*"]).await.problem(400, "bad_request");
+        assert!(problem["detail"].as_str().unwrap().contains(field) || problem["field"] == field, "{body}: {problem}");
+    }
+    replay(&home, json!({"topic": "orders", "transform": ".payload"}), &["*"]).await.problem(422, "schema_invalid");
+    replay(&home, json!({"topic": "other"}), &["*"]).await.problem(404, "unknown_topic");
+    assert_eq!(home.bus.bounds("orders").await.unwrap()[0].next, 2);
+    let unknown = Ask::new(Method::GET, "/dlq/jobs/x").token(&["*"]).send(&home).await;
+    unknown.problem(404, "unknown_id");
+}
+
+#[tokio::test]
+async fn letters_are_given_back_to_their_group_by_those_who_administer_the_topic() {
+    let home = with_a_letter().await;
+    let ask = |body: Value, scopes: &[&str]| Ask::new(Method::POST, "/dlq/replay").body(body.to_string()).token(scopes);
+    let order = json!({"topic": "orders", "to": "group", "group": "billing"});
+    for scopes in [&["ops:orders", "subscribe:dlq.orders", "publish:orders"][..], &["admin:dlq.orders", "admin:other"]]
+    {
+        ask(order.clone(), scopes).send(&home).await.problem(403, "forbidden");
+    }
+    for (wrong, field) in [
+        (json!({"topic": "orders", "to": "group"}), "group"),
+        (json!({"topic": "orders", "to": "group", "group": "billing", "transform": "."}), "to"),
+        (json!({"topic": "orders", "to": "everyone", "group": "billing"}), "to"),
+    ] {
+        let scopes = ["admin:orders", "publish:orders", "subscribe:dlq.orders"];
+        let problem = ask(wrong.clone(), &scopes).send(&home).await.problem(400, "bad_request");
+        assert_eq!(problem["field"], field, "{wrong}");
+    }
+    let done = ask(order.clone(), &["admin:orders"]).send(&home).await.json();
+    assert_eq!((&done["state"], &done["replayed"]), (&json!("done"), &json!(1)), "{done}");
+    let mut orders = home.bus.subscribe("orders", "billing").start().await.unwrap();
+    let again = orders.next().await.unwrap();
+    assert_eq!((again.offset(), again.attempt()), (0, 1), "the event itself");
+    again.ack().await.unwrap();
+    let path = format!("/dlq/jobs/{}", done["job"].as_str().unwrap());
+    let job = get(&home, &path, &["ops:orders"]).await;
+    assert_eq!((&job["kind"], &job["by"].is_string()), (&json!("give_back"), &true), "{job}");
+    assert_eq!(ask(order, &["admin:orders"]).send(&home).await.json()["matched"], 0, "once");
+}

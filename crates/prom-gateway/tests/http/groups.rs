@@ -34,7 +34,7 @@ async fn groups_are_shown_with_what_they_agreed_on() {
     let subscription = json!({
         "topics": ["orders.placed"],
         "options": {
-            "from": "earliest", "mode": "shared", "partitions": null, "order": "key", "filter": null, "max_attempts": null,
+            "from": "earliest", "mode": "shared", "partitions": null, "order": "key", "park": false, "filter": null, "max_attempts": null,
             "backoff": {"first_ms": 200, "max_ms": 30_000}, "expire_after_ms": null,
         },
     });

@@ -20,6 +20,8 @@ const SECRET: &str = "a secret that only tests know and that is long enough";
 
 pub struct Home {
     pub bus: Bus,
+    pub keeper: prom_jobs::Keeper,
+    pub flows: prom_jobs::FlowBoard,
     router: Router,
 }
 
@@ -73,7 +75,7 @@ impl Home {
         let bus = Bus::start(store, BusOptions::default()).await.unwrap();
         let auth = Authenticator::new(auth).unwrap();
         let hub = Hub::new(bus.clone(), auth, clock, options);
-        Self { bus, router: prom_gateway::http::router(hub) }
+        Self { bus, keeper: hub.keeper.clone(), flows: hub.flows.clone(), router: prom_gateway::http::router(hub) }
     }
 
     /// Tokens are needed, and other hubs may serve the groups.
@@ -87,7 +89,7 @@ impl Home {
         let collaborators = Collaborators { peers: Some(peers), ..Collaborators::default() };
         let auth = Authenticator::new(auth()).unwrap();
         let hub = Hub::with(bus.clone(), auth, clock, GatewayOptions::default(), collaborators);
-        Self { bus, router: prom_gateway::http::router(hub) }
+        Self { bus, keeper: hub.keeper.clone(), flows: hub.flows.clone(), router: prom_gateway::http::router(hub) }
     }
 
     pub fn router(&self) -> Router {

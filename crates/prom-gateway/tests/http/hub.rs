@@ -1,20 +1,10 @@
-//! `/`, `/stats`, `/healthz`, `/readyz`, and what is not there.
+//! `/stats`, `/healthz`, `/readyz`, and what is not there.
 
 use axum::http::Method;
 use prom_engine::Position;
 use serde_json::{Value, json};
 
 use crate::home::{Ask, Home, until};
-
-#[tokio::test]
-async fn a_browser_is_told_what_this_is() {
-    let home = Home::open().await;
-    let page = home.get("/").await;
-    assert_eq!((page.status.as_u16(), page.content_type()), (200, "text/html; charset=utf-8"));
-    for link in ["openapi.json", "metrics", "topics"] {
-        assert!(page.text().contains(&format!("href=\"{link}\"")), "{link}");
-    }
-}
 
 #[tokio::test]
 async fn stats_count_and_measure() {
@@ -24,7 +14,10 @@ async fn stats_count_and_measure() {
     events.next().await.unwrap().ack().await.unwrap();
     let stats = home.get("/stats").await.json();
     assert_eq!(stats["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(stats["store"], json!({"kind": "memory", "durability": "memory"}));
+    let store = &stats["store"];
+    assert_eq!((&store["kind"], &store["durability"]), (&json!("memory"), &json!("memory")));
+    assert!(store["bytes"].as_u64().unwrap() > 0);
+    assert_eq!((&stats["lag_events"], &stats["dead_letters"]), (&json!(2), &json!(0)));
     assert_eq!((&stats["topics"], &stats["groups"], &stats["ws_connections"]), (&json!(1), &json!(1), &json!(0)));
     assert_eq!((&stats["events"]["published"], &stats["events"]["acked"]), (&json!(3), &json!(1)));
     assert_eq!(stats["rates"], Value::Null);
@@ -85,4 +78,33 @@ async fn a_task_that_panicked_is_counted_and_its_kind_is_told_without_names() {
     assert_eq!(ready.json(), json!({"status": "ok", "failing": {"dispatcher": 1}}));
     let metrics = home.get("/metrics").await.text().to_owned();
     assert!(metrics.contains(r#"task_failures_total{task="dispatcher"} 1"#), "{metrics}");
+}
+
+/// A pass that fails.
+struct Failing;
+
+impl prom_jobs::KeptWork for Failing {
+    async fn pass(&mut self, bus: &prom_engine::Bus) -> Result<(), prom_jobs::JobError> {
+        bus.bounds("secret.topic").await?;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn background_work_that_fails_is_counted_for_all_and_explained_to_those_who_may_ask() {
+    let home = Home::protected().await;
+    let keeper = home.keeper.clone();
+    let task = prom_engine::TaskName::one("snapshots", "secret.topic");
+    keeper.keep(task.clone(), std::time::Duration::from_secs(3600), Failing).wake();
+    until("the pass has failed", || async { keeper.states()[&task].failed.is_some() }).await;
+    let ready = home.get("/readyz").await;
+    assert_eq!(ready.json(), json!({"status": "ok", "failing": {"snapshots": 1}}));
+    home.get("/stats").await.problem(401, "no_token");
+    let stats = Ask::new(Method::GET, "/stats").token(&["ops"]).send(&home).await;
+    let background = stats.json()["background"][0].clone();
+    assert_eq!(
+        (background["work"].as_str(), background["elsewhere"].as_bool()),
+        (Some("snapshots secret.topic"), Some(false))
+    );
+    assert!(background["failed"].as_str().unwrap().contains("secret.topic"), "{background}");
 }

@@ -221,3 +221,45 @@ async fn a_client_that_is_still_sending_hears_that_its_token_expired() {
     let sums: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!((&sums["imported"], &sums["failed"]), (&json!(1000), &json!(1000)));
 }
+
+/// An exported line of topic `a`, at this place.
+fn line_at(partition: u32, offset: u64) -> String {
+    let id = prom_types::EventId::derived(&format!("{partition}.{offset}"));
+    let event = json!({"id": id, "ts": 1, "stored_ts": 1000 + offset % 1000, "topic": "a", "partition": partition,
+        "offset": offset, "payload": offset});
+    format!("{event}\n")
+}
+
+#[tokio::test]
+async fn events_keep_their_places_and_times_where_these_are_free() {
+    let home = Home::open().await;
+    let lines: String = [(0, 3), (0, 4), (0, 9), (1, 7)].iter().map(|&(part, at)| line_at(part, at)).collect();
+    let told = home.post_lines("/import", lines.clone()).await.lines();
+    assert_eq!(told, [json!({"imported": 4, "duplicates": 0, "failed": 0, "moved": 1})], "there is no partition 1");
+    let stored = home.get("/export?topic=a").await.lines();
+    let places: Vec<_> = stored.iter().map(|event| (event["offset"].as_u64(), event["payload"].as_u64())).collect();
+    assert_eq!(places, [(Some(3), Some(3)), (Some(4), Some(4)), (Some(9), Some(9)), (Some(10), Some(7))]);
+    assert_eq!(stored[0]["stored_ts"], 1003);
+    let again = home.post_lines("/import", lines).await.lines();
+    assert_eq!(again, [json!({"imported": 0, "duplicates": 4, "failed": 0})]);
+    let told = home.post_lines("/import", line_at(0, 5)).await.lines();
+    assert_eq!(told, [json!({"imported": 1, "duplicates": 0, "failed": 0, "moved": 1})], "nothing goes between");
+    let beyond = home.post_lines("/import", line_at(0, u64::MAX)).await.lines();
+    assert_eq!(beyond, [json!({"imported": 1, "duplicates": 0, "failed": 0, "moved": 1})], "no offset is out of reach");
+    assert_eq!(home.bus.publish("a", json!(1)).await.unwrap().offset, 13);
+}
+
+#[tokio::test]
+async fn a_publisher_without_admin_imports_behind_what_is_there() {
+    let home = Home::protected().await;
+    let import = async |scopes: &[&str], line: String| {
+        let ask = Ask::new(Method::POST, "/import").token(scopes).header("content-type", "application/x-ndjson");
+        ask.body(line).send(&home).await.lines()
+    };
+    let told = import(&["publish:a"], line_at(0, 5)).await;
+    assert_eq!(told, [json!({"imported": 1, "duplicates": 0, "failed": 0, "moved": 1})]);
+    let told = import(&["publish:a", "admin:a"], line_at(0, 6)).await;
+    assert_eq!(told, [json!({"imported": 1, "duplicates": 0, "failed": 0})]);
+    let bounds = home.bus.bounds("a").await.unwrap()[0];
+    assert_eq!(bounds.next, 7);
+}

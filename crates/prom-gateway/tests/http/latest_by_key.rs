@@ -27,7 +27,7 @@ async fn only_compacted_topics_have_one() {
     let home = Home::open().await;
     home.publish_numbers("a", 1).await;
     let problem = home.get("/latest-by-key?topic=a&key=k0").await.problem(400, "bad_request");
-    assert!(problem["detail"].as_str().unwrap().contains("compaction"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("versions = true"), "{problem}");
     home.get("/latest-by-key?topic=b&key=k0").await.problem(404, "unknown_topic");
     home.get("/latest-by-key?topic=a").await.problem(400, "bad_request");
     home.get("/latest-by-key?key=a").await.problem(400, "bad_request");

@@ -7,8 +7,10 @@ use std::time::Duration;
 use axum::http::Method;
 use prom_engine::Position;
 use prom_gateway::GatewayOptions;
+use prom_jobs::FlowKind;
 use prom_store_embedded::EmbeddedStore;
 
+use crate::flows::in_memory::FlowInMemory;
 use crate::home::{Ask, Home};
 
 /// A hub in which everything that is counted has happened.
@@ -23,6 +25,7 @@ async fn busy() -> (Home, tempfile::TempDir) {
     events.next().await.unwrap().ack().await.unwrap();
     events.next().await.unwrap().nack("no").await.unwrap();
     let _held = events.next().await.unwrap();
+    home.flows.add(FlowInMemory::new(FlowKind::Outbox, "orders").busy().shared());
     let text = home.get("/metrics").await;
     assert_eq!(text.status, 200);
     events.unsubscribe().await;
@@ -134,4 +137,24 @@ async fn metrics_stay_bounded_and_say_what_they_leave_out() {
     assert!(lines.contains(&r#"consumer_lag_events{topic="a.four",group="g"} 4"#), "{}", answer.text());
     assert!(lines.contains(&r#"metrics_omitted{what="lags"} 5"#), "{}", answer.text());
     assert!(lines.contains(&r#"metrics_omitted{what="topics"} 1"#), "{}", answer.text());
+}
+
+#[test]
+fn alerts_and_the_dashboard_for_grafana_ask_for_metrics_that_there_are() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let source = |file| std::fs::read_to_string(root.join("crates/prom-gateway/src/metrics").join(file)).unwrap();
+    let known = source("exposition.rs") + &source("flows.rs");
+    let mut found = 0;
+    for file in ["deploy/prometheus/rules.yml", "deploy/grafana/promethean.json"] {
+        let text = std::fs::read_to_string(root.join(file)).unwrap();
+        let is_part = |character: char| character.is_ascii_lowercase() || character == '_';
+        let words = text.split(|character| !is_part(character));
+        let kinds = ["events_", "consumer_", "delivery_", "store_", "ws_", "flow_", "task_failures", "subscribe_poll"];
+        for word in words.filter(|word| kinds.iter().any(|kind| word.starts_with(kind))) {
+            let name = ["_bucket", "_sum", "_count"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
+            assert!(known.contains(&format!("\"{name}\"")), "{file} asks for {name}, which the hub does not have");
+            found += 1;
+        }
+    }
+    assert!(found > 20, "{found}");
 }

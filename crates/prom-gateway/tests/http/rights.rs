@@ -30,6 +30,7 @@ async fn each_route_wants_its_own_right_and_no_other() {
         (Method::POST, "/publish", &event, "publish:shop.orders"),
         (Method::GET, "/replay?topic=shop.orders", &none, "subscribe:shop.orders"),
         (Method::GET, "/export?topic=shop.orders", &none, "subscribe:shop.*"),
+        (Method::GET, "/search?topic=shop.orders", &none, "subscribe:shop.orders"),
         (Method::GET, "/latest-by-key?topic=shop.orders&key=k", &none, "subscribe:shop.orders"),
         (Method::GET, "/topics/shop.orders", &none, "ops:shop.orders"),
         (Method::GET, "/cursors?topic=shop.orders", &none, "ops:shop.orders"),

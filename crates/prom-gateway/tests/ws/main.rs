@@ -12,6 +12,7 @@ mod rates;
 mod caps;
 mod deliver;
 mod gap;
+mod mask;
 mod partitioned;
 mod pause;
 mod relay;
@@ -24,8 +25,10 @@ mod limits;
 mod liveness;
 mod slow_reader;
 
+mod connections;
 mod groups;
 mod guard;
 mod listen;
 mod shutdown;
+mod thin;
 mod tls;

@@ -85,3 +85,39 @@ async fn of_an_atomic_batch_everything_is_stored_or_nothing() {
     client.ok(batch("b")).await;
     assert_eq!(scene.bus.read("b", 0, 0, 10).await.unwrap().events.len(), 1);
 }
+
+#[tokio::test]
+async fn what_is_not_as_expected_is_a_conflict_in_every_form_of_a_publish() {
+    let scene = Scene::open().await;
+    scene.bus.create_topic(prom_engine::TopicSettings::new("accounts").unwrap().versions()).await.unwrap();
+    let mut client = scene.client().await;
+    let event =
+        |expect: serde_json::Value| json!({"topic": "accounts", "payload": 1, "opts": {"key": "a", "expect": expect}});
+    let frame = |expect| {
+        let mut frame = event(expect);
+        frame["op"] = json!("PUBLISH");
+        frame
+    };
+    // Without waiting: each is judged behind the one before it.
+    client.send(json!({"op": "PUBLISH", "topic": "accounts", "payload": 1, "opts": {"key": "a"}})).await;
+    client.send(frame(json!({"key_offset": 0}))).await;
+    client.send(frame(json!({"key_offset": 0}))).await;
+    client.send(json!({"op": "PUBLISH", "topic": "accounts", "payload": 1})).await;
+    assert_eq!(client.frame().await["offset"], 0);
+    assert_eq!(client.frame().await["offset"], 1);
+    let refused = client.frame().await;
+    assert_eq!((&refused["code"], &refused["actual"]), (&json!("conflict"), &json!({"key_offset": 1})), "{refused}");
+    assert_eq!(client.frame().await["offset"], 2);
+
+    let many = json!({"op": "PUBLISH", "events": [event(json!({"offset": 3})), event(json!({"offset": 3}))]});
+    let ok = client.ok(many.clone()).await;
+    assert_eq!((&ok["results"][0][1], &ok["results"][1]["actual"]), (&json!(3), &json!({"offset": 4})), "{ok}");
+    let mut atomic =
+        json!({"op": "PUBLISH", "atomic": true, "events": [event(json!({"offset": 4})), event(json!({"offset": 5}))]});
+    atomic["corr"] = json!(9);
+    client.send(atomic).await;
+    let refused = client.frame().await;
+    assert_eq!((&refused["code"], &refused["actual"]), (&json!("conflict"), &json!({"offset": 4})), "{refused}");
+    assert!(refused["msg"].as_str().unwrap().starts_with("events[1]"), "{refused}");
+    assert_eq!(scene.bus.bounds("accounts").await.unwrap()[0].next, 4);
+}

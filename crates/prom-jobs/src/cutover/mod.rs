@@ -1,35 +1,32 @@
-//! Cutover: a topic's history, every event as the latest version has it, in another topic or as one document for each key.
+//! Cutover: a topic's history, or its state, every event as the latest version has it.
 //!
 //! ```text
-//!   heartbeat.received 0 … n ─▶ upcast, checked ─┬▶ heartbeat.received.v2      the same id, key, headers and time
-//!                                                ├▶ or documents               the latest event of each key
-//!                                                └▶ how far it is              in one commit
+//!   heartbeat.received 0 … n ─▶ upcast, checked ─┬▶ heartbeat.received.v2            the same id, key, headers and time
+//!                                                ├▶ or documents                     the latest event of each key
+//!                                                ├▶ or heartbeat.received.snapshot.v2    the same, sorted, with a marker
+//!                                                └▶ how far it is                    in one commit
 //! ```
 //!
-//! Each step stores its events and the progress together, so a crash at any moment leaves neither a hole nor a double, and
-//! the next run goes on where the last one ended. Events keep their order within a partition. A run ends where the topic
-//! ended when it began; run it once more to take what came after. Of two at once the one that began last goes on.
+//! Each step stores what it made and the progress together, so a crash at any moment leaves neither a hole nor a double, and
+//! the next run goes on where the last one ended. The progress goes with the topic and with its target: if one of them is deleted
+//! meanwhile, the step is refused, and nothing is counted that is not there. Of two at once the one that began last goes on.
 
+mod book;
+mod history;
 mod plan;
 mod progress;
+mod state;
 
-use std::collections::BTreeMap;
-
-use prom_engine::{Bus, Error, Normalized, NotNormalized, StoredEvent, UnitOfWork, VERSION_HEADER};
-use prom_store::{DocumentWrite, Expect};
-use prom_types::{Invalid, NewEvent, TopicName, limits};
+use prom_engine::{Bus, Normalized, NotNormalized, StoredEvent, VERSION_HEADER};
+use prom_types::limits;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use self::plan::TargetWas;
-pub use self::plan::{CollectionName, CutoverPlace, CutoverPlan, CutoverTarget};
+use self::history::HistoryCutover;
+pub use self::plan::{CutoverPlace, CutoverPlan, CutoverTarget};
 pub use self::progress::CutoverProgress;
-use self::progress::Doubt;
+use self::state::StateCutover;
 use crate::JobError;
-use crate::limits::{START_TRIES, STEP_WRITTEN_BYTES, UPCAST_AT_ONCE};
-use crate::source::{JobSource, at, unreadable};
-
-const COLLECTION: &str = "cutovers";
+use crate::limits::START_TRIES;
 
 /// What becomes of events that cannot be brought to the version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,20 +40,13 @@ pub enum UnfitEvent {
 
 /// A cutover under way.
 pub struct Cutover {
-    source: JobSource,
     plan: CutoverPlan,
-    unfit: UnfitEvent,
-    progress: CutoverProgress,
-    /// Of the document that holds the progress.
-    revision: u64,
+    way: CutoverWay,
 }
 
-/// What one step stores.
-struct StepWork {
-    work: UnitOfWork,
-    /// By key; `None` deletes.
-    documents: BTreeMap<String, Option<Vec<u8>>>,
-    bytes: usize,
+enum CutoverWay {
+    History(Box<HistoryCutover>),
+    State(Box<StateCutover>),
 }
 
 /// Why an event was not taken over.
@@ -72,7 +62,7 @@ impl Cutover {
     pub async fn start(bus: &Bus, plan: CutoverPlan, unfit: UnfitEvent) -> Result<Self, JobError> {
         for _ in 0..START_TRIES {
             match Self::begin(bus, plan.clone(), unfit).await {
-                Err(JobError::Running { .. }) => {}
+                Err(JobError::Running { .. } | JobError::Deleted { .. }) => {}
                 begun => return begun,
             }
         }
@@ -80,32 +70,15 @@ impl Cutover {
     }
 
     async fn begin(bus: &Bus, plan: CutoverPlan, unfit: UnfitEvent) -> Result<Self, JobError> {
-        let source = JobSource::open(bus, plan.topic.clone()).await?;
-        let stored = bus.document(COLLECTION, &plan.key()).await?;
-        let revision = stored.as_ref().map_or(0, |stored| stored.revision);
-        let mut progress = match stored {
-            Some(stored) => serde_json::from_slice(&stored.value)
-                .map_err(|error| JobError::Progress { reason: error.to_string() })?,
-            None => begun(&plan),
-        };
-        check_same(&plan, &progress)?;
-        if let CutoverPlace::Topic(target) = &plan.place {
-            if plan.make_target(bus, target).await? == TargetWas::Missing {
-                progress = begun(&plan);
+        let way = match &plan.place {
+            CutoverPlace::Topic(_) | CutoverPlace::Collection(_) => {
+                CutoverWay::History(Box::new(HistoryCutover::begin(bus, plan.clone(), unfit).await?))
             }
-            progress.settle_by_looking(bus, &plan.topic, target).await?;
-        }
-        progress.left = source.left(&progress.next).await?;
-        progress.done = false;
-        let mut cutover = Self { source, plan, unfit, progress, revision };
-        let mut work = bus.unit_of_work();
-        let CutoverPlan { topic, version, place } = &cutover.plan;
-        let details = json!({ "topic": topic.as_str(), "to": place.to_string(), "version": version,
-            "unfit": unfit, "read_before": cutover.progress.read });
-        work.audit("cutover", details)?;
-        cutover.store_progress(&mut work, &cutover.progress)?;
-        cutover.commit(work).await?;
-        Ok(cutover)
+            CutoverPlace::Snapshot(target) => {
+                CutoverWay::State(Box::new(StateCutover::begin(bus, plan.clone(), target.clone(), unfit).await?))
+            }
+        };
+        Ok(Self { plan, way })
     }
 
     /// What it does.
@@ -115,104 +88,38 @@ impl Cutover {
 
     /// How far it is.
     pub fn progress(&self) -> &CutoverProgress {
-        &self.progress
+        match &self.way {
+            CutoverWay::History(history) => history.progress(),
+            CutoverWay::State(state) => state.progress(),
+        }
+    }
+
+    /// Of what is counted, what earlier runs had read.
+    pub fn read_before(&self) -> u64 {
+        match &self.way {
+            CutoverWay::History(history) => history.read_before(),
+            CutoverWay::State(state) => state.read_before(),
+        }
     }
 
     /// Takes some more events over, together with the progress.
     pub async fn step(&mut self) -> Result<&CutoverProgress, JobError> {
-        let from = self.progress.next.clone();
-        let page = self.source.read(&from).await?;
-        if let (Some(damage), UnfitEvent::Stop) = (page.damage.first(), self.unfit) {
-            let reason = damage.to_string();
-            return Err(JobError::Unreadable { topic: self.plan.topic.clone(), reason });
+        match &mut self.way {
+            CutoverWay::History(history) => history.step().await,
+            CutoverWay::State(state) => state.step().await,
         }
-        let mut after = self.progress.clone();
-        after.unreadable += unreadable(&page.damage);
-        after.next = page.next.0;
-        let target_end = self.target_end().await?;
-        let mut step = StepWork { work: self.source.bus.unit_of_work(), documents: BTreeMap::new(), bytes: 0 };
-        for piece in page.events.chunks(UPCAST_AT_ONCE) {
-            let normalized = self.source.bus.normalize(piece.to_vec()).await;
-            if let Some(left) = self.take_all(&mut step, piece, normalized, &mut after)? {
-                cut(&mut after, &from, left);
-                break;
-            }
-        }
-        let work = self.work_of(step);
-        after.left = self.source.left(&after.next).await?;
-        after.done = self.source.is_done(&after.next);
-        if let CutoverPlace::Topic(_) = self.plan.place {
-            after.doubt = Some(Doubt { given: work.len() as u64, from, target_end });
-        }
-        self.finish_step(work, after).await?;
-        self.source.stepped();
-        Ok(&self.progress)
     }
+}
 
-    /// As many as fit into a step. Returns the first that does not.
-    fn take_all<'e>(
-        &self,
-        step: &mut StepWork,
-        stored: &'e [StoredEvent],
-        normalized: Vec<Normalized>,
-        after: &mut CutoverProgress,
-    ) -> Result<Option<&'e StoredEvent>, JobError> {
-        for (stored, normalized) in stored.iter().zip(normalized) {
-            if step.bytes >= STEP_WRITTEN_BYTES {
-                return Ok(Some(stored));
-            }
-            after.read += 1;
-            match (self.take(step, normalized), self.unfit) {
-                (Ok(()), _) => after.written += u64::from(matches!(self.plan.place, CutoverPlace::Collection(_))),
-                (Err(NotTaken::WithoutKey), _) => {
-                    after.skipped += 1;
-                    after.without_key += 1;
-                }
-                (Err(NotTaken::Unfit(_)), UnfitEvent::Skip) => after.skipped += 1,
-                (Err(NotTaken::Unfit(reason)), UnfitEvent::Stop) => return Err(self.unfit(stored, reason)),
-                (Err(NotTaken::Failed(error)), _) => return Err(error),
-            }
-        }
-        Ok(None)
-    }
-
-    fn work_of(&self, step: StepWork) -> UnitOfWork {
-        let StepWork { mut work, documents, .. } = step;
-        if let CutoverPlace::Collection(name) = &self.plan.place {
-            let collection = name.in_store();
-            for (key, value) in documents {
-                work.write(match value {
-                    Some(value) => DocumentWrite::put(&collection, &key, value),
-                    None => DocumentWrite::delete(&collection, &key),
-                });
-            }
-        }
-        work
-    }
-
-    fn take(&self, step: &mut StepWork, normalized: Normalized) -> Result<(), NotTaken> {
+impl CutoverPlan {
+    /// The event, if it could be brought to the version.
+    fn of_version(&self, normalized: Normalized) -> Result<StoredEvent, NotTaken> {
         let event = normalized.map_err(|why| match why {
-            NotNormalized::Stopped => NotTaken::Failed(JobError::Stopped { topic: self.plan.topic.clone() }),
+            NotNormalized::Stopped => NotTaken::Failed(JobError::Stopped { topic: self.topic.clone() }),
             NotNormalized::Unfit(reason) => NotTaken::Unfit(reason),
         })?;
         self.check_version(&event).map_err(NotTaken::Failed)?;
-        match &self.plan.place {
-            CutoverPlace::Topic(target) => {
-                let moved = moved(&event, target).map_err(|error| NotTaken::Unfit(error.to_string()))?;
-                step.work.publish(&moved).map_err(not_taken)?;
-            }
-            CutoverPlace::Collection(_) => {
-                let key = event.key().ok_or(NotTaken::WithoutKey)?.to_owned();
-                let whole = (!event.is_tombstone()).then(|| {
-                    let mut text = Vec::new();
-                    event.write_json(&mut text);
-                    text
-                });
-                step.documents.insert(key, whole);
-            }
-        }
-        step.bytes += event.record().len();
-        Ok(())
+        Ok(event)
     }
 
     /// Another version may be registered at any moment; its events do not belong into this target.
@@ -223,126 +130,25 @@ impl Cutover {
         let headers = event.headers();
         let stamped = headers.get(VERSION_HEADER);
         // An event with as many headers as there may be is not stamped.
-        if stamped == Some(self.plan.version.to_string().as_str()) || headers.len() >= limits::HEADERS {
+        if stamped == Some(self.version.to_string().as_str()) || headers.len() >= limits::HEADERS {
             return Ok(());
         }
-        Err(self.other_version(stamped.unwrap_or("none")))
+        Err(self.other_version(self.version, stamped.unwrap_or("none")))
     }
 
-    fn other_version(&self, latest: &str) -> JobError {
-        other_version(&self.plan, self.plan.version, latest)
+    fn other_version(&self, running: u32, latest: &str) -> JobError {
+        let (topic, target) = (self.topic.clone(), self.place.to_string());
+        JobError::OtherVersion { topic, target, running, latest: latest.to_owned() }
     }
 
     fn unfit(&self, stored: &StoredEvent, reason: String) -> JobError {
         JobError::Unfit {
-            topic: self.plan.topic.clone(),
+            topic: self.topic.clone(),
             id: stored.id().to_string(),
             partition: stored.partition(),
             offset: stored.offset(),
-            version: self.plan.version,
+            version: self.version,
             reason,
         }
-    }
-
-    async fn target_end(&self) -> Result<Vec<u64>, JobError> {
-        match &self.plan.place {
-            CutoverPlace::Topic(target) => {
-                Ok(self.source.bus.bounds(target).await?.iter().map(|bounds| bounds.next).collect())
-            }
-            CutoverPlace::Collection(_) => Ok(Vec::new()),
-        }
-    }
-
-    /// The last step also stores what its receipts said.
-    async fn finish_step(&mut self, mut work: UnitOfWork, after: CutoverProgress) -> Result<(), JobError> {
-        self.store_progress(&mut work, &after)?;
-        let receipts = self.commit(work).await?;
-        self.progress = after;
-        if self.progress.doubt.is_some() {
-            self.progress.settle(&receipts);
-            if self.progress.done {
-                let mut work = self.source.bus.unit_of_work();
-                self.store_progress(&mut work, &self.progress)?;
-                self.commit(work).await?;
-            }
-        }
-        Ok(())
-    }
-
-    fn store_progress(&self, work: &mut UnitOfWork, progress: &CutoverProgress) -> Result<(), JobError> {
-        let text = serde_json::to_vec(progress).map_err(|error| JobError::Progress { reason: error.to_string() })?;
-        let document = DocumentWrite::put(COLLECTION, &self.plan.key(), text);
-        work.write(document.expecting(Expect::Revision(self.revision)));
-        Ok(())
-    }
-
-    async fn commit(&mut self, work: UnitOfWork) -> Result<Vec<prom_types::Receipt>, JobError> {
-        match work.commit().await {
-            Ok(receipts) => {
-                self.revision += 1;
-                Ok(receipts)
-            }
-            Err(Error::Conflict { .. }) => {
-                Err(JobError::Running { topic: self.plan.topic.clone(), target: self.plan.place.to_string() })
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-fn begun(plan: &CutoverPlan) -> CutoverProgress {
-    CutoverProgress { topic: plan.topic.to_string(), version: plan.version, ..CutoverProgress::default() }
-}
-
-/// Two versions, or two topics, are not mixed in one target.
-fn check_same(plan: &CutoverPlan, progress: &CutoverProgress) -> Result<(), JobError> {
-    if progress.topic != plan.topic.as_str() {
-        let reason = format!("it holds the events of {}", progress.topic);
-        return Err(JobError::Target { topic: plan.topic.clone(), target: plan.place.to_string(), reason });
-    }
-    if progress.version != plan.version {
-        return Err(other_version(plan, progress.version, &plan.version.to_string()));
-    }
-    Ok(())
-}
-
-fn other_version(plan: &CutoverPlan, running: u32, latest: &str) -> JobError {
-    let (topic, target) = (plan.topic.clone(), plan.place.to_string());
-    JobError::OtherVersion { topic, target, running, latest: latest.to_owned() }
-}
-
-/// The step ends before this event, and the next one begins with it.
-fn cut(after: &mut CutoverProgress, from: &[u64], first_left: &StoredEvent) {
-    let partition = first_left.partition() as usize;
-    for (later, next) in after.next.iter_mut().enumerate().skip(partition) {
-        *next = if later == partition { first_left.offset() } else { at(from, later) };
-    }
-}
-
-/// The event in the target: all it has, but for its place.
-fn moved(event: &StoredEvent, target: &TopicName) -> Result<NewEvent, Error> {
-    let whole = event.to_event()?;
-    Ok(NewEvent {
-        id: Some(whole.id),
-        exact: true,
-        ts: Some(whole.ts),
-        key: whole.key,
-        headers: whole.headers,
-        tags: whole.tags,
-        caused_by: whole.caused_by,
-        sid: whole.sid,
-        partition: Some(whole.partition),
-        ..NewEvent::new(target.clone(), whole.payload)
-    })
-}
-
-/// What the target refuses about the event itself, and what is wrong beyond it.
-fn not_taken(error: Error) -> NotTaken {
-    match error {
-        Error::Invalid(Invalid::TooLarge { .. })
-        | Error::SchemaInvalid { .. }
-        | Error::KeyRequired { .. }
-        | Error::TopicKey { .. } => NotTaken::Unfit(error.to_string()),
-        other => NotTaken::Failed(other.into()),
     }
 }

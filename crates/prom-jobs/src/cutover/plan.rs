@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use prom_engine::{Bus, Error, SchemaChoice};
+use prom_engine::{Bus, Error, SchemaChoice, UnitOfWork};
 use prom_types::{Invalid, TopicName};
+use serde_json::json;
 
-use crate::JobError;
-use crate::limits::COLLECTION_BYTES;
-
-/// Before the name of a collection, in the store. No collection of the hub's own has a dot, so none is ever touched.
-const PREFIX: &str = "data.";
+use super::UnfitEvent;
+use crate::snapshot::snapshot_topic;
+use crate::{CollectionName, JobError};
 
 /// Where the events are asked to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +19,9 @@ pub enum CutoverTarget {
     Topic(TopicName),
     /// To documents, one for each key.
     Collection(CollectionName),
+    /// To `<topic>.snapshot.v<N>`, one event for each live key.
+    Snapshot,
 }
-
-/// The name of a collection of documents.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CollectionName(String);
 
 /// Where the events go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +30,8 @@ pub enum CutoverPlace {
     Topic(TopicName),
     /// To documents, one for each key.
     Collection(CollectionName),
+    /// To this topic, one event for each live key.
+    Snapshot(TopicName),
 }
 
 /// What a cutover would do. Nothing is stored yet.
@@ -44,35 +43,14 @@ pub struct CutoverPlan {
     pub version: u32,
     /// Where they go.
     pub place: CutoverPlace,
-}
-
-impl CollectionName {
-    /// Checks a name.
-    pub fn parse(name: &str) -> Result<Self, JobError> {
-        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase());
-        if begins_well && name.len() <= COLLECTION_BYTES && name.chars().all(is_plain) {
-            Ok(Self(name.to_owned()))
-        } else {
-            Err(JobError::Collection { name: name.chars().take(COLLECTION_BYTES).collect() })
-        }
-    }
-
-    /// As it was asked for.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// As the store has it.
-    pub fn in_store(&self) -> String {
-        format!("{PREFIX}{}", self.0)
-    }
+    /// Of a collection that is made by it: fields of the payload that lists can be filtered by.
+    pub fields: Vec<String>,
 }
 
 impl fmt::Display for CutoverPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Topic(topic) => write!(f, "{topic}"),
+            Self::Topic(topic) | Self::Snapshot(topic) => write!(f, "{topic}"),
             Self::Collection(name) => write!(f, "collection {}", name.as_str()),
         }
     }
@@ -90,6 +68,10 @@ impl CutoverPlan {
             CutoverTarget::OfItsVersion => CutoverPlace::Topic(TopicName::parse(&format!("{topic}.v{version}"))?),
             CutoverTarget::Topic(target) => CutoverPlace::Topic(target),
             CutoverTarget::Collection(name) => CutoverPlace::Collection(name),
+            CutoverTarget::Snapshot => {
+                let place = snapshot_topic(&topic)?;
+                CutoverPlace::Snapshot(TopicName::parse(&format!("{place}.v{version}"))?)
+            }
         };
         if let CutoverPlace::Topic(target) = &place {
             if target.is_reserved() {
@@ -100,13 +82,27 @@ impl CutoverPlan {
                 return Err(JobError::Target { topic, target: target.to_string(), reason });
             }
         }
-        Ok(Self { topic, version, place })
+        Ok(Self { topic, version, place, fields: Vec::new() })
+    }
+
+    /// Declares fields of the payload that lists of the collection can be filtered by.
+    pub fn fields(mut self, fields: Vec<String>) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// Tells the audit trail who began it.
+    pub(super) fn audit(&self, work: &mut UnitOfWork, unfit: UnfitEvent, read_before: u64) -> Result<(), JobError> {
+        let Self { topic, version, place, .. } = self;
+        let details = json!({ "topic": topic.as_str(), "to": place.to_string(), "version": version,
+            "unfit": unfit, "read_before": read_before });
+        Ok(work.audit("cutover", details)?)
     }
 
     /// The key of the progress. A collection belongs to the topic that filled it first.
     pub(super) fn key(&self) -> String {
         match &self.place {
-            CutoverPlace::Topic(target) => format!("{}>{target}", self.topic),
+            CutoverPlace::Topic(target) | CutoverPlace::Snapshot(target) => format!("{}>{target}", self.topic),
             CutoverPlace::Collection(name) => format!("collection:{}", name.as_str()),
         }
     }

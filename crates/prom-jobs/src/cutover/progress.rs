@@ -8,11 +8,12 @@ use std::collections::HashSet;
 
 use prom_engine::{Bus, TopicOffsets};
 use prom_store::ReadLimit;
-use prom_types::{EventId, Receipt, TopicName};
+use prom_types::{EpochMs, EventId, Offset, Receipt, TopicName};
 use serde::{Deserialize, Serialize};
 
-use crate::JobError;
+use super::CutoverPlan;
 use crate::limits::{STEP_BYTES, STEP_EVENTS};
+use crate::{JobError, Snapshot};
 
 /// How far it is. This is also what is stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,37 @@ pub struct CutoverProgress {
     pub done: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) doubt: Option<Doubt>,
+    /// Of a snapshot: what is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) copy: Option<SnapshotCopy>,
+    /// Of a snapshot: the newest complete one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) made: Option<MadeSnapshot>,
+}
+
+/// A snapshot that is brought to a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SnapshotCopy {
+    pub id: EventId,
+    pub began_ts: EpochMs,
+    /// The snapshot of the topic as it is stored.
+    pub source: Snapshot,
+    /// Where its events begin in the target.
+    pub first: Vec<Offset>,
+    /// How many it has there so far.
+    pub counts: Vec<u64>,
+    /// All keys before this one are over.
+    pub from_key: String,
+}
+
+/// A snapshot that was brought to a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MadeSnapshot {
+    /// The snapshot that it was made of.
+    pub source: EventId,
+    /// How many keys that one has.
+    pub keys: u64,
+    pub snapshot: Snapshot,
 }
 
 /// A step whose receipts were not counted yet.
@@ -55,9 +87,20 @@ pub(super) struct Doubt {
 }
 
 impl CutoverProgress {
-    /// Whether every event that was read is accounted for.
+    /// Nothing is done yet.
+    pub(super) fn begun(plan: &CutoverPlan) -> Self {
+        Self { topic: plan.topic.to_string(), version: plan.version, ..Self::default() }
+    }
+
+    /// Whether every event that was read is accounted for, and every key of a snapshot was read.
     pub fn adds_up(&self) -> bool {
-        self.doubt.is_none() && self.read == self.written + self.already + self.skipped
+        let has_all_keys = self.made.as_ref().is_none_or(|made| made.keys == self.read);
+        has_all_keys && self.doubt.is_none() && self.read == self.written + self.already + self.skipped
+    }
+
+    /// The snapshot that was made, where that was asked for.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.made.as_ref().map(|made| &made.snapshot)
     }
 
     /// The receipts of the last step came.

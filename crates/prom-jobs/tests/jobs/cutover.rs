@@ -277,3 +277,72 @@ async fn a_cutover_begins_although_one_before_it_is_in_the_middle_of_a_step() {
     let moved = bus.read_topic("heartbeat.received.v1", TopicOffsets::default(), 5000).await.unwrap().events;
     assert_eq!(moved.len(), 2000);
 }
+
+/// The target was made anew by the next step, and the counts said that everything was there.
+#[tokio::test]
+async fn a_cutover_whose_target_or_topic_is_deleted_on_the_way_ends_and_begins_anew() {
+    let bus = bus().await;
+    publish(&bus, 0..300).await;
+    bus.register_schema(TOPIC, candidate(heartbeat("mem_mb"))).await.unwrap();
+    let mut cutover = to_version(&bus).await;
+    cutover.step().await.unwrap();
+    bus.delete_topic("heartbeat.received.v1", prom_engine::TopicLetters::Keep).await.unwrap();
+    let told = cutover.step().await.unwrap_err();
+    assert!(matches!(told, JobError::Deleted { .. }), "{told}");
+    assert!(bus.topic("heartbeat.received.v1").await.is_err(), "nothing was made anew");
+    let mut again = to_version(&bus).await;
+    finish(&mut again).await;
+    let progress = again.progress();
+    assert_eq!((progress.read, progress.written, progress.adds_up()), (300, 300, true));
+    let moved = bus.read_topic("heartbeat.received.v1", TopicOffsets::default(), 5000).await.unwrap().events;
+    assert_eq!(moved.len(), 300);
+
+    let elsewhere = CutoverTarget::Topic(TopicName::parse("elsewhere").unwrap());
+    let mut other = start(&bus, elsewhere, UnfitEvent::Stop).await.unwrap();
+    other.step().await.unwrap();
+    bus.delete_topic(TOPIC, prom_engine::TopicLetters::Keep).await.unwrap();
+    assert!(other.step().await.is_err());
+}
+
+#[tokio::test]
+async fn progress_goes_with_the_topic_and_with_the_target() {
+    let bus = bus().await;
+    bus.publish("heartbeat", json!({"pid": 1, "mem_mb": 1})).await.unwrap();
+    bus.register_schema("heartbeat", candidate(heartbeat("mem_mb"))).await.unwrap();
+    publish(&bus, 0..10).await;
+    bus.register_schema(TOPIC, candidate(heartbeat("mem_mb"))).await.unwrap();
+    for (topic, target) in [(TOPIC, "a"), (TOPIC, "b"), ("heartbeat", "c"), ("heartbeat", "d")] {
+        let target = CutoverTarget::Topic(TopicName::parse(target).unwrap());
+        let plan = CutoverPlan::make(&bus, topic, target).await.unwrap();
+        finish(&mut Cutover::start(&bus, plan, UnfitEvent::Stop).await.unwrap()).await;
+    }
+    let kept = async || {
+        let documents = bus.documents(prom_engine::BETWEEN_TOPICS, None, 100).await.unwrap();
+        documents.into_iter().map(|document| document.key).collect::<Vec<_>>()
+    };
+    assert_eq!(kept().await.len(), 4);
+    bus.delete_topic("d", prom_engine::TopicLetters::Keep).await.unwrap();
+    bus.delete_topic(TOPIC, prom_engine::TopicLetters::Keep).await.unwrap();
+    assert_eq!(kept().await, ["heartbeat>c"]);
+}
+
+/// Large events are judged elsewhere, and one that the target refuses is still counted as such.
+#[tokio::test]
+async fn what_the_schemas_of_the_target_refuse_is_counted_however_large_it_is() {
+    let bus = bus().await;
+    for number in 0..4u64 {
+        let name = if number % 2 == 0 { "x".repeat(300 * 1024) } else { "short".to_owned() };
+        let pid = if number < 2 { number } else { 1000 + number };
+        bus.publish(TOPIC, json!({"pid": pid, "mem_mb": 1, "name": name})).key("k").await.unwrap();
+    }
+    bus.register_schema(TOPIC, candidate(heartbeat("mem_mb"))).await.unwrap();
+    let narrow = json!({"properties": {"pid": {"maximum": 999}}});
+    bus.register_schema("narrow", candidate(narrow)).await.unwrap();
+    let to = || CutoverTarget::Topic(TopicName::parse("narrow").unwrap());
+    let mut stops = start(&bus, to(), UnfitEvent::Stop).await.unwrap();
+    let told = stops.step().await.unwrap_err();
+    assert!(matches!(&told, JobError::Unfit { offset: 2, reason, .. } if reason.contains("/pid")), "{told}");
+    let mut skips = start(&bus, to(), UnfitEvent::Skip).await.unwrap();
+    finish(&mut skips).await;
+    assert_eq!((skips.progress().written, skips.progress().skipped), (2, 2));
+}

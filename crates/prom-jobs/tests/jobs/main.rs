@@ -1,9 +1,16 @@
 //! What the jobs promise, over the memory store.
 
+#![allow(clippy::print_stdout, reason = "what a run did is for the person who looks at it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod cutover;
+mod cutover_snapshot;
+mod fold;
+mod keeper;
+mod letters;
 mod prove;
+mod replay_into;
+mod time_travel;
 
 use std::sync::Arc;
 
@@ -16,6 +23,17 @@ pub const TOPIC: &str = "heartbeat.received";
 pub async fn bus() -> Bus {
     let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
     Bus::start(store, BusOptions::default()).await.unwrap()
+}
+
+/// Waits until it is so.
+pub async fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..5000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    panic!("waited for {what} in vain");
 }
 
 pub fn candidate(schema: Value) -> SchemaCandidate {

@@ -1,8 +1,9 @@
-//! `ERR{code, msg, corr?, retry_after_ms?, stored?, topic?, group?}`, and with `schema_invalid` also
-//! `{version, pointer, rule, value}`.
+//! `ERR{code, msg, corr?, retry_after_ms?, stored?, topic?, group?}`, with `schema_invalid` also
+//! `{version, pointer, rule, value}`, and with `conflict` `{actual}`.
 //!
 //! An ERR with a `topic` answers no frame: it says that the subscription of that name has ended.
 
+use prom_types::Expectation;
 use serde::{Deserialize, Serialize};
 
 use super::write::{self, Object};
@@ -22,6 +23,9 @@ pub struct Problem {
     /// With `schema_invalid`: what does not fit.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub misfit: Option<Box<SchemaMisfit>>,
+    /// With `conflict`: what is so instead of what was expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<Expectation>,
 }
 
 /// Where a payload does not fit its schema.
@@ -48,7 +52,7 @@ pub enum MaybeStored {
 
 impl Problem {
     pub fn new(code: ErrorCode, msg: impl Into<String>) -> Self {
-        Self { code, msg: msg.into(), retry_after_ms: None, stored: None, misfit: None }
+        Self { code, msg: msg.into(), retry_after_ms: None, stored: None, misfit: None, actual: None }
     }
 
     pub fn rate_limited(retry_after_ms: u64, what: &str) -> Self {
@@ -82,6 +86,9 @@ impl Problem {
             object.number("version", misfit.version).text("pointer", &misfit.pointer);
             object.text("rule", &misfit.rule).text("value", &misfit.value);
         }
+        if let Some(actual) = self.actual {
+            write::expectation(object.name("actual"), actual);
+        }
     }
 
     /// As an item in a list of results.
@@ -107,6 +114,10 @@ impl Problem {
                 out.extend_from_slice(b"\":");
                 write::text(out, value);
             }
+        }
+        if let Some(actual) = self.actual {
+            out.extend_from_slice(b",\"actual\":");
+            write::expectation(out, actual);
         }
         out.push(b'}');
     }

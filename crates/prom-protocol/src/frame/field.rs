@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use prom_types::{EventId, Headers, read_list};
+use prom_types::{EventId, Expectation, Headers, read_list};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -95,6 +95,11 @@ pub fn event_ids<const MOST: usize>(name: &str, raw: &RawValue) -> Result<Vec<Ev
 
 pub fn headers(name: &str, raw: &RawValue) -> Result<Headers, FrameError> {
     serde_json::from_str(raw.get()).map_err(|error| FrameError::field(name, &format!("is wrong: {error}")))
+}
+
+pub fn expectation(name: &str, raw: &RawValue) -> Result<Expectation, FrameError> {
+    let form = r#"must be {"offset": N}, {"key_offset": N} or {"key_offset": null}"#;
+    serde_json::from_str(raw.get()).map_err(|_| FrameError::field(name, form))
 }
 
 /// An object whose own fields are read one by one.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   client ──▶ AUTH PUBLISH SUBSCRIBE UNSUBSCRIBE ACK NACK MODACK PAUSE RESUME ──▶ hub
-//!   client ◀── OK ERR EVENT EVENTS GAP ASSIGNED REVOKED                        ◀── hub
+//!   client ◀── OK ERR EVENT EVENTS GAP THINNED ASSIGNED REVOKED                ◀── hub
 //! ```
 //!
 //! A frame is one JSON object. Unknown fields are ignored; a field of the wrong type is refused
@@ -29,6 +29,7 @@ pub mod peek;
 pub mod publish;
 mod publish_items;
 pub mod subscribe;
+pub mod thinned;
 pub mod unsubscribe;
 
 mod client;

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use prom_types::{EpochMs, EventId, Headers, Json, NewEvent, TopicName, limits};
+use prom_types::{EpochMs, EventId, Expectation, Headers, Json, NewEvent, TopicName, limits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -65,6 +65,8 @@ pub struct PublishOpts {
     /// It also goes to the topic of its schema's version, both or neither.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub dual_write: bool,
+    /// What must be so for it to be stored; else the answer is `conflict`. Not looked at for an id that is there already.
+    pub expect: Option<Expectation>,
 }
 
 #[derive(Default, Deserialize)]
@@ -90,6 +92,8 @@ struct OptsFields<'a> {
     partition: Raw<'a>,
     #[serde(borrow)]
     dual_write: Raw<'a>,
+    #[serde(borrow)]
+    expect: Raw<'a>,
 }
 
 /// A body of its own.
@@ -125,7 +129,8 @@ impl<'a> Publish<'a> {
     }
 
     pub fn into_event(self, topic: TopicName) -> NewEvent {
-        let PublishOpts { id, exact, ts, key, headers, tags, caused_by, sid, partition, dual_write } = self.opts;
+        let PublishOpts { id, exact, ts, key, headers, tags, caused_by, sid, partition, dual_write, expect } =
+            self.opts;
         NewEvent {
             topic,
             payload: self.payload,
@@ -139,6 +144,7 @@ impl<'a> Publish<'a> {
             sid,
             partition,
             dual_write,
+            expect,
         }
     }
 }
@@ -158,6 +164,7 @@ impl PublishOpts {
             sid: optional("opts.sid", fields.sid, field::owned_text)?,
             partition: optional("opts.partition", fields.partition, field::number)?,
             dual_write: optional("opts.dual_write", fields.dual_write, field::flag)?.unwrap_or_default(),
+            expect: optional("opts.expect", fields.expect, field::expectation)?,
         })
     }
 }
@@ -292,6 +299,10 @@ fn write_opts(out: &mut Vec<u8>, event: &NewEvent) {
     if event.dual_write {
         member(out, "dual_write");
         out.extend_from_slice(b"true");
+    }
+    if let Some(expected) = event.expect {
+        member(out, "expect");
+        write::expectation(out, expected);
     }
     if let Some(ts) = event.ts {
         member(out, "ts");

@@ -30,6 +30,9 @@ pub struct SubscribeOpts {
     pub mode: Option<Mode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
+    /// Whether a key stops when its event goes to the dead letters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub park: Option<bool>,
     /// A jq program over the whole event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
@@ -43,6 +46,9 @@ pub struct SubscribeOpts {
     /// Milliseconds without a subscriber after which the group is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire_after: Option<u64>,
+    /// Without a group: of the events that pass the filter, only so many each second are sent; THINNED tells of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_per_second: Option<u32>,
 
     /// More topics or patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -73,6 +79,9 @@ pub struct SubscribeOpts {
     /// Whether ASSIGNED and REVOKED come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignments: Option<bool>,
+    /// Whether parts that are hidden from others are hidden here too; always where the token does not let them be seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masked: Option<bool>,
 }
 
 /// The fields as they came, not read yet.
@@ -92,6 +101,8 @@ struct OptsFields<'a> {
     #[serde(borrow)]
     order: Raw<'a>,
     #[serde(borrow)]
+    park: Raw<'a>,
+    #[serde(borrow)]
     filter: Raw<'a>,
     #[serde(borrow)]
     max_attempts: Raw<'a>,
@@ -101,6 +112,8 @@ struct OptsFields<'a> {
     partitions: Raw<'a>,
     #[serde(borrow)]
     expire_after: Raw<'a>,
+    #[serde(borrow)]
+    max_per_second: Raw<'a>,
     #[serde(borrow)]
     topics: Raw<'a>,
     #[serde(borrow)]
@@ -123,6 +136,8 @@ struct OptsFields<'a> {
     ttl_ms: Raw<'a>,
     #[serde(borrow)]
     assignments: Raw<'a>,
+    #[serde(borrow)]
+    masked: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -162,11 +177,13 @@ impl SubscribeOpts {
             },
             mode: optional("opts.mode", fields.mode, field::choice)?,
             order: optional("opts.order", fields.order, field::choice)?,
+            park: optional("opts.park", fields.park, field::flag)?,
             filter: optional("opts.filter", fields.filter, field::owned_text)?,
             max_attempts: optional("opts.maxAttempts", fields.max_attempts, field::number)?,
             backoff: optional("opts.backoff", fields.backoff, read_backoff)?,
             partitions: optional("opts.partitions", fields.partitions, field::number)?,
             expire_after: optional("opts.expireAfter", fields.expire_after, field::number)?,
+            max_per_second: optional("opts.maxPerSecond", fields.max_per_second, field::number)?,
             topics: optional("opts.topics", fields.topics, field::texts::<BATCH_ITEMS>)?.unwrap_or_default(),
             batch_size: optional("opts.batchSize", fields.batch_size, field::number)?,
             max_in_flight: optional("opts.maxInFlight", fields.max_in_flight, field::number)?,
@@ -178,6 +195,7 @@ impl SubscribeOpts {
             pin: optional("opts.pin", fields.pin, field::numbers)?.unwrap_or_default(),
             ttl_ms: optional("opts.ttlMs", fields.ttl_ms, field::number)?,
             assignments: optional("opts.assignments", fields.assignments, field::flag)?,
+            masked: optional("opts.masked", fields.masked, field::flag)?,
         })
     }
 }

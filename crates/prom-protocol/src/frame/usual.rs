@@ -132,7 +132,8 @@ impl<'a> Rest<'a> {
         &self.whole.as_bytes()[self.at..]
     }
 
-    /// Exactly this.
+    /// Exactly this. Inlined, a literal is compared as a few words; left alone, the compiler calls `memcmp` ten times an event.
+    #[inline(always)]
     pub fn skip(&mut self, literal: &str) -> Option<()> {
         self.bytes().starts_with(literal.as_bytes()).then(|| self.at += literal.len())
     }

@@ -1,5 +1,7 @@
 //! Writing JSON by hand: frames are put together from parts that are JSON already.
 
+use prom_types::Expectation;
+
 use super::Corr;
 
 /// An object being written, member by member.
@@ -50,6 +52,19 @@ impl<'a> Object<'a> {
     pub fn end(self) {
         self.out.push(b'}');
     }
+}
+/// `{"offset":N}` or `{"key_offset":N|null}`.
+pub fn expectation(out: &mut Vec<u8>, expected: Expectation) {
+    let (name, offset): (&[u8], _) = match expected {
+        Expectation::Offset(offset) => (b"{\"offset\":", Some(offset)),
+        Expectation::KeyOffset(offset) => (b"{\"key_offset\":", offset),
+    };
+    out.extend_from_slice(name);
+    match offset {
+        Some(offset) => number(out, offset),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.push(b'}');
 }
 
 pub fn number(out: &mut Vec<u8>, value: impl itoa::Integer) {

@@ -4,6 +4,7 @@ use prom_types::TopicName;
 use serde::{Deserialize, Serialize};
 
 use super::problem::ProblemDocument;
+use super::snapshot::SnapshotView;
 
 /// The body of `POST /topics/{topic}/cutover`. Without a target the events go to `<topic>.v<N>`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,15 @@ pub struct CutoverRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, example = "processes"))]
     pub to_collection: Option<String>,
+    /// Write the latest event of each key to `<topic>.snapshot.v<N>`, sorted and closed with a marker.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub to_snapshot: bool,
+    /// Fields of the payload that lists of the collection can be filtered by, such as `status` or `address.city`; at most 8.
+    /// They are declared when it is made, and stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false, example = json!(["status"])))]
+    pub fields: Vec<String>,
     /// Leave out events that cannot be brought to the version, and count them. Otherwise the first one ends it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
@@ -37,7 +47,7 @@ pub enum CutoverReport {
     Error(Box<ProblemDocument>),
 }
 
-/// Events so far, those of earlier runs included.
+/// Events so far, those of earlier runs included. A snapshot is counted by itself: one event for each live key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CutoverCounts {
@@ -70,6 +80,10 @@ pub struct CutoverResult {
     /// What earlier runs had read; as many as `read` if this one found nothing new.
     #[serde(default)]
     pub read_before: u64,
-    /// Whether `read` is `written` and `already` and `skipped`.
+    /// Whether `read` is `written` and `already` and `skipped`, and every key of a snapshot was read.
     pub adds_up: bool,
+    /// The snapshot that was asked for, and how a cold start reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub snapshot: Option<SnapshotView>,
 }

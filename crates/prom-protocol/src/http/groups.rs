@@ -4,11 +4,13 @@ use prom_types::{Backoff, GroupName, Mode, Order, TopicPattern};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::parked::ParkedKeyView;
+
 /// The answer to `GET /groups`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GroupList {
-    /// Those that the caller's rights cover, by name.
+    /// Those that the caller's rights cover, by name unless asked otherwise.
     pub groups: Vec<GroupView>,
     /// There are more, which the caller may not see.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -18,6 +20,14 @@ pub struct GroupList {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub silent_hubs: Vec<String>,
+    /// How many there are on all pages.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub total: u64,
+    /// Give it as `?next=` for the next page, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub next: Option<String>,
 }
 
 /// A group and what it subscribes to.
@@ -35,10 +45,22 @@ pub struct GroupView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub served_by: Option<String>,
+    /// Events that it has not settled, of all its topics. Only in pages of a list: with `limit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub lag_events: Option<u64>,
+    /// Events that are leased at the hub that was asked. Only in pages of a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub in_flight: Option<u64>,
     /// Who takes part, by name. Left out in the list of all groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub members: Vec<GroupMemberView>,
+    /// Some of its parked keys, twenty at the most; `/groups/{group}/parked` has all of a topic. Left out in the list of all groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub parked: Vec<ParkedKeyView>,
 }
 
 /// A subscriber of a group.
@@ -82,6 +104,9 @@ pub struct GroupOptionsView {
     /// Into how many partitions the group divides topics that have one.
     pub partitions: Option<u32>,
     pub order: Order,
+    /// Whether a key stops when its event goes to the dead letters.
+    #[serde(default)]
+    pub park: bool,
     /// A jq program over the whole event.
     pub filter: Option<String>,
     pub max_attempts: Option<u32>,
@@ -104,6 +129,10 @@ pub struct PatchGroup {
     #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub backoff: Option<Backoff>,
+    /// Whether keys that fail are parked from now on; only with `order` by key. What is parked stays so.
+    #[serde(default, deserialize_with = "not_null", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub park: Option<bool>,
     /// The group is deleted after this long without a subscriber; `null`: never.
     #[serde(default, deserialize_with = "null_is_a_value", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]

@@ -11,8 +11,9 @@ pub struct HealthAnswer {
     /// `ok`
     #[cfg_attr(feature = "openapi", schema(example = "ok"))]
     pub status: String,
-    /// Tasks of the hub that panicked within the last minute and were started again, by kind; missing where there are
-    /// none. Report them: the hub's log has the reasons.
+    /// Tasks of the hub that panicked within the last minute and were started again, work in the background whose last pass
+    /// failed, and flows that retry or are stopped, by kind; missing where there are none. The hub's log has the reasons, and
+    /// so has `background` of `/stats`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failing: BTreeMap<String, u64>,
 }

@@ -22,6 +22,17 @@ pub enum ImportReport {
     Failed { line: u64, error: Box<ProblemDocument> },
     /// Events that are stored so far.
     Progress { progress: u64 },
-    /// The last line.
-    Done { imported: u64, duplicates: u64, failed: u64 },
+    /// The last line. `moved` of the imported events are at another offset or in another partition than before.
+    Done {
+        imported: u64,
+        duplicates: u64,
+        failed: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        #[cfg_attr(feature = "openapi", schema(required = false))]
+        moved: u64,
+    },
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

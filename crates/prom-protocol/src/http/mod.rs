@@ -4,21 +4,27 @@
 //! types read them. With the feature `openapi` they describe themselves for `protocol/openapi.json`.
 //!
 //! Fields are written in `snake_case`. The fields of `/cursors`, `/lag` and `/replay` that clients already read are the
-//! exception, and stay in `camelCase`.
+//! exception, and stay in `camelCase`; so are those of `/dlq`, whose requests were fixed so.
 
 mod flag;
 
 pub mod asyncapi;
+pub mod at;
 pub mod confluent;
+pub mod connections;
 pub mod cursors;
 pub mod cutover;
+pub mod dlq;
 pub mod export;
+pub mod flows;
 pub mod groups;
 pub mod health;
 pub mod import;
 pub mod kick;
 pub mod lag;
 pub mod latest_by_key;
+pub mod listing;
+pub mod parked;
 pub mod partitions;
 pub mod problem;
 pub mod prove;
@@ -26,10 +32,16 @@ pub mod publish;
 pub mod registry;
 pub mod release;
 pub mod replay;
+pub mod replay_into;
 pub mod schema;
+pub mod search;
 pub mod skip;
+pub mod snapshot;
+pub mod state;
 pub mod stats;
 pub mod topics;
+pub mod trace;
+pub mod whoami;
 pub mod why;
 
 use prom_types::{GroupName, TopicName};

@@ -1,5 +1,6 @@
 //! The answer to a refused request: a problem document (RFC 9457) with one of the protocol's codes.
 
+use prom_types::Expectation;
 use serde::{Deserialize, Serialize};
 
 use super::schema::ViolationView;
@@ -35,6 +36,10 @@ pub struct ProblemDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub retry_after_ms: Option<u64>,
+    /// With `history_gone`: the earliest time that has an answer; missing where none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub earliest_ts: Option<i64>,
     /// Whether a failed publish may have been stored anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
@@ -55,6 +60,10 @@ pub struct ProblemDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub value: Option<String>,
+    /// With `conflict`: what is so instead of what was expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub actual: Option<Expectation>,
     /// Why a schema is incompatible with those before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
@@ -72,11 +81,13 @@ impl ProblemDocument {
             index: None,
             field: None,
             retry_after_ms: None,
+            earliest_ts: None,
             stored: None,
             version: None,
             pointer: None,
             rule: None,
             value: None,
+            actual: None,
             violations: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! `GET /topics` and `GET /topics/{topic}` show topics, `PUT /topics/{topic}` makes or changes one, `DELETE /topics/{topic}`
 //! deletes it.
 
-use prom_types::{Compaction, GroupName, Retention, TopicName};
+use prom_types::{Compaction, GroupName, Retention, SnapshotSettings, TopicName};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::flag;
@@ -10,12 +10,20 @@ use super::flag;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TopicList {
-    /// Those that the caller's rights cover, by name.
+    /// Those that the caller's rights cover, by name unless asked otherwise.
     pub topics: Vec<TopicView>,
     /// There are more, which the caller may not see.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: bool,
+    /// How many there are on all pages.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub total: u64,
+    /// Give it as `?next=` for the next page, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub next: Option<String>,
 }
 
 /// A topic with its settings and what is in it.
@@ -35,6 +43,10 @@ pub struct TopicView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub schema_version: Option<u32>,
+    /// How far its declared indexes are; only where one topic was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub indexes: Vec<TopicIndexView>,
 }
 
 /// The settings of a topic.
@@ -47,12 +59,41 @@ pub struct TopicSettingsView {
     pub retention: Retention,
     /// `null` where every event stays as long as `retention` says.
     pub compaction: Option<Compaction>,
+    /// The newest offset of each key is kept, so that publishers can expect it. Compaction keeps it too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub versions: bool,
     /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     pub max_attempts: Option<u32>,
     /// Events go to the topic of their schema's version as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub dual_write: Option<DualWriteView>,
+    /// JSON pointers into the payload: what they name is hidden from readers who do not administer the topic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub mask: Vec<String>,
+    /// jq expressions over the event: searches for their values are answered without a scan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub index: Vec<String>,
+    /// Its state is written to `<topic>.snapshot` so often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub snapshot: Option<SnapshotSettings>,
+    /// It holds the snapshots of this topic; only the hub publishes there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub snapshot_of: Option<TopicName>,
+}
+
+/// A declared index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TopicIndexView {
+    pub expression: String,
+    /// Events that are stored and not in it yet. At 0 it is exact.
+    pub behind: u64,
 }
 
 /// How long a topic is written to twice.
@@ -133,12 +174,27 @@ pub struct PutTopic {
     pub retention: Retention,
     /// Keeps at least the latest event of each key; every event then needs a key.
     pub compaction: Option<CompactionChoice>,
+    /// Keeps the newest offset of each key, so that publishers can expect it (`opts.expect`). What retention removed before
+    /// it was turned on is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versions: Option<bool>,
     /// Failed attempts before an event goes to the dead letters, for groups that do not say.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub max_attempts: Option<u32>,
     /// Events go to the topic of their schema's version as well, both or neither.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dual_write: Option<DualWriteView>,
+    /// JSON pointers into the payload: what they name is hidden from readers who do not administer the topic. `*` stands for every
+    /// member or element. A mask that is there has to be repeated, or ended with `[]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(example = json!(["/card/number", "/items/*/price"])))]
+    pub mask: Option<Vec<String>>,
+    /// jq expressions over the event, at most 8: searches that compare one with a value are answered without a scan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(example = json!([".payload.customer"])))]
+    pub index: Vec<String>,
+    /// Writes its state to `<topic>.snapshot` so often, if anything is new.
+    pub snapshot: Option<SnapshotSettings>,
 }
 
 /// `true`, `false`, or how.
@@ -168,17 +224,36 @@ impl Default for PutTopic {
             key: None,
             retention: Retention::default(),
             compaction: None,
+            versions: None,
             max_attempts: None,
             dual_write: None,
+            mask: None,
+            index: Vec::new(),
+            snapshot: None,
         }
     }
 }
 
 impl From<TopicSettingsView> for PutTopic {
     fn from(settings: TopicSettingsView) -> Self {
-        let TopicSettingsView { partitions, key, retention, compaction, max_attempts, dual_write } = settings;
+        // Which topic it holds snapshots of is not put: that stays.
+        let TopicSettingsView {
+            partitions,
+            key,
+            retention,
+            compaction,
+            versions,
+            max_attempts,
+            dual_write,
+            mask,
+            index,
+            snapshot,
+            ..
+        } = settings;
+        let versions = versions.then_some(true);
         let compaction = compaction.map(CompactionChoice::With);
-        Self { partitions, key, retention, compaction, max_attempts, dual_write }
+        let mask = (!mask.is_empty()).then_some(mask);
+        Self { partitions, key, retention, compaction, versions, max_attempts, dual_write, mask, index, snapshot }
     }
 }
 
@@ -199,7 +274,7 @@ mod tests {
 
     #[test]
     fn settings_that_are_read_can_be_put_back() {
-        let text = r#"{"partitions":4,"key":".payload.id","retention":{"age_ms":5},"compaction":{"tombstone_grace_ms":1},"max_attempts":3,"dual_write":{"until":7}}"#;
+        let text = r#"{"partitions":4,"key":".payload.id","retention":{"age_ms":5},"compaction":{"tombstone_grace_ms":1},"versions":true,"max_attempts":3,"dual_write":{"until":7},"mask":["/card"],"index":[".payload.id"],"snapshot":{"every_ms":1000}}"#;
         let settings: TopicSettingsView = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&PutTopic::from(settings)).unwrap(), text);
     }

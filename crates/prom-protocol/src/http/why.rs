@@ -31,6 +31,9 @@ pub struct PartitionWhyView {
     /// The events that were held the longest, longest first; ten at most.
     #[serde(default)]
     pub held: Vec<HeldLeaseView>,
+    /// How many of its keys are parked.
+    #[serde(default)]
+    pub parked_keys: u64,
     /// One line for people.
     pub explanation: String,
     /// What can be done about it, what loses nothing first.
@@ -90,6 +93,9 @@ pub struct DispatcherView {
     pub blocked_keys: u64,
     pub blocked_events: u64,
     pub ranges_above: u64,
+    /// Events that were given back and are handed out, or about to be.
+    #[serde(default)]
+    pub given_back: u64,
     pub dead_letters_pending: u64,
     pub dead_letters_failing: u64,
     /// The limit that holds fresh events back.
@@ -110,6 +116,8 @@ pub enum DispatchLimit {
     LookAhead,
     /// The group's filter keeps failing and is suspended.
     Filter,
+    /// Too many keys are parked for another one.
+    ParkedKeys,
 }
 
 /// The oldest unsettled event.
@@ -136,4 +144,6 @@ pub enum OldestState {
     Waiting,
     DeadLetterPending,
     DeadLetterFailing,
+    /// Its key would have to be parked, and too many are.
+    WithoutRoomToPark,
 }

@@ -1,6 +1,6 @@
 //! Arbitrary parts of frames: texts that need escapes, ids, events with everything or nothing.
 
-use prom_types::{EventId, Headers, Json, NewEvent, TopicName};
+use prom_types::{EventId, Expectation, Headers, Json, NewEvent, TopicName};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -38,23 +38,31 @@ fn headers() -> impl Strategy<Value = Headers> {
     })
 }
 
+pub fn expectation() -> impl Strategy<Value = Expectation> {
+    prop_oneof![any::<u64>().prop_map(Expectation::Offset), of(any::<u64>()).prop_map(Expectation::KeyOffset)]
+}
+
 pub fn event() -> impl Strategy<Value = NewEvent> {
-    let identity = (topic(), payload(), of(id()), any::<bool>(), any::<bool>(), of(any::<i64>()));
+    let flags = (any::<bool>(), any::<bool>(), of(expectation()));
+    let identity = (topic(), payload(), of(id()), flags, of(any::<i64>()));
     let rest = (of(text()), headers(), vec(text(), 0..3), vec(id(), 0..3), of(text()), of(any::<u32>()));
     (identity, rest).prop_map(
-        |((topic, payload, id, exact, dual_write, ts), (key, headers, tags, caused_by, sid, partition))| NewEvent {
-            topic,
-            payload,
-            id,
-            exact,
-            dual_write,
-            ts,
-            key,
-            headers,
-            tags,
-            caused_by,
-            sid,
-            partition,
+        |((topic, payload, id, (exact, dual_write, expect), ts), (key, headers, tags, caused_by, sid, partition))| {
+            NewEvent {
+                topic,
+                payload,
+                id,
+                exact,
+                dual_write,
+                expect,
+                ts,
+                key,
+                headers,
+                tags,
+                caused_by,
+                sid,
+                partition,
+            }
         },
     )
 }

@@ -61,8 +61,10 @@ fn opts() -> impl Strategy<Value = SubscribeOpts> {
         (vec(text(), 0..3), of(any::<usize>()), of(any::<usize>()), of(any::<u64>()), of(any::<bool>()), of(text()));
     let meta = of(text().prop_map(serde_json::Value::from));
     let member = (meta, of(any::<u32>()), vec(any::<u32>(), 0..3), of(any::<u64>()), of(any::<bool>()));
-    (place, group, own, member).prop_map(|(place, group, own, member)| {
+    let shown = (of(any::<bool>()), of(any::<bool>()), of(1..=u32::MAX));
+    (place, group, own, member, shown).prop_map(|(place, group, own, member, shown)| {
         let (meta, weight, pin, ttl_ms, assignments) = member;
+        let (park, masked, max_per_second) = shown;
         let (from, ts, after_id, offset) = place;
         let (mode, order, filter, max_attempts, backoff, partitions, expire_after) = group;
         let (topics, batch_size, max_in_flight, ack_timeout_ms, normalize, member_id) = own;
@@ -86,6 +88,9 @@ fn opts() -> impl Strategy<Value = SubscribeOpts> {
             pin,
             ttl_ms,
             assignments,
+            park,
+            masked,
+            max_per_second,
         }
     })
 }

@@ -15,7 +15,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::any_event::{id, text, topic};
+use crate::any_event::{expectation, id, text, topic};
 
 fn read(out: Vec<u8>) -> HubFrame {
     serde_json::from_slice::<serde::de::IgnoredAny>(&out).unwrap();
@@ -33,8 +33,15 @@ fn durability() -> impl Strategy<Value = Durability> {
 fn problem() -> impl Strategy<Value = Problem> {
     let stored = of(select(vec![MaybeStored::No, MaybeStored::Unknown]));
     let misfit = of(misfit().prop_map(Box::new));
-    let parts = (select(ErrorCode::ALL), text(), of(any::<u64>()), stored, misfit);
-    parts.prop_map(|(code, msg, retry_after_ms, stored, misfit)| Problem { code, msg, retry_after_ms, stored, misfit })
+    let parts = (select(ErrorCode::ALL), text(), of(any::<u64>()), stored, misfit, of(expectation()));
+    parts.prop_map(|(code, msg, retry_after_ms, stored, misfit, actual)| Problem {
+        code,
+        msg,
+        retry_after_ms,
+        stored,
+        misfit,
+        actual,
+    })
 }
 
 fn misfit() -> impl Strategy<Value = SchemaMisfit> {

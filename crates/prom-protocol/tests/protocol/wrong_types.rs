@@ -11,7 +11,7 @@ fn whole() -> Vec<Value> {
     let opts = json!({"id": ID, "exact": true, "ts": 1, "key": "k", "headers": {"x-a": "b"}, "tags": ["t"],
         "caused_by": [ID], "sid": "s", "partition": 0});
     let of_group = json!({"from": "latest", "ts": 1, "afterId": ID, "offset": 1, "mode": "shared", "order": "none",
-        "filter": ".", "maxAttempts": 5, "backoff": {"firstMs": 1, "maxMs": 2}, "partitions": 2, "expireAfter": 1,
+        "park": true, "filter": ".", "maxAttempts": 5, "backoff": {"firstMs": 1, "maxMs": 2}, "partitions": 2, "expireAfter": 1,
         "topics": ["b"], "batchSize": 1, "maxInFlight": 1, "ackTimeoutMs": 1, "normalize": false, "memberId": "m"});
     vec![
         json!({"op": "AUTH", "token": "t", "features": ["batch"]}),

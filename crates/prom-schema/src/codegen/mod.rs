@@ -26,6 +26,8 @@ mod check;
 use prom_types::TopicName;
 use serde_json::Value;
 
+use crate::in_order::in_order;
+
 pub use check::{Drift, compare};
 
 use document::CodegenDocument;
@@ -82,6 +84,12 @@ pub enum CodegenError {
 
 /// Writes one file for all of these schemas, sorted by topic and version.
 pub fn generate(language: Language, sources: &[SchemaSource]) -> Result<Generated, CodegenError> {
+    // The same schemas give the same bytes, in whichever order their members were written.
+    let sources: Vec<SchemaSource> = sources
+        .iter()
+        .map(|source| SchemaSource { schema: in_order(source.schema.clone()), ..source.clone() })
+        .collect();
+    let sources = sources.as_slice();
     let mut sorted: Vec<&SchemaSource> = sources.iter().collect();
     sorted.sort_by(|one, other| (&one.topic, one.version).cmp(&(&other.topic, other.version)));
     if let Some(pair) = sorted.windows(2).find(|pair| pair[0].id() == pair[1].id()) {

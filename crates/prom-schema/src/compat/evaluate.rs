@@ -12,6 +12,9 @@ use super::read::Arena;
 use crate::limits::{EVALUATION_DEPTH, EVALUATION_STEPS};
 use crate::references::escape;
 
+/// Subschemas that are evaluated in the time of one step of the search.
+const EVALUATIONS_PER_STEP: u64 = 4;
+
 /// Valid or not; `None` where it could not be decided.
 pub(super) type Evaluation = Option<bool>;
 
@@ -75,6 +78,11 @@ impl<'a> Evaluator<'a> {
         self.steps_left == 0
     }
 
+    /// In steps of a comparison.
+    pub fn cost(&self) -> u64 {
+        u64::from(EVALUATION_STEPS - self.steps_left) / EVALUATIONS_PER_STEP
+    }
+
     fn judge(&mut self, value: &Value, node: NodeId, path: &str) -> (Evaluation, Seen) {
         if self.steps_left == 0 || self.depth > EVALUATION_DEPTH {
             return (None, Seen::default());
@@ -120,12 +128,23 @@ impl<'a> Evaluator<'a> {
             | Keyword::Ref(_)
             | Keyword::If { .. } => self.combination(value, keyword, path, seen),
             _ => match value {
-                Value::Number(number) => Exact::read(number).map(|number| number_fits(&number, keyword)),
+                Value::Number(number) => Exact::read(number).map(|number| {
+                    self.note_division(keyword);
+                    number_fits(&number, keyword)
+                }),
                 Value::String(text) => self.string(text, keyword),
                 Value::Array(items) => self.array(items, keyword, path, seen),
                 Value::Object(members) => self.object(value, members, keyword, side, path, seen),
                 _ => Some(true),
             },
+        }
+    }
+
+    /// Dividing by a long number takes longer than looking at a subschema.
+    fn note_division(&mut self, keyword: &Keyword) {
+        if let Keyword::MultipleOf(unit) = keyword {
+            let cost = u32::try_from(EVALUATIONS_PER_STEP * unit.cost()).unwrap_or(u32::MAX);
+            self.steps_left = self.steps_left.saturating_sub(1 + cost);
         }
     }
 

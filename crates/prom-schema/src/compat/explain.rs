@@ -96,7 +96,8 @@ impl<'s, 'a> Explainer<'s, 'a> {
 
     fn report(&mut self, path: &[Step], clause: &Clause, pointer: String, keyword: &Keyword, example: Option<Value>) {
         let shown = |document: &Value| {
-            self.oracle.try_out(self.search.arena, document, self.old, self.new) == Shown::Incompatible
+            let Search { arena, meter, .. } = &mut *self.search;
+            self.oracle.try_out(arena, meter, document, self.old, self.new) == Shown::Incompatible
         };
         let example = example.filter(shown);
         let name = if clause.name.is_empty() { "the schema `false`" } else { clause.name };

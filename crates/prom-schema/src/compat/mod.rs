@@ -41,9 +41,10 @@ mod pattern;
 
 mod error;
 
-pub use check::{check, check_mode};
+pub use check::{ModeCheck, check, check_mode};
 pub use error::CompareError;
 pub use example::RuleExample;
+pub(crate) use number::Exact;
 pub use rule::CompatRule;
 pub use settings::{Budget, Settings};
 pub use violation::{Direction, Violation};

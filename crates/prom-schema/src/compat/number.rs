@@ -14,7 +14,10 @@ use serde_json::{Number, Value};
 use crate::limits::NUMBER_DIGITS;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Exact(BigRational);
+pub(crate) struct Exact(BigRational);
+
+/// Digits of which the greatest common divisor is found in the time of one step, roughly.
+const BITS_PER_STEP: u64 = 128;
 
 impl Exact {
     /// `None` where the number has more digits than we compute with.
@@ -74,6 +77,11 @@ impl Exact {
     /// Bits of numerator and denominator.
     pub fn bits(&self) -> u64 {
         self.0.numer().bits() + self.0.denom().bits()
+    }
+
+    /// What one division by it takes, in steps of a comparison.
+    pub fn cost(&self) -> u64 {
+        self.bits() / BITS_PER_STEP
     }
 
     /// How many times `unit` fits below or up to this number.

@@ -1,18 +1,24 @@
 //! Tries documents out on both schemas: by our own evaluation, and by the `jsonschema` crate.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use super::declared::undeclared;
 use super::evaluate::Evaluator;
+use super::meter::Meter;
 use super::node::NodeId;
 use super::read::{Arena, Root};
 use super::settings::{CompatPolicy, Formats};
 use crate::draft::Draft;
 use crate::limits::{PATTERN_PROGRAM_BYTES, SCHEMA_CHAIN, VALIDATOR_BACKTRACKS, VALIDATOR_NODES};
+use crate::multiple;
+
+/// A validator of so many subschemas is built in the time of one step.
+const NODES_PER_STEP: u64 = 4;
+/// What compiling a pattern for it takes.
+const STEPS_PER_PATTERN: u64 = 100;
 
 /// What a document shows about two schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,17 +38,18 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// Without validators where the schema is too large for them, or there is no time left to build them.
+    /// Without validators where the schema is too large for them, or there is no budget left to build them.
     pub fn new(
         arena: &Arena,
         schemas: [(&Value, Root); 2],
         policy: CompatPolicy,
         formats: Formats,
-        until: Instant,
+        meter: &mut Meter,
     ) -> Self {
+        let patterns = arena.patterns.len() as u64 * STEPS_PER_PATTERN;
         let [old, new] = schemas.map(|(schema, root)| {
             let weight = Weigher { arena, known: HashMap::new() }.weigh(root.node, 0);
-            if weight <= VALIDATOR_NODES && Instant::now() < until {
+            if weight <= VALIDATOR_NODES && meter.take(weight / NODES_PER_STEP + patterns) {
                 validator(schema, root.draft, formats)
             } else {
                 None
@@ -51,7 +58,7 @@ impl Oracle {
         Self { policy, old, new }
     }
 
-    pub fn try_out(&self, arena: &mut Arena, document: &Value, old: NodeId, new: NodeId) -> Shown {
+    pub fn try_out(&self, arena: &mut Arena, meter: &mut Meter, document: &Value, old: NodeId, new: NodeId) -> Shown {
         let exempt = match self.policy {
             CompatPolicy::Strict => HashSet::new(),
             CompatPolicy::Lenient => undeclared(arena, document, &[old]),
@@ -59,11 +66,14 @@ impl Oracle {
         let none = HashSet::new();
         let mut evaluator = Evaluator::new(arena, &none);
         let by_old = evaluator.is_valid(document, old);
+        // Twice: the validator takes about as long.
+        meter.take(1 + 2 * evaluator.cost());
         if by_old == Some(false) || evaluator.is_spent() {
             return if by_old == Some(false) { Shown::Nothing } else { Shown::Unclear };
         }
         let mut evaluator = Evaluator::new(arena, &exempt);
         let by_new = evaluator.is_valid(document, new);
+        meter.take(1 + 2 * evaluator.cost());
         if evaluator.is_spent() {
             return Shown::Unclear;
         }
@@ -93,6 +103,7 @@ fn validator(schema: &Value, draft: Draft, formats: Formats) -> Option<Validator
         // In draft 7 the validator asserts these; here they are remarks.
         .without_content_media_type_support("application/json")
         .without_content_encoding_support("base64")
+        .with_keyword(multiple::NAME, multiple::compile)
         .with_pattern_options(patterns);
     options.build(schema).ok()
 }

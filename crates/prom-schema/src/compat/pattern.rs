@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use std::time::Instant;
 
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::nfa::thompson;
@@ -15,20 +14,19 @@ use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::{Dot, Hir, Repetition};
 
 use super::meter::Meter;
-use crate::limits::{PATTERN_AUTOMATON_BYTES, WITNESS_CHARACTERS};
+use crate::limits::{AUTOMATA_BYTES, PATTERN_AUTOMATON_BYTES, WITNESS_CHARACTERS};
 
 pub(super) type PatternId = u32;
 
 /// All patterns of a comparison, once each.
-#[derive(Default)]
 pub(super) struct Patterns {
     ids: HashMap<String, PatternId>,
     texts: Vec<String>,
     /// Built when first needed; `None` inside where there is no automaton.
     automata: Vec<Option<Option<Rc<Machine>>>>,
     any: Option<Rc<Machine>>,
-    /// No automaton is built after this time.
-    until: Option<Instant>,
+    /// Memory that further automata may take while they are built. It stands for time, which no meter sees there.
+    bytes_left: usize,
 }
 
 struct Machine {
@@ -59,6 +57,12 @@ pub(super) enum FoundString {
     Unknown,
 }
 
+impl Default for Patterns {
+    fn default() -> Self {
+        Self { ids: HashMap::new(), texts: Vec::new(), automata: Vec::new(), any: None, bytes_left: AUTOMATA_BYTES }
+    }
+}
+
 impl Patterns {
     pub fn intern(&mut self, text: &str) -> PatternId {
         if let Some(id) = self.ids.get(text) {
@@ -71,9 +75,9 @@ impl Patterns {
         id
     }
 
-    /// Building an automaton takes time that no meter sees.
-    pub fn build_until(&mut self, until: Instant) {
-        self.until = Some(until);
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
     }
 
     pub fn text(&self, id: PatternId) -> &str {
@@ -108,26 +112,46 @@ impl Patterns {
     }
 
     fn machine(&mut self, id: PatternId) -> Option<Rc<Machine>> {
-        if self.automata[id as usize].is_none() && self.until.is_some_and(|until| Instant::now() >= until) {
+        if let Some(known) = &self.automata[id as usize] {
+            return known.clone();
+        }
+        if self.bytes_left == 0 {
             return None;
         }
-        let slot = &mut self.automata[id as usize];
-        let text = &self.texts[id as usize];
-        slot.get_or_insert_with(|| Machine::build(text).map(Rc::new)).clone()
+        let machine = match Machine::build(&self.texts[id as usize]) {
+            Ok(machine) => {
+                self.bytes_left = self.bytes_left.saturating_sub(machine.dfa.memory_usage());
+                Some(Rc::new(machine))
+            }
+            Err(NoMachine::TooLarge) => {
+                self.bytes_left = self.bytes_left.saturating_sub(PATTERN_AUTOMATON_BYTES);
+                None
+            }
+            Err(NoMachine::NotRegular) => None,
+        };
+        self.automata[id as usize] = Some(machine.clone());
+        machine
     }
 
     fn any(&mut self) -> Option<Rc<Machine>> {
         if self.any.is_none() {
-            self.any = Machine::build("").map(Rc::new);
+            self.any = Machine::build("").ok().map(Rc::new);
         }
         self.any.clone()
     }
 }
 
+/// Why a pattern has no automaton.
+enum NoMachine {
+    /// Look-around, a back reference, or no expression at all.
+    NotRegular,
+    TooLarge,
+}
+
 impl Machine {
-    fn build(pattern: &str) -> Option<Self> {
-        let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
-        let hir = regex_syntax::parse(&translated).ok()?;
+    fn build(pattern: &str) -> Result<Self, NoMachine> {
+        let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|_| NoMachine::NotRegular)?;
+        let hir = regex_syntax::parse(&translated).map_err(|_| NoMachine::NotRegular)?;
         let anything = || {
             let any = Box::new(Hir::dot(Dot::AnyChar));
             Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: any })
@@ -135,20 +159,22 @@ impl Machine {
         // A pattern matches anywhere in the string unless it has anchors.
         let whole = Hir::concat(vec![anything(), hir, anything()]);
         let config = thompson::Config::new().nfa_size_limit(Some(PATTERN_AUTOMATON_BYTES));
-        let nfa = thompson::Compiler::new().configure(config).build_from_hir(&whole).ok()?;
+        let nfa =
+            thompson::Compiler::new().configure(config).build_from_hir(&whole).map_err(|_| NoMachine::TooLarge)?;
         let config = dense::Config::new()
             .match_kind(MatchKind::All)
             .start_kind(StartKind::Anchored)
             .accelerate(false)
             .dfa_size_limit(Some(PATTERN_AUTOMATON_BYTES))
             .determinize_size_limit(Some(PATTERN_AUTOMATON_BYTES));
-        let dfa = dense::Builder::new().configure(config).build_from_nfa(&nfa).ok()?;
-        let start = dfa.start_state_forward(&Input::new("").anchored(Anchored::Yes)).ok()?;
+        let dfa = dense::Builder::new().configure(config).build_from_nfa(&nfa).map_err(|_| NoMachine::TooLarge)?;
+        let start = Input::new("").anchored(Anchored::Yes);
+        let start = dfa.start_state_forward(&start).map_err(|_| NoMachine::NotRegular)?;
         let mut classes = [0; 256];
         for byte in 0..=255u8 {
             classes[usize::from(byte)] = nfa.byte_classes().get(byte);
         }
-        Some(Self { dfa, start, classes })
+        Ok(Self { dfa, start, classes })
     }
 
     fn accepts(&self, bytes: &[u8]) -> bool {
@@ -277,10 +303,11 @@ fn spell(reached: &[(Position, usize, u8)], end: usize) -> FoundString {
 mod tests {
     use std::time::Duration;
 
+    use super::super::meter;
     use super::*;
 
     fn meter() -> Meter {
-        Meter::new(Instant::now(), Duration::from_secs(20), 10_000_000)
+        Meter::new(meter::until(Duration::from_secs(20)), 10_000_000)
     }
 
     fn find(matched: &[&str], unmatched: &[&str], min: u64, max: Option<u64>, excluded: &[&str]) -> FoundString {
@@ -317,9 +344,9 @@ mod tests {
 
     #[test]
     fn a_bomb_has_no_automaton_and_ends() {
-        assert!(Machine::build("(((a{100}){100}){100}){100}").is_none());
-        assert!(Machine::build("^(?=a)b").is_none());
-        assert!(Machine::build("(.*a){30}.{25}b.*(a|b)*c{1,200}").is_none());
-        assert!(Machine::build("^[a-z]{1,64}@[a-z]{1,63}\\.com$").is_some());
+        assert!(Machine::build("(((a{100}){100}){100}){100}").is_err());
+        assert!(Machine::build("^(?=a)b").is_err());
+        assert!(Machine::build("(.*a){30}.{25}b.*(a|b)*c{1,200}").is_err());
+        assert!(Machine::build("^[a-z]{1,64}@[a-z]{1,63}\\.com$").is_ok());
     }
 }

@@ -6,7 +6,7 @@ pub use crate::settings::{CompatPolicy, Formats, Undecided};
 
 use crate::limits;
 
-/// What one comparison may spend.
+/// What one comparison may spend. Steps decide; the time is for what takes far longer than its steps should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     pub time: Duration,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use prom_schema::codegen::SchemaSource;
+use prom_schema::in_order;
 use prom_types::TopicName;
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ pub fn all() -> Vec<SchemaSource> {
         for file in std::fs::read_dir(topic.path()).unwrap() {
             let path = file.unwrap().path();
             let version = path.file_stem().unwrap().to_str().unwrap()[1..].parse().unwrap();
-            let schema = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            let schema = in_order(serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap());
             let name = topic.file_name().into_string().unwrap();
             by_topic.entry(name).or_default().insert(version, schema);
         }

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use prom_schema::in_order;
+
 use crate::corpus;
 use crate::documents::{Seeded, damage, draw};
 
@@ -36,8 +38,11 @@ fn verdicts(seed: u64, drawn: usize, selection: Selection) -> Value {
         let (mut valid, mut invalid, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         let mut by_place: BTreeMap<String, usize> = BTreeMap::new();
         for round in 0..drawn {
-            let mut document = draw(&source.schema, &source.schema, &mut random, 0);
-            (0..round % 3).for_each(|_| damage(&mut document, &mut random));
+            let mut document = in_order(draw(&source.schema, &source.schema, &mut random, 0));
+            for _ in 0..round % 3 {
+                damage(&mut document, &mut random);
+                document = in_order(document);
+            }
             if !seen.insert(document.to_string()) {
                 continue;
             }
@@ -66,7 +71,7 @@ fn to_text(verdicts: &Value) -> String {
         .as_object()
         .unwrap()
         .iter()
-        .map(|(name, documents)| format!("{}: {documents}", Value::from(name.as_str())))
+        .map(|(name, documents)| format!("{}: {}", Value::from(name.as_str()), in_order(documents.clone())))
         .collect();
     lines.sort();
     format!("{{\n{}\n}}\n", lines.join(",\n"))

@@ -1,20 +1,19 @@
 //! Schemas as people write them, at the size they have in practice: each is decided, and well within its budget.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prom_schema::CompatPolicy;
 use prom_schema::compat::{CompatRule, Settings, Violation, check};
 use serde_json::{Map, Value, json};
 
-/// The verdict under both policies. Debug builds on a busy machine are slow, so the wall time here is generous; steps
-/// are the same everywhere.
+/// The verdict under both policies, with half of the steps. Debug builds on a busy machine are slow, and steps are the same
+/// everywhere.
 fn decided(old: &Value, new: &Value) -> [Vec<Violation>; 2] {
     [CompatPolicy::Strict, CompatPolicy::Lenient].map(|policy| {
         let mut settings = Settings { policy, ..Settings::default() };
-        settings.budget.time = Duration::from_secs(20);
-        let started = Instant::now();
+        settings.budget.time = Duration::from_secs(120);
+        settings.budget.steps /= 2;
         let found = check(old, new, &settings).unwrap();
-        assert!(started.elapsed() < Duration::from_secs(5), "{policy:?} took {:?}", started.elapsed());
         assert!(found.iter().all(|found| found.rule != CompatRule::Undecided), "{policy:?} {found:?}");
         found
     })

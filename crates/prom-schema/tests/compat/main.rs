@@ -1,9 +1,11 @@
 //! What the comparison of schemas promises, through its public face.
 
+#![allow(clippy::print_stdout, reason = "what a run did is for the person who looks at it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod corners;
 mod everyday;
+mod guided;
 mod hostile;
 mod matrix;
 mod modes;
@@ -11,6 +13,7 @@ mod names;
 mod pairs;
 mod random;
 mod random_schema;
+mod second;
 mod undeclared;
 
 use std::time::Duration;

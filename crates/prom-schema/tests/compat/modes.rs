@@ -1,7 +1,7 @@
 //! Which earlier versions each mode looks at, and in which direction.
 
-use prom_schema::compat::{Direction, check_mode};
-use prom_schema::{Compat, CompatPolicy};
+use prom_schema::compat::{Budget, CompatRule, Direction, Settings, check_mode};
+use prom_schema::{Compat, CompatPolicy, Undecided};
 use serde_json::{Value, json};
 
 /// The versions and directions that stand against a new version.
@@ -46,4 +46,44 @@ fn a_violation_says_where_what_and_how_to_go_on() {
     assert!(found[0].fix.contains("upcaster"));
     assert_eq!(found[1].message, "An upper bound refuses larger numbers: at most 1");
     assert_eq!(found[0].example, Some(json!({})));
+}
+
+#[test]
+fn a_violation_of_forward_is_told_to_one_who_changes_the_new_schema() {
+    let old = json!({"type": "object", "required": ["cpu"]});
+    let found =
+        check_mode(Compat::Forward, &[(7, &old)], &json!({"type": "object"}), &crate::settings(CompatPolicy::Lenient))
+            .unwrap();
+    assert_eq!(found[0].direction, Direction::Forward);
+    assert_eq!(found[0].message, "Version 7 refuses what the new schema accepts: `cpu` must be present");
+    assert!(found[0].fix.contains("version 7") && !found[0].fix.contains("upcaster"), "{}", found[0].fix);
+}
+
+/// Each comparison had a budget, and two hundred of them had two hundred.
+#[test]
+fn many_versions_have_one_budget_and_the_version_where_it_ended_is_named() {
+    let hard = |title: usize| {
+        let parts = (0..24).map(|at| {
+            let name = format!("p{at}");
+            json!({"anyOf": [
+                {"properties": {&name: {"type": "string"}}, "required": [&name]},
+                {"properties": {&name: {"type": "integer"}}},
+                {"properties": {&name: {"minimum": at}}, "maxProperties": 30 + title},
+            ]})
+        });
+        json!({ "allOf": parts.collect::<Vec<_>>() })
+    };
+    let versions: Vec<Value> = (0..60).map(hard).collect();
+    let earlier: Vec<(u64, &Value)> = (1..).zip(&versions).collect();
+    let budget = Budget { steps: 3_000, ..Budget::default() };
+    let settings = Settings { policy: CompatPolicy::Strict, budget, ..Settings::default() };
+    let check = |settings: &Settings| check_mode(Compat::BackwardTransitive, &earlier, &hard(100), settings).unwrap();
+    let found = check(&settings);
+    let last = found.last().unwrap();
+    assert_eq!(last.rule, CompatRule::Undecided);
+    assert!(last.against_version.is_some_and(|version| (2..55).contains(&version)), "{last:?}");
+    let words = format!("version {} and those before it were not compared", last.against_version.unwrap());
+    assert!(last.message.starts_with(&words), "{}", last.message);
+    assert_eq!(found, check(&settings), "the same again");
+    assert_eq!(check(&Settings { undecided: Undecided::Allow, ..settings }), []);
 }

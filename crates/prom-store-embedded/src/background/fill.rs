@@ -9,6 +9,9 @@ use crate::fault::{io, is_missing};
 use crate::log::{Chunk, Log};
 use crate::segment::Segment;
 
+/// A segment's table of ids counts offsets from its base in 31 bits. A log may leave offsets empty.
+const MOST_OFFSETS: u64 = 1 << 31;
+
 impl BackgroundWorker {
     pub(super) fn fill(&mut self) -> Result<(), StoreError> {
         if self.shared.health.lock().broken.is_some() {
@@ -66,7 +69,7 @@ impl BackgroundWorker {
     fn active(&mut self, log: &Arc<Log>, id: u32, chunk: &Chunk) -> Result<Arc<Segment>, StoreError> {
         let last = log.state.lock().segments.last().cloned();
         if let Some(last) = last.filter(|last| !last.is_sealed()) {
-            if !last.is_full(&self.shared.options.sizes) {
+            if !last.is_full(&self.shared.options.sizes) && chunk.end() - last.base <= MOST_OFFSETS {
                 return Ok(last);
             }
             self.seal(&last, id)?;

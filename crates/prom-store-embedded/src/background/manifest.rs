@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use prom_store::{Bounds, Damage, LogName, LogOptions};
+use prom_store::{Bounds, Damage, LogName};
 
 use crate::codec::{Malformed, Put, Take};
 use crate::documents::keys;
-use crate::journal::entry::{put_log_name, take_log_name};
+use crate::journal::entry::{options_bits, options_of, put_log_name, take_log_name};
 use crate::log::{LogState, LogTail};
 use crate::segment::{GoneIds, Segment};
 use crate::shared::segments_dir;
@@ -18,7 +18,7 @@ pub(crate) fn encode(name: &LogName, state: &LogState) -> Option<(Vec<u8>, Optio
     let id = state.id?;
     let mut out = Vec::new();
     put_log_name(&mut out, name);
-    out.put_u8(u8::from(state.options.compacted));
+    out.put_u8(options_bits(state.options));
     out.put_u8(u8::from(state.latest_known));
     out.put_u64(state.bounds.start);
     // Events beyond this are still in the journal and come back from there.
@@ -39,6 +39,7 @@ pub(crate) fn encode(name: &LogName, state: &LogState) -> Option<(Vec<u8>, Optio
     state.gone.iter().for_each(|gone| gone.put(&mut out));
     out.put_u8(u8::from(state.ended));
     out.put_u64(state.begun);
+    out.put_u64(state.latest_from);
     Some((keys::log(id), Some(out.into())))
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn decode(root: &Path, key: &[u8], bytes: &[u8]) -> Result<(LogName, 
     let id = u32::from_be_bytes(id.try_into().map_err(|_| Malformed)?);
     let mut take = Take::new(bytes);
     let name = take_log_name(&mut take)?;
-    let compacted = take.u8()? != 0;
+    let options = options_of(take.u8()?);
     let latest_known = take.u8()? != 0;
     let (start, next, last_stored_ts) = (take.u64()?, take.u64()?, take.i64()?);
     let dir = segments_dir(root, id);
@@ -71,15 +72,18 @@ pub(crate) fn decode(root: &Path, key: &[u8], bytes: &[u8]) -> Result<(LogName, 
     }
     // So does a less old one here.
     let (ended, begun) = if take.is_empty() { (false, 0) } else { (take.u8()? != 0, take.u64()?) };
+    // And so does one from before versions were kept.
+    let latest_from = if take.is_empty() { begun } else { take.u64()? };
     let state = LogState {
         id: Some(id),
-        options: LogOptions { compacted },
+        options,
         bounds: Bounds { start, next },
         last_stored_ts,
         segments,
         gone,
         tail: LogTail::starting_at(next),
         latest_known,
+        latest_from,
         damage,
         ended,
         begun,

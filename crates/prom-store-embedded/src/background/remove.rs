@@ -11,7 +11,7 @@ use prom_types::{EpochMs, EventId, Offset};
 use super::BackgroundWorker;
 use super::name::NAME;
 use crate::codec::Take;
-use crate::compact::stored_place;
+use crate::compact::{stored_place, stored_tombstones};
 use crate::documents::keys;
 use crate::log::Log;
 use crate::segment::gone::Removal;
@@ -33,7 +33,25 @@ impl BackgroundWorker {
             if let Err(error) = self.forget_exact_ids_of(&log.name, segment) {
                 tracing::warn!(segment = %segment.path.display(), %error, "exact ids of a dropped segment stay");
             }
+            let keeps_latest = log.state.lock().options.keeps_latest();
+            if let Some(id) = id.filter(|_| keeps_latest)
+                && let Err(error) = self.forget_tombstones_of(id, segment)
+            {
+                tracing::warn!(segment = %segment.path.display(), %error, "deleted keys of a dropped segment stay known");
+            }
         }
+    }
+
+    /// A key whose tombstone is gone is as one that never was. Other keys stay known: they were written.
+    fn forget_tombstones_of(&self, log: u32, segment: &Segment) -> Result<(), StoreError> {
+        let mut known = Vec::new();
+        segment.for_each(&self.shared.files, |record| {
+            if let Some(key) = record.key().filter(|_| record.is_tombstone()) {
+                known.extend(stored_tombstones(record.offset()).map(|value| (keys::latest(log, key), value)));
+            }
+            Ok(())
+        })?;
+        self.shared.state.forget_unchanged(&known)
     }
 
     fn forget_exact_ids_of(&self, log: &LogName, segment: &Segment) -> Result<(), StoreError> {

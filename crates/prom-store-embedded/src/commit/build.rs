@@ -26,7 +26,7 @@ use crate::shared::StoreShared;
 /// The writer's own view: ahead of what is durable by exactly the frame under way.
 pub(super) struct Builder {
     slots: Vec<LogSlot>,
-    by_name: hashbrown::HashMap<LogName, usize, RandomState>,
+    pub(super) by_name: hashbrown::HashMap<LogName, usize, RandomState>,
     /// Events of one log tend to come together.
     last_slot: Option<(LogName, usize)>,
     next_log_id: u32,
@@ -38,7 +38,7 @@ pub(super) struct Builder {
     /// Where the events of the frame's requests are, in order.
     pub(super) stored: Vec<Stored>,
     /// For the request being added: where its events were stored before.
-    known: Vec<Option<Stored>>,
+    pub(super) known: Vec<Option<Stored>>,
     pub(super) effects: Effects,
     /// Epochs and documents as the frame under way will leave them.
     epochs: HashMap<CursorName, Option<u64>>,
@@ -53,6 +53,8 @@ pub(super) struct Effects {
     pub(super) cursors: Vec<(CursorName, CursorStep)>,
     pub(super) documents: Vec<(Vec<u8>, Option<bytes::Bytes>)>,
     pub(super) trims: Vec<(usize, u64)>,
+    /// Slots that leave offsets empty, and up to which.
+    pub(super) skips: Vec<(usize, u64)>,
     /// Slots that end, and before which offset.
     pub(super) ends: Vec<(usize, u64)>,
     /// Slots whose number or options are in the frame.
@@ -103,7 +105,10 @@ impl Builder {
         for (index, append) in request.commit.appends.iter().enumerate() {
             match self.known.get(index) {
                 Some(Some(first)) => self.stored.push(*first),
-                _ => self.append(shared, append, now),
+                _ => {
+                    let place = request.commit.place_of(&append.log);
+                    self.append(shared, append, place, now);
+                }
             }
         }
         for (name, change) in &request.commit.cursors {
@@ -174,7 +179,7 @@ impl Builder {
                 self.known.push(first);
             }
         }
-        Ok(())
+        if commit.has_terms() { self.check_terms(shared, commit) } else { Ok(()) }
     }
 
     /// Walks the writes in order: one may expect what another before it wrote.
@@ -232,7 +237,7 @@ impl Builder {
         Ok(())
     }
 
-    fn append(&mut self, shared: &StoreShared, append: &Append, now: EpochMs) {
+    fn append(&mut self, shared: &StoreShared, append: &Append, place: Option<Offset>, now: EpochMs) {
         let index = self.slot(shared, &append.log);
         let slot = &mut self.slots[index];
         if append.dedupe != Dedupe::Fresh
@@ -248,8 +253,13 @@ impl Builder {
         }
         if !slot.is_touched() {
             self.touched.push(index);
+            if let Some(place) = place.filter(|place| *place > slot.next) {
+                slot.skip(place);
+                entry::put_skip(&mut self.entries, slot.id, place);
+                self.effects.skips.push((index, place));
+            }
         }
-        let (offset, stored_ts) = slot.append(&shared.buffers, &append.event, append.dedupe, now);
+        let (offset, stored_ts) = slot.append(&shared.buffers, append, now);
         if !slot.defined {
             self.define(index);
         }
@@ -386,7 +396,7 @@ impl Builder {
         }
     }
 
-    fn slot(&mut self, shared: &StoreShared, name: &LogName) -> usize {
+    pub(super) fn slot(&mut self, shared: &StoreShared, name: &LogName) -> usize {
         if let Some((last, index)) = &self.last_slot
             && last.is_same(name)
         {
@@ -425,6 +435,10 @@ impl Builder {
 
     pub(super) fn touched(&self) -> &[usize] {
         &self.touched
+    }
+
+    pub(super) fn slot_of(&self, index: usize) -> &LogSlot {
+        &self.slots[index]
     }
 
     pub(super) fn slot_at(&mut self, index: usize) -> &mut LogSlot {
@@ -478,6 +492,6 @@ fn exact_place(stored: &[u8]) -> Option<(Offset, u32)> {
 }
 
 /// A precondition could not be looked up.
-fn refused(error: StoreError) -> CommitError {
+pub(super) fn refused(error: StoreError) -> CommitError {
     CommitError::Failed { reason: error.to_string(), outcome: Outcome::NotStored }
 }

@@ -1,13 +1,14 @@
 //! Writes frames and changes what readers see. There is one committer, behind one lock.
 
+use std::iter::Peekable;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prom_store::{CommitAnswers, CommitError, CommitReply, Committed, LogName, Outcome};
+use prom_store::{CommitAnswers, CommitError, CommitReply, Committed, LogName, LogOptions, Outcome};
 
 use super::build::Builder;
 use super::queue::CommitRequest;
-use crate::compact::{stored_offset, stored_place};
+use crate::compact::{stored_latest, stored_place};
 use crate::documents::keys;
 use crate::journal::Journal;
 use crate::journal::writer::WriteFault;
@@ -108,12 +109,12 @@ impl Committer {
         }
     }
 
-    fn gather(&mut self, requests: &mut impl Iterator<Item = CommitRequest>) {
+    fn gather(&mut self, requests: &mut Peekable<impl Iterator<Item = CommitRequest>>) {
         let clock = &self.shared.options.clock;
         let now = clock.now_ms();
         let mut bytes = 0;
         while bytes < FRAME_BYTES
-            && let Some(request) = requests.next()
+            && let Some(request) = requests.next_if(|request| self.builder.has_room_for(&request.commit))
         {
             bytes += request.size();
             let answer = match &self.failed {
@@ -183,13 +184,12 @@ impl Committer {
         for index in effects.defined {
             let slot = self.builder.slot_at(index);
             let mut state = slot.log.state.lock();
-            let newly_compacted = slot.options.compacted && !state.options.compacted;
-            state.latest_known &= !newly_compacted;
-            state.latest_known |= newly_compacted && state.bounds.next == 0;
             state.id = Some(slot.id);
-            state.options = slot.options;
+            state.set_options(slot.options);
             state.ended &= slot.ended;
-            state.dirty = true;
+        }
+        for (index, to) in effects.skips {
+            self.builder.slot_at(index).log.state.lock().skip(to);
         }
         let mut added = 0;
         for index in 0..self.builder.touched().len() {
@@ -244,7 +244,7 @@ impl Committer {
         state.push(chunk.clone(), slot.last_stored_ts);
         let bounds = state.bounds;
         drop(state);
-        index_events(shared, &log.name, id, options.compacted, &chunk);
+        index_events(shared, &log.name, id, options, &chunk);
         log.announce(bounds);
         bytes
     }
@@ -279,9 +279,9 @@ impl Committer {
     }
 }
 
-/// The latest offset of each key of a compacted log, and where exact ids are.
-pub(crate) fn index_events(shared: &StoreShared, name: &LogName, log: u32, compacted: bool, chunk: &Chunk) {
-    if !compacted && !chunk.has_exact() {
+/// The latest offset of each key where the options ask for it, and where exact ids are.
+pub(crate) fn index_events(shared: &StoreShared, name: &LogName, log: u32, options: LogOptions, chunk: &Chunk) {
+    if !options.keeps_latest() && !chunk.has_exact() {
         return;
     }
     let mut changes = Vec::new();
@@ -290,8 +290,8 @@ pub(crate) fn index_events(shared: &StoreShared, name: &LogName, log: u32, compa
             let place = stored_place(name.partition, record.offset());
             changes.push((keys::exact(&name.topic, record.id()), Some(place)));
         }
-        if let Some(key) = record.key().filter(|_| compacted) {
-            changes.push((keys::latest(log, key), Some(stored_offset(record.offset()))));
+        if let Some(key) = record.key().filter(|_| options.keeps_latest()) {
+            changes.push((keys::latest(log, key), Some(stored_latest(&record))));
         }
     }
     shared.state.put_all(changes);

@@ -17,6 +17,7 @@ mod build;
 pub(crate) mod committer;
 mod queue;
 mod slot;
+mod terms;
 mod thread;
 
 pub(crate) use committer::Committer;

@@ -68,12 +68,12 @@ struct Waiting {
 impl CommitRequest {
     /// About how many bytes it takes in memory and in a frame.
     pub(crate) fn size(&self) -> usize {
-        let Commit { appends, cursors, documents, logs, ends } = &self.commit;
+        let Commit { appends, cursors, documents, logs, ends, places } = &self.commit;
         let events: usize = appends.iter().map(|append| append.event.len()).sum();
         let changes: usize = cursors.iter().map(|(_, change)| cursor_size(change)).sum();
         let values =
             documents.iter().map(|write| write.key.len() + write.value.as_ref().map_or(0, |value| value.len()));
-        let parts = 1 + cursors.len() + documents.len() + logs.len() + ends.len();
+        let parts = 1 + cursors.len() + documents.len() + logs.len() + ends.len() + places.len();
         REQUEST_BYTES * parts + events + changes + values.sum::<usize>()
     }
 }
@@ -215,6 +215,10 @@ impl CommitQueue {
     }
 
     /// No more requests; what waits is still taken.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.waiting.lock().closed
+    }
+
     pub(crate) fn close(&self) {
         self.waiting.lock().closed = true;
         self.filled.notify_all();

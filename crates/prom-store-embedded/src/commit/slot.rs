@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use prom_store::{Dedupe, EncodedEvent, LogName, LogOptions, Record};
+use hashbrown::HashMap;
+use prom_store::{Append, Dedupe, LogName, LogOptions, NewestOfKey, Record, placed_ts};
 use prom_types::{EpochMs, EventId, Offset};
 
 use crate::log::buffers::Buffers;
@@ -24,6 +25,11 @@ pub(super) struct LogSlot {
     frame: Vec<u8>,
     positions: Vec<u32>,
     durable_ts: EpochMs,
+    /// Where the offsets begin that the frame under way leaves empty.
+    skipped_from: Option<Offset>,
+    /// The newest event of each key in the frame under way, as far as somebody asked: of the first so many events.
+    newest: HashMap<Box<str>, NewestOfKey>,
+    newest_of: usize,
     exact: bool,
     /// How much to reserve when the next frame touches this log.
     last_frame_bytes: usize,
@@ -49,6 +55,9 @@ impl LogSlot {
             frame: Vec::new(),
             positions: Vec::new(),
             last_frame_bytes: 0,
+            skipped_from: None,
+            newest: HashMap::new(),
+            newest_of: 0,
             exact: false,
             log: log.clone(),
         };
@@ -69,13 +78,12 @@ impl LogSlot {
     pub(super) fn append(
         &mut self,
         buffers: &Buffers,
-        event: &EncodedEvent,
-        dedupe: Dedupe,
+        Append { event, dedupe, terms, .. }: &Append,
         now: EpochMs,
     ) -> (Offset, EpochMs) {
-        self.exact |= dedupe == Dedupe::Exact;
+        self.exact |= *dedupe == Dedupe::Exact;
         let offset = self.next;
-        self.last_stored_ts = self.last_stored_ts.max(now);
+        self.last_stored_ts = placed_ts(terms.as_deref(), self.last_stored_ts, now);
         if self.frame.capacity() == 0 {
             self.frame = buffers.take(self.last_frame_bytes.max(event.len()));
         }
@@ -84,6 +92,40 @@ impl LogSlot {
         self.ids.insert(event.id(), offset, now);
         self.next += 1;
         (offset, self.last_stored_ts)
+    }
+
+    /// The next event gets this offset. Only while the frame under way has no event of this log: what it has is without
+    /// holes.
+    pub(super) fn skip(&mut self, to: Offset) {
+        self.skipped_from.get_or_insert(self.next);
+        self.next = to;
+    }
+
+    /// Whether an event can get this offset in the frame under way.
+    pub(super) fn takes_at(&self, place: Offset) -> bool {
+        !self.is_touched() || place <= self.next
+    }
+
+    /// The newest event of a key in the frame under way.
+    pub(super) fn newest_in_frame(&mut self, key: &str) -> Option<NewestOfKey> {
+        while let Some(&at) = self.positions.get(self.newest_of) {
+            self.newest_of += 1;
+            let rest = &self.frame[at as usize..];
+            let length = prom_store::record::frame_length(rest).unwrap_or(rest.len());
+            if let Ok(record) = Record::trusted(&Bytes::copy_from_slice(&rest[..length]))
+                && let Some(key) = record.key()
+            {
+                let newest = NewestOfKey { offset: record.offset(), is_tombstone: record.is_tombstone() };
+                self.newest.insert(key.into(), newest);
+            }
+        }
+        self.newest.get(key).copied()
+    }
+
+    fn forget_frame(&mut self) {
+        self.skipped_from = None;
+        self.newest_of = 0;
+        self.newest.clear();
     }
 
     /// The offset from which on events are in the frame under way.
@@ -118,6 +160,7 @@ impl LogSlot {
     pub(super) fn finish(&mut self) -> Chunk {
         let base = self.frame_base();
         self.durable_ts = self.last_stored_ts;
+        self.forget_frame();
         self.last_frame_bytes = self.frame.len();
         let mut bytes = std::mem::take(&mut self.frame);
         // A used buffer may be larger than needed; one that is far too large would waste the cache's room.
@@ -130,8 +173,9 @@ impl LogSlot {
 
     /// The frame failed: as if its events had never been handed over.
     pub(super) fn undo(&mut self) {
-        self.next = self.frame_base();
+        self.next = self.skipped_from.unwrap_or(self.frame_base());
         self.last_stored_ts = self.durable_ts;
+        self.forget_frame();
         self.exact = false;
         let frame = Bytes::from(std::mem::take(&mut self.frame));
         for at in self.positions.drain(..) {

@@ -12,6 +12,11 @@ const CURSOR: u8 = 3;
 const DOCUMENT: u8 = 4;
 const TRIM: u8 = 5;
 const END: u8 = 6;
+const SKIP: u8 = 7;
+
+/// What a log keeps, as bits.
+const COMPACTED: u8 = 1;
+const VERSIONS: u8 = 2;
 
 const CREATED: u8 = 1;
 const SETTLED: u8 = 2;
@@ -48,6 +53,11 @@ pub(crate) enum Entry {
         log: u32,
         at: Offset,
     },
+    /// The offsets before `to` stay empty. The events of the frame come behind it.
+    Skip {
+        log: u32,
+        to: Offset,
+    },
 }
 
 /// A cursor change as it is written down: what it leads to, not what was asked for.
@@ -81,7 +91,22 @@ pub(crate) fn put_log(out: &mut Vec<u8>, id: u32, name: &LogName, options: LogOp
     out.put_u8(LOG);
     out.put_u32(id);
     put_log_name(out, name);
-    out.put_u8(u8::from(options.compacted));
+    out.put_u8(options_bits(options));
+}
+
+/// As the journal and the manifest have them. Before there was more than compaction this was 0 or 1.
+pub(crate) fn options_bits(options: LogOptions) -> u8 {
+    (u8::from(options.compacted) * COMPACTED) | (u8::from(options.versions) * VERSIONS)
+}
+
+pub(crate) fn options_of(bits: u8) -> LogOptions {
+    LogOptions { compacted: bits & COMPACTED != 0, versions: bits & VERSIONS != 0 }
+}
+
+pub(crate) fn put_skip(out: &mut Vec<u8>, log: u32, to: Offset) {
+    out.put_u8(SKIP);
+    out.put_u32(log);
+    out.put_u64(to);
 }
 
 pub(crate) fn put_trim(out: &mut Vec<u8>, log: u32, start: Offset) {
@@ -192,11 +217,7 @@ pub(crate) fn entries(body: &[u8]) -> Result<Vec<Entry>, Malformed> {
 
 fn entry(take: &mut Take<'_>) -> Result<Entry, Malformed> {
     Ok(match take.u8()? {
-        LOG => Entry::Log {
-            id: take.u32()?,
-            name: take_log_name(take)?,
-            options: LogOptions { compacted: take.u8()? != 0 },
-        },
+        LOG => Entry::Log { id: take.u32()?, name: take_log_name(take)?, options: options_of(take.u8()?) },
         CURSOR => Entry::Cursor { name: take_cursor_name(take)?, step: cursor_step(take)? },
         DOCUMENT => {
             let (collection, key) = (take.text()?.to_owned(), take.text()?.to_owned());
@@ -207,6 +228,7 @@ fn entry(take: &mut Take<'_>) -> Result<Entry, Malformed> {
         }
         TRIM => Entry::Trim { log: take.u32()?, start: take.u64()? },
         END => Entry::End { log: take.u32()?, at: take.u64()? },
+        SKIP => Entry::Skip { log: take.u32()?, to: take.u64()? },
         _ => return Err(Malformed),
     })
 }
@@ -241,19 +263,23 @@ mod tests {
         let failure = Failures { attempts: 2, returns: 1, reason: Some("no".into()) };
         let settle = CursorStep::Settled { epoch: 4, settled: vec![1..3, 9..10], failures: vec![(5, failure)] };
         let mut body = Vec::new();
-        put_log(&mut body, 7, &log, LogOptions { compacted: true });
+        let options = LogOptions { compacted: true, versions: false };
+        put_log(&mut body, 7, &log, options);
         put_cursor(&mut body, &cursor, &settle);
         put_cursor(&mut body, &cursor, &CursorStep::Reset { epoch: 5, floor: 2 });
         put_document(&mut body, "topics", "k", 2, Some(b"{}"));
         put_document(&mut body, "topics", "gone", 3, None);
         put_trim(&mut body, 7, 12);
         put_end(&mut body, 7, 14);
+        put_skip(&mut body, 7, 99);
         let read = entries(&body).unwrap();
-        assert_eq!(read.len(), 7);
+        assert_eq!(read.len(), 8);
+        assert_eq!(read[0], Entry::Log { id: 7, name: log, options });
+        assert_eq!(read[7], Entry::Skip { log: 7, to: 99 });
         assert_eq!(read[1], Entry::Cursor { name: cursor, step: settle });
         assert!(matches!(&read[4], Entry::Document { value: None, revision: 3, .. }));
         assert_eq!(read[6], Entry::End { log: 7, at: 14 });
         let whole = |cut: usize| entries(&body[..cut]).map(|read| read.len());
-        assert!((0..body.len()).all(|cut| whole(cut) != Ok(7)));
+        assert!((0..body.len()).all(|cut| whole(cut) != Ok(8)));
     }
 }

@@ -56,6 +56,11 @@ pub(crate) struct LogState {
     pub(crate) tail: LogTail,
     /// Every key's latest offset is in the documents.
     pub(crate) latest_known: bool,
+    /// What the documents say of latest events before this is outdated: the log began anew, or they were not kept for a
+    /// while.
+    pub(crate) latest_from: Offset,
+    /// A task gathers what is not known yet.
+    pub(crate) gathers_latest: bool,
     /// Changed since the last checkpoint wrote it down.
     pub(crate) dirty: bool,
     /// Seal the active segment at the next filling, whatever its size.
@@ -105,6 +110,29 @@ impl LogState {
         self.dirty = true;
     }
 
+    /// Takes new options. Where the latest events are kept from now on, those from before are not known yet.
+    pub(crate) fn set_options(&mut self, options: LogOptions) {
+        if options.keeps_latest() && !self.options.keeps_latest() {
+            self.latest_known = self.bounds.start == self.bounds.next;
+            self.latest_from = self.latest_from.max(self.bounds.start);
+        }
+        self.options = options;
+        self.dirty = true;
+    }
+
+    /// Whether the caller is to gather the latest offsets: they should be known, are not, and nobody else does.
+    pub(crate) fn begins_gathering(&mut self) -> bool {
+        let begins = self.options.keeps_latest() && !self.latest_known && !self.gathers_latest;
+        self.gathers_latest |= begins;
+        begins
+    }
+
+    /// The offsets up to `to` stay empty. An event follows in the same frame.
+    pub(crate) fn skip(&mut self, to: Offset) {
+        self.bounds.next = self.bounds.next.max(to);
+        self.dirty = true;
+    }
+
     /// Moves the start. The next checkpoint drops segments that hold nothing any more.
     pub(crate) fn trim(&mut self, start: Offset) {
         self.bounds.start = self.bounds.start.max(start.min(self.bounds.next));
@@ -118,6 +146,7 @@ impl LogState {
     pub(crate) fn end(&mut self, at: Offset) {
         self.trim(at);
         self.begun = at;
+        self.latest_from = at;
         self.ended = true;
         self.damage.clear();
         self.latest_outdated = true;

@@ -12,18 +12,27 @@ use tokio::time::Instant;
 
 use super::insert::{Inserted, insert};
 use super::lanes::WaitingCommit;
-use super::place::{ExactPlaces, Placer};
+use super::place::{ExactPlaces, LogEnd, Placer};
+use super::terms::{judge, newest_keys, reaches_head};
 use super::transaction::in_transaction;
 use crate::exact;
-use crate::latest::fill_soon;
+use crate::latest::{NewestKeys, fill_soon};
+use crate::limits::VIEWS;
 use crate::log::{LogHandle, ensure_loaded, fill_window, reload};
 use crate::shared::{MongoShared, RetryPause, commit_error};
 
 /// What was decided about the first waiting commits.
 struct Decided {
     /// One per commit that goes now.
-    answers: Vec<Committed>,
+    answers: Vec<Result<Committed, CommitError>>,
+    end: LogEnd,
     records: Vec<Record>,
+}
+
+impl Decided {
+    fn refuses_some(&self) -> bool {
+        self.answers.iter().any(Result::is_err)
+    }
 }
 
 pub async fn append(shared: &Arc<MongoShared>, log: &Arc<LogHandle>, waiting: Vec<WaitingCommit>) {
@@ -44,7 +53,12 @@ async fn round(
 ) {
     let deadline = Instant::now() + shared.options.times.commit;
     let mut pause = RetryPause::default();
+    let mut has_looked_again = false;
+    let mut look = Looks::until(deadline);
     loop {
+        if let Err(error) = look.another(shared, log).await {
+            return refuse(shared, rest, &error);
+        }
         let exact = match ready(shared, log, rest.iter().flat_map(|waiting| &waiting.commit.appends)).await {
             Ok(exact) => exact,
             Err(error) => return refuse(shared, rest, &error),
@@ -59,20 +73,31 @@ async fn round(
             let result = in_transaction(shared, &alone.commit).await;
             return shared.lanes.answer(alone, result);
         }
-        let decided = match decide(shared, log, rest.iter().take(*most_commits), &exact) {
+        let newest = match newest_keys(shared, log, rest.iter().map(|waiting| &waiting.commit)).await {
+            Ok(newest) => newest,
+            Err(error) => return refuse(shared, rest, &error),
+        };
+        let decided = match decide(shared, log, rest.iter().take(*most_commits), (&exact, newest.as_ref())) {
             Ok(Some(decided)) => decided,
             Ok(None) => continue,
             Err(error) => return refuse(shared, rest, &error),
         };
         if decided.records.is_empty() {
+            // An insert would show whether the view of the head was the newest. Without one it is read again.
+            if decided.refuses_some() && !std::mem::replace(&mut has_looked_again, true) {
+                match reload(shared, log).await {
+                    Ok(()) => continue,
+                    Err(error) => return refuse(shared, rest, &commit_error(error)),
+                }
+            }
             return answer(rest, decided.answers);
         }
-        match insert(shared, log, &decided.records, deadline).await {
+        match insert(shared, log, decided.end, &decided.records, deadline).await {
             Inserted::Stored => {
                 answer(rest, decided.answers);
                 return fill_soon(shared, log);
             }
-            Inserted::OthersWereFirst => {}
+            Inserted::OthersWereFirst => look.count = 0,
             Inserted::IdsAreTaken(_) if Instant::now() < deadline => pause.wait().await,
             Inserted::Refused(_) if decided.answers.len() > 1 => *most_commits = 1,
             Inserted::Failed(error) | Inserted::Refused(error) | Inserted::IdsAreTaken(error) => {
@@ -81,6 +106,34 @@ async fn round(
                 return refuse(shared, &mut gone, &error);
             }
         }
+    }
+}
+
+/// How often commits were judged by a view of the log that no longer held when they were to be inserted.
+struct Looks {
+    count: u32,
+    pause: RetryPause,
+    deadline: Instant,
+}
+
+impl Looks {
+    fn until(deadline: Instant) -> Self {
+        Self { count: 0, pause: RetryPause::default(), deadline }
+    }
+
+    /// Lets commits be judged once more. After many times the log is read anew, and at last it is said that nothing is stored.
+    async fn another(&mut self, shared: &Arc<MongoShared>, log: &Arc<LogHandle>) -> Result<(), CommitError> {
+        self.count += 1;
+        if Instant::now() >= self.deadline {
+            let said = format!("other hubs wrote to {} all the time, or its end was never where it was seen", log.name);
+            tracing::warn!(log = %log.name, looks = self.count, "a commit was never judged by a view that held");
+            return Err(not_stored(said));
+        }
+        if self.count <= VIEWS {
+            return Ok(());
+        }
+        self.pause.wait().await;
+        reload(shared, log).await.map_err(commit_error)
     }
 }
 
@@ -107,14 +160,18 @@ fn decide<'a>(
     shared: &MongoShared,
     log: &LogHandle,
     rest: impl Iterator<Item = &'a WaitingCommit> + Clone,
-    exact: &ExactPlaces,
+    (exact, newest): (&ExactPlaces, Option<&NewestKeys>),
 ) -> Result<Option<Decided>, CommitError> {
     let known = log.lock();
+    if !reaches_head(newest, &known) {
+        return Ok(None);
+    }
     let sizes = &shared.options.sizes;
     if !known.can_tell_duplicates(rest.clone().flat_map(|waiting| &waiting.commit.appends)) {
         return Ok(None);
     }
-    let mut placer = Placer::new(&known, shared.options.clock.now_ms());
+    let now = shared.options.clock.now_ms();
+    let mut placer = if newest.is_some() { Placer::with_keys(&known, now) } else { Placer::new(&known, now) };
     let mut answers = Vec::new();
     for waiting in rest {
         let appends = &waiting.commit.appends;
@@ -123,11 +180,18 @@ fn decide<'a>(
         if !answers.is_empty() && (is_full || goes_alone(shared, &waiting.commit)) {
             break;
         }
-        let stored = appends.iter().map(|append| placer.place(append, &known, exact)).collect();
-        answers.push(Committed { stored });
+        if waiting.commit.has_terms()
+            && let Err(unmet) = judge(&waiting.commit, &known, &placer, newest, exact)
+        {
+            answers.push(Err(unmet));
+            continue;
+        }
+        let place = waiting.commit.place_of(&log.name);
+        let stored = appends.iter().map(|append| placer.place(append, place, &known, exact)).collect();
+        answers.push(Ok(Committed { stored }));
     }
     drop(known);
-    Ok(Some(Decided { answers, records: placer.into_records()? }))
+    Ok(Some(Decided { answers, end: placer.end(), records: placer.into_records()? }))
 }
 
 /// It changes more than one document.
@@ -192,11 +256,11 @@ pub fn check_keys<'a>(appends: impl IntoIterator<Item = &'a Append>, options: Lo
     }
 }
 
-fn answer(rest: &mut VecDeque<WaitingCommit>, answers: Vec<Committed>) {
+fn answer(rest: &mut VecDeque<WaitingCommit>, answers: Vec<Result<Committed, CommitError>>) {
     let mut together = prom_store::CommitAnswers::default();
     for (mut waiting, committed) in rest.drain(..answers.len()).zip(answers) {
         if let Some(reply) = waiting.take_reply() {
-            together.put(reply, Ok(committed));
+            together.put(reply, committed);
         }
     }
     together.wake();

@@ -16,8 +16,11 @@ struct Part {
 }
 
 pub fn commit_each(shared: &Arc<MongoShared>, whole: Commit) -> PendingCommit {
-    let is_more =
-        !whole.cursors.is_empty() || !whole.documents.is_empty() || !whole.logs.is_empty() || !whole.ends.is_empty();
+    let is_more = !whole.cursors.is_empty()
+        || !whole.documents.is_empty()
+        || !whole.logs.is_empty()
+        || !whole.ends.is_empty()
+        || whole.has_terms();
     let first = whole.appends.first().map(|append| append.log.clone());
     if is_more || first.is_none_or(|first| whole.appends.iter().all(|append| append.log == first)) {
         return commit(shared, whole);

@@ -16,6 +16,7 @@ use prom_store::{CommitError, Outcome, Record, StoreError};
 use tokio::time::Instant;
 
 use super::append::not_stored;
+use super::place::LogEnd;
 use crate::boot_clock::boot_time;
 use crate::codec::{BatchHead, BatchPlan, StoredBatch};
 use crate::exact;
@@ -38,13 +39,14 @@ pub enum Inserted {
 pub async fn insert(
     shared: &Arc<MongoShared>,
     log: &Arc<LogHandle>,
+    end: LogEnd,
     records: &[Record],
     deadline: Instant,
 ) -> Inserted {
-    let batches = new_batches(shared, log, &[records]);
-    let (plan, is_made, viewed_at) = {
+    let plan = new_batches(shared, log, end, &[records])[0];
+    let (is_made, viewed_at) = {
         let known = log.lock();
-        (batches[0], known.is_made, known.viewed_at)
+        (known.is_made, known.viewed_at)
     };
     let document = match plan.document() {
         Ok(document) => document,
@@ -66,16 +68,22 @@ pub async fn insert(
     answer
 }
 
-/// Batches after the head, one per slice of records.
-pub fn new_batches<'a>(shared: &MongoShared, log: &'a LogHandle, slices: &[&'a [Record]]) -> Vec<BatchPlan<'a>> {
-    let mut total = log.lock().total;
+/// Batches one after the other from this end of the log on, one per slice of records.
+pub fn new_batches<'a>(
+    shared: &MongoShared,
+    log: &'a LogHandle,
+    LogEnd { next: mut base, mut total }: LogEnd,
+    slices: &[&'a [Record]],
+) -> Vec<BatchPlan<'a>> {
     let attempt = shared.next_attempt();
     let plan = |records: &&'a [Record]| {
         total += records.iter().map(|record| record.len() as u64).sum::<u64>();
+        let next = records.last().map_or(base, |last| last.offset() + 1);
         BatchPlan {
             log: &log.name,
-            base: records.first().map_or(0, Record::offset),
-            next: records.last().map_or(0, |last| last.offset() + 1),
+            // Also where its first event has a later place: batches are a chain without holes.
+            base: std::mem::replace(&mut base, next),
+            next,
             records,
             cleaned: &[],
             last_ts: records.last().map_or(0, Record::stored_ts),

@@ -60,7 +60,7 @@ struct Crossing {
 }
 
 enum Item {
-    Own(WaitingCommit),
+    Own(Box<WaitingCommit>),
     Crossing(Arc<Crossing>),
 }
 
@@ -124,7 +124,7 @@ impl CommitLanes {
         let mut own = Vec::new();
         while own.len() < most_commits {
             match queue.pop_front() {
-                Some(Item::Own(waiting)) => own.push(waiting),
+                Some(Item::Own(waiting)) => own.push(*waiting),
                 Some(Item::Crossing(crossing)) if own.is_empty() => return Turn::Crossing(crossing),
                 Some(crossing) => {
                     queue.push_front(crossing);
@@ -146,7 +146,7 @@ pub fn enqueue(shared: &Arc<MongoShared>, mut keys: Vec<LaneKey>, waiting: Waiti
     let mut queues = shared.lanes.queues.lock();
     let single = if keys.len() == 1 { keys.pop() } else { None };
     if let Some(key) = single {
-        push(shared, &mut queues, key, Item::Own(waiting));
+        push(shared, &mut queues, key, Item::Own(Box::new(waiting)));
         return;
     }
     let crossing = Arc::new(Crossing {

@@ -15,6 +15,7 @@ mod place;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod promises;
+mod terms;
 mod transaction;
 
 use std::sync::Arc;
@@ -55,6 +56,7 @@ fn keys_of(commit: &Commit) -> Vec<LaneKey> {
         && commit.documents.is_empty()
         && commit.logs.is_empty()
         && commit.ends.is_empty()
+        && commit.places.is_empty()
         && commit.appends.iter().all(|append| append.log.is_same(&first.log) || append.log == first.log)
     {
         return vec![LaneKey::Log(first.log.clone())];
@@ -62,6 +64,7 @@ fn keys_of(commit: &Commit) -> Vec<LaneKey> {
     let mut keys: Vec<LaneKey> = commit.appends.iter().map(|append| LaneKey::Log(append.log.clone())).collect();
     keys.extend(commit.logs.iter().map(|(log, _)| LaneKey::Log(log.clone())));
     keys.extend(commit.ends.iter().cloned().map(LaneKey::Log));
+    keys.extend(commit.places.iter().map(|(log, _)| LaneKey::Log(log.clone())));
     keys.extend(commit.cursors.iter().map(|(cursor, _)| LaneKey::Cursor(cursor.clone())));
     let document = |write: &prom_store::DocumentWrite| (write.collection.clone(), write.key.clone());
     keys.extend(commit.documents.iter().map(document).map(|(collection, key)| LaneKey::Document(collection, key)));

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use mongodb::bson::{Timestamp, doc};
 use prom_store::contract::TestClock;
-use prom_store::{Commit, Dedupe, EncodedEvent, LogName, Logs, ReadLimit};
+use prom_store::{Commit, Dedupe, EncodedEvent, LogName, LogOptions, Logs, ReadLimit};
 use prom_types::{EventId, Json, NewEvent, TopicName};
 
 use super::commit;
-use crate::log::ensure_loaded;
+use super::place::LogEnd;
+use crate::log::{ensure_loaded, reload};
 use crate::options::MongoOptions;
 use crate::shared::MongoShared;
-use crate::{MongoStore, open, queries, sweep};
+use crate::{MongoStore, latest, open, queries, sweep};
 
 fn orders() -> LogName {
     LogName::new(TopicName::parse("orders").unwrap(), 0)
@@ -41,7 +42,7 @@ async fn a_batch_put_where_others_were_merged_away_is_withdrawn_and_goes_to_the_
     // Its view from before it slept.
     log.lock().bounds.next = 5;
     let record = record_at(5, "late");
-    let inserted = super::insert::insert(&sleeper, &log, &[record], deadline()).await;
+    let inserted = super::insert::insert(&sleeper, &log, end_at(5), &[record], deadline()).await;
     assert!(matches!(inserted, super::insert::Inserted::OthersWereFirst));
     let stray = doc! { "_id": queries::batch_key(&orders(), 5) };
     assert_eq!(sleeper.collections.batches.count_documents(stray).await.unwrap(), 0, "it was left behind");
@@ -63,7 +64,7 @@ async fn stray_at_5(url: &str) -> Arc<MongoShared> {
     let sleeper = deaf(url, |_| {}).await;
     let log = sleeper.log(&orders());
     let stray = [record_at(5, "stray")];
-    let plan = super::insert::new_batches(&sleeper, &log, &[&stray]).remove(0);
+    let plan = super::insert::new_batches(&sleeper, &log, end_at(5), &[&stray]).remove(0);
     sleeper.collections.batches.insert_one(plan.document().unwrap()).await.unwrap();
     sleeper
 }
@@ -126,10 +127,49 @@ async fn after_a_clock_jumped_ahead_ids_are_still_forgotten() {
     assert!(remembered(&fresh) <= 13, "{} ids were read", remembered(&fresh));
 }
 
+#[tokio::test]
+async fn the_newest_event_of_a_key_is_found_though_only_another_hub_has_heard_of_it() {
+    let url = prom_testkit::mongo::shared().await.unwrap().fresh_url();
+    let (writer, reader) = (deaf(&url, |_| {}).await, deaf(&url, |_| {}).await);
+    let options = LogOptions { compacted: false, versions: true };
+    commit(&writer, Commit { logs: vec![(orders(), options)], ..Commit::default() }).await.unwrap();
+    for name in ["first", "second"] {
+        let mut event = NewEvent::new(orders().topic, Json::from_value(&name).unwrap());
+        event.key = Some("a".to_owned());
+        let encoded = EncodedEvent::encode(&event, EventId::derived(name), 0).unwrap();
+        commit(&writer, Commit::append(orders(), encoded, Dedupe::Fresh)).await.unwrap();
+        latest::fill(&writer, &writer.log(&orders())).await.unwrap();
+        // The reader knows the log as it was after the first one.
+        ensure_loaded(&reader, &reader.log(&orders())).await.unwrap();
+    }
+    let found = latest::latest_by_key(&reader, &orders(), &["a"]).await.unwrap().remove(0);
+    assert_eq!(found.map(|record| record.offset()), Some(1));
+}
+
 fn windowed(name: &str) -> Commit {
     let mut commit = append(name);
     commit.appends[0].dedupe = Dedupe::Window;
     commit
+}
+
+#[tokio::test]
+async fn what_was_decided_before_another_hub_wrote_is_decided_again() {
+    let url = prom_testkit::mongo::shared().await.unwrap().fresh_url();
+    let (hub, other) = (deaf(&url, |_| {}).await, deaf(&url, |_| {}).await);
+    let log = hub.log(&orders());
+    ensure_loaded(&hub, &log).await.unwrap();
+    let (decided, record) = (end_at(0), record_at(0, "ours"));
+    commit(&other, append("theirs")).await.unwrap();
+    // The hub hears of it between its decision and its insert.
+    reload(&hub, &log).await.unwrap();
+    let inserted = super::insert::insert(&hub, &log, decided, &[record], deadline()).await;
+    assert!(matches!(inserted, super::insert::Inserted::OthersWereFirst));
+    assert_eq!(hub.collections.batches.count_documents(doc! {}).await.unwrap(), 1);
+    assert_eq!(commit(&hub, append("ours")).await.unwrap().stored[0].offset, 1);
+}
+
+fn end_at(next: u64) -> LogEnd {
+    LogEnd { next, total: 0 }
 }
 
 #[tokio::test]

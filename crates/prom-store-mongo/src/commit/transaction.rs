@@ -3,7 +3,7 @@
 //! The lanes of everything it touches pause meanwhile, so nothing on this hub competes with it. The server ends a
 //! transaction after a minute, so the heads it relies on are never too old when it commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -11,13 +11,14 @@ use mongodb::ClientSession;
 use mongodb::bson::{Bson, Document, RawDocumentBuf, doc};
 use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT};
 use mongodb::options::ReadConcern;
-use prom_store::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored};
+use prom_store::{Append, Commit, CommitError, Committed, Dedupe, LogName, Outcome, Record, Stored, TermsJudge};
 use prom_types::{EventId, TopicName};
 use tokio::time::Instant;
 
 use super::append::{begins, check_keys, chunks, has_ended, not_stored, ready};
 use super::insert::{end_batch, head_is_settled, new_batches, take_in};
-use super::place::Placer;
+use super::place::{LogEnd, Placer};
+use super::terms::{StandingBefore, is_about_terms, newest_keys, reaches_head};
 use crate::boot_clock::boot_time;
 use crate::codec::BatchPlan;
 use crate::exact;
@@ -31,6 +32,7 @@ use crate::{command, cursor, document, queries};
 /// The records for one log.
 struct Part {
     log: Arc<LogHandle>,
+    end: LogEnd,
     records: Vec<Record>,
 }
 
@@ -56,9 +58,22 @@ impl From<Error> for TransactionError {
 pub async fn in_transaction(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Committed, CommitError> {
     let deadline = Instant::now() + shared.options.times.commit;
     let mut pause = RetryPause::default();
+    let mut has_looked_again = false;
+    for (name, options) in &commit.logs {
+        // Whether they begin anew decides what becomes of the latest events of keys.
+        if options.keeps_latest() {
+            reload(shared, &shared.log(name)).await.map_err(commit_error)?;
+        }
+    }
     loop {
-        let Some((parts, stored)) = decide(shared, commit).await? else {
-            continue;
+        let (parts, stored) = match decide(shared, commit).await {
+            Ok(Some(decided)) => decided,
+            Ok(None) => continue,
+            Err(error) if is_about_terms(&error) && !std::mem::replace(&mut has_looked_again, true) => {
+                look_at_all(shared, commit).await?;
+                continue;
+            }
+            Err(error) => return Err(error),
         };
         let ending = ending(shared, commit).await?;
         match attempt(shared, commit, &parts, &ending, deadline).await {
@@ -91,6 +106,8 @@ async fn decide(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Option<(Ve
     // What other partitions answer to the exact ids of this commit.
     let mut exact_beside: HashMap<(TopicName, EventId), Stored> = HashMap::new();
     let mut parts = Vec::new();
+    let mut before = StandingBefore::default();
+    let has_terms = commit.has_terms();
     let now = shared.options.clock.now_ms();
     for (name, indexes) in by_log {
         let log = shared.log(name);
@@ -99,28 +116,35 @@ async fn decide(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Option<(Ve
         if !begins(commit, name) && has_ended(shared, &log).await? {
             return Err(CommitError::Ended { log: name.clone() });
         }
+        let newest = if has_terms { newest_keys(shared, &log, std::iter::once(commit)).await? } else { None };
         let known = log.lock();
-        if !known.can_tell_duplicates(appends.clone()) {
+        if !known.can_tell_duplicates(appends.clone()) || !reaches_head(newest.as_ref(), &known) {
             return Ok(None);
         }
-        check_keys(appends, options_of(commit, name).unwrap_or(known.options))?;
+        let options = commit.options_of(name).unwrap_or(known.options);
+        check_keys(appends, options)?;
+        before.add(name, known.bounds.next, options, newest);
+        let place = commit.place_of(name);
         let mut placer = Placer::new(&known, now);
         for &index in &indexes {
             let append: &Append = &commit.appends[index];
             let id = (name.topic.clone(), append.event.id());
             if append.dedupe != Dedupe::Exact {
-                stored[index] = placer.place(append, &known, &exact);
+                stored[index] = placer.place(append, place, &known, &exact);
             } else if let Some(beside) = exact_beside.get(&id).filter(|beside| beside.elsewhere != Some(name.partition))
             {
                 stored[index] = *beside;
             } else {
-                stored[index] = placer.place(append, &known, &exact);
+                stored[index] = placer.place(append, place, &known, &exact);
                 let holder = stored[index].elsewhere.or(Some(name.partition));
                 exact_beside.insert(id, Stored { duplicate: true, elsewhere: holder, ..stored[index] });
             }
         }
         drop(known);
-        parts.push(Part { log, records: placer.into_records()? });
+        parts.push(Part { log, end: placer.end(), records: placer.into_records()? });
+    }
+    if has_terms {
+        TermsJudge::judge(commit, |index| stored[index].duplicate, &mut before)?;
     }
     parts.retain(|part| !part.records.is_empty());
     Ok(Some((parts, stored)))
@@ -141,8 +165,13 @@ async fn ending(shared: &Arc<MongoShared>, commit: &Commit) -> Result<Vec<Arc<Lo
     Ok(ending)
 }
 
-fn options_of(commit: &Commit, log: &LogName) -> Option<LogOptions> {
-    commit.logs.iter().rev().find(|(name, _)| name == log).map(|(_, options)| *options)
+/// Reads the logs of the commit again: nothing that was stored before it came is missed.
+async fn look_at_all(shared: &Arc<MongoShared>, commit: &Commit) -> Result<(), CommitError> {
+    let names: BTreeSet<&LogName> = commit.appends.iter().map(|append| &append.log).collect();
+    for name in names {
+        reload(shared, &shared.log(name)).await.map_err(commit_error)?;
+    }
+    Ok(())
 }
 
 async fn attempt(
@@ -162,7 +191,7 @@ async fn attempt(
     let sent_at = boot_time();
     let slices: Vec<_> = parts.iter().map(|part| chunks(shared, &part.records)).collect();
     let batches: Vec<_> =
-        parts.iter().zip(&slices).map(|(part, slices)| new_batches(shared, &part.log, slices)).collect();
+        parts.iter().zip(&slices).map(|(part, slices)| new_batches(shared, &part.log, part.end, slices)).collect();
     let mut documents = Vec::new();
     let ends: Vec<_> = ending.iter().map(|log| end_batch(shared, log)).collect();
     for plan in batches.iter().flatten().chain(&ends) {
@@ -234,7 +263,7 @@ async fn write(
 ) -> Result<(), TransactionError> {
     document::write_within(shared, session, &commit.documents).await?;
     cursor::change_within(shared, session, &commit.cursors).await?;
-    let made = log_statements(commit, parts, ends);
+    let made = log_statements(shared, commit, parts, ends);
     for statements in made.chunks(COMMIT_STATEMENTS) {
         let update = doc! { "update": shared.collections.logs.name(), "updates": statements };
         command::run(shared.collections.database.run_command(update).session(&mut *session)).await?;
@@ -246,13 +275,22 @@ async fn write(
 }
 
 /// Logs that are created, begin anew or end, or whose options change.
-fn log_statements(commit: &Commit, parts: &[Part], ends: &[BatchPlan<'_>]) -> Vec<Bson> {
+fn log_statements(shared: &MongoShared, commit: &Commit, parts: &[Part], ends: &[BatchPlan<'_>]) -> Vec<Bson> {
     let mut changes: BTreeMap<&LogName, Document> = BTreeMap::new();
     for part in parts.iter().filter(|part| !part.log.lock().is_made) {
         changes.insert(&part.log.name, doc! {});
     }
     for (name, options) in &commit.logs {
-        changes.insert(name, doc! { "compacted": options.compacted, "latest_upto": 0i64, "ended": false });
+        let mut set = doc! { "compacted": options.compacted, "versions": options.versions, "ended": false };
+        let log = shared.log(name);
+        let known = log.lock();
+        if known.begins_latest(*options) {
+            set.insert("latest_upto", 0i64);
+            if !known.options.keeps_latest() {
+                set.insert("latest_from", known.bounds.start as i64);
+            }
+        }
+        changes.insert(name, set);
     }
     for BatchPlan { log, next, total, .. } in ends {
         let over = doc! { "start": *next as i64, "removed": *total as i64, "begun": *next as i64, "ended": true };
@@ -273,7 +311,6 @@ fn settle_options(shared: &Arc<MongoShared>, commit: &Commit) {
         let log = shared.log(name);
         let mut known = log.lock();
         known.set_options(*options);
-        known.latest_upto = 0;
         known.is_made = true;
         if !commit.ends.contains(name) {
             known.ended = false;

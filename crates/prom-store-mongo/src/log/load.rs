@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mongodb::bson::RawDocumentBuf;
 use mongodb::error::Error;
-use prom_store::{Bounds, LogOptions, StoreError, StoredAt};
+use prom_store::{Bounds, StoreError, StoredAt};
 use prom_types::Offset;
 
 use super::{IdWindow, LogHandle, LogView, is_within};
@@ -75,8 +75,9 @@ impl LogView {
         self.last_stored_ts = self.last_stored_ts.max(last);
         self.total = self.total.max(found.head.map_or(0, |head| head.total)).max(document.total);
         self.removed = self.removed.max(document.removed);
-        self.options = LogOptions { compacted: document.compacted };
+        self.options = document.options;
         self.latest_upto = document.latest_upto;
+        self.latest_from = document.latest_from;
         self.is_made |= found.document.is_some();
         self.begins_at(document.begun, document.ended);
         self.viewed_at = viewed_at;

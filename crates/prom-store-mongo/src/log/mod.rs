@@ -47,6 +47,8 @@ pub struct LogView {
     pub window: Option<IdWindow>,
     /// Everything before this offset is in `latest`.
     pub latest_upto: u64,
+    /// What `latest` has from before this is outdated.
+    pub latest_from: u64,
     pub filling_latest: bool,
     /// The newest batch that arrived by the change stream before the log was loaded.
     early: Option<BatchHead>,
@@ -162,11 +164,25 @@ impl LogView {
         self.tell();
     }
 
+    /// Whether `latest` has to be filled anew for these options.
+    pub fn begins_latest(&self, options: LogOptions) -> bool {
+        let keeps_more = options.compacted && !self.options.compacted;
+        keeps_more || options.keeps_latest() && !self.options.keeps_latest()
+    }
+
     pub fn set_options(&mut self, options: LogOptions) {
-        if options != self.options {
+        if self.begins_latest(options) {
             self.latest_upto = 0;
+            if !self.options.keeps_latest() {
+                self.latest_from = self.latest_from.max(self.bounds.start);
+            }
         }
         self.options = options;
+    }
+
+    /// What `latest` has from before this does not count.
+    pub fn latest_from(&self) -> u64 {
+        self.latest_from.max(self.begun)
     }
 
     fn tell(&mut self) {

@@ -122,6 +122,7 @@ pub async fn a_refused_batch_leaves_nothing_behind(harness: &dyn Harness) -> Che
         ],
         logs: Vec::new(),
         ends: vec![],
+        places: Vec::new(),
     };
     let refusal = scene.commit(commit).await;
     assert!(matches!(refusal, Err(CommitError::Conflict { current: 0, .. })), "{refusal:?}");

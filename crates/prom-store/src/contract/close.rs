@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Harness;
 use super::scene::{CheckResult, EventDraft, StoreScene, cursor, log};
-use crate::{Commit, CommitError, DocumentWrite, Find, ReadLimit, StoreError};
+use crate::{Commit, CommitError, CompactPlan, DocumentWrite, Find, ReadLimit, StoreError};
 
 pub async fn every_call_after_closing_answers_closed(harness: &dyn Harness) -> CheckResult {
     let scene = StoreScene::open(harness).await?;
@@ -21,7 +21,7 @@ pub async fn every_call_after_closing_answers_closed(harness: &dyn Harness) -> C
         ("find", store.find(&orders, Find::StoredAt(0)).await.err()),
         ("latest_by_key", store.latest_by_key(&orders, &["a"]).await.err()),
         ("trim", store.trim(&orders, 1).await.err()),
-        ("compact", store.compact(&orders, Duration::ZERO).await.err()),
+        ("compact", store.compact(&orders, CompactPlan::everything(Duration::ZERO)).await.err()),
         ("logs", store.logs().await.err()),
         ("take_cursor", store.take_cursor(&billing, 0).await.err()),
         ("cursor", store.cursor(&billing).await.err()),

@@ -19,6 +19,7 @@ pub async fn events_cursors_and_documents_become_durable_together(harness: &dyn 
         documents: vec![DocumentWrite::put("marks", "a", "1"), DocumentWrite::put("marks", "b", "2")],
         logs: Vec::new(),
         ends: vec![],
+        places: Vec::new(),
     };
     let offsets: Vec<_> = scene.commit(commit).await?.stored.iter().map(|stored| stored.offset).collect();
     assert_eq!(offsets, [0, 1]);
@@ -46,6 +47,7 @@ pub async fn an_old_epoch_refuses_the_whole_commit(harness: &dyn Harness) -> Che
         documents: vec![DocumentWrite::put("marks", "a", "1")],
         logs: Vec::new(),
         ends: vec![],
+        places: Vec::new(),
     };
     let refusal = scene.commit(commit).await;
     let fenced = CommitError::Fenced { cursor: billing.clone(), given: old, current };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Harness;
 use super::scene::{CheckResult, EventDraft, MINUTE, StoreScene, Unexpected, log};
-use crate::{CommitError, LogName, Record, StoreError};
+use crate::{CommitError, CompactPlan, LogName, Record, StoreError};
 
 const GRACE: Duration = Duration::from_secs(3600);
 
@@ -104,7 +104,7 @@ pub async fn compaction_keeps_the_latest_event_of_each_key(harness: &dyn Harness
     }
     scene.seal(&states).await?;
     let before = scene.read_all(&states).await?;
-    let report = scene.store.compact(&states, GRACE).await?;
+    let report = scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     let after = scene.read_all(&states).await?;
 
     assert_eq!(scene.offsets_of(&states, "a").await?, [4]);
@@ -127,7 +127,7 @@ pub async fn compaction_leaves_the_newest_events_alone(harness: &dyn Harness) ->
     scene.seal(&states).await?;
     let first = scene.append(&states, EventDraft::unnamed().key("a")).await?.offset;
     scene.append(&states, EventDraft::unnamed().key("a")).await?;
-    scene.store.compact(&states, GRACE).await?;
+    scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     assert_eq!(scene.offsets_of(&states, "a").await?, [first, first + 1]);
     Ok(())
 }
@@ -138,9 +138,9 @@ pub async fn compacting_again_changes_nothing(harness: &dyn Harness) -> CheckRes
         scene.append(&states, EventDraft::unnamed().key(key)).await?;
     }
     scene.seal(&states).await?;
-    scene.store.compact(&states, GRACE).await?;
+    scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     let once = scene.offsets(&states).await?;
-    scene.store.compact(&states, GRACE).await?;
+    scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     assert_eq!(scene.offsets(&states).await?, once);
     Ok(())
 }
@@ -151,15 +151,15 @@ pub async fn a_tombstone_stays_for_its_grace_from_when_it_was_first_cleaned(harn
     scene.append(&states, EventDraft::unnamed().key("a").tombstone()).await?;
     scene.seal(&states).await?;
     scene.clock().advance(10 * GRACE);
-    scene.store.compact(&states, GRACE).await?;
+    scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     assert_eq!(scene.offsets_of(&states, "a").await?, [1], "its grace begins with this cleaning, not before");
 
     let scene = scene.reopen().await?;
     scene.clock().advance(GRACE - MINUTE);
-    scene.store.compact(&states, GRACE).await?;
+    scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     assert_eq!(scene.offsets_of(&states, "a").await?, [1]);
     scene.clock().advance(2 * MINUTE);
-    scene.store.compact(&states, GRACE).await?;
+    scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     assert!(scene.offsets_of(&states, "a").await?.is_empty());
     assert_eq!(latest(&scene, &states, &["a"]).await?, [None]);
     Ok(())
@@ -171,7 +171,7 @@ pub async fn reads_skip_what_compaction_removed(harness: &dyn Harness) -> CheckR
         scene.append(&states, EventDraft::unnamed().key(key)).await?;
     }
     scene.seal(&states).await?;
-    scene.store.compact(&states, GRACE).await?;
+    scene.store.compact(&states, CompactPlan::everything(GRACE)).await?;
     let one = crate::ReadLimit { events: 1, bytes: usize::MAX };
     let first = scene.store.read(&states, 1, one).await?;
     assert_eq!(first.records.iter().map(Record::offset).collect::<Vec<_>>(), [3]);
@@ -180,5 +180,76 @@ pub async fn reads_skip_what_compaction_removed(harness: &dyn Harness) -> CheckR
     assert_eq!(second.records.iter().map(Record::offset).collect::<Vec<_>>(), [4]);
     let end = scene.store.bounds(&states).await?.next;
     assert_eq!(scene.append(&states, EventDraft::unnamed().key("a")).await?.offset, end, "offsets are never reused");
+    Ok(())
+}
+
+/// The newest offset of each key before an offset.
+fn state_before(records: &[Record], before: u64) -> std::collections::BTreeMap<&str, u64> {
+    let earlier = records.iter().filter(|record| record.offset() < before);
+    earlier.filter_map(|record| Some((record.key()?, record.offset()))).collect()
+}
+
+pub async fn compaction_stops_at_its_limit_and_the_state_there_stays_whole(harness: &dyn Harness) -> CheckResult {
+    let (scene, states) = compacted(harness, "states").await?;
+    for key in ["a", "b", "a", "c", "a", "b", "a", "a"] {
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
+    }
+    scene.seal(&states).await?;
+    // The latest event of every key is beyond the limit: what replaces what before it has to be known all the same.
+    for key in ["a", "b", "c"] {
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
+    }
+    let before = scene.read_all(&states).await?;
+    for limit in [0, 3, 5] {
+        let plan = CompactPlan { before: limit, ..CompactPlan::everything(GRACE) };
+        scene.store.compact(&states, plan).await?;
+        let after = scene.read_all(&states).await?;
+        let at_or_beyond = |records: &[Record]| {
+            records.iter().map(Record::offset).filter(|offset| *offset >= limit).collect::<Vec<_>>()
+        };
+        assert_eq!(at_or_beyond(&after), at_or_beyond(&before), "limit {limit}");
+        for offset in limit..=limit + 4 {
+            assert_eq!(state_before(&after, offset), state_before(&before, offset), "limit {limit}, at {offset}");
+        }
+    }
+    assert_eq!(scene.offsets_of(&states, "a").await?[..3], [4, 6, 7], "nothing was removed before the limit");
+    Ok(())
+}
+
+/// Remembers that it was asked.
+struct Asked {
+    may: bool,
+    times: std::sync::atomic::AtomicU32,
+}
+
+#[async_trait::async_trait]
+impl crate::Announce for Asked {
+    async fn may_remove(&self) -> bool {
+        self.times.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.may
+    }
+}
+
+fn announcing(asked: &Asked) -> CompactPlan<'_> {
+    CompactPlan { announce: Some(asked), ..CompactPlan::everything(GRACE) }
+}
+
+pub async fn compaction_tells_before_it_removes_and_takes_no_for_an_answer(harness: &dyn Harness) -> CheckResult {
+    let (scene, states) = compacted(harness, "states").await?;
+    for key in ["a", "b", "a", "b"] {
+        scene.append(&states, EventDraft::unnamed().key(key)).await?;
+    }
+    scene.seal(&states).await?;
+    let before = scene.offsets(&states).await?;
+    let mut asked = Asked { may: false, times: Default::default() };
+    let times = |asked: &Asked| asked.times.load(std::sync::atomic::Ordering::Relaxed);
+    let nothing = CompactPlan { before: 2, announce: Some(&asked), ..CompactPlan::everything(GRACE) };
+    scene.store.compact(&states, nothing).await?;
+    assert_eq!(times(&asked), 0, "it was told of a removal, and nothing is removed");
+    scene.store.compact(&states, announcing(&asked)).await?;
+    assert_eq!((times(&asked), scene.offsets(&states).await?), (1, before));
+    asked.may = true;
+    scene.store.compact(&states, announcing(&asked)).await?;
+    assert_eq!((times(&asked), scene.offsets_of(&states, "a").await?), (2, vec![2]));
     Ok(())
 }

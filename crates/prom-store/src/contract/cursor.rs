@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::Harness;
 use super::scene::{CheckResult, StoreScene, cursor, log, partition};
-use crate::{Commit, CommitError, CursorChange, CursorName, CursorState, Failures};
+use crate::{Commit, CommitError, CursorChange, CursorName, CursorState, DocumentWrite, Failures};
 
 fn settle(epoch: u64, settled: &[Range<u64>]) -> CursorChange {
     CursorChange::Settle { epoch, settled: settled.to_vec(), failures: Vec::new() }
@@ -64,6 +64,27 @@ pub async fn the_floor_moves_only_over_what_is_contiguous(harness: &dyn Harness)
         expected.above = above.iter().cloned().collect();
         assert_eq!(state(&scene, &billing).await?, expected);
     }
+    Ok(())
+}
+
+pub async fn settling_nothing_fences_the_documents_beside_it(harness: &dyn Harness) -> CheckResult {
+    let scene = StoreScene::open(harness).await?;
+    let billing = cursor(&log("orders")?, "billing")?;
+    let epoch = scene.store.take_cursor(&billing, 3).await?.epoch;
+    let write = |epoch, value: &'static str| Commit {
+        documents: vec![DocumentWrite::put("beside", "it", value)],
+        ..Commit::cursor(billing.clone(), settle(epoch, &[]))
+    };
+    scene.commit(write(epoch, "1")).await?;
+    let before = state(&scene, &billing).await?;
+    let newer = scene.store.take_cursor(&billing, 0).await?.epoch;
+    match scene.commit(write(epoch, "2")).await {
+        Err(CommitError::Fenced { given, current, .. }) => assert_eq!((given, current), (epoch, newer)),
+        other => return Err(format!("an old epoch was answered with {other:?}").into()),
+    }
+    let there = scene.store.document("beside", "it").await?.map(|document| document.value);
+    assert_eq!(there.as_deref(), Some(b"1".as_slice()));
+    assert_eq!(state(&scene, &billing).await?, CursorState { epoch: newer, ..before });
     Ok(())
 }
 

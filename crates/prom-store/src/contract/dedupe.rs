@@ -6,7 +6,7 @@ use prom_types::limits::DEDUPE_WINDOW_MS;
 
 use super::Harness;
 use super::scene::{CheckResult, EventDraft, StoreScene, Unexpected, log, partition};
-use crate::{Bounds, Commit, Dedupe, LogName, Record, Stored};
+use crate::{Bounds, Commit, CompactPlan, Dedupe, LogName, Record, Stored};
 
 const WINDOW: Duration = Duration::from_millis(DEDUPE_WINDOW_MS.unsigned_abs());
 const MOMENT: Duration = Duration::from_secs(1);
@@ -158,7 +158,7 @@ pub async fn an_id_is_known_within_the_window_although_compaction_removed_its_ev
     let second = scene.append(&states, new).await?;
     scene.seal(&states).await?;
     // A store may keep what is younger than the window. Then there is nothing to forget.
-    scene.store.compact(&states, WINDOW).await?;
+    scene.store.compact(&states, CompactPlan::everything(WINDOW)).await?;
     assert_eq!(repeated(&scene, &states, &old).await?, first);
     let scene = scene.reopen().await?;
     scene.clock().advance(WINDOW - MOMENT);

@@ -65,6 +65,25 @@ macro_rules! contract_tests {
                 trimming_everything_keeps_the_next_offset
                 a_trim_stops_at_the_end_and_never_goes_back
             }
+            expect {
+                an_append_at_the_expected_offset_is_stored_and_another_is_refused
+                an_append_is_stored_only_behind_the_expected_event_of_its_key
+                a_key_whose_newest_event_is_a_tombstone_has_no_live_event
+                of_appends_that_expect_the_same_one_is_stored
+                every_expectation_of_a_batch_is_held_against_the_state_before_it
+                a_batch_over_several_logs_is_refused_for_one_of_them
+                a_repeated_id_is_answered_before_its_expectation_is_looked_at
+                retention_does_not_make_a_key_look_unwritten
+                compaction_does_not_change_what_a_key_is_expected_to_be
+                versions_turned_on_later_know_what_is_there
+                what_was_known_before_versions_were_off_for_a_while_is_not_believed
+                a_log_that_begins_anew_knows_no_key
+            }
+            place {
+                offsets_can_be_left_empty
+                a_place_that_is_taken_refuses_the_commit
+                the_time_of_an_event_is_kept_but_never_goes_back_or_ahead
+            }
             compact {
                 the_latest_event_of_a_key_is_looked_up
                 a_deleted_key_can_come_back
@@ -77,10 +96,13 @@ macro_rules! contract_tests {
                 compacting_again_changes_nothing
                 a_tombstone_stays_for_its_grace_from_when_it_was_first_cleaned
                 reads_skip_what_compaction_removed
+                compaction_stops_at_its_limit_and_the_state_there_stays_whole
+                compaction_tells_before_it_removes_and_takes_no_for_an_answer
             }
             cursor {
                 creating_a_cursor_keeps_one_that_exists
                 the_floor_moves_only_over_what_is_contiguous
+                settling_nothing_fences_the_documents_beside_it
                 what_is_settled_survives_a_restart
                 settling_twice_changes_nothing
                 failures_are_kept_overwritten_and_forgotten_when_settled

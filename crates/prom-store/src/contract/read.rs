@@ -91,7 +91,10 @@ pub async fn logs_are_listed_by_name_with_their_bounds_and_sizes(harness: &dyn H
     assert_eq!(listed[0].last_stored_ts, last.stored_ts);
     assert!(listed[0].bytes > 0);
     assert_eq!(listed[1].bounds, Bounds { start: 2, next: 3 });
-    assert_eq!((listed[2].bounds, listed[2].options), (Bounds::default(), LogOptions { compacted: true }));
+    assert_eq!(
+        (listed[2].bounds, listed[2].options),
+        (Bounds::default(), LogOptions { compacted: true, versions: false })
+    );
     Ok(())
 }
 

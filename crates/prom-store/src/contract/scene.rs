@@ -4,12 +4,12 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prom_types::{EventId, GroupName, Invalid, Json, NewEvent, Offset, TopicName};
+use prom_types::{EpochMs, EventId, Expectation, GroupName, Invalid, Json, NewEvent, Offset, TopicName};
 
 use super::{Harness, TestClock};
 use crate::{
-    Append, Commit, CommitError, Committed, CursorName, Dedupe, EncodedEvent, HeadWatch, LogName, LogOptions,
-    ReadLimit, Record, Store, Stored,
+    Append, AppendTerms, Commit, CommitError, Committed, CursorName, Dedupe, EncodedEvent, HeadWatch, LogName,
+    LogOptions, ReadLimit, Record, Store, Stored,
 };
 
 /// A check fails by an assertion or by an unexpected error.
@@ -33,6 +33,7 @@ pub(super) struct EventDraft {
     key: Option<String>,
     payload: Option<Json>,
     dedupe: Dedupe,
+    terms: AppendTerms,
 }
 
 impl<'a> StoreScene<'a> {
@@ -77,7 +78,11 @@ impl<'a> StoreScene<'a> {
     }
 
     pub async fn turn_compaction_on(&self, log: &LogName) -> CheckResult {
-        let logs = vec![(log.clone(), LogOptions { compacted: true })];
+        self.set(log, LogOptions { compacted: true, versions: false }).await
+    }
+
+    pub async fn set(&self, log: &LogName, options: LogOptions) -> CheckResult {
+        let logs = vec![(log.clone(), options)];
         self.commit(Commit { logs, ..Commit::default() }).await?;
         Ok(())
     }
@@ -122,7 +127,7 @@ impl<'a> StoreScene<'a> {
 impl EventDraft {
     /// The name determines the id.
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), key: None, payload: None, dedupe: Dedupe::Window }
+        Self { name: name.to_owned(), key: None, payload: None, dedupe: Dedupe::Window, terms: AppendTerms::default() }
     }
 
     /// An event that is a duplicate of no other.
@@ -151,6 +156,16 @@ impl EventDraft {
         self
     }
 
+    pub fn expect(mut self, expected: Expectation) -> Self {
+        self.terms.expect = Some(expected);
+        self
+    }
+
+    pub fn stored_ts(mut self, stored_ts: EpochMs) -> Self {
+        self.terms.stored_ts = Some(stored_ts);
+        self
+    }
+
     pub fn id(&self) -> EventId {
         EventId::derived(&self.name)
     }
@@ -164,7 +179,8 @@ impl EventDraft {
         let mut event = NewEvent::new(log.topic.clone(), payload);
         event.key = self.key;
         event.exact = self.dedupe == Dedupe::Exact;
-        Ok(Append { log: log.clone(), event: EncodedEvent::encode(&event, id, 0)?, dedupe: self.dedupe })
+        let terms = (self.terms != AppendTerms::default()).then(|| Box::new(self.terms));
+        Ok(Append { log: log.clone(), event: EncodedEvent::encode(&event, id, 0)?, dedupe: self.dedupe, terms })
     }
 }
 

@@ -6,7 +6,35 @@ use prom_types::{EpochMs, EventId, Offset, TopicName};
 
 use super::MemoryState;
 use super::log::MemoryLog;
+use crate::terms::{LogStanding, NewestOfKey, TermsJudge, placed_ts};
 use crate::{Append, Commit, CommitError, Committed, Dedupe, LogName, LogOptions, Outcome, Record, Stored, StoredAt};
+
+/// The logs before a commit that turns some of them to these options.
+struct Standing<'a> {
+    state: &'a MemoryState,
+    commit: &'a Commit,
+}
+
+impl LogStanding for Standing<'_> {
+    fn next(&mut self, log: &LogName) -> Offset {
+        self.state.logs.get(log).map_or(0, |log| log.bounds().next)
+    }
+
+    fn newest(&mut self, log: &LogName, key: &str) -> Result<Option<NewestOfKey>, CommitError> {
+        let known = self.state.logs.get(log);
+        let keeps = |options: LogOptions| options.keeps_latest();
+        let is_told = self.commit.options_of(log).is_some_and(keeps);
+        match known {
+            Some(known) if keeps(known.options()) => Ok(known.newest(key)),
+            _ if !is_told => Err(CommitError::NoVersions { log: log.clone() }),
+            // Its events are gathered when the commit is applied.
+            Some(known) if known.bounds().start < known.bounds().next => {
+                Err(CommitError::VersionsUnknown { log: log.clone() })
+            }
+            _ => Ok(None),
+        }
+    }
+}
 
 /// The result of one append.
 struct PlacedAppend {
@@ -19,6 +47,7 @@ struct PlacedAppend {
 struct Tail {
     next: Offset,
     stored_ts: EpochMs,
+    now: EpochMs,
     ids: HashMap<EventId, StoredAt>,
 }
 
@@ -28,7 +57,11 @@ impl MemoryState {
         self.check_ended(&commit)?;
         self.cursors.check(&commit.cursors)?;
         self.documents.check(&commit.documents)?;
-        let placed = self.place(&commit.appends, now)?;
+        let placed = self.place(&commit, now)?;
+        if commit.has_terms() {
+            let was_there = |index: usize| placed.get(index).is_some_and(|placed| placed.record.is_none());
+            TermsJudge::judge(&commit, was_there, &mut Standing { state: self, commit: &commit })?;
+        }
 
         for (name, options) in commit.logs {
             self.logs.entry(name).or_default().set_options(options);
@@ -87,22 +120,28 @@ impl MemoryState {
         self.heads.tell(name, bounds);
     }
 
-    fn place(&self, appends: &[Append], now: EpochMs) -> Result<Vec<PlacedAppend>, CommitError> {
+    fn place(&self, commit: &Commit, now: EpochMs) -> Result<Vec<PlacedAppend>, CommitError> {
+        let appends = &commit.appends;
+        let next = |name: &LogName| {
+            let next = self.logs.get(name).map_or(0, |log| log.bounds().next);
+            next.max(commit.place_of(name).unwrap_or(0))
+        };
         let mut tails: HashMap<&LogName, Tail> = HashMap::new();
         let mut exact: HashMap<(&TopicName, EventId), (u32, StoredAt)> = HashMap::new();
         let mut placed = Vec::with_capacity(appends.len());
         for append in appends {
             let log = self.logs.get(&append.log);
             let tail = tails.entry(&append.log).or_insert_with(|| Tail {
-                next: log.map_or(0, |log| log.bounds().next),
-                stored_ts: log.map_or(0, |log| log.last_stored_ts()).max(now),
+                next: next(&append.log),
+                stored_ts: log.map_or(0, |log| log.last_stored_ts()),
+                now,
                 ids: HashMap::new(),
             });
             let id = append.event.id();
             let known = match append.dedupe {
                 Dedupe::Fresh => None,
                 asked => {
-                    let stored_before = || log?.place_of(&id, asked, tail.stored_ts);
+                    let stored_before = || log?.place_of(&id, asked, tail.stored_ts.max(now));
                     tail.ids.get(&id).copied().or_else(stored_before)
                 }
             };
@@ -147,6 +186,7 @@ impl MemoryState {
 
 impl Tail {
     fn add(&mut self, append: &Append) -> Result<PlacedAppend, CommitError> {
+        self.stored_ts = placed_ts(append.terms.as_deref(), self.stored_ts, self.now);
         let place = StoredAt { offset: self.next, stored_ts: self.stored_ts };
         let mut bytes = Vec::with_capacity(append.event.len());
         append.event.write_at(place.offset, place.stored_ts, &mut bytes);

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use prom_types::{EpochMs, EventId, Offset};
 
 use super::recent_ids::RecentIds;
-use crate::{Bounds, Dedupe, LogInfo, LogName, LogOptions, Record, StoredAt};
+use crate::{Bounds, Dedupe, LogInfo, LogName, LogOptions, NewestOfKey, Record, StoredAt};
 
 #[derive(Default)]
 pub(super) struct MemoryLog {
@@ -23,8 +23,8 @@ pub(super) struct MemoryLog {
     recent: RecentIds,
     /// Ids that are unique as long as their event is retained.
     exact: HashMap<EventId, StoredAt>,
-    /// Compacted logs only: the offset of the latest event of each key.
-    latest: HashMap<Box<str>, Offset>,
+    /// Where the options ask for it: the latest event of each key, also if it was trimmed.
+    latest: HashMap<Box<str>, NewestOfKey>,
     /// Compacted logs only: when a compaction first met a tombstone.
     pub(super) cleaned_at: HashMap<Offset, EpochMs>,
 }
@@ -71,15 +71,17 @@ impl MemoryLog {
     }
 
     pub fn set_options(&mut self, options: LogOptions) {
-        let turned = options.compacted != self.options.compacted;
+        if options.compacted != self.options.compacted {
+            self.cleaned_at.clear();
+        }
+        let turned = options.keeps_latest() != self.options.keeps_latest();
         self.options = options;
         self.ended = false;
         if turned {
             self.latest.clear();
-            self.cleaned_at.clear();
         }
-        if turned && options.compacted {
-            let keyed = |record: &Record| record.key().map(|key| (key.into(), record.offset()));
+        if turned && options.keeps_latest() {
+            let keyed = |record: &Record| record.key().map(|key| (key.into(), newest(record)));
             self.latest.extend(self.records.iter().filter_map(keyed));
         }
     }
@@ -106,8 +108,8 @@ impl MemoryLog {
         if dedupe == Dedupe::Exact {
             self.exact.insert(record.id(), place);
         }
-        if let (true, Some(key)) = (self.options.compacted, record.key()) {
-            self.latest.insert(key.into(), place.offset);
+        if let (true, Some(key)) = (self.options.keeps_latest(), record.key()) {
+            self.latest.insert(key.into(), newest(&record));
         }
         self.next = place.offset + 1;
         self.last_stored_ts = place.stored_ts;
@@ -133,8 +135,10 @@ impl MemoryLog {
         if self.exact.get(&record.id()).is_some_and(|place| place.offset == offset) {
             self.exact.remove(&record.id());
         }
-        if let Some(key) = record.key()
-            && self.latest.get(key) == Some(&offset)
+        // A key whose newest event retention took was written all the same.
+        if record.is_tombstone()
+            && let Some(key) = record.key()
+            && self.latest_offset(key) == Some(offset)
         {
             self.latest.remove(key);
         }
@@ -143,16 +147,24 @@ impl MemoryLog {
     /// The latest event of a key, unless it is a tombstone.
     pub fn latest(&self, key: &str) -> Option<Record> {
         let offset = self.latest_offset(key)?;
-        let record = self.records.get(self.position(offset))?;
+        let record = self.records.get(self.position(offset)).filter(|record| record.offset() == offset)?;
         (!record.is_tombstone()).then(|| record.clone())
     }
 
-    pub fn latest_offset(&self, key: &str) -> Option<Offset> {
+    pub fn newest(&self, key: &str) -> Option<NewestOfKey> {
         self.latest.get(key).copied()
+    }
+
+    pub fn latest_offset(&self, key: &str) -> Option<Offset> {
+        self.newest(key).map(|newest| newest.offset)
     }
 
     /// The index in `records` of the first record at or after `offset`.
     pub fn position(&self, offset: Offset) -> usize {
         self.records.partition_point(|record| record.offset() < offset)
     }
+}
+
+fn newest(record: &Record) -> NewestOfKey {
+    NewestOfKey { offset: record.offset(), is_tombstone: record.is_tombstone() }
 }

@@ -17,15 +17,14 @@ mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use prom_types::{Durability, Offset};
 
 use crate::{
-    Bounds, Clock, Commit, CommitError, CompactReport, DocumentListeners, Find, HeadWatch, LeaseTable, LogInfo,
-    LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
+    Bounds, Clock, Commit, CommitError, CompactPlan, CompactReport, DocumentListeners, Find, HeadWatch, LeaseTable,
+    LogInfo, LogName, Logs, PendingCommit, ReadBatch, ReadLimit, Record, Store, StoreError,
 };
 pub use compact::ACTIVE_EVENTS;
 use cursor::MemoryCursors;
@@ -112,7 +111,7 @@ impl Logs for MemoryStore {
     async fn latest_by_key(&self, log: &LogName, keys: &[&str]) -> Result<Vec<Option<Record>>, StoreError> {
         let state = self.open_state()?;
         match state.logs.get(log) {
-            Some(found) if found.options().compacted => Ok(keys.iter().map(|key| found.latest(key)).collect()),
+            Some(found) if found.options().keeps_latest() => Ok(keys.iter().map(|key| found.latest(key)).collect()),
             _ => Err(StoreError::NotCompacted { log: log.clone() }),
         }
     }
@@ -129,13 +128,25 @@ impl Logs for MemoryStore {
         Ok(bounds)
     }
 
-    async fn compact(&self, log: &LogName, tombstone_grace: Duration) -> Result<CompactReport, StoreError> {
+    async fn compact(&self, log: &LogName, plan: CompactPlan<'_>) -> Result<CompactReport, StoreError> {
         let now = self.clock.now_ms();
-        let mut state = self.open_state()?;
-        match state.logs.get_mut(log) {
-            Some(found) if found.options().compacted => Ok(found.compact(tombstone_grace, now)),
-            _ => Err(StoreError::NotCompacted { log: log.clone() }),
+        let not_compacted = || StoreError::NotCompacted { log: log.clone() };
+        {
+            let mut state = self.open_state()?;
+            let found = state.logs.get_mut(log).filter(|found| found.options().compacted).ok_or_else(not_compacted)?;
+            // Under one lock, so that nothing goes that was not announced.
+            if plan.announce.is_none() || !found.has_compactable(plan, now) {
+                return Ok(found.compact(plan, now));
+            }
         }
+        if let Some(announce) = plan.announce
+            && !announce.may_remove().await
+        {
+            return Ok(CompactReport::default());
+        }
+        let mut state = self.open_state()?;
+        let found = state.logs.get_mut(log).filter(|found| found.options().compacted).ok_or_else(not_compacted)?;
+        Ok(found.compact(plan, now))
     }
 
     async fn logs(&self) -> Result<Vec<LogInfo>, StoreError> {

@@ -2,17 +2,14 @@
 //!
 //! A small shell runs between: it ends the server when its own input closes, which happens however the test ends.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::program::mongod;
-use crate::Random;
-use crate::tools::ToolError;
+use crate::tools::{ToolError, free_port};
 
 /// Prints the server's process id, waits for the end of its input, ends the server and waits until it is gone.
 const KEEPER: &str = r#"log=$1; shift
@@ -136,14 +133,4 @@ pub(super) fn server_arguments(port: u16, data: &Path) -> Vec<String> {
     .into();
     arguments.extend(["--port".to_owned(), port.to_string(), "--dbpath".to_owned(), data.display().to_string()]);
     arguments
-}
-
-/// Below the range from which the system assigns ports to connections: one of those could take the port before the
-/// server does.
-pub(super) fn free_port() -> Result<u16, ToolError> {
-    const PORTS: std::ops::Range<u16> = 15_000..30_000;
-    let mut random = Random::seeded(RandomState::new().hash_one(std::process::id()));
-    let mut tried = (0..100).map(|_| PORTS.start + random.index(PORTS.len()) as u16);
-    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    tried.find(free).ok_or_else(|| ToolError::Failed("no free port was found".to_owned()))
 }

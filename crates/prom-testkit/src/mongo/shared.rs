@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mongodb::bson::doc;
 use tokio::sync::OnceCell;
 
-use super::member::{free_port, server_arguments};
+use super::member::server_arguments;
 use super::program::mongod;
 use super::replica_set::{SET_NAME, ask_once, initiate};
-use crate::tools::{ToolError, shared_folder};
+use crate::tools::{ToolError, free_port, shared_folder};
 
 /// Waits two seconds between two attempts: a run that starts right away finds the server still there.
 const KEEPER: &str = r#"folder=$1; data=$2; shift 2

@@ -3,7 +3,7 @@
 import { errorOf, type Problem } from "../error.js";
 import { asEvents, type ErrFrame, type HubFrame, type OkFrame, readFrame } from "../frame.js";
 import type { Awaited } from "./answers.js";
-import { deliver, hearAssignment, hearGap } from "./deliver.js";
+import { deliver, hearAssignment, hearGap, hearThinned } from "./deliver.js";
 import { published, publishRefused } from "./publish.js";
 import type { Session } from "./session.js";
 import { settled, settleRefused } from "./settle.js";
@@ -23,6 +23,9 @@ export function hear(session: Session, text: string): string | undefined {
       return hearError(session, frame);
     case "GAP":
       hearGap(session, frame);
+      return undefined;
+    case "THINNED":
+      hearThinned(session, frame);
       return undefined;
     case "ASSIGNED":
     case "REVOKED":

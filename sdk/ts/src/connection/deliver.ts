@@ -1,9 +1,9 @@
-/** EVENT, EVENTS, GAP, ASSIGNED and REVOKED go to their subscription; and leases are renewed. */
+/** EVENT, EVENTS, GAP, THINNED, ASSIGNED and REVOKED go to their subscription; and leases are renewed. */
 
 import { nowMs } from "../clock.js";
 import type { Lot } from "../deliver.js";
 import type { EventEnvelope } from "../event.js";
-import type { AssignmentFrame, EventsFrame, GapFrame } from "../frame.js";
+import type { AssignmentFrame, EventsFrame, GapFrame, ThinnedFrame } from "../frame.js";
 import { LONGEST_LEASE_MS } from "../limits.js";
 import { readPayloads } from "../payload-text.js";
 import type { Session } from "./session.js";
@@ -72,6 +72,13 @@ export function hearGap(session: Session, frame: GapFrame): void {
   const gap = { topic: event_topic, partition, from, to, reason };
   session.connection.teller.tell({ type: "gap", topic, group, gap });
   kept.feed.gap(gap);
+}
+
+export function hearThinned(session: Session, frame: ThinnedFrame): void {
+  const kept = session.connection.subscriptions.get(frame.topic, frame.group);
+  if (kept === undefined || !kept.isFed) return;
+  const { seen, matched, sent, failed, error } = frame;
+  kept.feed.thinned(error === undefined ? { seen, matched, sent, failed } : { seen, matched, sent, failed, error });
 }
 
 export function hearAssignment(session: Session, frame: AssignmentFrame): void {

@@ -89,7 +89,13 @@ export class Kept {
   /** The group may have been changed since; a subscriber that comes back accepts its options. */
   #ofGroup(): WireOptions {
     if (this.afterLeaving === undefined) return this.options;
-    const { maxAttempts: _maxAttempts, backoff: _backoff, expireAfter: _expireAfter, ...rest } = this.options;
+    const {
+      maxAttempts: _maxAttempts,
+      backoff: _backoff,
+      park: _park,
+      expireAfter: _expireAfter,
+      ...rest
+    } = this.options;
     return rest;
   }
 }

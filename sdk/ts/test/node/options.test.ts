@@ -39,9 +39,9 @@ test("an unknown option is refused with its name, and with what was probably mea
 test("an option of groups is refused without one", async () => {
   const hub = new FakeHub();
   await using client = new PromClient("http://hub", undefined, { transport: hub });
-  const refused = { code: "bad_request", message: /"filter" is no option of a subscriber without a group/ };
-  assert.throws(() => client.events("a", odd({ filter: ".payload" })), refused);
-  await assert.rejects(client.subscribe("a", null, () => {}, odd({ filter: "." })), refused);
+  const refused = { code: "bad_request", message: /"order" is no option of a subscriber without a group/ };
+  assert.throws(() => client.events("a", odd({ order: "key" })), refused);
+  await assert.rejects(client.subscribe("a", null, () => {}, odd({ order: "key" })), refused);
   await client.subscribe("a", null, () => {}, { from: "earliest", concurrency: 2, onGap: () => {} });
 });
 

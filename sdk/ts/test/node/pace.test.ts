@@ -31,7 +31,8 @@ const LIMITS = {
   "as a hub on a network has it": "per_connection = { rate = 200, burst = 200 }",
   "with a burst of one": "per_connection = { rate = 2000, burst = 1 }",
   "fast, with a small burst": "per_connection = { rate = 5000, burst = 20 }",
-  "with a burst that hides it at first": "per_connection = { rate = 2000, burst = 6000 }",
+  // So slow behind the burst that no machine is too slow to meet it.
+  "with a burst that hides it at first": "per_connection = { rate = 100, burst = 6000 }",
   "of a topic": "per_topic = { rate = 1000, burst = 100 }",
 };
 
@@ -44,7 +45,7 @@ for (const [kind, limit] of Object.entries(LIMITS)) {
     const client = new PromClient(harness.url, undefined, { onNotice: (notice) => void notices.push(notice) });
     await client.connect();
     const publishing: Promise<unknown>[] = [];
-    const count = /rate = 200,|burst = 1 /.test(limit) ? 500 : limit.includes("6000") ? 9000 : 2000;
+    const count = /rate = 200,|burst = 1 /.test(limit) ? 500 : limit.includes("6000") ? 6500 : 2000;
     const beganAt = Date.now();
     for (let n = 0; n < count; n++) {
       publishing.push(client.publish("paced", n, { key: `k${n % 3}` }));

@@ -75,6 +75,39 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "an event that expects something is stored only if that is so",
+    async run({ sdk, connect, topic, hub }) {
+      const client = await connect();
+      const accounts = topic("expecting");
+      const id = new sdk.IdMaker().make(Date.now());
+      const first = await client.publish(accounts, 1, { id, expect: { offset: 0 } });
+      const again = await client.publish(accounts, 1, { id, expect: { offset: 0 } });
+      equal(again, { ...first, duplicate: true }, "a repeated id is answered before its expectation is looked at");
+      const [stored, refused] = await Promise.allSettled([
+        client.publish(accounts, 2, { expect: { offset: 1 } }),
+        client.publish(accounts, 3, { expect: { offset: 1 } }),
+      ]);
+      equal([stored.status, refused.status], ["fulfilled", "rejected"]);
+      const reason = (refused as PromiseRejectedResult).reason as InstanceType<typeof sdk.PromError>;
+      equal([reason.code, reason.actual], ["conflict", { offset: 2 }]);
+      const batch = [
+        { topic: accounts, payload: 4, opts: { expect: { offset: 2 } } },
+        { topic: accounts, payload: 5, opts: { expect: { offset: 3 } } },
+      ];
+      await rejectsWithCode(client.publishBatch(batch), "conflict");
+      equal(
+        (await replay(hub, accounts)).map(({ payload }) => payload),
+        [1, 2],
+      );
+      const without = client.publish(accounts, 1, { key: "k", expect: { key_offset: null } });
+      const { message } = await rejectsWithCode<Error & { code: string }>(without, "bad_request");
+      ok(message.includes("versions = true"), message);
+      for (const wrong of [{}, { offset: null }, { offset: -1 }, { offset: 1, key_offset: 1 }, { key: 1 }, null]) {
+        await rejectsWithCode(client.publish(accounts, 1, { expect: wrong as never }), "bad_request");
+      }
+    },
+  },
+  {
     name: "a batch is stored whole, also across topics, or not at all",
     async run({ connect, topic, hub }) {
       const client = await connect();

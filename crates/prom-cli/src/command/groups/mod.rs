@@ -6,6 +6,7 @@ mod set;
 
 use clap::{Args, Subcommand};
 use prom_protocol::http::groups::{GroupList, GroupMemberView, GroupView, SubscriptionView};
+use prom_protocol::http::parked::ParkedKeyView;
 use prom_types::{EpochMs, GroupName, TopicPattern};
 
 use self::kick::KickCommand;
@@ -128,6 +129,7 @@ fn show(context: &Context, group: &GroupView) -> CommandResult {
         ("MODE", Align::Left),
         ("PARTITIONS", Align::Left),
         ("ORDER", Align::Left),
+        ("PARKS", Align::Left),
         ("ATTEMPTS", Align::Right),
         ("BACKOFF", Align::Right),
         ("EXPIRES AFTER", Align::Right),
@@ -141,6 +143,7 @@ fn show(context: &Context, group: &GroupView) -> CommandResult {
             options.mode.to_string(),
             or_topics(options.partitions),
             options.order.to_string(),
+            if options.park { "yes" } else { "no" }.to_owned(),
             or_topics(options.max_attempts),
             format!("{} to {}", show_age(options.backoff.first_ms), show_age(options.backoff.max_ms)),
             options.expire_after_ms.map_or_else(|| "never".to_owned(), show_age),
@@ -148,11 +151,42 @@ fn show(context: &Context, group: &GroupView) -> CommandResult {
         ]);
     }
     context.output.table(&table)?;
-    if group.members.is_empty() {
+    if !group.members.is_empty() {
+        context.output.line("")?;
+        let members = members(&group.members).without_if_empty("SUBJECT").without_if_empty("PAUSED");
+        context.output.table(&members)?;
+    }
+    if group.parked.is_empty() {
         return Ok(());
     }
     context.output.line("")?;
-    context.output.table(&members(&group.members).without_if_empty("SUBJECT").without_if_empty("PAUSED"))
+    context.output.table(&parked(&group.parked))
+}
+
+/// Keys that stopped.
+fn parked(keys: &[ParkedKeyView]) -> Table {
+    let mut table = Table::new([
+        ("PARKED KEY", Align::Left),
+        ("TOPIC", Align::Left),
+        ("PARTITION", Align::Right),
+        ("SINCE", Align::Right),
+        ("LETTERS", Align::Right),
+        ("FIRST", Align::Left),
+        ("BEHIND", Align::Left),
+    ]);
+    for key in keys {
+        let state = if key.waiting { "given back" } else { "waits" };
+        table.row([
+            key.key.clone(),
+            key.topic.to_string(),
+            key.partition.to_string(),
+            age(key.since_ts),
+            if key.letters >= 1000 { "1000 or more".to_owned() } else { key.letters.to_string() },
+            key.first.map_or_else(|| "-".to_owned(), |first| format!("offset {first}, {state}")),
+            key.behind.to_string(),
+        ]);
+    }
+    table
 }
 
 fn members(members: &[GroupMemberView]) -> Table {

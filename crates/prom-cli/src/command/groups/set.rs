@@ -12,13 +12,14 @@ use crate::command::names;
 use crate::exit::CommandResult;
 use crate::units::{millis, parse_duration};
 
-/// Change attempts, backoff or expiry of a group; options that are not given stay
+/// Change attempts, backoff, parking or expiry of a group; options that are not given stay
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Order, filter, mode and the starting position cannot change; delete the group and create it again.
 
 Examples:
   prom groups set billing --max-attempts 10
+  prom groups set billing --park true
   prom groups set test-run-17 --expire-after 1d")]
 pub struct SetGroup {
     /// Name of the group
@@ -36,6 +37,9 @@ pub struct SetGroup {
     /// Longest wait
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "backoff_first")]
     backoff_max: Option<Duration>,
+    /// Whether a key stops when its event goes to the dead letters, from now on; only with order by key
+    #[arg(long, value_name = "BOOL")]
+    park: Option<bool>,
     /// Delete the group after this long without a subscriber, or `never`
     #[arg(long, value_name = "DURATION", value_parser = expiry)]
     expire_after: Option<Expiry>,
@@ -53,6 +57,7 @@ impl SetGroup {
             topic: self.topic,
             max_attempts: self.max_attempts,
             backoff: self.backoff_first.zip(self.backoff_max).map(|(first, max)| Backoff::new(first, max)),
+            park: self.park,
             expire_after_ms: self.expire_after.map(|expiry| match expiry {
                 Expiry::Never => None,
                 Expiry::After(duration) => Some(millis(duration)),

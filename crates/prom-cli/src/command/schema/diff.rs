@@ -96,7 +96,7 @@ mod tests {
         - /title: "A"
         documents of version 1 are valid under version 2: yes
         documents of version 2 are valid under version 1: no
-          /properties/a/type: a number is refused (rule type-narrowed)
+          /properties/a/type: a number is refused (rule type-narrowed, forward: readers of the version before cannot read all new events)
             fix: keep integer
             example: {"a":0.5}
           more: prom schema explain type-narrowed

@@ -35,6 +35,7 @@ Examples:
   prom sub hello --from earliest
   prom sub 'orders.*' --jq '.payload.total'
   prom sub orders.placed --group billing --count 10
+  prom sub orders.placed --group billing --park
   prom sub heartbeat.received --normalize --from earliest
   prom sub '**' --from ts:-15m")]
 pub struct Subscribe {
@@ -44,6 +45,9 @@ pub struct Subscribe {
     /// Work in this group: acknowledge what was printed
     #[arg(long, value_name = "GROUP", value_parser = names::group)]
     group: Option<GroupName>,
+    /// Keep the order of each key, and stop a key whose event goes to the dead letters until it is given back
+    #[arg(long, requires = "group")]
+    park: bool,
     /// Where to begin [default: latest]
     #[arg(long, value_name = "WHERE", value_parser = position::parse)]
     from: Option<Position>,

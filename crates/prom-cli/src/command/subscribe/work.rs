@@ -3,7 +3,7 @@
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use prom_client::{Client, Error};
-use prom_types::GroupName;
+use prom_types::{GroupName, Order};
 
 use super::{Printer, Subscribe};
 use crate::exit::{CommandResult, Failure};
@@ -26,6 +26,9 @@ pub async fn run(
     let mut subscription = client.subscribe(asked.topic.as_str(), group.as_str()).max_in_flight(wanted.min(WINDOW));
     if let Some(from) = asked.from {
         subscription = subscription.from(from);
+    }
+    if asked.park {
+        subscription = subscription.order(Order::Key).park();
     }
     if asked.normalize {
         subscription = subscription.normalize();

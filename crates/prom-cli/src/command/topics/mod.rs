@@ -4,7 +4,7 @@ mod delete;
 mod set;
 
 use clap::{Args, Subcommand};
-use prom_protocol::http::topics::{TopicList, TopicPartitionView, TopicSettingsView, TopicView};
+use prom_protocol::http::topics::{DualWriteView, TopicList, TopicPartitionView, TopicSettingsView, TopicView};
 use prom_types::{Retention, TopicName};
 
 use self::delete::DeleteTopicCommand;
@@ -12,6 +12,7 @@ use self::set::SetTopic;
 use super::{names, partly};
 use crate::cli::Context;
 use crate::exit::CommandResult;
+use crate::moment;
 use crate::output::{Align, Table};
 use crate::units::{show_duration, show_size};
 
@@ -129,8 +130,23 @@ fn describe(settings: &TopicSettingsView) -> String {
     };
     let key = settings.key.as_ref().map_or_else(String::new, |program| format!(", key {program}"));
     let keeps = if settings.compaction.is_some() { "keeps the" } else { "kept" };
-    let twice = if settings.dual_write.is_some() { ", written to the topic of each version as well" } else { "" };
-    format!("{partitions}{key}, {keeps} {}, {attempts}{twice}", kept(settings))
+    let twice = match settings.dual_write {
+        None => String::new(),
+        Some(DualWriteView { until: None }) => ", written to the topic of each version as well".to_owned(),
+        Some(DualWriteView { until: Some(until) }) => {
+            format!(", written to the topic of each version as well until {}", moment::show(until))
+        }
+    };
+    let versions = if settings.versions { ", with the newest offset of each key" } else { "" };
+    let mask = match settings.mask.as_slice() {
+        [] => String::new(),
+        pointers => format!(", hides {} from all but administrators", pointers.join(" ")),
+    };
+    let index = match settings.index.as_slice() {
+        [] => String::new(),
+        expressions => format!(", indexed by {}", expressions.join(" and ")),
+    };
+    format!("{partitions}{key}, {keeps} {}{versions}, {attempts}{twice}{mask}{index}", kept(settings))
 }
 
 fn kept(settings: &TopicSettingsView) -> String {

@@ -4,13 +4,15 @@
 use std::time::Duration;
 
 use clap::Args;
-use prom_protocol::http::topics::{CompactionChoice, PutTopic, TopicView};
-use prom_types::TopicName;
+use prom_engine::limits::TOMBSTONE_GRACE;
+use prom_protocol::http::topics::{CompactionChoice, DualWriteView, PutTopic, TopicView};
+use prom_types::{Compaction, SnapshotSettings, TopicName};
 
 use super::describe;
 use crate::cli::Context;
 use crate::command::names;
 use crate::exit::{CommandResult, Failure};
+use crate::moment;
 use crate::units::{millis, parse_duration, parse_size};
 
 /// Make a topic, or change one; settings that are not given stay
@@ -21,7 +23,11 @@ after may be handled at the same time. A topic with events cannot become compact
 
 Examples:
   prom topics set orders.placed --partitions 4 --keep-for 30d --keep-bytes 10GB
-  prom topics set process.state --compaction on")]
+  prom topics set process.state --compaction on --min-age 1h --snapshot 30s
+  prom topics set orders.placed --mask /card/number --mask '/items/*/price'
+  prom topics set orders.placed --index .payload.customer
+  prom topics set accounts --versions on
+  prom topics set heartbeat.received --dual-write 2030-01-31T12:00:00Z")]
 pub struct SetTopic {
     /// Name of the topic
     #[arg(value_parser = names::topic)]
@@ -41,15 +47,44 @@ pub struct SetTopic {
     /// Keep only the latest event of each key: on or off
     #[arg(long, value_name = "SWITCH", value_parser = switch)]
     compaction: Option<Switch>,
+    /// Keep the newest offset of each key, so that publishers can expect it: on or off
+    #[arg(long, value_name = "SWITCH", value_parser = switch)]
+    versions: Option<Switch>,
+    /// With --compaction on: every event stays for at least this long, so the topic can be read as it was so far back
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    min_age: Option<Duration>,
+    /// How often the state is written to TOPIC.snapshot, such as 30s, or `never`
+    #[arg(long, value_name = "DURATION", value_parser = snapshot_every)]
+    snapshot: Option<Every>,
     /// Failed attempts before an event goes to the dead letters
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
+    /// A part of the payload that only administrators see, as a JSON pointer such as /card/number, or `none`; once for each
+    #[arg(long, value_name = "POINTER")]
+    mask: Vec<String>,
+    /// A jq expression, such as .payload.customer, whose values are searched for without a scan, or `none`; once for each
+    #[arg(long, value_name = "EXPRESSION")]
+    index: Vec<String>,
+    /// Store each event also in the topic of its schema's version: on, off, or until when, such as 2030-01-31T12:00:00Z
+    #[arg(long, value_name = "SWITCH|TIME", value_parser = dual_write)]
+    dual_write: Option<DualWriteChoice>,
+}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DualWriteChoice {
+    Off,
+    On(DualWriteView),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep<T> {
     Everything,
     UpTo(T),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Every {
+    Never,
+    So(Duration),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +132,49 @@ impl SetTopic {
             None | Some(Switch::On) => {}
             Some(Switch::Off) => settings.compaction = None,
         }
+        if let Some(min_age) = self.min_age {
+            let usual = Compaction { tombstone_grace_ms: millis(TOMBSTONE_GRACE), min_age_ms: 0 };
+            let compaction = settings.compaction.and_then(|choice| choice.settings(Some(usual)));
+            settings.compaction =
+                compaction.map(|on| CompactionChoice::With(Compaction { min_age_ms: millis(min_age), ..on }));
+        }
+        match self.snapshot {
+            None => {}
+            Some(Every::Never) => settings.snapshot = None,
+            Some(Every::So(every)) => settings.snapshot = Some(SnapshotSettings { every_ms: millis(every) }),
+        }
+        match self.versions {
+            None => {}
+            Some(switch) => settings.versions = Some(switch == Switch::On),
+        }
+        match self.mask.as_slice() {
+            [] => {}
+            [none] if none == "none" => settings.mask = Some(Vec::new()),
+            pointers => settings.mask = Some(pointers.to_vec()),
+        }
+        match self.index.as_slice() {
+            [] => {}
+            [none] if none == "none" => settings.index = Vec::new(),
+            expressions => settings.index = expressions.to_vec(),
+        }
         settings.max_attempts = self.max_attempts.or(settings.max_attempts);
+        match self.dual_write {
+            None => {}
+            Some(DualWriteChoice::Off) => settings.dual_write = None,
+            Some(DualWriteChoice::On(how)) => settings.dual_write = Some(how),
+        }
         settings
+    }
+}
+
+fn dual_write(text: &str) -> Result<DualWriteChoice, String> {
+    match text {
+        "on" => Ok(DualWriteChoice::On(DualWriteView { until: None })),
+        "off" => Ok(DualWriteChoice::Off),
+        time => match moment::parse(time) {
+            Ok(until) => Ok(DualWriteChoice::On(DualWriteView { until: Some(until) })),
+            Err(reason) => Err(format!("`{time}` is neither on nor off, and no time: {reason}")),
+        },
     }
 }
 
@@ -113,6 +189,13 @@ fn keep_bytes(text: &str) -> Result<Keep<u64>, String> {
     match text {
         "all" => Ok(Keep::Everything),
         text => parse_size(text).map(Keep::UpTo),
+    }
+}
+
+fn snapshot_every(text: &str) -> Result<Every, String> {
+    match text {
+        "never" => Ok(Every::Never),
+        text => parse_duration(text).map(Every::So),
     }
 }
 

@@ -7,8 +7,8 @@ use prom_store::{Bounds, CursorState};
 use prom_types::Offset;
 
 use crate::dispatch::{
-    Backoff, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Limit, NotLeased, Order, ScannedEvent,
-    Settled, SubscriberId,
+    Backoff, DispatchLimits, DispatchOptions, Dispatcher, LeaseId, Leased, Limit, NotLeased, Order, Parking,
+    ScannedEvent, Settled, SubscriberId,
 };
 
 const ANNA: SubscriberId = 1;
@@ -23,6 +23,7 @@ fn laned(lanes: u32, events: u64, limits: DispatchLimits) -> Dispatcher {
         order: Order::None,
         max_attempts: 5,
         backoff: Backoff::default(),
+        parking: Parking::Off,
     };
     let mut dispatcher = Dispatcher::new(options, CursorState::at(0), Bounds { start: 0, next: events }, 1);
     dispatcher.join(ANNA, TIMEOUT);

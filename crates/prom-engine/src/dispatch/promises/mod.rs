@@ -4,9 +4,11 @@
 mod changes;
 mod fencing;
 mod floor;
+mod given_back;
 mod key_order;
 mod lanes;
 mod limits;
+mod park;
 mod redelivery;
 
 use std::time::Duration;
@@ -109,6 +111,11 @@ impl Bench {
         self.dispatcher.released(&mut released);
         released
     }
+}
+
+/// An event to be given back.
+fn given(offset: Offset, key_hash: Option<u64>) -> GivenEvent {
+    GivenEvent { offset, key_hash, lane: 0, failures: prom_store::Failures::default(), parked: None }
 }
 
 fn key_order() -> DispatchOptions {

@@ -142,7 +142,7 @@ impl DispatchTask {
 
     /// Drops what waits to be handed over or to become a dead letter, of events that are settled.
     fn forget(&mut self, settled: Range<Offset>) {
-        self.letters.forget(&settled);
+        self.forget_letters(&settled);
         self.condemned.retain(|offset, _| !settled.contains(offset));
         // It may have been suspended for what is settled now.
         self.filtering.iter_mut().for_each(Filtering::clear);
@@ -162,7 +162,12 @@ impl DispatchTask {
                     self.machine.reset(cursor.floor, self.head.bounds());
                     self.records.clear();
                     self.forget(0..Offset::MAX);
-                    return None;
+                    match self.load_set_aside().await {
+                        Ok(()) => return None,
+                        Err(error) => {
+                            tracing::error!(cursor = %self.cursor, %error, "what is set aside cannot be read; trying again");
+                        }
+                    }
                 }
                 Err(error) => tracing::error!(cursor = %self.cursor, %error, "the moved cursor cannot be read"),
             }

@@ -103,8 +103,12 @@ impl DispatchTask {
         };
         let (core, group, program) = (self.core.clone(), self.group.clone(), filtering.program.clone());
         let failures = FILTER_STRIKES.saturating_sub(filtering.strikes).max(1);
-        let unjudged = Unjudged { log: self.cursor.log.clone(), records, failures };
-        let judged = async move { core.filter_places.judge(&group.filters, &program, unjudged).await };
+        let log = self.cursor.log.clone();
+        let judged = async move {
+            let mask = core.mask_of(&log.topic).await.ok()?;
+            let unjudged = Unjudged { log, records, mask, failures };
+            core.filter_places.judge(&group.filters, &program, unjudged).await
+        };
         filtering.under_way = Some(Judging { from, next, judged: judged.boxed() });
     }
 
@@ -141,6 +145,7 @@ impl DispatchTask {
                 self.records.push(record);
             }
         }
+        self.records.tell_bytes();
         self.machine.scanned(from, judged_to, seen);
         if !is_suspended && !rest.is_empty() {
             self.start_judging(judged_to, next, rest);
@@ -148,7 +153,12 @@ impl DispatchTask {
     }
 
     pub(super) fn scanned_event(&self, record: &Record, wanted: bool) -> ScannedEvent {
-        ScannedEvent { offset: record.offset(), key_hash: self.key_hash(record), lane: self.lane_of(record), wanted }
+        ScannedEvent {
+            offset: record.offset(),
+            key_hash: self.ordering_hash(record),
+            lane: self.lane_of(record),
+            wanted,
+        }
     }
 
     /// A filter that fails on an event says nothing about it: it is kept, and condemned.

@@ -30,8 +30,9 @@ impl DispatchTask {
         }
         for _ in 0..ROUNDS {
             let looked = self.scan().await;
+            let brought = self.bring_back().await;
             let served = self.serve_all().await;
-            if looked == Pace::Idle && served == Pace::Idle {
+            if looked == Pace::Idle && brought == Pace::Idle && served == Pace::Idle {
                 return Pace::Idle;
             }
         }
@@ -89,6 +90,7 @@ impl DispatchTask {
 
     async fn deliver(&mut self, outlet: &Arc<Outlet>, leased: &[Leased]) {
         let mut records: Vec<Option<Record>> = leased.iter().map(|lease| self.records.take(lease.offset)).collect();
+        self.records.tell_bytes();
         let missing = self.fill_in(outlet, leased, &mut records).await;
         if missing == 0 && self.condemned.is_empty() {
             let pairs = leased.iter().zip(records);
@@ -134,11 +136,12 @@ impl DispatchTask {
         let mut missing = 0;
         for (at, found) in places.into_iter().zip(self.read_back(&offsets).await) {
             let lease = leased[at];
-            match found {
+            match self.or_from_letter(lease.offset, found).await {
                 ReadBack::Record(record) => {
                     records[at] = Some(record);
                     continue;
                 }
+                ReadBack::Gone if self.machine.is_given(lease.offset) => self.machine.given_is_gone(lease.offset),
                 ReadBack::Gone => self.machine.vanished(lease.offset),
                 ReadBack::Unread => self.machine.withdraw(outlet.id, lease.offset, lease.lease),
             }

@@ -9,10 +9,10 @@ use prom_types::Offset;
 use tokio::sync::oneshot;
 
 use super::start::max_attempts;
-use super::{DispatchTask, End, LaneOrder, MoveOrder, ReleaseOrder, SkipOrder};
+use super::{DispatchTask, End, LaneOrder, LetterRequest, MoveOrder, ReleaseOrder, SkipOrder};
 use crate::Error;
 use crate::ack::LeasedOffsets;
-use crate::dispatch::{DispatchStatus, LeaseId, Leased, Limit, NotLeased, Settled, SubscriberId};
+use crate::dispatch::{DispatchStatus, EventAt, EventLook, LeaseId, Leased, Limit, NotLeased, Settled, SubscriberId};
 use crate::group::GroupOptions;
 use crate::limits::LETTER_LEASE;
 use crate::meters::AckTally;
@@ -59,9 +59,16 @@ pub(crate) enum DispatchRequest {
     Move(MoveOrder),
     /// An operator settles an event.
     Skip(SkipOrder),
+    /// Letters are given back, or dropped.
+    Letters(LetterRequest),
     /// An operator takes leases back.
     Release(ReleaseOrder),
     Status(oneshot::Sender<DispatchReport>),
+    /// Where one event is, and the name of the member that has it.
+    Look {
+        offset: Offset,
+        reply: oneshot::Sender<(EventLook, Option<String>)>,
+    },
     /// The group's options changed; they are durable already.
     Change {
         options: Box<GroupOptions>,
@@ -122,11 +129,13 @@ impl DispatchRequest {
                 let _caller_left = order.reply.send(Err(Error::fenced(cursor)));
                 return;
             }
+            Self::Letters(order) => return order.refuse(Error::fenced(cursor)),
             Self::Release(order) => {
                 let _caller_left = order.reply.send(Vec::new());
                 return;
             }
             Self::Status(_)
+            | Self::Look { .. }
             | Self::Change { .. }
             | Self::Lane(_)
             | Self::Epoch(_)
@@ -169,9 +178,13 @@ impl DispatchTask {
                 }
                 DispatchRequest::Move(order) => end = end.or(self.move_cursor(order).await),
                 DispatchRequest::Skip(order) => end = end.or(self.skip(order).await),
+                DispatchRequest::Letters(order) => end = end.or(self.order_letters(order).await),
                 DispatchRequest::Release(order) => self.release(now, order),
                 DispatchRequest::Status(reply) => {
                     let _caller_left = reply.send(self.report(now));
+                }
+                DispatchRequest::Look { offset, reply } => {
+                    let _caller_left = reply.send(self.look(offset));
                 }
                 DispatchRequest::Change { options, made_to, done } => {
                     self.change(&options, made_to);
@@ -199,8 +212,14 @@ impl DispatchTask {
         record: Record,
         reason: String,
     ) -> Result<(), Error> {
+        let lost = |this: &Self| this.lost(subscriber, &[(leased.offset, leased.lease)]);
+        if self.cursor.log.topic.is_dead_letters() {
+            // Letters have no letters: it is tried again.
+            let nacked = self.machine.nack(now, subscriber, leased.offset, leased.lease, Some(reason), None);
+            return if nacked.is_err() { lost(self) } else { Ok(()) };
+        }
         if self.machine.modack(now, subscriber, leased.offset, leased.lease, LETTER_LEASE).is_err() {
-            return self.lost(subscriber, &[(leased.offset, leased.lease)]);
+            return lost(self);
         }
         self.letters.condemn(subscriber, leased, record, reason);
         Ok(())
@@ -214,6 +233,7 @@ impl DispatchTask {
         self.options_revision = made_to + 1;
         let max_attempts = max_attempts(&self.core, &self.cursor.log.topic, options);
         self.machine.change(max_attempts, options.backoff);
+        self.machine.set_parking(options.parking());
         self.options = Arc::new(options.clone());
         if let Some(port) = &self.origin.port {
             port.max_attempts.store(max_attempts, Ordering::Relaxed);
@@ -270,6 +290,16 @@ impl DispatchTask {
         } else {
             Err(Error::NotLeased { topic, offsets })
         }
+    }
+
+    fn look(&self, offset: Offset) -> (EventLook, Option<String>) {
+        let look = self.machine.look(offset);
+        let holder = |subscriber| self.seats.iter().find(|seat| seat.outlet.id == subscriber);
+        let member = match look.at {
+            EventAt::InFlight(subscriber) => holder(subscriber).map(|seat| seat.outlet.member()),
+            _ => None,
+        };
+        (look, member)
     }
 
     fn report(&self, now: Duration) -> DispatchReport {

@@ -12,7 +12,7 @@ use super::{DispatchTask, End};
 use crate::Error;
 use crate::commit::{Durable, NotCommitted, PendingUnit};
 use crate::dead_letter::{self, Letter};
-use crate::dispatch::{Dead, LeaseId, Leased, SubscriberId};
+use crate::dispatch::{Dead, LeaseId, Leased, LetterFate, SubscriberId};
 use crate::limits::LETTERS_AT_ONCE;
 
 #[derive(Default)]
@@ -33,7 +33,7 @@ struct Condemned {
 struct UnderWay {
     commit: PendingUnit,
     topic: TopicName,
-    events: Vec<(Offset, Cause)>,
+    events: Vec<(Offset, Cause, LetterFate)>,
 }
 
 /// Why an event goes to the dead letters: what to tell the machine afterwards depends on it.
@@ -63,11 +63,28 @@ impl Letters {
         self.under_way.is_none() && self.dead.is_empty() && self.condemned.is_empty()
     }
 
-    /// Of events that are settled by now.
-    pub fn forget(&mut self, settled: &Range<Offset>) {
-        self.dead.retain(|dead| !settled.contains(&dead.offset));
-        self.condemned.retain(|condemned| !settled.contains(&condemned.leased.offset));
+    /// Of events that are settled by now; which they were.
+    fn forget(&mut self, settled: &Range<Offset>) -> Vec<Offset> {
+        let (mut dead, mut condemned) = (VecDeque::new(), VecDeque::new());
+        std::mem::swap(&mut self.dead, &mut dead);
+        std::mem::swap(&mut self.condemned, &mut condemned);
+        let mut forgotten = Vec::new();
+        for dead in dead {
+            if settled.contains(&dead.offset) { forgotten.push(dead.offset) } else { self.dead.push_back(dead) }
+        }
+        for condemned in condemned {
+            let offset = condemned.leased.offset;
+            if settled.contains(&offset) { forgotten.push(offset) } else { self.condemned.push_back(condemned) }
+        }
+        forgotten
     }
+}
+
+/// A letter that is about to be written.
+pub(super) struct NextLetter {
+    pub letter: Letter,
+    cause: Cause,
+    pub fate: LetterFate,
 }
 
 impl DispatchTask {
@@ -82,17 +99,29 @@ impl DispatchTask {
         };
         let mut events = Vec::new();
         let mut work = self.core.unit_of_work();
-        for (letter, cause) in self.next_letters().await {
-            let event = dead_letter::event(&self.cursor, &letter, topic.clone(), self.core.clock.now_ms());
-            match work.publish_own(topic.clone(), &event) {
-                Ok(()) => events.push((letter.record.offset(), cause)),
-                Err(error) => self.letter_failed(letter.record.offset(), cause, &error),
+        for mut next in self.next_letters().await {
+            let offset = next.letter.record.offset();
+            let added = match self.documents_of(&mut next).await {
+                Ok(documents) => {
+                    let event = dead_letter::event(&self.cursor, &next.letter, topic.clone(), self.core.clock.now_ms());
+                    work.publish_own(topic.clone(), &event).map(|()| documents)
+                }
+                Err(error) => Err(error),
+            };
+            match added {
+                Ok(documents) => {
+                    documents.into_iter().for_each(|document| work.write(document));
+                    events.push((offset, next.cause, next.fate));
+                }
+                Err(error) => self.letter_failed(offset, next.cause, &error),
             }
         }
         if events.is_empty() {
             return;
         }
-        let mut offsets: Vec<Offset> = events.iter().map(|(offset, _)| *offset).collect();
+        // What was given back is settled already.
+        let settles = events.iter().filter(|(.., fate)| !matches!(fate, LetterFate::GivenBack { .. }));
+        let mut offsets: Vec<Offset> = settles.map(|(offset, ..)| *offset).collect();
         offsets.sort_unstable();
         let settle = CursorChange::Settle {
             epoch: self.epoch,
@@ -104,18 +133,19 @@ impl DispatchTask {
     }
 
     /// The letters of the next commit, with their events.
-    async fn next_letters(&mut self) -> Vec<(Letter, Cause)> {
+    async fn next_letters(&mut self) -> Vec<NextLetter> {
         let mut letters = Vec::new();
         let condemned = self.letters.condemned.len().min(LETTERS_AT_ONCE);
-        for condemned in self.letters.condemned.drain(..condemned) {
-            let cause = Cause::Filter {
-                subscriber: condemned.subscriber,
-                lease: condemned.leased.lease,
-                reason: condemned.reason.clone(),
-            };
-            let letter =
-                Letter { record: condemned.record, reason: condemned.reason, attempts: condemned.leased.attempt - 1 };
-            letters.push((letter, cause));
+        let condemned: Vec<Condemned> = self.letters.condemned.drain(..condemned).collect();
+        for Condemned { subscriber, leased, record, reason } in condemned {
+            let cause = Cause::Filter { subscriber, lease: leased.lease, reason: reason.clone() };
+            match self.machine.condemn(leased.offset) {
+                Some(fate) => {
+                    let letter = Letter { record, reason, attempts: leased.attempt - 1, given_back: 0 };
+                    letters.push(NextLetter { letter, cause, fate });
+                }
+                None => self.letter_failed(leased.offset, cause, &"no more keys can be parked"),
+            }
         }
         let room = (LETTERS_AT_ONCE - letters.len()).min(self.letters.dead.len());
         let mut dead: Vec<Dead> = self.letters.dead.drain(..room).collect();
@@ -123,10 +153,14 @@ impl DispatchTask {
         let offsets: Vec<Offset> = dead.iter().map(|dead| dead.offset).collect();
         let found = self.read_back(&offsets).await;
         for (dead, found) in dead.into_iter().zip(found) {
-            match found {
+            match self.or_from_letter(dead.offset, found).await {
                 ReadBack::Record(record) => {
-                    let letter = Letter { record, attempts: dead.attempts, reason: dead_letter::reason(&dead) };
-                    letters.push((letter, Cause::AttemptLimit));
+                    let reason = self.reason_of(&dead);
+                    let letter = Letter { record, attempts: dead.attempts, reason, given_back: 0 };
+                    letters.push(NextLetter { letter, cause: Cause::AttemptLimit, fate: dead.fate });
+                }
+                ReadBack::Gone if matches!(dead.fate, LetterFate::GivenBack { .. }) => {
+                    self.machine.given_is_gone(dead.offset)
                 }
                 ReadBack::Gone => self.machine.vanished(dead.offset),
                 ReadBack::Unread => self.machine.dead_letter_failed(self.now(), dead.offset),
@@ -135,26 +169,40 @@ impl DispatchTask {
         letters
     }
 
+    /// Drops letters of events that are settled by now.
+    pub(super) fn forget_letters(&mut self, settled: &Range<Offset>) {
+        for offset in self.letters.forget(settled) {
+            self.machine.letter_forgotten(offset);
+        }
+    }
+
     pub(super) fn letters_done(&mut self, result: Result<Durable, NotCommitted>) -> Option<End> {
         let UnderWay { topic, events, .. } = self.letters.under_way.take()?;
         match result {
             Ok(_) => {
                 self.meter.dead_lettered.add(events.len() as u64);
-                for (offset, cause) in events {
-                    tracing::warn!(cursor = %self.cursor, offset, letters = %topic, "event went to the dead letters");
+                for (offset, cause, fate) in events {
+                    match fate {
+                        LetterFate::Follows { .. } => {
+                            tracing::debug!(cursor = %self.cursor, offset, "event follows its parked key")
+                        }
+                        _ => {
+                            tracing::warn!(cursor = %self.cursor, offset, letters = %topic, "event went to the dead letters")
+                        }
+                    }
                     self.condemned.remove(&offset);
                     match cause {
                         Cause::AttemptLimit => self.machine.dead_letter_written(offset),
-                        // Settled like an event that is gone: it is not leased again.
-                        Cause::Filter { .. } => self.machine.vanished(offset),
+                        Cause::Filter { .. } => self.machine.condemned_letter_written(offset),
                     }
+                    self.fate_is_durable(offset, fate);
                 }
                 None
             }
             Err(NotCommitted::Refused(CommitError::Fenced { .. })) => Some(End::Failed(Error::fenced)),
             Err(NotCommitted::Refused(CommitError::Closed)) => Some(End::Failed(|_| Error::Closed)),
             Err(error) => {
-                for (offset, cause) in events {
+                for (offset, cause, _) in events {
                     self.letter_failed(offset, cause, &error);
                 }
                 None
@@ -169,6 +217,7 @@ impl DispatchTask {
         match cause {
             Cause::AttemptLimit => self.machine.dead_letter_failed(now, offset),
             Cause::Filter { subscriber, lease, reason } => {
+                self.machine.letter_forgotten(offset);
                 let _the_lease_may_have_ended = self.machine.nack(now, subscriber, offset, lease, Some(reason), None);
             }
         }

@@ -2,21 +2,23 @@
 //! what is not here is read again.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use prom_store::Record;
 use prom_types::Offset;
 
-use crate::limits::RECORD_CACHE_BYTES;
+use crate::held_bytes::{DeliveryMemory, HeldBytes};
+use crate::limits::{READ_BYTES, RECORD_CACHE_BYTES};
 
 /// Slots, taken ones included, before the oldest give way: one that is blocked for long must not
 /// keep everything behind it.
 const SLOTS: usize = 16 * 1024;
 
 /// Records by offset.
-#[derive(Default)]
 pub(super) struct Records {
     slots: VecDeque<Slot>,
     bytes: usize,
+    held: HeldBytes,
 }
 
 struct Slot {
@@ -25,6 +27,10 @@ struct Slot {
 }
 
 impl Records {
+    pub fn new(memory: &Arc<DeliveryMemory>) -> Self {
+        Self { slots: VecDeque::new(), bytes: 0, held: HeldBytes::new(memory) }
+    }
+
     /// Offsets must grow; one that does not starts the cache over.
     pub fn push(&mut self, record: Record) {
         let offset = record.offset();
@@ -52,11 +58,22 @@ impl Records {
     }
 
     pub fn is_full(&self) -> bool {
-        self.bytes >= RECORD_CACHE_BYTES
+        self.bytes >= self.held.limit(RECORD_CACHE_BYTES)
+    }
+
+    /// How much one read may bring. A record may keep the whole block in memory that it was read with.
+    pub fn read_bytes(&self) -> usize {
+        self.held.limit(READ_BYTES)
+    }
+
+    /// After a batch was put in or taken out.
+    pub fn tell_bytes(&mut self) {
+        self.held.tell(self.bytes);
     }
 
     pub fn clear(&mut self) {
         self.slots.clear();
         self.bytes = 0;
+        self.tell_bytes();
     }
 }

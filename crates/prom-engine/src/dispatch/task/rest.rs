@@ -26,6 +26,7 @@ use super::{DispatchTask, DispatcherMailbox, DispatcherSetup, End};
 use crate::bus::BusPhase;
 use crate::group::{LooksUp, Retired};
 use crate::outlet::Outlet;
+use crate::set_aside::{GATES, gate_key};
 use crate::supervise::TaskName;
 use crate::{Error, Mode};
 
@@ -38,6 +39,8 @@ pub(super) struct Resting {
     pub outlets: Outlets,
     floor: Offset,
     until: RestUntil,
+    /// Whether something is set aside beside the log.
+    has_set_aside: bool,
     /// `None` before it first worked, and after a failure.
     taken: Option<TakenCursor>,
 }
@@ -95,6 +98,9 @@ impl Resting {
             if let Ok(Ok(Some(cursor))) = look.await {
                 resting.floor = cursor.floor;
             }
+            let name = gate_key(&setup.cursor);
+            let look = setup.core.failures.watch(&task, setup.core.store.document(GATES, &name));
+            resting.has_set_aside = matches!(look.await, Ok(Ok(Some(_))));
         }
         resting
     }
@@ -111,7 +117,7 @@ impl Resting {
                     return None;
                 }
                 // Partitions get their owners by requests.
-                LooksUp::Rests if setup.options.mode == Mode::Shared && self.has_an_event(&mut head) => break,
+                LooksUp::Rests if setup.options.mode == Mode::Shared && self.has_something_to_do(&mut head) => break,
                 LooksUp::Rests => {}
             }
             tokio::select! {
@@ -126,9 +132,9 @@ impl Resting {
         setup.group.open_mailbox(log, &setup.wake)
     }
 
-    fn has_an_event(&self, head: &mut HeadWatch) -> bool {
+    fn has_something_to_do(&self, head: &mut HeadWatch) -> bool {
         let next = head.bounds().next;
-        self.until == RestUntil::Event && next > self.floor
+        self.has_set_aside || (self.until == RestUntil::Event && next > self.floor)
     }
 
     /// Where the group stands, if the cursor was taken: everything before the floor is settled, and nothing beyond.
@@ -172,6 +178,7 @@ impl DispatchTask {
             && (self.machine.has_settled_all() || self.seats.iter().all(|seat| seat.waits_for_room || seat.paused))
             && self.settlement.is_idle()
             && self.letters.is_idle()
+            && self.set_aside.is_none()
             && filter_rests()
             // A delivery is the way back to this mailbox.
             && Arc::strong_count(&self.origin) == 1
@@ -183,6 +190,7 @@ impl DispatchTask {
             outlets: self.seats.drain(..).map(|seat| seat.outlet).collect(),
             floor: self.machine.floor(),
             until: if self.machine.has_settled_all() { RestUntil::Event } else { RestUntil::Room },
+            has_set_aside: false,
             taken: Some(TakenCursor { epoch: self.epoch, newest }),
         }
     }

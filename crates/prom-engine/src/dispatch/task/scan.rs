@@ -1,7 +1,7 @@
 //! Reading: ahead, for what is new, and back, for what is handed out again.
 
 use prom_store::{Bounds, ReadBatch, ReadLimit, Record, StoreError};
-use prom_types::{Offset, partition_of};
+use prom_types::{EventId, Offset, key_hash, partition_of};
 
 use super::filter::Filtering;
 use super::{DispatchTask, Pace};
@@ -33,6 +33,7 @@ impl DispatchTask {
     pub(super) fn moved(&mut self, bounds: Bounds) {
         let floor = self.machine.floor();
         if bounds.start > floor {
+            self.meter.lost.add(self.machine.unsettled_before(bounds.start));
             self.tell_gap(gap(&self.cursor.log, floor..bounds.start, self.why_gone()));
         } else if bounds == self.machine.bounds() {
             return;
@@ -40,7 +41,7 @@ impl DispatchTask {
         self.machine.bounds_moved(bounds);
     }
 
-    fn tell_gap(&self, gap: Gap) {
+    fn tell_gap(&mut self, gap: Gap) {
         tracing::error!(
             cursor = %self.cursor,
             from = gap.from,
@@ -48,6 +49,11 @@ impl DispatchTask {
             reason = %gap.reason,
             "events were lost to this group"
         );
+        if self.seats.is_empty() {
+            // At the start of a partition whose owner is not known yet, for example.
+            self.untold_gaps.push(gap);
+            return;
+        }
         self.seats.iter().for_each(|seat| seat.outlet.tell_gap(gap.clone()));
     }
 
@@ -66,7 +72,7 @@ impl DispatchTask {
             // All of it is blocked, gone, or of lanes that do not take: it is read again when its turn comes.
             self.records.clear();
         }
-        let limit = ReadLimit { events, bytes: READ_BYTES };
+        let limit = ReadLimit { events, bytes: self.records.read_bytes() };
         let batch = match self.read(from, limit).await {
             Ok(batch) if batch.next > from => batch,
             Ok(_) => {
@@ -83,6 +89,7 @@ impl DispatchTask {
         self.moved(batch.bounds);
         if let Some(damage) = &batch.damage {
             let lost = damage.lost.clone().unwrap_or(from..batch.next);
+            self.meter.lost.add(lost.end.saturating_sub(lost.start));
             self.tell_gap(gap(&self.cursor.log, lost, GapReason::Damage(damage.to_string())));
         }
         if self.filtering.is_some() {
@@ -94,6 +101,7 @@ impl DispatchTask {
             seen.push(self.scanned_event(&record, true));
             self.records.push(record);
         }
+        self.records.tell_bytes();
         self.machine.scanned(from, batch.next, seen);
         Pace::Busy
     }
@@ -107,22 +115,26 @@ impl DispatchTask {
     }
 
     /// Only order by key needs it. Equal hashes of different keys only hold each other back.
-    pub(super) fn key_hash(&self, record: &Record) -> Option<u64> {
-        use std::hash::BuildHasher;
+    pub(super) fn ordering_hash(&self, record: &Record) -> Option<u64> {
         match self.order {
             Order::None => None,
-            Order::Key => record.key().map(|key| foldhash::quality::FixedState::default().hash_one(key)),
+            Order::Key => record.key().map(key_hash),
         }
     }
 
     /// By the hash of the key, else of the id, as partitions of a topic are chosen.
     pub(super) fn lane_of(&self, record: &Record) -> u32 {
+        self.lane_by(record.key(), record.id())
+    }
+
+    /// The same of an event that is not at hand.
+    pub(super) fn lane_by(&self, key: Option<&str>, id: EventId) -> u32 {
         let Some(Layout::Virtual(lanes)) = self.partitioned.as_ref().map(|partitioned| partitioned.layout()) else {
             return 0;
         };
-        match record.key() {
+        match key {
             Some(key) => partition_of(key, lanes),
-            None => partition_of(&record.id().to_string(), lanes),
+            None => partition_of(&id.to_string(), lanes),
         }
     }
 

@@ -30,6 +30,7 @@ impl DispatchTask {
 
     pub(super) fn seat(&mut self, outlet: Arc<Outlet>) {
         self.machine.join(outlet.id, outlet.options.ack_timeout);
+        self.untold_gaps.drain(..).for_each(|gap| outlet.tell_gap(gap));
         self.seats.push(SubscriberSeat { outlet, paused: false, waits_for_room: false, leaving: false, held: 0 });
     }
 

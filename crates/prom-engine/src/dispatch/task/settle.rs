@@ -90,6 +90,14 @@ impl DispatchTask {
         };
         let mut work = self.core.unit_of_work();
         work.change_cursor(self.cursor.clone(), change);
+        if let Err(error) = self.add_given(&mut work, &changes) {
+            let wait = self.settlement.retry.failed(self.core.clock.monotonic());
+            tracing::error!(cursor = %self.cursor, %error, ?wait, "settlements cannot be written; trying again");
+            self.settlement.waiting.extend(answers);
+            self.machine.restore_changes(changes);
+            self.settlement.behind = true;
+            return;
+        }
         self.settlement.under_way = Some(UnderWay { commit: work.send(), changes, answers });
     }
 
@@ -100,6 +108,7 @@ impl DispatchTask {
             Ok(_) => {
                 self.settlement.retry.succeeded();
                 self.settlement.behind = false;
+                self.given_is_durable(&changes);
                 answers.into_iter().for_each(Answer::send);
                 return None;
             }

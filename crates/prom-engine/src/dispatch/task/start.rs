@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::filter::Filtering;
 use super::lanes::Partitioned;
+use super::records::Records;
 use super::{DispatchTask, DispatcherMailbox, DispatcherSetup, Retry, Survivors};
 use crate::Error;
 use crate::bus::{BusPhase, Core};
@@ -47,6 +48,10 @@ impl DispatchTask {
         match taken {
             Some((cursor, newest)) => {
                 let mut task = Self::build(setup, mailbox, cursor, filtering, newest);
+                if !task.learn_what_is_set_aside().await {
+                    setup.give_up(survivors, || Error::Closed);
+                    return None;
+                }
                 task.take_in_survivors(survivors);
                 task.take_in_joiners();
                 task.follow_head();
@@ -57,6 +62,23 @@ impl DispatchTask {
                 None
             }
         }
+    }
+
+    /// False when the bus stopped before that could be read.
+    async fn learn_what_is_set_aside(&mut self) -> bool {
+        let mut retry = Retry::default();
+        while let Err(error) = self.load_set_aside().await {
+            if *self.phase.borrow_and_update() == BusPhase::Stopped || matches!(error, Error::Closed) {
+                return false;
+            }
+            tracing::error!(cursor = %self.cursor, %error, "what is set aside cannot be read; trying again");
+            let wait = retry.failed(self.now());
+            tokio::select! {
+                () = sleep(wait) => {}
+                _ = self.phase.changed() => {}
+            }
+        }
+        true
     }
 
     fn build(
@@ -70,13 +92,7 @@ impl DispatchTask {
         let max_attempts = max_attempts(&setup.core, &setup.cursor.log.topic, &options);
         let partitions = setup.core.topics.get(&setup.cursor.log.topic).map_or(1, |topic| topic.logs().len());
         let layout = options.layout(partitions);
-        let dispatch = DispatchOptions {
-            lanes: layout.and_then(Layout::lane_count),
-            order: options.order,
-            max_attempts,
-            backoff: options.backoff,
-            limits: DispatchLimits::default(),
-        };
+        let dispatch = dispatch_options(&options, layout, max_attempts);
         let DispatcherSetup { core, group, cursor: name, wake, .. } = setup.clone();
         let meter = group.meter(&name.log.topic);
         let DispatcherMailbox { sender: mailbox, requests } = mailbox;
@@ -109,9 +125,12 @@ impl DispatchTask {
             rest: Default::default(),
             inbox: Vec::new(),
             seats: Vec::new(),
+            untold_gaps: Vec::new(),
             turn: 0,
-            records: Default::default(),
+            records: Records::new(&core.delivery_memory),
             condemned: Default::default(),
+            set_aside: None,
+            has_marks: None,
             reads: Retry::default(),
             settlement: Default::default(),
             letters: Default::default(),
@@ -128,6 +147,17 @@ impl DispatchTask {
             head,
             wake,
         }
+    }
+}
+
+fn dispatch_options(options: &GroupOptions, layout: Option<Layout>, max_attempts: u32) -> DispatchOptions {
+    DispatchOptions {
+        lanes: layout.and_then(Layout::lane_count),
+        order: options.order,
+        max_attempts,
+        backoff: options.backoff,
+        parking: options.parking(),
+        limits: DispatchLimits::default(),
     }
 }
 

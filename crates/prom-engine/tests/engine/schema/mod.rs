@@ -2,7 +2,9 @@
 
 mod admit;
 mod dual_write;
+mod memory;
 mod normalize;
+mod races;
 mod register;
 mod strangers;
 

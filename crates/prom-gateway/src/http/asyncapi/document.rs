@@ -60,7 +60,7 @@ pub fn write(servers: &Servers<'_>, channels: Vec<Channel>) -> Value {
 }
 
 fn servers_of(servers: &Servers<'_>) -> Value {
-    let CameOver { tls, http_only } = servers.came_over;
+    let CameOver { tls, http_only, .. } = servers.came_over;
     let security = json!([{"$ref": "#/components/securitySchemes/bearer"}]);
     let protocol = if tls { "https" } else { "http" };
     let http = json!({"host": servers.host, "protocol": protocol, "security": security,
@@ -79,6 +79,7 @@ fn message_of(channel: Channel) -> Value {
     let Some(ChannelMessage { version, schema, .. }) = channel.message else {
         return json!({"name": name, "title": name, "contentType": "application/json"});
     };
+    let schema = prom_schema::embed(&schema, &format!("/components/messages/{name}/payload/schema"));
     let title = schema.get("title").and_then(Value::as_str).unwrap_or(name).to_owned();
     json!({
         "name": name,
@@ -117,12 +118,16 @@ mod tests {
     fn what_a_caller_may_not_do_is_no_operation() {
         let topic = TopicName::parse("a.b").unwrap();
         let channel = Channel { topic, may_publish: false, may_subscribe: true, message: None };
-        let servers = Servers { host: "hub.example.com", came_over: CameOver { tls: true, http_only: false } };
+        let servers = Servers {
+            host: "hub.example.com",
+            came_over: CameOver { tls: true, http_only: false, websocket_port: None },
+        };
         let document = write(&servers, vec![channel]);
         let operations: Vec<&String> = document["operations"].as_object().unwrap().keys().collect();
         assert_eq!(operations, ["subscribe.a.b"]);
         assert_eq!(document["servers"]["websocket"]["protocol"], "wss");
-        let servers = Servers { host: "h", came_over: CameOver { tls: false, http_only: true } };
+        let servers =
+            Servers { host: "h", came_over: CameOver { tls: false, http_only: true, websocket_port: Some(8090) } };
         assert_eq!(write(&servers, Vec::new())["servers"].as_object().unwrap().len(), 1);
     }
 }

@@ -33,6 +33,8 @@ pub struct CameOver {
     pub tls: bool,
     /// WebSockets are served on another port.
     pub http_only: bool,
+    /// That port.
+    pub websocket_port: Option<u16>,
 }
 
 #[utoipa::path(

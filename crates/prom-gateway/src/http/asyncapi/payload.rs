@@ -1,10 +1,10 @@
 //! The payload of a topic's messages: its latest schema, as a part of a larger document.
 
-use prom_engine::{Bus, Error, SchemaChoice, SchemaDocument, SchemaVersion};
+use prom_engine::{Bus, Error, SchemaChoice, SchemaDocument};
 use prom_schema::bundle;
 use prom_schema::limits::REFERENCES;
 use prom_types::TopicName;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::http::caller::Caller;
 use crate::http::problem::Problem;
@@ -26,7 +26,7 @@ pub async fn latest(bus: &Bus, caller: &Caller, topic: &TopicName) -> Result<Opt
     let mut left = REFERENCES;
     let schema = whole(bus, caller, &found.document, &mut left).await?;
     let bytes = schema.to_string().len();
-    Ok(Some(ChannelMessage { version: found.version, schema: standalone(schema, &found), bytes }))
+    Ok(Some(ChannelMessage { version: found.version, schema, bytes }))
 }
 
 /// The schema with what it refers to inside, as far as the caller may read that.
@@ -45,13 +45,4 @@ async fn whole(bus: &Bus, caller: &Caller, document: &SchemaDocument, left: &mut
         referenced.push((reference.name.clone(), Box::pin(whole(bus, caller, &other.document, left)).await?));
     }
     Ok(bundle(document, &referenced))
-}
-
-/// With an id of its own, references such as `#/$defs/a` are about the schema and not about the document around it.
-fn standalone(schema: Value, found: &SchemaVersion) -> Value {
-    let mut schema = schema;
-    if let Value::Object(members) = &mut schema {
-        members.entry("$id").or_insert_with(|| json!(format!("urn:promethean:schema:{}", found.id)));
-    }
-    schema
 }

@@ -66,8 +66,10 @@ pub(super) async fn export(
     let share = api.budget.take(EXPORT_HELD_BYTES)?;
     let bus = &api.hub.bus;
     let parts = parts(bus, &query).await?;
+    let mask = caller.mask(&api.hub, &query.topic).await?;
     let damage = if query.skip_damaged { stream::OnDamage::Skip } else { stream::OnDamage::BreakOff };
-    let body = Body::from_stream(stream::start(api.hub.clone(), caller, query.topic, parts, format, damage, share));
+    let body =
+        Body::from_stream(stream::start(api.hub.clone(), caller, query.topic, mask, parts, (format, damage), share));
     Ok(([(CONTENT_TYPE, format.content_type())], body).into_response())
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::Stream;
 use prom_auth::AuthError;
-use prom_engine::{Page, TaskName};
+use prom_engine::{Page, TaskName, TopicMask};
 use prom_store::ReadLimit;
 use prom_types::TopicName;
 use tokio::sync::mpsc;
@@ -42,16 +42,16 @@ pub(super) fn start(
     hub: Arc<Hub>,
     caller: Caller,
     topic: TopicName,
+    mask: Option<Arc<TopicMask>>,
     parts: Vec<Part>,
-    format: ExportFormat,
-    damage: OnDamage,
+    (format, damage): (ExportFormat, OnDamage),
     share: BodyShare,
 ) -> impl Stream<Item = Chunk> + use<> {
     let (chunks, waiting) = mpsc::channel(EXPORT_CHUNKS_WAITING);
     tokio::spawn(async move {
         let _held_to_the_end = share;
         let mut export =
-            Export { hub, caller, topic, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
+            Export { hub, caller, topic, mask, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
         let failures = export.hub.failures().clone();
         let ran = failures.watch(&TaskName::one("export", export.topic.clone()), export.run(parts)).await;
         let reason = match ran.unwrap_or_else(|panicked| Err(Ended::Failed(panicked.reason))) {
@@ -80,6 +80,7 @@ struct Export {
     hub: Arc<Hub>,
     caller: Caller,
     topic: TopicName,
+    mask: Option<Arc<TopicMask>>,
     format: ExportFormat,
     damage: OnDamage,
     chunks: mpsc::Sender<Chunk>,
@@ -118,6 +119,8 @@ impl Export {
             if event.offset() >= part.end {
                 return Ok(());
             }
+            let seen = self.mask.as_ref().map(|mask| mask.seen(event.clone()));
+            let event = seen.as_ref().unwrap_or(event);
             self.format.event(event, self.before, &mut self.chunk).map_err(Ended::Failed)?;
             self.before = Before::Some;
             if self.chunk.len() >= EXPORT_CHUNK_BYTES {

@@ -2,16 +2,16 @@
 
 use hashbrown::HashMap;
 use prom_auth::Action;
-use prom_engine::Bus;
-use prom_types::{NewEvent, TopicName};
+use prom_engine::{Bus, Error, PlacedEvent};
+use prom_types::{Invalid, NewEvent, TopicName};
 
 use super::BrokenOff;
-use super::line::ImportLine;
+use super::line::{ImportLine, PlaceOfOrigin};
 use super::origin::Origins;
 use super::report::Report;
 use crate::Hub;
 use crate::http::caller::Caller;
-use crate::http::limits::{IMPORT_BATCH_BYTES, IMPORT_BATCH_EVENTS};
+use crate::http::limits::{IMPORT_BATCH_BYTES, IMPORT_BATCH_EVENTS, OFFSETS};
 use crate::http::problem::Problem;
 
 #[derive(Default)]
@@ -38,42 +38,83 @@ impl ImportBatch {
     pub async fn publish(&mut self, hub: &Hub, caller: &Caller, report: &mut Report) -> Result<(), BrokenOff> {
         self.bytes = 0;
         let lines = std::mem::take(&mut self.lines);
-        let (mut numbers, mut events) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+        let mut accepted = Vec::with_capacity(lines.len());
         let mut per_topic: HashMap<TopicName, usize> = HashMap::new();
         self.origins.forget();
-        for (number, ImportLine { event, origin }) in lines {
-            match caller.may(Action::Publish, &event.topic) {
+        for (number, line) in lines {
+            match caller.may(Action::Publish, &line.event.topic) {
                 Ok(()) => {
-                    if let Some(origin) = origin
-                        && self.origins.hold(&hub.bus, &event, origin).await
+                    if let Some(origin) = line.origin
+                        && self.origins.hold(&hub.bus, &line.event, origin).await
                     {
                         report.duplicate();
                         continue;
                     }
-                    *per_topic.entry(event.topic.clone()).or_default() += 1;
-                    numbers.push(number);
-                    events.push(event);
+                    *per_topic.entry(line.event.topic.clone()).or_default() += 1;
+                    accepted.push((number, line));
                 }
                 Err(problem) => report.bad(number, &problem),
             }
         }
         for (topic, count) in per_topic {
             if let Err(problem) = wait_for_rate(hub, caller, &topic, count).await {
-                report.not_imported(numbers.len());
-                return Err(BrokenOff { line: numbers.first().copied().unwrap_or_default(), problem });
+                report.not_imported(accepted.len());
+                return Err(BrokenOff { line: accepted.first().map_or(0, |(number, _)| *number), problem });
             }
             self.learn_partitions(&hub.bus, topic).await;
         }
-        self.fit_partitions(&mut events);
-        let results = caller.bus(hub).publish_many(events).await;
-        for (number, result) in numbers.into_iter().zip(results) {
+        self.store(&caller.bus(hub), caller, accepted, report).await;
+        Ok(())
+    }
+
+    /// What may keep its place is stored there first; everything else, and what finds its place taken, comes behind.
+    async fn store(&self, bus: &Bus, caller: &Caller, lines: Vec<(u64, ImportLine)>, report: &mut Report) {
+        let (mut keep, mut behind) = (Vec::new(), Vec::new());
+        for (number, line) in lines {
+            let may_keep = |origin: &PlaceOfOrigin| {
+                origin.offset < OFFSETS && caller.may(Action::Admin, &line.event.topic).is_ok()
+            };
+            match line.origin.filter(may_keep) {
+                Some(origin) => keep.push((number, line.event, origin)),
+                None => behind.push((number, line.event, line.origin)),
+            }
+        }
+        let placed = keep.iter().map(|(_, event, origin)| PlacedEvent {
+            // Its place tells whether it is there already.
+            event: NewEvent { exact: false, partition: Some(origin.partition), ..event.clone() },
+            offset: origin.offset,
+            stored_ts: origin.stored_ts,
+        });
+        let results = bus.import(placed.collect()).await;
+        for ((number, event, origin), result) in keep.into_iter().zip(results) {
             match result {
-                Ok(receipt) if receipt.duplicate => report.duplicate(),
                 Ok(_) => report.stored(),
+                Err(Error::Unmet { .. } | Error::Invalid(Invalid::Partition { .. })) => {
+                    behind.push((number, event, Some(origin)));
+                }
                 Err(error) => report.bad(number, &error.into()),
             }
         }
-        Ok(())
+        behind.sort_by_key(|(number, ..)| *number);
+        self.publish_behind(bus, behind, report).await;
+    }
+
+    async fn publish_behind(&self, bus: &Bus, lines: Vec<(u64, NewEvent, Option<PlaceOfOrigin>)>, report: &mut Report) {
+        let mut events: Vec<NewEvent> = lines.iter().map(|(_, event, _)| event.clone()).collect();
+        self.fit_partitions(&mut events);
+        let results = bus.publish_many(events).await;
+        for ((number, _, origin), result) in lines.into_iter().zip(results) {
+            match result {
+                Ok(receipt) if receipt.duplicate => report.duplicate(),
+                Ok(receipt) => match origin {
+                    Some(was) if (was.partition, was.offset) != (receipt.partition, receipt.offset) => {
+                        report.stored_elsewhere();
+                    }
+                    _ => report.stored(),
+                },
+                Err(error) => report.bad(number, &error.into()),
+            }
+        }
     }
 
     async fn learn_partitions(&mut self, bus: &Bus, topic: TopicName) {

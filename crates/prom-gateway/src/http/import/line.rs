@@ -9,7 +9,6 @@ use crate::http::body::check_object;
 use crate::http::extract::topic_name;
 use crate::http::problem::{Code, Problem};
 
-/// Where and when it was stored is decided again; everything else is kept.
 #[derive(Deserialize)]
 struct Exported<'a> {
     id: Option<EventId>,
@@ -17,6 +16,7 @@ struct Exported<'a> {
     topic: Option<String>,
     partition: Option<u32>,
     offset: Option<Offset>,
+    stored_ts: Option<EpochMs>,
     key: Option<String>,
     sid: Option<String>,
     #[serde(default)]
@@ -33,7 +33,15 @@ struct Exported<'a> {
 pub(super) struct ImportLine {
     pub(super) event: NewEvent,
     /// Where it was in the topic that it goes to.
-    pub(super) origin: Option<(u32, Offset)>,
+    pub(super) origin: Option<PlaceOfOrigin>,
+}
+
+/// Where and when an event was stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlaceOfOrigin {
+    pub(super) partition: u32,
+    pub(super) offset: Offset,
+    pub(super) stored_ts: Option<EpochMs>,
 }
 
 pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<ImportLine, Problem> {
@@ -48,7 +56,9 @@ pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<ImportLine
         (None, None) => return Err(Problem::field("topic", "is missing; give it in the event or as ?topic=…")),
     };
     let is_home = exported.topic.as_deref() == Some(topic.as_str());
-    let origin = exported.partition.zip(exported.offset).filter(|_| is_home && exported.id.is_some());
+    let place = exported.partition.zip(exported.offset).filter(|_| is_home && exported.id.is_some());
+    let stored_ts = exported.stored_ts;
+    let origin = place.map(|(partition, offset)| PlaceOfOrigin { partition, offset, stored_ts });
     let event = NewEvent {
         topic,
         payload: Json::parse(text.slice_ref(exported.payload.get().as_bytes()))?,
@@ -62,6 +72,7 @@ pub(super) fn read(text: &Bytes, topic: Option<&TopicName>) -> Result<ImportLine
         sid: exported.sid,
         partition: exported.partition,
         dual_write: false,
+        expect: None,
     };
     Ok(ImportLine { event, origin })
 }

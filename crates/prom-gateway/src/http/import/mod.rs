@@ -1,8 +1,8 @@
 //! `POST /import`: whole events, one per line, as an export wrote them.
 //!
 //! Promises: ids are kept and stored once, however often a file is imported, and not again where the topic still has the
-//! event that was exported; memory stays flat
-//! whatever the file's size; a bad line stops nothing and is described in the answer; where rates
+//! event that was exported; for administrators of the topic they keep their places too, where these are free; memory
+//! stays flat whatever the file's size; a bad line stops nothing and is described in the answer; where rates
 //! are limited the import is slowed down to them instead of refused; nothing is stored for a token
 //! that has expired meanwhile.
 
@@ -39,9 +39,11 @@ use crate::Hub;
     operation_id = "import",
     tag = "events",
     summary = "Store whole events, one per line",
-    description = "Id, time, key, headers, session, tags and causes are kept; the partition too where the topic has it. \
-                   The answer comes in lines: `{line, error}` for bad lines, `{progress}` now and then, and at the end \
-                   `{imported, duplicates, failed}`.",
+    description = "Id, time, key, headers, session, tags and causes are kept; the partition too where the topic has it, \
+                   and with the right `admin` also offset and `stored_ts`, unless the place is taken: then the event \
+                   comes behind the others. The answer comes in lines: `{line, error}` for bad lines, `{progress}` now \
+                   and then, and at the end `{imported, duplicates, failed, moved}`, where `moved` counts imported \
+                   events that are not at the place they had.",
     params(ImportQuery),
     request_body(content((String = "application/x-ndjson")), description = "One event per line"),
     responses(

@@ -5,6 +5,8 @@
 use prom_engine::{Bus, Page};
 use prom_types::{NewEvent, Offset, TopicName};
 
+use super::line::PlaceOfOrigin;
+
 /// How many events are read at once; lines mostly come in the order of their offsets.
 const PAGE_EVENTS: usize = 1000;
 
@@ -28,7 +30,8 @@ impl Origins {
     }
 
     /// Whether the event is still where it was when it was exported.
-    pub async fn hold(&mut self, bus: &Bus, event: &NewEvent, (partition, offset): (u32, Offset)) -> bool {
+    pub async fn hold(&mut self, bus: &Bus, event: &NewEvent, origin: PlaceOfOrigin) -> bool {
+        let PlaceOfOrigin { partition, offset, .. } = origin;
         let covers = |read: &ReadPart| {
             let within = read.from <= offset && offset < read.page.next;
             read.topic == event.topic && read.partition == partition && within

@@ -19,12 +19,13 @@ pub(super) struct Report {
     imported: u64,
     duplicates: u64,
     failed: u64,
+    moved: u64,
     reported: u64,
 }
 
 pub(super) fn start() -> (Report, impl Stream<Item = Result<Bytes, std::convert::Infallible>>) {
     let (lines, waiting) = mpsc::channel(IMPORT_ERRORS + ROOM_FOR_MORE);
-    let report = Report { lines, imported: 0, duplicates: 0, failed: 0, reported: 0 };
+    let report = Report { lines, imported: 0, duplicates: 0, failed: 0, moved: 0, reported: 0 };
     let answer =
         futures::stream::unfold(waiting, |mut waiting| async move { Some((Ok(waiting.recv().await?), waiting)) });
     (report, answer)
@@ -34,6 +35,12 @@ impl Report {
     pub fn stored(&mut self) {
         self.imported += 1;
         self.progress();
+    }
+
+    /// As [`Report::stored`], at another offset or in another partition than where it was.
+    pub fn stored_elsewhere(&mut self) {
+        self.moved += 1;
+        self.stored();
     }
 
     pub fn duplicate(&mut self) {
@@ -61,8 +68,8 @@ impl Report {
     }
 
     pub fn end(self) {
-        let Self { imported, duplicates, failed, .. } = self;
-        self.tell(&ImportReport::Done { imported, duplicates, failed });
+        let Self { imported, duplicates, failed, moved, .. } = self;
+        self.tell(&ImportReport::Done { imported, duplicates, failed, moved });
     }
 
     /// These lines were good and came too late.

@@ -3,7 +3,7 @@
 use axum::extract::rejection::PathRejection;
 use prom_auth::AuthError;
 use prom_engine::Error;
-use prom_jobs::JobError;
+use prom_jobs::{FlowError, JobError};
 use prom_protocol::FrameError;
 use prom_protocol::position::PositionError;
 use prom_store::StoreError;
@@ -26,11 +26,16 @@ impl From<Error> for Problem {
             Error::UnknownGroup { group } | Error::NotOfTheGroup { group, .. } => {
                 format!("there is no group {group} that reads this; groups are made by their first subscriber")
             }
+            // They are in the document itself.
+            Error::SchemaIncompatible { topic, .. } => {
+                format!("the schema is not compatible with earlier versions of {topic}")
+            }
             _ => told.msg,
         };
         let mut problem = Self::new(code, detail);
         let document = &mut problem.0.document;
         document.stored = told.stored;
+        document.actual = told.actual;
         if let Some(misfit) = told.misfit {
             document.version = Some(misfit.version);
             document.pointer = Some(misfit.pointer);
@@ -57,12 +62,36 @@ impl From<JobError> for Problem {
             JobError::Invalid(invalid) => invalid.into(),
             JobError::NoSchema { .. } => Self::new(Code::UnknownTopic, detail),
             JobError::Collection { .. } => Self::field("to_collection", detail),
+            JobError::Field { name, reason } => Self::field(name, reason),
             JobError::Target { .. } | JobError::OtherVersion { .. } => Self::new(Code::BadRequest, detail),
-            JobError::Unfit { .. } => Self::new(Code::SchemaInvalid, detail),
-            JobError::Running { .. } => Self::new(Code::Fenced, detail),
+            JobError::Unfit { .. } | JobError::UnfitReplay { .. } => Self::new(Code::SchemaInvalid, detail),
+            JobError::HistoryGone { earliest, .. } => {
+                let mut problem = Self::new(Code::HistoryGone, detail);
+                problem.0.document.earliest_ts = earliest;
+                problem
+            }
+            JobError::HistoryMoves { .. } | JobError::SnapshotGone { .. } => Self::new(Code::Overloaded, detail),
+            JobError::SnapshotTopic { .. } => Self::new(Code::BadRequest, detail),
+            JobError::Running { .. } | JobError::Deleted { .. } => Self::new(Code::Fenced, detail),
+            JobError::UnknownLetterJob { .. } => Self::new(Code::UnknownId, detail),
+            JobError::LetterJobState { .. } => Self::new(Code::BadRequest, detail),
+            JobError::LetterJobs { .. } => Self::new(Code::Overloaded, detail),
+            JobError::UnfitLetter { .. } => Self::new(Code::SchemaInvalid, detail),
             JobError::Stopped { .. } => Self::new(Code::Overloaded, detail),
-            JobError::Unreadable { .. } | JobError::Progress { .. } => Self::new(Code::Internal, detail),
+            JobError::Unreadable { .. } | JobError::Progress { .. } | JobError::CollectionUnreadable { .. } => {
+                Self::new(Code::Internal, detail)
+            }
         }
+    }
+}
+
+impl From<FlowError> for Problem {
+    fn from(error: FlowError) -> Self {
+        let code = match &error {
+            FlowError::Unfit { .. } => Code::BadRequest,
+            FlowError::Failed { .. } => Code::Overloaded,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

@@ -142,6 +142,9 @@ pub(crate) enum Problems {
 #[derive(utoipa::IntoResponses)]
 #[allow(dead_code, reason = "read by the OpenAPI generator only")]
 pub(crate) enum PublishProblems {
+    /// The partition or the key is not as `opts.expect` says; `actual` says how it is. Nothing was stored.
+    #[response(status = 409, content_type = "application/problem+json")]
+    Conflict(ProblemDocument),
     /// The body, an item or a payload is above its limit.
     #[response(status = 413, content_type = "application/problem+json")]
     TooLarge(ProblemDocument),

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 use prom_auth::Action;
+use prom_engine::Error;
 use prom_types::{NewEvent, Receipt};
 
 use crate::Hub;
@@ -62,7 +63,14 @@ pub(super) async fn send_all_or_none(
     let traced = TracedPublishes::of(hub, &events);
     let published = caller.bus(hub).publish_batch(events).await;
     traced.ended(published.as_ref().err());
-    Ok(published?)
+    published.map_err(|error| {
+        let index = if let Error::Unmet { index, .. } = &error { Some(*index) } else { None };
+        let problem = Problem::from(error);
+        match index {
+            Some(index) => problem.at(index),
+            None => problem,
+        }
+    })
 }
 
 /// How many events each topic has.

@@ -45,6 +45,10 @@ pub(in crate::http) async fn post(
     body: JsonBody<RegisterSchema>,
 ) -> Result<Response, Problem> {
     caller.may(Action::Subscribe, &topic)?;
+    if caller.mask(&api.hub, &topic).await?.is_some() {
+        // What a schema accepts tells what is there.
+        return Err(caller.forbidden(Action::Admin, &format!("{topic}, parts of which are hidden by its mask")));
+    }
     let (body, _held) = body.read_held(&api).await?;
     let candidate = candidate(&caller, body)?;
     let place = api.proofs.take(&api)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use prom_protocol::frame::SubscriptionName;
 use prom_protocol::frame::err::Problem;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::ws::burst::FrameReply;
 use crate::ws::liveness::Living;
@@ -15,11 +15,15 @@ use crate::ws::seat::MemberSeat;
 
 /// Frames that wait to be sent, beyond which the client is not read from.
 pub const QUEUE: usize = 64;
+/// Bytes of frames that wait to be sent, beyond which the client is not read from: a frame may be as large as a message.
+const QUEUED_BYTES: usize = 1024 * 1024;
 /// How often in its time to live a member is said to be alive.
 const BEATS_PER_TTL: u32 = 4;
 
 pub struct RelayLink {
     commands: mpsc::Sender<LinkCommand>,
+    /// What is left of [`QUEUED_BYTES`].
+    room: Arc<Semaphore>,
     pulse: Arc<LinkPulse>,
 }
 
@@ -40,7 +44,7 @@ impl LinkPulse {
 
 pub(super) enum LinkCommand {
     /// As the client wrote it.
-    Frame { text: Bytes, reply: oneshot::Sender<FrameReply> },
+    Frame { text: Bytes, reply: oneshot::Sender<FrameReply>, room: Option<OwnedSemaphorePermit> },
     Subscribe {
         name: SubscriptionName,
         /// SUBSCRIBE, and what belongs right behind it.
@@ -63,7 +67,7 @@ pub struct Subscribing {
 impl RelayLink {
     pub(super) fn new(pulse: Arc<LinkPulse>) -> (Self, mpsc::Receiver<LinkCommand>) {
         let (commands, queue) = mpsc::channel(QUEUE);
-        (Self { commands, pulse }, queue)
+        (Self { commands, room: Arc::new(Semaphore::new(QUEUED_BYTES)), pulse }, queue)
     }
 
     pub fn is_lost(&self) -> bool {
@@ -73,8 +77,11 @@ impl RelayLink {
     /// Sends a frame on; the answer comes later, or never where the link is lost.
     pub async fn forward(&self, text: Bytes) -> oneshot::Receiver<FrameReply> {
         let (reply, answer) = oneshot::channel();
+        // One that is larger than everything that may wait does so alone.
+        let bytes = u32::try_from(text.len().min(QUEUED_BYTES)).unwrap_or(u32::MAX);
+        let room = self.room.clone().acquire_many_owned(bytes).await.ok();
         // Lost: then the answer's sender is gone with it.
-        drop(self.commands.send(LinkCommand::Frame { text, reply }).await);
+        drop(self.commands.send(LinkCommand::Frame { text, reply, room }).await);
         answer
     }
 

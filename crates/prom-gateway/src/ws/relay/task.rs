@@ -164,6 +164,9 @@ impl RelayTask {
         };
         self.send(first);
         for _ in 1..QUEUE {
+            if self.wire.waiting_bytes() >= WAITING_BYTES {
+                break;
+            }
             let Ok(next) = self.commands.try_recv() else {
                 break;
             };
@@ -174,7 +177,10 @@ impl RelayTask {
 
     fn send(&mut self, command: LinkCommand) {
         match command {
-            LinkCommand::Frame { text, reply } => self.write(&text, PendingAnswer::Frame(reply)),
+            LinkCommand::Frame { text, reply, room } => {
+                self.write(&text, PendingAnswer::Frame(reply));
+                drop(room);
+            }
             LinkCommand::Subscribe { name, texts, seat, started } => {
                 let mut texts = texts.into_iter();
                 if let Some(first) = texts.next() {

@@ -8,8 +8,12 @@ use super::goal::{Atom, Choice, Goal, Lit, Polarity};
 use super::shape::DocumentShape;
 use super::{Search, SearchAnswer, State};
 use crate::compat::node::{Side, Type};
+use crate::compat::number::Exact;
 use crate::compat::settings::CompatPolicy;
 use crate::limits::SEARCH_CALLS;
+
+/// Goals that are copied in the time of one step.
+const GOALS_PER_STEP: u64 = 32;
 
 /// A way through the choices so far.
 #[derive(Clone)]
@@ -90,7 +94,10 @@ impl Search<'_> {
         let Some(fewest) = fewest else { return self.leaf(state, &branch) };
         let ways = branch.choices.swap_remove(fewest);
         let mut answer = SearchAnswer::No;
+        // Each way copies what is left.
+        let copied = branch.choices.iter().map(Vec::len).sum::<usize>() + branch.holds.len() + branch.fails.len();
         for way in ways {
+            self.meter.take(copied as u64 / GOALS_PER_STEP);
             let mut next = branch.clone();
             next.todo = way;
             match self.run(state, next) {
@@ -114,6 +121,11 @@ impl Search<'_> {
             let possible = match goal {
                 Goal::Lit(lit) => self.expand(branch, lit),
                 Goal::Atom(Atom::Values(values)) => return Step::Values(values),
+                Goal::Atom(Atom::Multiple(unit)) => {
+                    let common = branch.shape.number.multiple.as_ref();
+                    self.meter.take(unit.cost() + common.map_or(0, Exact::cost));
+                    branch.shape.add(Atom::Multiple(unit))
+                }
                 Goal::Atom(atom) => !self.is_exempt(state, &atom) && branch.shape.add(atom),
             };
             if !possible {

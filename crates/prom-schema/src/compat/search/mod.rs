@@ -238,8 +238,9 @@ impl<'a> Search<'a> {
         };
         let mut all = Some(true);
         for lit in state.lits.iter() {
-            self.meter.take(2);
-            let valid = Evaluator::new(self.arena, &exempt).is_valid(document, lit.node);
+            let mut evaluator = Evaluator::new(self.arena, &exempt);
+            let valid = evaluator.is_valid(document, lit.node);
+            self.meter.take(2 + evaluator.cost());
             match valid {
                 Some(valid) if valid != (lit.sign == Polarity::Holds) => return Some(false),
                 Some(_) => {}

@@ -36,6 +36,8 @@ impl Search<'_> {
             (None, Some(highest)) => (highest.clone(), -1),
             (None, None) => (BigInt::from(0), 1),
         };
+        // Each number is divided by all that it must not be a multiple of.
+        let cost = 1 + unit.cost() * (1 + shape.not_multiples.len() + except.len()) as u64;
         let mut factor = start;
         let mut all_said = true;
         for _ in 0..MULTIPLES {
@@ -52,7 +54,7 @@ impl Search<'_> {
                 }
                 all_said = false;
             }
-            if !self.meter.take(1) {
+            if !self.meter.take(cost) {
                 break;
             }
             factor += step;

@@ -1,0 +1,207 @@
+//! `prom dlq replay`: hands the events of letters out again, with progress until they are sent.
+
+use std::time::Duration;
+
+use clap::Args;
+use prom_protocol::http::dlq::{
+    LetterJobStateView, LetterJobView, LettersDone, ReplayLetters, ReplayTo, TriedLetterView,
+};
+use prom_types::Json;
+
+use super::choice::{LetterChoice, NamedLetters};
+use super::short;
+use crate::cli::Context;
+use crate::exit::{CommandResult, Failure};
+use crate::hub::HubClient;
+use crate::output::{Progress, counted, note};
+use crate::signals::Signals;
+
+/// Between two looks at a job.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Publish the events of letters again
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Oldest first, each letter once. An event keeps key, headers, session and time; its new id follows from the letter's, and the
+letter's id joins its causes. Every group of the topic gets it. A transform is a jq program over the whole original event; what
+it makes is checked against the schema before anything is sent, and where it makes nothing the letter stays as it is.
+
+With --to-group the event itself is handed out again, at its offset, to that group alone. Keys that the group has parked go on
+so: once all their letters are given back and handled, they are parked no more.
+
+The hub does the work: Ctrl-C only stops watching. `prom dlq jobs` tells how it goes on and what became of the events, and
+pauses, resumes and cancels it. system.audit records who did it.
+
+Examples:
+  prom dlq replay orders.placed --group billing --dry-run
+  prom dlq replay orders.placed --fingerprint 5d41402abc4b2a76 --jq '.payload.amount |= tonumber'
+  prom dlq replay orders.placed --limit 1000000 --canary 10 --stop-on-failure 5 --rate 500
+  prom dlq replay orders.placed --group billing --key 7 --to-group
+  prom dlq replay orders.placed --id 0190b6ef-8f5c-5cc3-98c4-dc0c0c07398f --payload '{\"amount\":5}'")]
+pub struct ReplayLettersCommand {
+    #[command(flatten)]
+    choice: LetterChoice,
+    #[command(flatten)]
+    named: NamedLetters,
+    /// Give the events back to the group that gave up on them, and to no other; needs --group
+    #[arg(long, requires = "group", conflicts_with_all = ["jq", "payload"])]
+    to_group: bool,
+    /// At most this many letters
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    limit: u64,
+    /// A jq program that mends each event
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "payload")]
+    jq: Option<String>,
+    /// The payload that one letter's event gets instead of its own
+    #[arg(long, value_name = "JSON", requires = "ids")]
+    payload: Option<String>,
+    /// Leave letters as they are whose event cannot be made or is refused
+    #[arg(long)]
+    skip_unfit: bool,
+    /// Only show what would be sent
+    #[arg(long)]
+    dry_run: bool,
+    /// Events a second
+    #[arg(long, value_name = "N")]
+    rate: Option<u32>,
+    /// Send so many first, and the rest only if these were acked
+    #[arg(long, value_name = "N")]
+    canary: Option<u64>,
+    /// Stop when more than this share of the events died again, in percent
+    #[arg(long, value_name = "PERCENT")]
+    stop_on_failure: Option<u8>,
+    /// Do not wait until the events are sent
+    #[arg(long)]
+    detach: bool,
+}
+
+impl ReplayLettersCommand {
+    pub async fn run(self, context: &Context) -> CommandResult {
+        let payload = self.payload.as_deref().map(payload).transpose()?;
+        let LetterChoice { topic, group, key, err, fingerprint, from_ts, to_ts } = self.choice;
+        let request = ReplayLetters {
+            topic,
+            group,
+            key,
+            err,
+            fingerprint,
+            from_ts,
+            to_ts,
+            ids: self.named.ids,
+            to: if self.to_group { ReplayTo::Group } else { ReplayTo::Topic },
+            limit: Some(self.limit),
+            transform: self.jq,
+            payload,
+            skip_unfit: self.skip_unfit,
+            dry_run: self.dry_run,
+            rate: self.rate,
+            canary: self.canary,
+            stop_on_failure: self.stop_on_failure,
+        };
+        let hub = context.hub()?;
+        let answer = hub.post(&["dlq", "replay"], &request).await?;
+        if self.dry_run {
+            return context.show(&answer, |tried: LettersDone| show_trial(context, &tried));
+        }
+        let mut done: LettersDone = answer.parse()?;
+        if !self.detach {
+            done = until_done(&hub, done).await?;
+        }
+        show_done(context, &done, if self.to_group { "given back" } else { "replayed" })
+    }
+}
+
+fn payload(text: &str) -> Result<Json, Failure> {
+    Json::parse(text.to_owned()).map_err(|error| Failure::usage(format!("--payload: {error}")))
+}
+
+/// Watches a job until it is at rest.
+pub async fn until_done(hub: &HubClient, mut done: LettersDone) -> Result<LettersDone, Failure> {
+    let Some(job) = done.job.filter(|_| is_under_way(done.state)) else {
+        return Ok(done);
+    };
+    let job = job.to_string();
+    let progress = Progress::events("working on letters");
+    let mut signals = Signals::listen()?;
+    while is_under_way(done.state) {
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = signals.next() => {
+                return Err(Failure::no(format!("no longer watching: job {job} goes on"))
+                    .fix(format!("`prom dlq jobs {job}` tells how it is doing, `prom dlq jobs cancel {job}` ends it")));
+            }
+        }
+        let now: LetterJobView = hub.get(&["dlq", "jobs", &job], &()).await?.parse()?;
+        progress.is_at(now.matched, now.left);
+        if now.state == LetterJobStateView::Canary {
+            let outcome = now.outcome;
+            progress.now_at(&format!("waiting for {} of the canary, {} acked", outcome.waiting, outcome.acked));
+        }
+        done = LettersDone {
+            matched: now.matched,
+            replayed: now.replayed,
+            skipped: now.skipped,
+            state: Some(now.state),
+            reason: now.reason,
+            ..done
+        };
+    }
+    Ok(done)
+}
+
+fn is_under_way(state: Option<LetterJobStateView>) -> bool {
+    matches!(state, Some(LetterJobStateView::Running | LetterJobStateView::Canary))
+}
+
+/// Says what was done; exit code 1 where nothing matched, or the job did not come to its end.
+pub fn show_done(context: &Context, done: &LettersDone, what: &str) -> CommandResult {
+    if context.output.is_for_machines() {
+        context.output.json(done)?;
+    } else {
+        let skipped = if done.skipped > 0 { format!(", {} skipped", done.skipped) } else { String::new() };
+        let job = done.job.map_or_else(String::new, |job| format!("; job {job}"));
+        context.output.line(format!("{} {what}{skipped}{job}", counted(done.replayed, "letter")))?;
+    }
+    match (done.state, &done.reason, done.job) {
+        (Some(LetterJobStateView::Stopped), reason, Some(job)) => {
+            let reason = reason.clone().unwrap_or_default();
+            Err(Failure::no(format!("the job stopped: {reason}")).fix(format!(
+                "order a replay with a transform for the rest, or go on regardless with `prom dlq jobs resume {job}`"
+            )))
+        }
+        (Some(LetterJobStateView::Paused | LetterJobStateView::Cancelled), ..) => {
+            Err(Failure::no("somebody paused or cancelled the job before its end"))
+        }
+        _ if done.matched == 0 && !is_under_way(done.state) => Err(Failure::no("no letter matched")),
+        _ => Ok(()),
+    }
+}
+
+fn show_trial(context: &Context, tried: &LettersDone) -> CommandResult {
+    for letter in &tried.would_send {
+        context.output.line(told(letter))?;
+    }
+    let more = if tried.more { "; there are more letters, of which the first thousand were tried" } else { "" };
+    context.output.line(format!(
+        "{} would be sent, {} skipped{more}",
+        counted(tried.replayed, "event"),
+        tried.skipped
+    ))?;
+    if let Some(reason) = &tried.reason {
+        note(format!("not all fit: {}", short(reason, 300)));
+    }
+    Ok(())
+}
+
+/// What was and what would be, where they differ.
+fn told(letter: &TriedLetterView) -> String {
+    let TriedLetterView { letter, original, payload, edited, unfit } = letter;
+    match (payload, unfit) {
+        (_, Some(reason)) => format!("{letter}  does not fit: {}", short(reason, 200)),
+        (None, None) => format!("{letter}  is left as it is"),
+        (Some(payload), None) if *edited => {
+            format!("{letter}\n  - {}\n  + {}", short(original.as_str(), 300), short(payload.as_str(), 300))
+        }
+        (Some(payload), None) => format!("{letter}  {}", short(payload.as_str(), 200)),
+    }
+}

@@ -1,0 +1,96 @@
+//! `prom outbox`: rows of services' own databases on their way to topics.
+
+use clap::{Args, Subcommand};
+use prom_protocol::http::flows::FlowKindView;
+
+use super::choice::RowChoice;
+use super::drop::DropRows;
+use super::list::ListFlows;
+use super::rows::ListRows;
+use super::{FlowName, requeue, restart, show};
+use crate::cli::Context;
+use crate::exit::CommandResult;
+
+/// Outboxes: rows of services' databases on their way to topics
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+A row that fails too often is in error, and holds its key until it is tried again (requeue) or let go (drop).
+
+Examples:
+  prom outbox
+  prom outbox --watch
+  prom outbox rows orders --status error
+  prom outbox requeue orders --all"
+)]
+pub struct OutboxCommand {
+    #[command(flatten)]
+    list: ListFlows,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List all outboxes: how they are doing, and what waits
+    #[command(after_help = "\
+Examples:
+  prom outbox ls
+  prom outbox ls --watch
+  prom outbox ls --check                  exit 1 if one is retrying or stopped")]
+    Ls(ListFlows),
+    /// Show all about one outbox
+    #[command(after_help = "\
+Examples:
+  prom outbox show orders
+  prom outbox show orders --json")]
+    Show(FlowName),
+    /// List rows, the oldest first
+    #[command(after_help = "\
+Payloads stay in the database.
+
+Examples:
+  prom outbox rows orders --status error
+  prom outbox rows orders --key 'customer 3'
+  prom outbox rows orders --limit 1000 --json")]
+    Rows(ListRows),
+    /// Try rows in error again
+    #[command(after_help = "\
+They are pending again, with no failed tries, and go out in the order of their key. system.audit records who did it.
+
+Examples:
+  prom outbox requeue orders --id 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f
+  prom outbox requeue orders --topic orders.placed
+  prom outbox requeue orders --all --limit 10000")]
+    Requeue(RowChoice),
+    /// Let go of rows in error: they are never published, and their keys go on
+    #[command(after_help = "\
+On a terminal it asks for the name of the outbox; elsewhere it needs --yes. system.audit records who did it.
+
+Examples:
+  prom outbox drop orders --id 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f
+  prom outbox drop orders --key 'customer 3' --yes")]
+    Drop(DropRows),
+    /// Try again now, also what has stopped
+    #[command(after_help = "\
+Examples:
+  prom outbox restart orders
+  prom outbox restart orders --json")]
+    Restart(FlowName),
+}
+
+impl OutboxCommand {
+    pub async fn run(self, context: &Context) -> CommandResult {
+        let kind = FlowKindView::Outbox;
+        match self.what {
+            None => self.list.run(kind, context).await,
+            Some(What::Ls(list)) => list.run(kind, context).await,
+            Some(What::Show(name)) => show::run(name, kind, context).await,
+            Some(What::Rows(rows)) => rows.run(context).await,
+            Some(What::Requeue(choice)) => requeue::run(choice, context).await,
+            Some(What::Drop(rows)) => rows.run(context).await,
+            Some(What::Restart(name)) => restart::run(name, kind, context).await,
+        }
+    }
+}

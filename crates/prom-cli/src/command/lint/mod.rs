@@ -1,0 +1,250 @@
+//! `prom lint`: topics, headers, groups and payloads in source code, and the schemas beside it.
+
+mod hub_facts;
+mod settings;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prom_lint::baseline::Baseline;
+use prom_lint::output::{Colour, LintFormat, SourceTexts, render, statistics};
+use prom_lint::{Finding, LintJob, LintReport, LintSettings, LiveHub, RuleId, SchemaHistory, Severity, fix, page};
+use serde_json::json;
+
+use crate::cli::Context;
+use crate::config::parse_one_of;
+use crate::exit::{CommandResult, Failure};
+use crate::output::{Align, Style, Table, counted, note};
+
+/// Check topics, headers, groups and payloads in source code, and the schemas of the project
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads TypeScript, JavaScript, Rust and Python; prom.toml; and the folder of schemas. Calls count if they are shown to be on a
+client of a hub, by import, type or [lint] in prom.toml. Exit code 1 if there are errors; warnings alone are 0.
+
+Examples:
+  prom lint
+  prom lint src --format concise
+  prom lint --explain topic-unregistered
+  prom lint --against origin/main --format github
+  prom lint --hub http://127.0.0.1:8090
+  prom lint --baseline lint-baseline.json --write-baseline
+  prom lint --fix")]
+pub struct Lint {
+    /// Files and folders; the folder of the configuration if there are none
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The configuration; prom.toml here or in a folder above, if there is one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Folder of schemas; else that of `[schemas]`, else `schemas` beside the configuration
+    #[arg(long, value_name = "FOLDER")]
+    schemas: Option<PathBuf>,
+    /// human, concise, json, sarif, github or agent
+    #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = format)]
+    format: LintFormat,
+    /// Judge schemas by what differs from a git revision
+    #[arg(long, value_name = "REF")]
+    against: Option<String>,
+    /// Compare with a live hub: its topics and its schemas
+    #[arg(long, value_name = "URL")]
+    hub: Option<String>,
+    /// Print the page of a rule, or the list of rules
+    #[arg(long, value_name = "RULE", num_args = 0..=1, default_missing_value = "", conflicts_with = "paths")]
+    explain: Option<String>,
+    /// Print counts by rule and what was looked at, instead of findings
+    #[arg(long)]
+    statistics: bool,
+    /// File of findings that are let through, counted by file and rule
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the baseline of what is found now
+    #[arg(long, requires = "baseline")]
+    write_baseline: bool,
+    /// Lower the counts of the baseline to what is found now
+    #[arg(long, requires = "baseline", conflicts_with = "write_baseline")]
+    prune: bool,
+    /// Put right what can be put right safely
+    #[arg(long)]
+    fix: bool,
+    /// Parse everything anew, and keep nothing for the next run
+    #[arg(long)]
+    no_cache: bool,
+}
+
+/// Edits can make room for others; more rounds than this would go in a circle.
+const ROUNDS_OF_FIXES: usize = 4;
+
+fn format(text: &str) -> Result<LintFormat, String> {
+    parse_one_of(text, &LintFormat::WORDS)
+}
+
+impl Lint {
+    pub async fn run(self, context: &Context) -> CommandResult {
+        if let Some(rule) = &self.explain {
+            return explain(context, rule);
+        }
+        let settings = settings::read(self.config.as_deref(), self.schemas.as_deref())?;
+        let hub = match &self.hub {
+            Some(url) => Some(hub_facts::read(&context.hub_at(url)?).await?),
+            None => None,
+        };
+        // Reading and parsing hold up the thread that they run on.
+        let format = if context.output.is_for_machines() { LintFormat::Json } else { self.format };
+        let style = context.output.style;
+        let outcome = tokio::task::spawn_blocking(move || self.lint(&settings, hub.as_ref(), format, style)).await;
+        let (text, verdict) = outcome.map_err(|error| Failure::no(format!("the linter broke off: {error}")))??;
+        context.output.text(&text)?;
+        verdict
+    }
+
+    /// What is printed, and how it ends.
+    fn lint(
+        &self,
+        settings: &LintSettings,
+        hub: Option<&LiveHub>,
+        format: LintFormat,
+        style: Style,
+    ) -> Result<(String, CommandResult), Failure> {
+        let history = match &self.against {
+            Some(revision) => Some(read_history(settings, revision)?),
+            None => None,
+        };
+        let paths = self.paths(settings)?;
+        let cache = (!self.no_cache).then(|| settings.root.join(CACHE));
+        let job = LintJob { settings, paths, history: history.as_ref(), hub, cache };
+        let mut report = run(&job)?;
+        if self.fix {
+            report = self.fixed(&job, report)?;
+        }
+        let mut texts = SourceTexts::new(&settings.root);
+        if let Some(file) = &self.baseline {
+            report.findings = self.judge_by(file, report.findings, &texts)?;
+        }
+        report.notes.iter().for_each(note);
+        let colour = if style == Style::Coloured { Colour::On } else { Colour::Off };
+        let text = match self.statistics && format != LintFormat::Json {
+            true => statistics(&report),
+            false => render(&report, &mut texts, format, colour),
+        };
+        let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let verdict = if errors == 0 { Ok(()) } else { Err(Failure::Reported) };
+        Ok((text, verdict))
+    }
+
+    fn paths(&self, settings: &LintSettings) -> Result<Vec<PathBuf>, Failure> {
+        if self.paths.is_empty() {
+            return Ok(vec![settings.root.clone()]);
+        }
+        let real = |path: &PathBuf| {
+            path.canonicalize().map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))
+        };
+        self.paths.iter().map(real).collect()
+    }
+
+    fn fixed(&self, job: &LintJob<'_>, mut report: LintReport) -> Result<LintReport, Failure> {
+        let (mut edits, mut files) = (0, 0);
+        for _ in 0..ROUNDS_OF_FIXES {
+            let fixed =
+                fix::apply(&report.findings, &job.settings.root).map_err(|error| Failure::no(error.to_string()))?;
+            if fixed.edits == 0 {
+                break;
+            }
+            edits += fixed.edits;
+            files = files.max(fixed.files);
+            report = run(job)?;
+        }
+        let (edits, files) = (counted(edits, "place"), counted(files, "file"));
+        note(format!("put right: {edits} in {files}"));
+        Ok(report)
+    }
+
+    /// What the baseline does not let through.
+    fn judge_by(&self, file: &Path, findings: Vec<Finding>, texts: &SourceTexts) -> Result<Vec<Finding>, Failure> {
+        let shown = |finding: &Finding| texts.shown(&finding.place.path);
+        let write = |baseline: &Baseline| {
+            std::fs::write(file, baseline.to_text())
+                .map_err(|error| Failure::no(format!("{} cannot be written: {error}", file.display())))
+        };
+        if self.write_baseline {
+            write(&Baseline::of(&findings, shown))?;
+            note(format!("{}: lets {} through", file.display(), counted(findings.len() as u64, "finding")));
+            return Ok(Vec::new());
+        }
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            Failure::usage(format!("{} cannot be read: {error}", file.display()))
+                .fix("--write-baseline makes it from what is found now")
+        })?;
+        let baseline = Baseline::parse(&text)
+            .map_err(|reason| Failure::usage(format!("{} is no baseline: {reason}", file.display())))?;
+        let compared = baseline.compare(findings, shown);
+        let fewer: u64 = compared.stale.iter().map(|(_, _, fewer)| fewer).sum();
+        match (fewer, self.prune) {
+            (0, _) => {}
+            (fewer, true) => {
+                write(&baseline.pruned(&compared.stale))?;
+                note(format!("{}: {} fewer are let through", file.display(), counted(fewer, "finding")));
+            }
+            (fewer, false) => {
+                let gone = counted(fewer, "finding");
+                note(format!("{}: {gone} that it lets through are gone; --prune takes them out", file.display()));
+            }
+        }
+        Ok(compared.left)
+    }
+}
+
+/// Below the folder of the configuration.
+const CACHE: &str = ".prom-cache/lint";
+
+fn run(job: &LintJob<'_>) -> Result<LintReport, Failure> {
+    prom_lint::run(job).map_err(|error| Failure::usage(format!("[lint] {error}")))
+}
+
+fn read_history(settings: &LintSettings, revision: &str) -> Result<SchemaHistory, Failure> {
+    let mut paths: Vec<PathBuf> = settings
+        .declared
+        .iter()
+        .filter_map(|topic| topic.schema.as_ref())
+        .map(|file| settings.root.join(file))
+        .collect();
+    let folder = settings.schema_folder.clone().unwrap_or_else(|| "schemas".into());
+    paths.push(settings.root.join(folder));
+    SchemaHistory::read(revision, &paths).map_err(|error| {
+        Failure::usage(format!("--against {revision}: {error}"))
+            .fix("name a branch, a tag or a commit of this repository")
+    })
+}
+
+fn explain(context: &Context, rule: &str) -> CommandResult {
+    if rule.is_empty() {
+        return list(context);
+    }
+    let known: Vec<&str> = RuleId::ALL.iter().map(|rule| rule.id()).collect();
+    let found = RuleId::named(rule).ok_or_else(|| {
+        Failure::usage(format!("there is no rule {rule:?}")).fix(crate::config::suggestion(rule, &known))
+    })?;
+    if context.output.is_for_machines() {
+        return context.output.json(&for_machines(found));
+    }
+    context.output.text(&page(found))
+}
+
+fn for_machines(rule: RuleId) -> serde_json::Value {
+    let text = rule.text();
+    json!({"rule": text.id, "title": text.title, "severity": text.severity, "fixable": text.is_fixable,
+        "explanation": text.explanation, "bad": text.bad.code, "good": text.good.code, "fix": text.fix})
+}
+
+fn list(context: &Context) -> CommandResult {
+    if context.output.is_for_machines() {
+        let rules: Vec<serde_json::Value> = RuleId::ALL.iter().map(|rule| for_machines(*rule)).collect();
+        return context.output.json(&json!({"rules": rules}));
+    }
+    let mut table = Table::new([("RULE", Align::Left), ("SEVERITY", Align::Left), ("WHAT IS WRONG", Align::Left)]);
+    for rule in RuleId::ALL {
+        let text = rule.text();
+        table.row([text.id.to_owned(), text.severity.as_str().to_owned(), text.title.to_owned()]);
+    }
+    context.output.table(&table)
+}

@@ -1,0 +1,100 @@
+//! Giving letters back to the group that gave up on them, and what becomes of them there.
+//!
+//! The engine hands the event out again at its offset, to that group alone, and remembers that it did: asked again after a crash it
+//! says so. So letters are given back first and marked after it.
+
+use std::collections::BTreeMap;
+
+use prom_engine::{Bus, Error, GivenBack, LetterOutcome, LetterRef, Owner};
+use prom_types::{GroupName, Offset};
+
+use super::super::block::{BlockAt, ReplayOutcome};
+use super::super::desk::LetterDesk;
+use super::super::letter::{FoundLetter, read_letter};
+use super::super::read::read_places;
+use super::document::{LetterOrder, LetterWork, StoredJob};
+use super::step::LetterSent;
+use crate::JobError;
+
+/// Whether another hub serves the group whose letters these are: only that one hands its events out, and drops them.
+pub(super) async fn is_served_elsewhere(bus: &Bus, order: &LetterOrder) -> Result<bool, JobError> {
+    let Some(group) = order.filter.group.as_ref().filter(|_| order.work != LetterWork::ToTopic) else {
+        return Ok(false);
+    };
+    Ok(matches!(bus.owner_of(group).await?, Owner::There { .. }))
+}
+
+/// Gives letters back, each once.
+pub(super) async fn give_back(desk: &LetterDesk, letters: &[FoundLetter]) -> Result<Vec<LetterSent>, JobError> {
+    let named: Vec<LetterRef> = letters.iter().filter_map(FoundLetter::named).collect();
+    let mut given = desk.bus.give_back(&desk.topic, &named).await?.into_iter();
+    let sent = letters.iter().map(|letter| match letter.named().and_then(|_| given.next()) {
+        Some(GivenBack::Given { .. } | GivenBack::Already(_)) => LetterSent::Added { edited: false },
+        // A newer letter tells of the event.
+        Some(GivenBack::Superseded { .. }) => LetterSent::Left,
+        Some(GivenBack::NoGroup) => {
+            LetterSent::Unfit(format!("group {} does not read {} any more", letter.group, desk.topic))
+        }
+        None => LetterSent::Unfit("the original cannot be read".to_owned()),
+    });
+    Ok(sent.collect())
+}
+
+/// Lets the keys go on that these letters hold. Nothing is done to letters that hold none, or whose group another hub serves.
+pub(super) async fn drop_held(desk: &LetterDesk, letters: &[FoundLetter]) -> Result<(), JobError> {
+    let mut by_group: BTreeMap<_, Vec<LetterRef>> = BTreeMap::new();
+    for letter in letters.iter().filter_map(FoundLetter::named) {
+        by_group.entry(letter.group.clone()).or_default().push(letter);
+    }
+    for (group, letters) in by_group {
+        let is_ours = !matches!(desk.bus.owner_of(&group).await?, Owner::There { .. });
+        if is_ours && parks_keys(desk, &group).await? {
+            desk.bus.drop_letters(&desk.topic, &letters).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the group has a parked key. One that is gone, or reads the topic no more, holds nothing.
+async fn parks_keys(desk: &LetterDesk, group: &GroupName) -> Result<bool, JobError> {
+    match desk.bus.parked_keys(&desk.topic, group, None, 1).await {
+        Err(Error::UnknownGroup { .. } | Error::NotOfTheGroup { .. } | Error::UnknownTopic { .. }) => Ok(false),
+        page => Ok(!page?.keys.is_empty()),
+    }
+}
+
+/// What is known of the events of a block that were given back and not counted.
+pub(super) async fn outcomes(
+    desk: &mut LetterDesk,
+    stored: &StoredJob,
+    at: BlockAt,
+) -> Result<BTreeMap<Offset, ReplayOutcome>, JobError> {
+    if stored.job.order.work != LetterWork::ToGroup {
+        return Ok(BTreeMap::new());
+    }
+    let id = stored.job.id.to_string();
+    let block = desk.book.block(&desk.bus, at).await?;
+    let waiting = block.marked_by(&id).filter(|(_, _, mark)| mark.outcome == ReplayOutcome::Waiting);
+    let places = waiting.map(|(offset, ..)| (at.partition, offset)).collect();
+    let events = read_places(&desk.bus, &desk.letters, places).await?;
+    let named = events.values().filter_map(|event| Some((event.offset(), read_letter(event)?.named()?)));
+    let (offsets, named): (Vec<Offset>, Vec<LetterRef>) = named.unzip();
+    let mut known = BTreeMap::new();
+    for (offsets, named) in offsets.chunks(LETTERS_ASKED).zip(named.chunks(LETTERS_ASKED)) {
+        let outcomes = desk.bus.letter_outcomes(&desk.topic, named).await?;
+        known.extend(offsets.iter().copied().zip(outcomes).filter_map(|(offset, outcome)| {
+            let outcome = match outcome {
+                LetterOutcome::NotGivenBack | LetterOutcome::Waiting { .. } => return None,
+                LetterOutcome::DeadAgain { .. } => ReplayOutcome::DeadAgain,
+                LetterOutcome::Acked { .. } | LetterOutcome::Dropped { .. } | LetterOutcome::Gone { .. } => {
+                    ReplayOutcome::Acked
+                }
+            };
+            Some((offset, outcome))
+        }));
+    }
+    Ok(known)
+}
+
+/// Letters that the engine tells of at once.
+const LETTERS_ASKED: usize = 1000;

@@ -1,0 +1,51 @@
+//! `header-name`: a header that the hub would refuse.
+
+use prom_types::Headers;
+
+use super::{Asked, LintRuleText, RuleContext, RuleId, Sample, SiteFacts};
+use crate::settings::Severity;
+
+pub const TEXT: LintRuleText = LintRuleText {
+    id: "header-name",
+    title: "A header's name breaks the rule for names",
+    explanation: "Headers are called `x-` and then small letters, digits and dashes; besides those there are `content-type` (in \
+        any case), `traceparent` and `tracestate`. The hub refuses a publish with any other.",
+    bad: Sample {
+        language: "ts",
+        code: "await client.publish(\"orders.placed\", order, { headers: { \"X-Shop\": \"7\" } });",
+    },
+    good: Sample {
+        language: "ts",
+        code: "await client.publish(\"orders.placed\", order, { headers: { \"x-shop\": \"7\" } });",
+    },
+    fix: "write the name in small letters with `x-` in front; `--fix` does it for capitals",
+    severity: Severity::Error,
+    is_fixable: true,
+    asked: Asked::Always,
+};
+
+pub fn check(context: &RuleContext<'_>, site: &SiteFacts) {
+    for header in &site.headers {
+        let Some(name) = header.whole() else { continue };
+        let Some(error) = Headers::default().insert(&name, "").err() else { continue };
+        if context.is_allowed(RuleId::HeaderName, &name) {
+            continue;
+        }
+        let lower = name.to_lowercase();
+        let replacement = Some(lower).filter(|lower| is_valid(lower));
+        let fix = match &replacement {
+            Some(lower) => format!("write {lower:?}"),
+            None => {
+                let plain: String =
+                    name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+                let prefixed = format!("x-{}", plain.trim_matches('-').trim_start_matches("x-"));
+                if is_valid(&prefixed) { format!("call it {prefixed:?}") } else { TEXT.fix.to_owned() }
+            }
+        };
+        context.report_text(RuleId::HeaderName, site, (header, header.span), error.to_string(), fix, replacement);
+    }
+}
+
+fn is_valid(name: &str) -> bool {
+    Headers::default().insert(name, "").is_ok()
+}

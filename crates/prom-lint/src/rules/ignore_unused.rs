@@ -1,0 +1,26 @@
+//! `ignore-unused`: a `prom-ignore` that ignores nothing, or does not say why.
+
+use super::{Asked, LintRuleText, RuleId, Sample};
+use crate::finding::{Edit, Finding, SourcePlace};
+use crate::settings::Severity;
+
+pub const TEXT: LintRuleText = LintRuleText {
+    id: "ignore-unused",
+    title: "A `prom-ignore` has no effect",
+    explanation: "`prom-ignore rule: reason` speaks of its own line, or of the next one if it stands alone; `prom-ignore-file` of \
+        the file. One that hides no finding is left over from something that was mended, names a rule that there is not, or \
+        gives no reason. It hides nothing then.",
+    bad: Sample {
+        language: "ts",
+        code: "// prom-ignore topic-name: kept for the old readers\nawait client.publish(\"orders.placed\", order);",
+    },
+    good: Sample { language: "ts", code: "await client.publish(\"orders.placed\", order);" },
+    fix: "remove the remark, or name rule and reason: `prom-ignore topic-name: kept for the old readers`",
+    severity: Severity::Warn,
+    is_fixable: true,
+    asked: Asked::Always,
+};
+
+pub(crate) fn finding(place: SourcePlace, severity: Severity, message: String, edit: Option<Edit>) -> Finding {
+    Finding { rule: RuleId::IgnoreUnused, severity, place, message, fix: TEXT.fix.to_owned(), related: None, edit }
+}

@@ -1,0 +1,5 @@
+//! Outboxes with real hubs and real databases.
+
+mod examples;
+mod killed;
+mod scene;
