@@ -54,7 +54,7 @@ pub use flow::{
     FlowSeek, FlowStage, FlowState, FlowStatus,
 };
 pub use fold::{Fold, FoldInto, GoneEvents};
-pub use index::{IndexState, IndexedPage, Indexes};
+pub use index::{IndexState, IndexedPage, IndexedPlaces, Indexes, PlacesAsked};
 pub use keeper::{Keeper, KeptState, KeptWork, Wake};
 pub use key_index::index_keys;
 pub use letters::{

@@ -818,6 +818,8 @@ export interface LettersDone {
 export interface LettersView {
   /** Letters on this page. */
   readonly count: number;
+  /** The declared index that found them. */
+  readonly index?: string;
   readonly letters: readonly LetterView[];
   /** Give it as `?next=` to continue; absent at the end. A page may have few letters although there are more. */
   readonly next?: string;
@@ -1121,6 +1123,8 @@ export interface PurgeLetters {
   readonly group?: GroupName;
   /** The ids of letters, 1000 at most. */
   readonly ids?: readonly EventId[];
+  /** A jq program over the original event; a letter is meant if its first output is neither `false` nor `null`. */
+  readonly jq?: string;
   /** The key of the event. */
   readonly key?: string;
   /** At most so many letters, the oldest first; all unless given. */
@@ -1326,6 +1330,8 @@ export interface ReplayLetters {
   readonly group?: GroupName;
   /** The ids of letters, 1000 at most. */
   readonly ids?: readonly EventId[];
+  /** A jq program over the original event; a letter is meant if its first output is neither `false` nor `null`. */
+  readonly jq?: string;
   /** The key of the event. */
   readonly key?: string;
   /** At most so many letters, the oldest first; 1000 unless given. */

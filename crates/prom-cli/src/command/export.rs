@@ -1,4 +1,4 @@
-//! `prom export`: every event of a topic, as the hub streams it.
+//! `prom export`: the events of a topic, as the hub streams them.
 //!
 //! Promise: an export that did not come to its end is an error, and leaves no file under the name that was asked for.
 //! It cannot be resumed: begin again, or ask for less with --from-ts and --to-ts.
@@ -25,7 +25,7 @@ use crate::units::show_size;
 /// An export sends something all the time.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Write all events of a topic, one per line
+/// Write the events of a topic, one per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Events come partition by partition in the order of their offsets; those published meanwhile are not part of it.
@@ -34,6 +34,7 @@ An export that is interrupted cannot be resumed; ask for less with --from-ts and
 Examples:
   prom export orders.placed --out orders.ndjson
   prom export orders.placed --from-ts 2030-01-01T00:00:00Z --to-ts 2030-02-01T00:00:00Z | gzip > january.gz
+  prom export orders.placed --jq '.payload.customer == 4711'
   prom export orders.placed | jq .payload.total")]
 pub struct Export {
     /// The topic
@@ -45,6 +46,9 @@ pub struct Export {
     /// Only events stored at or before this time
     #[arg(long, value_name = "TIME", value_parser = moment::parse, allow_hyphen_values = true)]
     to_ts: Option<EpochMs>,
+    /// Only events that this jq program takes; where the topic declares an index that answers it, nothing else is read
+    #[arg(long, value_name = "PROGRAM")]
+    jq: Option<String>,
     /// Write to a file, which appears only when the export is complete
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -66,6 +70,7 @@ impl Export {
             topic: self.topic,
             from_ts: self.from_ts,
             to_ts: self.to_ts,
+            jq: self.jq,
             ndjson: !self.array,
             format: self.cloudevents.then(|| "cloudevents".to_owned()),
             skip_damaged: self.skip_damaged,

@@ -112,6 +112,10 @@ pub const LIST_MOST_ENTRIES: usize = 1000;
 /// Dead letters of one page, unless asked otherwise, and at most.
 pub const LETTERS: usize = 100;
 pub const LETTERS_MOST: usize = 1000;
+/// Letters that an index may find before all of them are looked at instead.
+pub const LETTERS_INDEXED: usize = 10_000;
+/// Events that an index may find for an export before everything is read instead: 16 bytes each.
+pub const EXPORT_INDEXED: usize = 100_000;
 /// What a page of letters holds: what it read, and its text. A page ends early where its letters are large.
 pub const LETTERS_HELD_BYTES: usize = 24 * 1024 * 1024;
 /// Topics in one answer about letters, and kinds of errors that come with a sample: each is read.

@@ -1,7 +1,7 @@
 //! Dead letters are seen: by those who look at the group, and by those who look after the hub.
 
 use axum::http::Method;
-use prom_engine::Position;
+use prom_engine::{Position, TopicSettings};
 use serde_json::{Value, json};
 
 use crate::home::{Ask, Home};
@@ -207,4 +207,57 @@ async fn letters_are_given_back_to_their_group_by_those_who_administer_the_topic
     let job = get(&home, &path, &["ops:orders"]).await;
     assert_eq!((&job["kind"], &job["by"].is_string()), (&json!("give_back"), &true), "{job}");
     assert_eq!(ask(order, &["admin:orders"]).send(&home).await.json()["matched"], 0, "once");
+}
+
+/// A group gave up on 60 events, twelve of each of five customers.
+async fn with_letters_of_customers() -> Home {
+    let home = Home::protected().await;
+    home.bus.create_topic(TopicSettings::new("orders").unwrap().index([".payload.customer"])).await.unwrap();
+    for n in 0..60 {
+        home.bus.publish("orders", json!({"n": n, "customer": n % 5})).key(format!("k{n}")).send().await.unwrap();
+    }
+    let orders = home.bus.subscribe("orders", "billing").from(Position::Earliest).max_attempts(1);
+    let mut orders = orders.start().await.unwrap();
+    for _ in 0..60 {
+        orders.next().await.unwrap().nack("cannot be printed").await.unwrap();
+    }
+    orders.unsubscribe().await;
+    home
+}
+
+#[tokio::test]
+async fn letters_are_chosen_by_what_the_originals_hold_and_an_index_finds_the_same() {
+    let home = with_letters_of_customers().await;
+    let reader = ["subscribe:dlq.orders"];
+    let page = async |program: &str| get(&home, &format!("/dlq?topic=orders&limit=1000&jq={program}"), &reader).await;
+    let by_index = page(".payload.customer%20%3D%3D%203").await;
+    let scanned = page("(.payload.customer%20%3D%3D%203)%20and%20true").await;
+    assert_eq!((&by_index["index"], &by_index["count"]), (&json!(".payload.customer"), &json!(12)));
+    assert_eq!((scanned.get("index"), &scanned["letters"]), (None, &by_index["letters"]));
+    assert!(
+        by_index["letters"].as_array().unwrap().iter().all(|letter| letter["original"]["payload"]["customer"] == 3)
+    );
+    assert_eq!(page(".payload.customer%20%3D%3D%2099").await["count"], 0);
+    let bad = Ask::new(Method::GET, "/dlq?topic=orders&jq=.payload%20%7C").token(&reader).send(&home).await;
+    assert_eq!(bad.problem(400, "bad_request")["field"], "jq");
+}
+
+#[tokio::test]
+async fn replays_and_purges_take_only_the_letters_that_a_program_chooses() {
+    let home = with_letters_of_customers().await;
+    let all = ["*"];
+    let left = async || get(&home, "/dlq?topic=orders&standing=open&limit=1000", &all).await["count"].clone();
+    let chosen = json!({"topic": "orders", "jq": ".payload.customer == 3"});
+    assert_eq!(replay(&home, chosen.clone(), &all).await.json()["replayed"], 12);
+    assert_eq!((replay(&home, chosen, &all).await.json()["matched"].clone(), left().await), (json!(0), json!(48)));
+    let scanned = json!({"topic": "orders", "jq": ".payload.customer > 3"});
+    assert_eq!(replay(&home, scanned, &all).await.json()["replayed"], 12);
+    let purge = async |program: &str, scopes: &[&str]| {
+        let body = json!({"topic": "orders", "jq": program}).to_string();
+        Ask::new(Method::POST, "/dlq/purge").token(scopes).body(body).send(&home).await
+    };
+    purge(".payload.customer == 0", &["admin:orders"]).await.problem(403, "forbidden");
+    purge(".payload |", &all).await.problem(400, "bad_request");
+    assert_eq!(purge(".payload.customer == 0", &all).await.json()["replayed"], 12);
+    assert_eq!(left().await, 24);
 }

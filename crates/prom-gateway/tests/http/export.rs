@@ -129,3 +129,29 @@ async fn a_token_that_expires_breaks_the_export_off() {
     assert!(pieces < EVENTS / 2, "{pieces} pieces");
     assert!(error.to_string().contains("the token has expired"), "{error}");
 }
+
+#[tokio::test]
+async fn a_program_chooses_what_is_exported_and_an_index_finds_the_same() {
+    let home = Home::open().await;
+    let settings = || TopicSettings::new("a").unwrap().partitions(3);
+    home.bus.create_topic(settings()).await.unwrap();
+    let publishing: Vec<_> =
+        (0..2000).map(|n| home.bus.publish("a", json!({"n": n, "of": n % 40})).key(format!("k{n}")).send()).collect();
+    for published in publishing {
+        published.await.unwrap();
+    }
+    let chosen = async || home.get("/export?topic=a&jq=.payload.of%20%3D%3D%207").await.lines();
+    let scanned = chosen().await;
+    assert_eq!(scanned.len(), 50);
+    assert!(scanned.iter().all(|event| event["payload"]["of"] == 7));
+
+    home.bus.create_topic(settings().index([".payload.of"])).await.unwrap();
+    assert_eq!(chosen().await, scanned);
+    let from = scanned[10]["stored_ts"].as_i64().unwrap();
+    let later = home.get(&format!("/export?topic=a&fromTs={from}&jq=.payload.of%20%3D%3D%207")).await.lines();
+    let expected: Vec<_> = scanned.iter().filter(|event| event["stored_ts"].as_i64().unwrap() >= from).collect();
+    assert_eq!(later.iter().collect::<Vec<_>>(), expected);
+    let none = home.get("/export?topic=a&ndjson=0&jq=.payload.of%20%3D%3D%2099").await;
+    assert_eq!(none.json(), json!([]));
+    home.get("/export?topic=a&jq=.payload%20%7C").await.problem(400, "bad_request");
+}

@@ -5,12 +5,14 @@
 //!                    index_blocks    what to delete when retention removes them
 //! ```
 //!
-//! Each expression of each topic has a fold of its own, so adding one builds that one over what is stored. Entries hold a hash of the
-//! value, and events may be gone: readers that follow an entry look at the event and judge it. So an answer is exact once
-//! everything is folded, and [`Indexes::search`] answers only then.
+//! Each expression of each topic has a fold of its own, so adding one builds that one over what is stored. It has another over the
+//! topic's dead letters, by the originals in them. Entries hold a hash of the value, and events may be gone: readers that follow an
+//! entry look at the event and judge it. So an answer is exact once everything is folded, and [`Indexes::search`] and
+//! [`Indexes::places`] answer only then.
 //!
 //! Promises: programs run under limits on threads that serve nobody else; an entry has a bounded size, whatever the value.
 
+mod places;
 mod query;
 mod value;
 
@@ -24,9 +26,11 @@ use prom_types::{Offset, TopicName};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+pub use self::places::{IndexedPlaces, PlacesAsked};
 pub use self::query::IndexedPage;
 use self::value::hash_of;
 use crate::keeper::KeptWork;
+use crate::letters::read_letter;
 use crate::limits::{INDEX_AT_ONCE, INDEX_CATCH_UP, INDEX_DELETES, INDEX_PROGRAMS};
 use crate::{Fold, FoldInto, GoneEvents, JobError};
 
@@ -61,6 +65,26 @@ struct IndexFold {
     /// `topic/expression/`, the expression as a hash.
     prefix: String,
     program: Program,
+    of: IndexOf,
+}
+
+/// What an expression is asked of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum IndexOf {
+    /// The event itself.
+    #[default]
+    Event,
+    /// The event in a dead letter.
+    Original,
+}
+
+/// An expression over the events of a topic, or over the originals in its letters.
+struct IndexName<'a> {
+    /// The topic that is folded.
+    topic: &'a TopicName,
+    expression: &'a str,
+    of: IndexOf,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,6 +98,25 @@ struct Block {
 struct Built {
     topic: TopicName,
     expression: String,
+    #[serde(default)]
+    of: IndexOf,
+}
+
+impl IndexName<'_> {
+    fn hash(&self) -> u64 {
+        match self.of {
+            IndexOf::Event => xxh3_64(self.expression.as_bytes()),
+            IndexOf::Original => xxh3_64(format!("original {}", self.expression).as_bytes()),
+        }
+    }
+
+    fn prefix(&self) -> String {
+        format!("{}/{:016x}/", self.topic, self.hash())
+    }
+
+    fn fold(&self) -> String {
+        format!("index-{:016x}", self.hash())
+    }
 }
 
 impl Indexes {
@@ -91,13 +134,15 @@ impl Indexes {
     pub async fn states(&self, bus: &Bus, topic: &TopicName) -> Result<Vec<IndexState>, JobError> {
         let mut states = Vec::new();
         for expression in bus.topic_settings(topic).await?.index {
-            let behind = Fold::open(bus, &fold_name(&expression), topic.clone()).await?.behind().await?;
+            let name = IndexName { topic, expression: &expression, of: IndexOf::Event };
+            let behind = Fold::open(bus, &name.fold(), topic.clone()).await?.behind().await?;
             states.push(IndexState { expression, behind });
         }
         Ok(states)
     }
 
-    async fn open(&self, bus: &Bus, topic: &TopicName, expression: &str) -> Result<OpenIndex, JobError> {
+    async fn open(&self, bus: &Bus, name: &IndexName<'_>) -> Result<OpenIndex, JobError> {
+        let IndexName { topic, expression, of } = *name;
         let known = self.programs.lock().get(expression).cloned();
         let program = match known {
             Some(program) => program,
@@ -111,25 +156,36 @@ impl Indexes {
                 program
             }
         };
-        let fold = Fold::open(bus, &fold_name(expression), topic.clone()).await?;
-        Ok(OpenIndex { fold, into: IndexFold { prefix: prefix(topic, expression), program } })
+        let fold = Fold::open(bus, &name.fold(), topic.clone()).await?;
+        Ok(OpenIndex { fold, into: IndexFold { prefix: name.prefix(), program, of } })
     }
 
     /// Brings every declared index up to date.
     async fn build_all(&self, bus: &Bus) -> Result<(), JobError> {
         let mut declared = BTreeSet::new();
-        for info in bus.topics().await? {
+        let topics = bus.topics().await?;
+        let names: BTreeSet<&TopicName> = topics.iter().map(|info| &info.settings.name).collect();
+        for info in &topics {
+            let topic = &info.settings.name;
+            let letters = topic.dead_letters().filter(|letters| names.contains(letters));
             for expression in &info.settings.index {
-                let topic = &info.settings.name;
-                declared.insert(prefix(topic, expression));
-                let built = Built { topic: topic.clone(), expression: expression.clone() };
-                let text = serde_json::to_vec(&built).map_err(unwritable)?;
-                bus.document_or_insert(BUILT, &prefix(topic, expression), || text.clone()).await?;
-                let OpenIndex { mut fold, mut into } = self.open(bus, topic, expression).await?;
-                fold.catch_up(&mut into).await?;
+                let of_events = IndexName { topic, expression, of: IndexOf::Event };
+                let of_letters = letters.iter().map(|topic| IndexName { topic, expression, of: IndexOf::Original });
+                for name in std::iter::once(of_events).chain(of_letters) {
+                    declared.insert(name.prefix());
+                    self.build(bus, &name).await?;
+                }
             }
         }
         self.remove_undeclared(bus, &declared).await
+    }
+
+    async fn build(&self, bus: &Bus, name: &IndexName<'_>) -> Result<(), JobError> {
+        let built = Built { topic: name.topic.clone(), expression: name.expression.to_owned(), of: name.of };
+        let text = serde_json::to_vec(&built).map_err(unwritable)?;
+        bus.document_or_insert(BUILT, &name.prefix(), || text.clone()).await?;
+        let OpenIndex { mut fold, mut into } = self.open(bus, name).await?;
+        fold.catch_up(&mut into).await
     }
 
     async fn remove_undeclared(&self, bus: &Bus, declared: &BTreeSet<String>) -> Result<(), JobError> {
@@ -139,12 +195,13 @@ impl Indexes {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.key.clone());
             for document in page.iter().filter(|document| !declared.contains(&document.key)) {
-                let Built { topic, expression } = serde_json::from_slice(&document.value).map_err(unwritable)?;
+                let Built { topic, expression, of } = serde_json::from_slice(&document.value).map_err(unwritable)?;
                 for collection in [ENTRIES, BLOCKS] {
                     delete_below(bus, collection, &document.key).await?;
                 }
                 let mut work = bus.unit_of_work();
-                work.write(Fold::removal(&fold_name(&expression), &topic));
+                let name = IndexName { topic: &topic, expression: &expression, of };
+                work.write(Fold::removal(&name.fold(), &topic));
                 work.write(DocumentWrite::delete(BUILT, &document.key));
                 work.commit().await?;
             }
@@ -160,15 +217,27 @@ impl KeptWork for Building {
     }
 }
 
+impl IndexOf {
+    /// What the expression reads; `None` where there is no such thing.
+    fn text(self, event: &StoredEvent) -> Option<Vec<u8>> {
+        match self {
+            Self::Event => {
+                let mut text = Vec::new();
+                event.write_json(&mut text);
+                Some(text)
+            }
+            Self::Original => Some(read_letter(event)?.original.as_bytes().to_vec()),
+        }
+    }
+}
+
 impl FoldInto for IndexFold {
     async fn take(&mut self, bus: &Bus, events: &[StoredEvent], work: &mut UnitOfWork) -> Result<(), JobError> {
         let mut blocks: BTreeMap<u32, (Offset, Block)> = BTreeMap::new();
-        let program = self.program.clone();
+        let (program, of) = (self.program.clone(), self.of);
         let value = move |event: StoredEvent| {
-            let mut text = Vec::new();
-            event.write_json(&mut text);
             // Of an event that it fails on, the expression has no value.
-            program.first(&text).ok().flatten().and_then(|value| hash_of(&value))
+            program.first(&of.text(&event)?).ok().flatten().and_then(|value| hash_of(&value))
         };
         let values = bus.in_turns(events.to_vec(), value).await?;
         for (event, value) in events.iter().zip(values) {
@@ -217,14 +286,6 @@ impl FoldInto for IndexFold {
 fn place(event: &StoredEvent) -> String {
     let stored = u64::MAX - event.stored_ts().max(0).unsigned_abs();
     format!("{stored:016x}/{:04x}/{:016x}", event.partition(), u64::MAX - event.offset())
-}
-
-fn prefix(topic: &TopicName, expression: &str) -> String {
-    format!("{topic}/{:016x}/", xxh3_64(expression.as_bytes()))
-}
-
-fn fold_name(expression: &str) -> String {
-    format!("index-{:016x}", xxh3_64(expression.as_bytes()))
 }
 
 async fn delete_below(bus: &Bus, collection: &str, prefix: &str) -> Result<(), JobError> {

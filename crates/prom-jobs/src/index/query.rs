@@ -1,11 +1,12 @@
 //! Searching by an index: a program that asks whether an indexed expression equals a plain value.
 
 use prom_engine::{Bus, FoundEvents, Search, StoredEvent};
-use prom_types::{EpochMs, Offset};
+use prom_types::{EpochMs, Offset, TopicName};
 
 use super::value::hash_of;
-use super::{ENTRIES, Indexes, none_if_unknown, prefix};
+use super::{ENTRIES, IndexName, IndexOf, Indexes, none_if_unknown};
 use crate::JobError;
+use crate::letters::letters_of;
 use crate::limits::{INDEX_AT_ONCE, INDEX_CANDIDATES};
 
 /// What was found by an index.
@@ -20,11 +21,11 @@ pub struct IndexedPage {
 }
 
 /// An entry, behind the value.
-struct Entry {
-    stored_ts: EpochMs,
-    partition: u32,
-    offset: Offset,
-    text: String,
+pub(super) struct IndexedPlace {
+    pub stored_ts: EpochMs,
+    pub partition: u32,
+    pub offset: Offset,
+    pub text: String,
 }
 
 impl Indexes {
@@ -41,16 +42,35 @@ impl Indexes {
         if search.mask.is_some() {
             return Ok(None);
         }
-        let Some(settings) = none_if_unknown(bus.topic_settings(&search.topic).await)? else { return Ok(None) };
+        let Some((expression, prefix)) = self.entries_of(bus, &search.topic, IndexOf::Event, jq).await? else {
+            return Ok(None);
+        };
+        let (page, next) = follow(bus, search, &prefix, next).await?;
+        Ok(Some(IndexedPage { expression, page, next }))
+    }
+
+    /// The expression of the exact index that answers a program, and what its entries begin with; `None` where there is none.
+    /// `topic` is the one that declares the expression.
+    pub(super) async fn entries_of(
+        &self,
+        bus: &Bus,
+        topic: &TopicName,
+        of: IndexOf,
+        jq: &str,
+    ) -> Result<Option<(String, String)>, JobError> {
+        let Some(settings) = none_if_unknown(bus.topic_settings(topic).await)? else { return Ok(None) };
         let asked = settings.index.iter().find_map(|expression| Some((expression, equals(jq, expression)?)));
         let Some((expression, value)) = asked else { return Ok(None) };
         let Some(value) = hash_of(value.as_bytes()) else { return Ok(None) };
-        if !self.open(bus, &search.topic, expression).await?.is_exact().await? {
+        let letters = match of {
+            IndexOf::Event => None,
+            IndexOf::Original => Some(letters_of(topic)?),
+        };
+        let name = IndexName { topic: letters.as_ref().unwrap_or(topic), expression, of };
+        if !self.open(bus, &name).await?.is_exact().await? {
             return Ok(None);
         }
-        let prefix = format!("{}{value:032x}/", prefix(&search.topic, expression));
-        let (page, next) = follow(bus, search, &prefix, next).await?;
-        Ok(Some(IndexedPage { expression: expression.clone(), page, next }))
+        Ok(Some((expression.clone(), format!("{}{value:032x}/", name.prefix()))))
     }
 }
 
@@ -85,10 +105,10 @@ async fn follow(
         let documents = bus.documents(ENTRIES, Some(&after), INDEX_AT_ONCE).await?;
         let is_last = documents.len() < INDEX_AT_ONCE;
         let keys = documents.iter().map_while(|document| document.key.strip_prefix(prefix));
-        let entries: Vec<Entry> = keys.filter_map(Entry::read).collect();
+        let entries: Vec<IndexedPlace> = keys.filter_map(IndexedPlace::read).collect();
         let is_over = is_last || entries.len() < documents.len();
-        let in_time = |entry: &&Entry| search.from_ts.is_none_or(|from| entry.stored_ts >= from);
-        let wanted: Vec<&Entry> = entries.iter().take_while(in_time).collect();
+        let in_time = |entry: &&IndexedPlace| search.from_ts.is_none_or(|from| entry.stored_ts >= from);
+        let wanted: Vec<&IndexedPlace> = entries.iter().take_while(in_time).collect();
         let is_over = is_over || wanted.len() < entries.len();
         let mut candidates: Vec<StoredEvent> = Vec::with_capacity(wanted.len());
         for entry in &wanted {
@@ -116,8 +136,8 @@ fn place_text(event: &StoredEvent) -> String {
     super::place(event)
 }
 
-impl Entry {
-    fn read(text: &str) -> Option<Self> {
+impl IndexedPlace {
+    pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
         let mut part = || u64::from_str_radix(parts.next()?, 16).ok();
         let (stored, partition, offset) = (part()?, part()?, part()?);

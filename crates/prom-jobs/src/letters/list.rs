@@ -10,7 +10,7 @@ use prom_types::{EpochMs, Offset, TopicName};
 
 use super::block::{BLOCK_OFFSETS, BlockAt, LetterBlock};
 use super::book::read_block;
-use super::filter::LetterFilter;
+use super::filter::{LetterFilter, LetterProgram};
 use super::letter::{FoundLetter, LetterReplay, letters_of, read_letter};
 use super::read::read_places;
 use crate::JobError;
@@ -99,6 +99,7 @@ pub(super) async fn page(
             Descent { partition, before, start: bounds.start, block: None, candidates, reached: before }
         })
         .collect();
+    let program = LetterProgram::of(bus, filter).await?;
     let mut found = Vec::new();
     let mut is_cut = false;
     while budget.letters > 0 && budget.reads > 0 && budget.bytes > 0 {
@@ -111,7 +112,7 @@ pub(super) async fn page(
         is_cut = true;
         budget.reads = budget.reads.saturating_sub(picked.len());
         let places = picked.iter().map(|candidate| candidate.place).collect();
-        let events = read_places(bus, &letters, places).await?;
+        let events = program.sift(bus, read_places(bus, &letters, places).await?).await?;
         take(picked, &events, filter, &mut descents, &mut budget, &mut found);
     }
     let next = || TopicOffsets(descents.iter().map(|descent| descent.before).collect());
@@ -212,8 +213,9 @@ impl Descent {
         let last = match &filter.places {
             None => self.reached - 1,
             Some(places) => {
-                let below = |place: &&(u32, Offset)| place.0 == self.partition && place.1 < self.reached;
-                places.iter().filter(below).map(|place| place.1).max()?
+                let below = places.partition_point(|place| *place < (self.partition, self.reached));
+                let last = places.get(below.checked_sub(1)?)?;
+                (last.0 == self.partition).then_some(last.1)?
             }
         };
         Some(BlockAt::of(self.partition, last))

@@ -33,6 +33,7 @@ pub use self::filter::{LetterFilter, LetterStanding};
 use self::job::JobRunner;
 pub use self::job::{LetterJob, LetterJobState, LetterOrder, LetterTrial, LetterWork, TriedLetter};
 pub use self::letter::{EDITED_HEADER, FoundLetter, LETTER_HEADER, LetterReplay, REPLAYS_HEADER};
+pub(crate) use self::letter::{letters_of, read_letter};
 pub use self::list::LetterPage;
 use crate::limits::{BOOKS_KEPT, BOOKS_KEPT_EVERY};
 use crate::{JobError, Keeper, KeptWork};

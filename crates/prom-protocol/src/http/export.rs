@@ -1,4 +1,4 @@
-//! `GET /export`: every event of a topic, streamed.
+//! `GET /export`: the events of a topic, streamed.
 
 use prom_types::TopicName;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ pub struct ExportQuery {
     /// Only events stored at or before this, in epoch milliseconds.
     #[serde(rename = "toTs")]
     pub to_ts: Option<i64>,
+    /// Only events that this jq program takes: its first output is neither `false` nor `null`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jq: Option<String>,
     /// `0`: one JSON array instead of one event per line.
     #[serde(default = "yes", with = "flag")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<u8>, minimum = 0, maximum = 1))]

@@ -23,6 +23,10 @@ pub struct LetterChoice {
     /// Only letters of this kind of error, as `prom dlq groups` shows it
     #[arg(long, value_name = "FINGERPRINT")]
     pub fingerprint: Option<String>,
+    /// Only letters whose original this jq program takes, such as '.payload.customer == 4711'; where the topic declares an index
+    /// that answers it, nothing else is read
+    #[arg(long = "where", value_name = "PROGRAM")]
+    pub jq: Option<String>,
     /// Only letters written at or after this time
     #[arg(long = "from", value_name = "TIME", value_parser = moment::parse, allow_hyphen_values = true)]
     pub from_ts: Option<EpochMs>,
@@ -38,6 +42,7 @@ impl LetterChoice {
             && self.key.is_none()
             && self.err.is_none()
             && self.fingerprint.is_none()
+            && self.jq.is_none()
             && self.from_ts.is_none()
             && self.to_ts.is_none()
     }

@@ -15,6 +15,7 @@ use crate::output::{Align, Table, note};
 Examples:
   prom dlq ls orders.placed
   prom dlq ls orders.placed --group billing --err timeout --from -1h
+  prom dlq ls orders.placed --where '.payload.customer == 4711'
   prom dlq ls orders.placed --open --limit 1000 --json")]
 pub struct ListLetters {
     #[command(flatten)]
@@ -35,7 +36,7 @@ pub struct ListLetters {
 
 impl ListLetters {
     pub async fn run(self, context: &Context) -> CommandResult {
-        let LetterChoice { topic, group, key, err, fingerprint, from_ts, to_ts } = self.choice;
+        let LetterChoice { topic, group, key, err, fingerprint, jq, from_ts, to_ts } = self.choice;
         let standing = match (self.open, self.replayed) {
             (true, _) => Some(LetterStandingView::Open),
             (_, true) => Some(LetterStandingView::Replayed),
@@ -47,6 +48,7 @@ impl ListLetters {
             err,
             fingerprint,
             key,
+            jq,
             id: None,
             from_ts,
             to_ts,

@@ -45,10 +45,10 @@ impl PurgeCommand {
         if names_some == self.all {
             let wrong = if self.all { "--all goes with no other choice" } else { "say which letters" };
             return Err(Failure::usage(wrong)
-                .fix("choose by --group, --err, --fingerprint, --key, --from, --to or --id; or --all"));
+                .fix("choose by --group, --err, --fingerprint, --key, --where, --from, --to or --id; or --all"));
         }
         let hub = context.hub()?;
-        let LetterChoice { topic, group, key, err, fingerprint, from_ts, to_ts } = self.choice;
+        let LetterChoice { topic, group, key, err, fingerprint, jq, from_ts, to_ts } = self.choice;
         let ids = self.named.ids;
         let purge = |dry_run| PurgeLetters {
             topic: topic.clone(),
@@ -56,6 +56,7 @@ impl PurgeCommand {
             key: key.clone(),
             err: err.clone(),
             fingerprint: fingerprint.clone(),
+            jq: jq.clone(),
             from_ts,
             to_ts,
             ids: ids.clone(),

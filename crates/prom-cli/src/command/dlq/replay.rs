@@ -44,14 +44,14 @@ pub struct ReplayLettersCommand {
     #[command(flatten)]
     named: NamedLetters,
     /// Give the events back to the group that gave up on them, and to no other; needs --group
-    #[arg(long, requires = "group", conflicts_with_all = ["jq", "payload"])]
+    #[arg(long, requires = "group", conflicts_with_all = ["transform", "payload"])]
     to_group: bool,
     /// At most this many letters
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: u64,
     /// A jq program that mends each event
-    #[arg(long, value_name = "PROGRAM", conflicts_with = "payload")]
-    jq: Option<String>,
+    #[arg(long = "jq", value_name = "PROGRAM", conflicts_with = "payload")]
+    transform: Option<String>,
     /// The payload that one letter's event gets instead of its own
     #[arg(long, value_name = "JSON", requires = "ids")]
     payload: Option<String>,
@@ -78,19 +78,20 @@ pub struct ReplayLettersCommand {
 impl ReplayLettersCommand {
     pub async fn run(self, context: &Context) -> CommandResult {
         let payload = self.payload.as_deref().map(payload).transpose()?;
-        let LetterChoice { topic, group, key, err, fingerprint, from_ts, to_ts } = self.choice;
+        let LetterChoice { topic, group, key, err, fingerprint, jq, from_ts, to_ts } = self.choice;
         let request = ReplayLetters {
             topic,
             group,
             key,
             err,
             fingerprint,
+            jq,
             from_ts,
             to_ts,
             ids: self.named.ids,
             to: if self.to_group { ReplayTo::Group } else { ReplayTo::Topic },
             limit: Some(self.limit),
-            transform: self.jq,
+            transform: self.transform,
             payload,
             skip_unfit: self.skip_unfit,
             dry_run: self.dry_run,

@@ -78,7 +78,8 @@ async fn counted(api: &Api, caller: &Caller, summary: LetterSummary) -> Result<L
 /// The last letter of each kind, where the most letters are.
 async fn add_samples(api: &Api, summary: &LetterSummary, view: &mut LetterTopicView) -> Result<(), Problem> {
     let _share = api.budget.take(LETTERS_HELD_BYTES)?;
-    let wanted: Vec<_> = summary.errors.iter().take(LETTER_SAMPLES).map(|errors| errors.sample).collect();
+    let mut wanted: Vec<_> = summary.errors.iter().take(LETTER_SAMPLES).map(|errors| errors.sample).collect();
+    wanted.sort_unstable();
     if wanted.is_empty() {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 //! are, and of what kind.
 
 pub(super) mod groups;
+mod indexed;
 pub(super) mod jobs;
 pub(super) mod list;
 pub(super) mod purge;

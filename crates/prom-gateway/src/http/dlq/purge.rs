@@ -9,6 +9,7 @@ use prom_auth::Action;
 use prom_jobs::{LetterFilter, LetterOrder, LetterStanding, LetterWork};
 use prom_protocol::http::dlq::{LettersDone, PurgeLetters};
 
+use super::readable;
 use super::replay::{answer, places, tried};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
@@ -37,15 +38,20 @@ pub(in crate::http) async fn post(
     body: JsonBody<PurgeLetters>,
 ) -> Result<Response, Problem> {
     caller.may_somewhere(Action::Admin)?;
-    let PurgeLetters { topic, group, key, err, fingerprint, from_ts, to_ts, ids, limit, dry_run } =
+    let PurgeLetters { topic, group, key, err, fingerprint, jq, from_ts, to_ts, ids, limit, dry_run } =
         body.read(&api).await?;
+    let may_read = readable(&caller, &topic);
     caller.may(Action::Admin, &topic)?;
-    let places = places(&api, &topic, &ids).await?;
+    if jq.is_some() {
+        // What is found tells what is there.
+        may_read?;
+    }
+    let places = places(&api, &topic, &ids, jq.as_deref()).await?;
     let standing = LetterStanding::All;
     let order = LetterOrder {
         topic,
         work: LetterWork::Purge,
-        filter: LetterFilter { group, fingerprint, err, key, from_ts, to_ts, standing, places },
+        filter: LetterFilter { group, fingerprint, err, key, jq, from_ts, to_ts, standing, places },
         limit: limit.unwrap_or(u64::MAX),
         transform: None,
         payload: None,

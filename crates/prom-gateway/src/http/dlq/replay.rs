@@ -15,6 +15,7 @@ use prom_jobs::{JobError, LetterFilter, LetterJob, LetterOrder, LetterStanding, 
 use prom_protocol::http::dlq::{LettersDone, ReplayLetters, ReplayTo, TriedLetterView};
 use prom_types::{EventId, TopicName};
 
+use super::indexed::indexed;
 use super::{hidden_parts, readable, state_view};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
@@ -48,7 +49,7 @@ pub(in crate::http) async fn post(
     if body.transform.is_some() || body.payload.is_some() {
         caller.may(Action::Publish, &body.topic)?;
     }
-    if body.transform.is_some() || body.payload.is_some() || body.dry_run {
+    if body.transform.is_some() || body.payload.is_some() || body.jq.is_some() || body.dry_run {
         may_read?;
     }
     if caller.mask(&api.hub, &body.topic).await?.is_some() {
@@ -117,10 +118,10 @@ fn check(body: &ReplayLetters) -> Result<(), Problem> {
 }
 
 async fn order(api: &Api, caller: &Caller, body: ReplayLetters) -> Result<LetterOrder, Problem> {
-    let ReplayLetters { topic, group, key, err, fingerprint, from_ts, to_ts, ids, .. } = body;
-    let places = places(api, &topic, &ids).await?;
+    let ReplayLetters { topic, group, key, err, fingerprint, jq, from_ts, to_ts, ids, .. } = body;
+    let places = places(api, &topic, &ids, jq.as_deref()).await?;
     let standing = LetterStanding::Open;
-    let filter = LetterFilter { group, fingerprint, err, key, from_ts, to_ts, standing, places };
+    let filter = LetterFilter { group, fingerprint, err, key, jq, from_ts, to_ts, standing, places };
     Ok(LetterOrder {
         topic,
         work: match body.to {
@@ -139,10 +140,20 @@ async fn order(api: &Api, caller: &Caller, body: ReplayLetters) -> Result<Letter
     })
 }
 
-/// Where the letters lie that are named; one that is not there is an error, as its name may be misspelt.
-pub(super) async fn places(api: &Api, topic: &TopicName, ids: &[EventId]) -> Result<Option<Vec<(u32, u64)>>, Problem> {
+/// Where the letters lie that are named, or that an index finds for a program. One that is named and not there is an error, as
+/// its name may be misspelt.
+pub(super) async fn places(
+    api: &Api,
+    topic: &TopicName,
+    ids: &[EventId],
+    jq: Option<&str>,
+) -> Result<Option<Vec<(u32, u64)>>, Problem> {
+    let found = match jq {
+        Some(jq) => indexed(api, topic, jq, None, LETTER_IDS).await?.0,
+        None => None,
+    };
     if ids.is_empty() {
-        return Ok(None);
+        return Ok(found);
     }
     if ids.len() > LETTER_IDS {
         return Err(Problem::field("ids", format_args!("are {}, and {LETTER_IDS} may be named at once", ids.len())));

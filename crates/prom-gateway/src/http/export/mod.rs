@@ -1,10 +1,11 @@
-//! `GET /export`: every event of a topic, streamed.
+//! `GET /export`: every event of a topic, or every one that a program takes, streamed.
 //!
 //! Promises: partition by partition in offset order; what was there when the export began, no more;
-//! memory stays flat whatever the topic's size and however slowly the client reads. An export that
-//! cannot continue breaks off without a proper end, so that a part is not taken for the whole. So does
-//! one whose token expires meanwhile.
+//! where a declared index answers the program, nothing else is read; memory stays flat whatever the topic's size and however
+//! slowly the client reads. An export that cannot continue breaks off without a proper end, so that a part is not taken for the
+//! whole. So does one whose token expires meanwhile.
 
+mod choice;
 mod format;
 mod stream;
 
@@ -21,6 +22,7 @@ use prom_protocol::http::export::ExportQuery;
 use prom_store::Bounds;
 use prom_types::{Event, Offset, Position};
 
+use self::choice::ExportChoice;
 use self::format::ExportFormat;
 use super::api::Api;
 use super::caller::Caller;
@@ -42,7 +44,7 @@ pub(super) struct Part {
     operation_id = "export",
     tag = "events",
     summary = "Stream every event of a topic",
-    description = "Whole events, partition by partition in offset order. `Accept: application/cloudevents-batch+json` \
+    description = "Whole events, partition by partition in offset order, all or those that a program takes. `Accept: application/cloudevents-batch+json` \
                    gives a batch of CloudEvents.",
     params(ExportQuery),
     responses(
@@ -65,11 +67,13 @@ pub(super) async fn export(
     let format = ExportFormat::choose(accepted, query.format.as_deref(), query.ndjson)?;
     let share = api.budget.take(EXPORT_HELD_BYTES)?;
     let bus = &api.hub.bus;
+    // The end first: what an index knows reaches at least there.
     let parts = parts(bus, &query).await?;
     let mask = caller.mask(&api.hub, &query.topic).await?;
     let damage = if query.skip_damaged { stream::OnDamage::Skip } else { stream::OnDamage::BreakOff };
+    let choice = ExportChoice::of(&api.hub, &query, mask).await?;
     let body =
-        Body::from_stream(stream::start(api.hub.clone(), caller, query.topic, mask, parts, (format, damage), share));
+        Body::from_stream(stream::start(api.hub.clone(), caller, query.topic, choice, parts, (format, damage), share));
     Ok(([(CONTENT_TYPE, format.content_type())], body).into_response())
 }
 

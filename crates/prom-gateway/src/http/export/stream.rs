@@ -12,12 +12,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::Stream;
 use prom_auth::AuthError;
-use prom_engine::{Page, TaskName, TopicMask};
+use prom_engine::{Page, TaskName};
 use prom_store::ReadLimit;
 use prom_types::TopicName;
 use tokio::sync::mpsc;
 
 use super::Part;
+use super::choice::ExportChoice;
 use super::format::{Before, ExportFormat};
 use crate::Hub;
 use crate::http::budget::BodyShare;
@@ -42,7 +43,7 @@ pub(super) fn start(
     hub: Arc<Hub>,
     caller: Caller,
     topic: TopicName,
-    mask: Option<Arc<TopicMask>>,
+    choice: ExportChoice,
     parts: Vec<Part>,
     (format, damage): (ExportFormat, OnDamage),
     share: BodyShare,
@@ -51,7 +52,7 @@ pub(super) fn start(
     tokio::spawn(async move {
         let _held_to_the_end = share;
         let mut export =
-            Export { hub, caller, topic, mask, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
+            Export { hub, caller, topic, choice, format, damage, chunks, chunk: new_chunk(), before: Before::Nothing };
         let failures = export.hub.failures().clone();
         let ran = failures.watch(&TaskName::one("export", export.topic.clone()), export.run(parts)).await;
         let reason = match ran.unwrap_or_else(|panicked| Err(Ended::Failed(panicked.reason))) {
@@ -80,7 +81,7 @@ struct Export {
     hub: Arc<Hub>,
     caller: Caller,
     topic: TopicName,
-    mask: Option<Arc<TopicMask>>,
+    choice: ExportChoice,
     format: ExportFormat,
     damage: OnDamage,
     chunks: mpsc::Sender<Chunk>,
@@ -99,29 +100,28 @@ impl Export {
     }
 
     async fn part(&mut self, part: &Part) -> Result<(), Ended> {
-        let limit = ReadLimit { events: EXPORT_READ_EVENTS, bytes: EXPORT_READ_BYTES };
         let mut from = part.from;
-        while from < part.end {
+        while let Some(next) = self.choice.next(part.partition, from).filter(|next| *next < part.end) {
+            from = next;
+            let limit = ReadLimit { events: self.choice.run(from, EXPORT_READ_EVENTS), bytes: EXPORT_READ_BYTES };
             let read = self.hub.bus.read(&self.topic, part.partition, from, limit).await;
             let page = read.map_err(|error| Ended::Failed(error.to_string()))?;
             self.check(&page)?;
-            self.page(part, &page).await?;
-            if page.next <= from {
+            let next = page.next;
+            self.page(part, page).await?;
+            if next <= from {
                 break;
             }
-            from = page.next;
+            from = next;
         }
         Ok(())
     }
 
-    async fn page(&mut self, part: &Part, page: &Page) -> Result<(), Ended> {
-        for event in &page.events {
-            if event.offset() >= part.end {
-                return Ok(());
-            }
-            let seen = self.mask.as_ref().map(|mask| mask.seen(event.clone()));
-            let event = seen.as_ref().unwrap_or(event);
-            self.format.event(event, self.before, &mut self.chunk).map_err(Ended::Failed)?;
+    async fn page(&mut self, part: &Part, page: Page) -> Result<(), Ended> {
+        let events = page.events.into_iter().take_while(|event| event.offset() < part.end).collect();
+        let chosen = self.choice.sift(&self.hub.bus, events).await;
+        for event in chosen.map_err(|error| Ended::Failed(error.to_string()))? {
+            self.format.event(&event, self.before, &mut self.chunk).map_err(Ended::Failed)?;
             self.before = Before::Some;
             if self.chunk.len() >= EXPORT_CHUNK_BYTES {
                 self.flush().await?;

@@ -7,6 +7,7 @@ use prom_types::{EventId, IdMaker};
 use serde_json::json;
 
 use super::super::LetterOffice;
+use super::super::filter::LetterProgram;
 use super::document::{LetterJob, LetterJobState, LetterOrder, LetterWork, StoredJob, active, list};
 use super::events::EventMaker;
 use super::trial::{self, LetterTrial, ends};
@@ -185,7 +186,8 @@ impl LetterOffice {
             None => None,
         };
         let LetterOrder { topic, payload, by, .. } = order.clone();
-        Ok(EventMaker { topic, program, payload, by })
+        let wanted = LetterProgram::of(&self.shared.bus, &order.filter).await?;
+        Ok(EventMaker { topic, wanted, program, payload, by })
     }
 
     async fn check(&self, order: &LetterOrder) -> Result<(), JobError> {

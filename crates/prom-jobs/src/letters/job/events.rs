@@ -8,12 +8,15 @@ use prom_types::{Event, EventId, Json, NewEvent, TopicName, limits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::super::filter::LetterProgram;
 use super::super::letter::{EDITED_HEADER, FoundLetter, LETTER_HEADER, REPLAYS_HEADER, republished_id};
 
 /// What is made of each letter's event.
 #[derive(Clone)]
 pub(super) struct EventMaker {
     pub topic: TopicName,
+    /// Of which letters.
+    pub wanted: LetterProgram,
     pub program: Option<Program>,
     pub payload: Option<Json>,
     /// Who is said to have changed it.

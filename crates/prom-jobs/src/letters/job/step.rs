@@ -10,6 +10,7 @@ use prom_types::{Offset, Receipt};
 
 use super::super::block::{BlockAt, NewMark};
 use super::super::desk::LetterDesk;
+use super::super::filter::LetterProgram;
 use super::super::letter::{FoundLetter, read_letter};
 use super::super::read::read_places;
 use super::document::{LetterJobState, LetterWork, StoredJob};
@@ -43,6 +44,7 @@ pub(super) enum LetterSent {
 pub(super) async fn gather(
     desk: &mut LetterDesk,
     stored: &mut StoredJob,
+    program: &LetterProgram,
     most: usize,
 ) -> Result<Option<StepLetters>, JobError> {
     for _ in 0..LETTER_BLOCKS_AT_ONCE {
@@ -52,7 +54,7 @@ pub(super) async fn gather(
         if candidates.is_empty() {
             continue;
         }
-        if let Some(found) = read_candidates(desk, stored, at, candidates).await? {
+        if let Some(found) = read_candidates(desk, stored, program, at, candidates).await? {
             return Ok(Some(found));
         }
     }
@@ -73,8 +75,8 @@ async fn candidates(
     let job = &mut stored.job;
     for (partition, (next, until)) in (0..).zip(job.next.iter_mut().zip(&job.until)) {
         if let Some(places) = &job.order.filter.places {
-            let left = places.iter().filter(|place| place.0 == partition && place.1 >= *next);
-            *next = left.map(|place| place.1).min().unwrap_or(*until);
+            let left = places.get(places.partition_point(|place| *place < (partition, *next)));
+            *next = left.filter(|place| place.0 == partition).map_or(*until, |place| place.1);
         }
         if *next >= *until {
             continue;
@@ -101,13 +103,15 @@ async fn candidates(
 async fn read_candidates(
     desk: &LetterDesk,
     stored: &mut StoredJob,
+    program: &LetterProgram,
     at: BlockAt,
     candidates: Vec<Offset>,
 ) -> Result<Option<StepLetters>, JobError> {
     let (mut letters, mut bytes, mut next) = (Vec::new(), 0, stored.job.next[at.partition as usize]);
     for few in candidates.chunks(LETTERS_AT_ONCE) {
         let places = few.iter().map(|offset| (at.partition, *offset)).collect();
-        let events: BTreeMap<_, StoredEvent> = read_places(&desk.bus, &desk.letters, places).await?;
+        let read = read_places(&desk.bus, &desk.letters, places).await?;
+        let events: BTreeMap<_, StoredEvent> = program.sift(&desk.bus, read).await?;
         for offset in few {
             let event = events.get(&(at.partition, *offset));
             bytes += event.map_or(0, |event| event.record().len());
@@ -168,7 +172,7 @@ pub(super) async fn step(
     most: usize,
 ) -> Result<u64, JobError> {
     desk.catch_up().await?;
-    let Some(step) = gather(desk, stored, most).await? else {
+    let Some(step) = gather(desk, stored, &maker.wanted, most).await? else {
         stored.job.state = LetterJobState::Done;
         stored.job.reason = None;
         store(desk, stored, desk.bus.unit_of_work()).await?;

@@ -66,7 +66,7 @@ pub(in super::super) async fn run(
     let most = most.min(order.limit);
     while trial.matched < most {
         let room = usize::try_from(most - trial.matched).unwrap_or(usize::MAX).min(LETTERS_AT_ONCE * 8);
-        let Some(step) = gather(desk, &mut stored, room).await? else {
+        let Some(step) = gather(desk, &mut stored, &maker.wanted, room).await? else {
             return Ok(trial);
         };
         stored.job.next[step.at.partition as usize] = step.next;
@@ -101,7 +101,7 @@ pub(in super::super) async fn run(
             }
         }
     }
-    trial.is_cut = gather(desk, &mut stored, 1).await?.is_some();
+    trial.is_cut = gather(desk, &mut stored, &maker.wanted, 1).await?.is_some();
     Ok(trial)
 }
 

@@ -26,6 +26,8 @@ pub struct LettersQuery {
     pub fingerprint: Option<String>,
     /// The key of the event.
     pub key: Option<String>,
+    /// A jq program over the original event; a letter matches if its first output is neither `false` nor `null`.
+    pub jq: Option<String>,
     /// The id of a letter.
     pub id: Option<EventId>,
     /// Only letters written at or after this, in epoch milliseconds.
@@ -67,6 +69,10 @@ pub struct LettersView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub next: Option<String>,
+    /// The declared index that found them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub index: Option<String>,
 }
 
 /// A dead letter.

@@ -29,6 +29,10 @@ pub struct ReplayLetters {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub fingerprint: Option<String>,
+    /// A jq program over the original event; a letter is meant if its first output is neither `false` nor `null`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = ".payload.customer == 4711"))]
+    pub jq: Option<String>,
     /// Only letters written at or after this, in epoch milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, value_type = i64))]
@@ -114,6 +118,10 @@ pub struct PurgeLetters {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub fingerprint: Option<String>,
+    /// A jq program over the original event; a letter is meant if its first output is neither `false` nor `null`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, example = ".payload.customer == 4711"))]
+    pub jq: Option<String>,
     /// Only letters written at or after this, in epoch milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, value_type = i64))]
