@@ -11,7 +11,7 @@ use crate::hub::{HubClient, of_problem};
 use crate::output::{Progress, counted, note};
 use crate::signals::Signals;
 
-/// Bring all stored events of a topic to its latest version, in another topic
+/// Copy all stored events of a topic, in its latest schema version, to another topic
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Events go through the upcasters into TOPIC.vN, where N is the latest version. They keep id, key, headers, time, partition
@@ -31,7 +31,7 @@ Examples:
   prom cutover process.state --to-collection processes --field status --field host
   prom cutover process.state --to-snapshot")]
 pub struct CutoverCommand {
-    /// The topic whose events are brought over
+    /// The topic whose events are copied
     #[arg(value_parser = names::topic)]
     topic: TopicName,
     /// Into this topic instead of TOPIC.vN
@@ -43,10 +43,10 @@ pub struct CutoverCommand {
     /// Into a snapshot, TOPIC.snapshot.vN: the latest event of each key
     #[arg(long, conflicts_with_all = ["to", "to_collection"])]
     to_snapshot: bool,
-    /// A field of the payload that lists of the collection can be filtered by, such as status; up to 8 times
+    /// A payload field to filter lists of the collection by, such as status; up to 8
     #[arg(long, value_name = "FIELD", requires = "to_collection")]
     field: Vec<String>,
-    /// Leave out events that cannot be brought to the version, and count them
+    /// Skip events that cannot be upcast, and count them
     #[arg(long)]
     skip_unfit: bool,
 }

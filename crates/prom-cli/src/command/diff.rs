@@ -26,7 +26,7 @@ pub struct DiffCommand {
     topic: TopicName,
     /// The first time
     from: String,
-    /// The second time; now if not given
+    /// The second time [default: now]
     to: Option<String>,
 }
 

@@ -26,10 +26,10 @@ Examples:
   prom fsck --data /var/lib/prom --json
   prom fsck --data /var/lib/prom --rebuild")]
 pub struct Fsck {
-    /// The directory of the embedded store
+    /// Directory of the embedded store
     #[arg(long, value_name = "DIR", default_value = "./prom-data")]
     data: PathBuf,
-    /// Make again what is missing, then check
+    /// Recreate missing parts, then check
     #[arg(long)]
     rebuild: bool,
 }

@@ -21,7 +21,7 @@ use crate::output::{Progress, note};
 /// Publish an event, or one per line of standard input
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The payload is JSON: text needs its quotes, '\"like this\"'. The receipt comes when the event is stored.
+The payload is JSON: text needs quotes, '\"like this\"'. The receipt comes when the event is stored.
 With - every line of standard input is a payload, or with --events an object with payload and whatever else the event \
 has: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition, expect.
 
@@ -37,25 +37,25 @@ Examples:
   seq 1000 | prom pub numbers -
   prom pub orders.placed - --events < orders.ndjson")]
 pub struct Publish {
-    /// Where it goes
+    /// The topic
     #[arg(value_parser = names::topic)]
     topic: TopicName,
     /// The payload, or - for one per line of standard input
     #[arg(value_name = "JSON", default_value = "-", allow_hyphen_values = true)]
     payload: String,
-    /// Partition, order and compaction go by it
+    /// Key of the event; it decides the partition, the order and compaction
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// A header such as x-source=web; can be given again
+    /// A header such as x-source=web; can be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
-    /// A tag; can be given again
+    /// A tag; can be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// The id of an event that led to this one; can be given again
+    /// Id of an event that caused this one; can be repeated
     #[arg(long, value_name = "ID", value_parser = event_id)]
     caused_by: Vec<EventId>,
-    /// The id of the event; within ten minutes the same one stores nothing
+    /// Id of the event; publishing the same id again within ten minutes stores nothing
     #[arg(long, value_name = "ID", value_parser = event_id)]
     id: Option<EventId>,
     /// Also store it in the topic of its schema's version, such as orders.placed.v2: both or neither
@@ -64,10 +64,10 @@ pub struct Publish {
     /// Store it only if the next offset of its partition is N
     #[arg(long, value_name = "N", conflicts_with = "expect_key_offset")]
     expect_offset: Option<u64>,
-    /// Store it only if the newest event of its key has the offset N; none: if the key has no live event
+    /// Store it only if the newest event of its key has offset N, or with `none` if the key has no live event
     #[arg(long, value_name = "N|none", value_parser = key_offset)]
     expect_key_offset: Option<KeyOffset>,
-    /// Lines are whole events, not payloads; TOPIC is for those that name none
+    /// Lines are whole events instead of payloads; TOPIC applies to events without one
     #[arg(
         long,
         conflicts_with_all = ["key", "headers", "tags", "caused_by", "id", "expect_offset", "expect_key_offset"]

@@ -28,16 +28,16 @@ pub struct ReplayCommand {
     /// The topic whose events are read
     #[arg(value_name = "FROM", value_parser = names::topic)]
     topic: TopicName,
-    /// The topic that they go to
+    /// The target topic
     #[arg(value_name = "TO", value_parser = names::topic)]
     to: TopicName,
     /// A jq program from event to events
     #[arg(long, value_name = "PROGRAM")]
     jq: Option<String>,
-    /// Where the first run begins: earliest, ts:TIME, after:ID or offset:N
+    /// Where the first run starts: earliest, ts:TIME, after:ID or offset:N
     #[arg(long, value_name = "POSITION", default_value = "earliest", value_parser = position::parse)]
     from: Position,
-    /// Leave out events that cannot be made or are refused, and count them
+    /// Skip events that the program cannot build or the hub refuses, and count them
     #[arg(long)]
     skip_unfit: bool,
 }

@@ -50,7 +50,7 @@ pub struct Search {
     /// Stop after this many events
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
-    /// Look at no more than about this many events
+    /// Scan at most about this many events
     #[arg(long, value_name = "N")]
     scan: Option<u64>,
 }

@@ -11,7 +11,7 @@ use crate::exit::CommandResult;
 /// Settle one event that a group cannot get past
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The group gets the event no more, and no dead letter is written. system.audit records who did it.
+The group never gets the event again, and no dead letter is written. system.audit records the caller.
 `prom why` shows the offset that a group stands at.
 
 Examples:
@@ -28,7 +28,7 @@ pub struct Skip {
     /// Offset or id of the event
     #[arg(value_name = "OFFSET|ID", value_parser = event)]
     event: EventArgument,
-    /// Partition of the offset, where the topic has several
+    /// Partition of the offset, if the topic has several
     #[arg(long, value_name = "N")]
     partition: Option<u32>,
 }

@@ -10,7 +10,7 @@ use crate::exit::{CommandResult, Failure};
 use crate::hub::of_problem;
 use crate::output::{Align, Progress, Table, counted};
 
-/// Write the state of a topic down, or list its snapshots
+/// Take a snapshot of a topic's state, or list its snapshots
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A snapshot is one event for each live key in TOPIC.snapshot, then a marker in each partition. The hub finishes one that was
@@ -23,7 +23,7 @@ pub struct SnapshotCommand {
     /// The topic
     #[arg(value_parser = names::topic)]
     topic: TopicName,
-    /// Only list the complete ones, oldest first
+    /// Only list the complete snapshots, oldest first
     #[arg(long)]
     list: bool,
 }

@@ -24,7 +24,7 @@ Examples:
 pub struct Trace {
     /// Id of the event
     id: String,
-    /// Its topic, if you know it; only that is asked then
+    /// Its topic, if you know it; only that topic is searched
     #[arg(long, value_name = "TOPIC", value_parser = names::topic)]
     topic: Option<TopicName>,
 }

@@ -76,7 +76,7 @@ Examples:
         #[command(flatten)]
         common: Common,
     },
-    /// Publish and consume at the same time, as fast as both go
+    /// Publish and consume at the same time, as fast as possible
     #[command(after_help = "\
 Ends when everything that was published is consumed and acked; a million events unless --events or --duration says \
 otherwise.
@@ -186,7 +186,7 @@ struct Common {
     /// One event and one ack per frame, as plain clients do
     #[arg(long)]
     plain: bool,
-    /// Leave topics, events and group behind
+    /// Do not delete topics, events and group at the end
     #[arg(long)]
     keep: bool,
 }

@@ -23,7 +23,7 @@ use crate::moment;
 use crate::output::printable;
 use crate::units::show_age;
 
-/// Dead letters: look at them, hand their events out again, purge them
+/// Inspect dead letters, replay their events, and purge them
 #[derive(Debug, Args)]
 #[command(after_help = "\
 An event that a group gave up on lies in dlq.TOPIC with the reason. `prom dlq groups` shows what went wrong and how often,

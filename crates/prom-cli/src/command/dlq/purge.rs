@@ -12,7 +12,7 @@ use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::output::counted;
 
-/// Take letters out of every list and count
+/// Remove letters from every list and count
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It first counts what will go. On a terminal it asks for the name of the topic; elsewhere it needs --yes. Purged letters are not
@@ -31,7 +31,7 @@ pub struct PurgeCommand {
     /// All letters of the topic
     #[arg(long)]
     all: bool,
-    /// Only count what would go
+    /// Only count the letters
     #[arg(long)]
     dry_run: bool,
     /// Do not ask

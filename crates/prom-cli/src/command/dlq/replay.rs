@@ -43,19 +43,19 @@ pub struct ReplayLettersCommand {
     choice: LetterChoice,
     #[command(flatten)]
     named: NamedLetters,
-    /// Give the events back to the group that gave up on them, and to no other; needs --group
+    /// Redeliver the events only to the group that gave up on them; needs --group
     #[arg(long, requires = "group", conflicts_with_all = ["jq", "payload"])]
     to_group: bool,
     /// At most this many letters
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: u64,
-    /// A jq program that mends each event
+    /// A jq program that repairs each event
     #[arg(long, value_name = "PROGRAM", conflicts_with = "payload")]
     jq: Option<String>,
-    /// The payload that one letter's event gets instead of its own
+    /// A new payload for the event of a single letter
     #[arg(long, value_name = "JSON", requires = "ids")]
     payload: Option<String>,
-    /// Leave letters as they are whose event cannot be made or is refused
+    /// Skip letters whose event the program cannot repair or the hub refuses
     #[arg(long)]
     skip_unfit: bool,
     /// Only show what would be sent
@@ -64,10 +64,10 @@ pub struct ReplayLettersCommand {
     /// Events a second
     #[arg(long, value_name = "N")]
     rate: Option<u32>,
-    /// Send so many first, and the rest only if these were acked
+    /// Send this many first, and the rest only if these are acked
     #[arg(long, value_name = "N")]
     canary: Option<u64>,
-    /// Stop when more than this share of the events died again, in percent
+    /// Stop when more than this percentage of the events died again
     #[arg(long, value_name = "PERCENT")]
     stop_on_failure: Option<u8>,
     /// Do not wait until the events are sent

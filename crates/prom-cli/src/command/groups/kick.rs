@@ -13,7 +13,7 @@ use crate::exit::CommandResult;
 #[command(after_help = "\
 What it holds is handed out again, and what it still settles does not count. The member hears why; a client of ours
 subscribes again by itself, so stop the process, or take its token, if it shall not come back.
-`prom groups show` lists the members. system.audit records who did it.
+`prom groups show` lists the members. system.audit records the caller.
 
 Examples:
   prom groups kick billing worker-3

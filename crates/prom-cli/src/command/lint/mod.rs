@@ -43,31 +43,31 @@ pub struct Lint {
     /// human, concise, json, sarif, github or agent
     #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = format)]
     format: LintFormat,
-    /// Judge schemas by what differs from a git revision
+    /// Compare schemas with a git revision, and check only the differences
     #[arg(long, value_name = "REF")]
     against: Option<String>,
     /// Compare with a live hub: its topics and its schemas
     #[arg(long, value_name = "URL")]
     hub: Option<String>,
-    /// Print the page of a rule, or the list of rules
+    /// Explain a rule, or list all rules
     #[arg(long, value_name = "RULE", num_args = 0..=1, default_missing_value = "", conflicts_with = "paths")]
     explain: Option<String>,
-    /// Print counts by rule and what was looked at, instead of findings
+    /// Print counts by rule and number of files, instead of findings
     #[arg(long)]
     statistics: bool,
-    /// File of findings that are let through, counted by file and rule
+    /// File of accepted findings, counted by file and rule
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write the baseline of what is found now
+    /// Write the current findings to the baseline
     #[arg(long, requires = "baseline")]
     write_baseline: bool,
-    /// Lower the counts of the baseline to what is found now
+    /// Lower the counts of the baseline to the current findings
     #[arg(long, requires = "baseline", conflicts_with = "write_baseline")]
     prune: bool,
-    /// Put right what can be put right safely
+    /// Apply safe fixes
     #[arg(long)]
     fix: bool,
-    /// Parse everything anew, and keep nothing for the next run
+    /// Do not use or write the cache of parsed files
     #[arg(long)]
     no_cache: bool,
 }

@@ -34,13 +34,13 @@ pub struct Check {
     /// Compare the versions of a folder with each other, without a hub
     #[arg(long, conflicts_with_all = ["file", "compat", "upcast", "reference"])]
     local: bool,
-    /// Judge it by this instead of the topic's setting
+    /// Compatibility to check, instead of the topic's setting
     #[arg(long, value_name = "WORD", value_parser = settings::parse::<Compat>)]
     compat: Option<Compat>,
-    /// File with the jq program from the version before
+    /// File with the jq program from the previous version
     #[arg(long, value_name = "FILE")]
     upcast: Option<PathBuf>,
-    /// Another schema of the registry that it refers to
+    /// Another schema in the registry that this one refers to; can be repeated
     #[arg(long, value_name = "NAME=TOPIC:VERSION", value_parser = file::reference)]
     reference: Vec<SchemaReference>,
 }

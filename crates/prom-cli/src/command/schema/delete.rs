@@ -30,7 +30,7 @@ pub struct Delete {
     /// All versions
     #[arg(long, conflicts_with = "schema_version")]
     all: bool,
-    /// Remove for good what was deleted before
+    /// Remove deleted versions for good
     #[arg(long)]
     hard: bool,
 }

@@ -38,16 +38,16 @@ pub struct Register {
     /// Register everything in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["topic", "file", "compat", "upcast", "reference", "as_version"])]
     folder: Option<PathBuf>,
-    /// Judge it by this instead of the topic's setting
+    /// Compatibility to check, instead of the topic's setting
     #[arg(long, value_name = "WORD", value_parser = settings::parse::<Compat>)]
     compat: Option<Compat>,
-    /// File with the jq program from the version before
+    /// File with the jq program from the previous version
     #[arg(long, value_name = "FILE")]
     upcast: Option<PathBuf>,
-    /// Another schema of the registry that it refers to
+    /// Another schema in the registry that this one refers to; can be repeated
     #[arg(long, value_name = "NAME=TOPIC:VERSION", value_parser = file::reference)]
     reference: Vec<SchemaReference>,
-    /// Refuse, unless it becomes this version
+    /// Fail unless it becomes this version
     #[arg(long, value_name = "N")]
     as_version: Option<u32>,
 }

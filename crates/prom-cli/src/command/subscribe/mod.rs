@@ -20,7 +20,7 @@ use crate::output::note;
 use crate::position;
 use crate::signals::Signals;
 
-/// Print events as they come, one per line
+/// Print events as they arrive, one per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --group it only looks. With --group it takes part in the group's work: each event is acknowledged after its \
@@ -42,19 +42,19 @@ pub struct Subscribe {
     /// A topic, or a pattern such as 'orders.*' or '**'
     #[arg(value_name = "TOPIC", value_parser = names::pattern)]
     topic: TopicPattern,
-    /// Work in this group: acknowledge what was printed
+    /// Join this group, and acknowledge each event after printing it
     #[arg(long, value_name = "GROUP", value_parser = names::group)]
     group: Option<GroupName>,
-    /// Keep the order of each key, and stop a key whose event goes to the dead letters until it is given back
+    /// Keep the order of each key, and stop a key after a dead letter until the letter is given back
     #[arg(long, requires = "group")]
     park: bool,
-    /// Where to begin [default: latest]
+    /// Where to start [default: latest]
     #[arg(long, value_name = "WHERE", value_parser = position::parse)]
     from: Option<Position>,
     /// Stop after N events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Print events as the latest version of their topic's schema has them
+    /// Print events in the latest version of their topic's schema
     #[arg(long)]
     normalize: bool,
     /// Run this jq program on each event and print the results

@@ -17,11 +17,11 @@ use crate::units::show_size;
 /// Delete a topic with its events and the cursors of all groups
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It first says what will go. On a terminal it asks for the name again; elsewhere it needs --yes.
+It first shows what will be deleted. On a terminal it asks for the name again; elsewhere it needs --yes.
 Subscriptions go on without the topic. Publishing to the name, or `prom topics set`, makes it anew: with new offsets, and
 groups read it from its beginning. A topic that prom.toml declares is made anew when the hub starts.
-Dead letters stay unless --with-letters is given, and so do its schemas: they judge what is published to the name anew.
-`prom schema delete TOPIC --all` takes them out of use. system.audit records who did it.
+Dead letters are kept unless --with-letters is given. Schemas are kept too, and apply to new events of that name; \
+`prom schema delete TOPIC --all` deletes them. system.audit records the caller.
 
 Examples:
   prom topics delete orders.test
@@ -34,7 +34,7 @@ pub struct DeleteTopicCommand {
     /// Delete its dead letters (dlq.TOPIC) as well
     #[arg(long)]
     with_letters: bool,
-    /// Only say what would go
+    /// Only show what would be deleted
     #[arg(long)]
     dry_run: bool,
     /// Do not ask

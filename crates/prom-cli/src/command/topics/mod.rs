@@ -16,7 +16,7 @@ use crate::moment;
 use crate::output::{Align, Table};
 use crate::units::{show_duration, show_size};
 
-/// List, show, make, change and delete topics
+/// List, show, create, change and delete topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
