@@ -39,9 +39,10 @@ Examples:
     },
     /// Move a group back to redeliver events, or forward to skip them
     #[command(after_help = "\
-Forward, events before the new place are skipped; what is settled or in flight beyond it stays so.
-Back, all events from there on come again, and what is in flight can no longer be settled.
-system.audit records who moved it.
+After a move forward, events before the new position are skipped; events beyond it that are settled or in flight \
+stay so.
+After a move back, all events from there on are redelivered, and events in flight can no longer be settled.
+system.audit records the caller.
 
 Examples:
   prom cursor set orders.placed billing --from earliest --dry-run

@@ -14,16 +14,17 @@ use crate::signals::Signals;
 /// Copy all stored events of a topic, in its latest schema version, to another topic
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Events go through the upcasters into TOPIC.vN, where N is the latest version. They keep id, key, headers, time, partition
-and order. The topic itself stays as it is. Each step is stored together with its progress: a cutover that is stopped,
-by Ctrl-C or by a crash, goes on when it is run again, and nothing is stored twice. At the end the counts are compared:
-events read = written + already there + skipped; exit 1 if they differ. system.audit records who began it.
+Events go through the upcasters into TOPIC.vN, where N is the latest version. They keep id, key, headers, time, \
+partition and order. The original topic does not change. Each step is stored together with its progress: after \
+Ctrl-C or a crash, run the command again and it resumes, storing nothing twice. At the end the counts are compared: \
+events read = written + already there + skipped; exit 1 if they differ. system.audit records the caller.
 
-A collection holds the latest event of each key; a tombstone deletes it, and events without a key are skipped. It is read
-over HTTP at /snap/NAME/KEY and /list/NAME; lists can be filtered by the fields that are declared when it is made.
+A collection holds the latest event of each key; a tombstone deletes it, and events without a key are skipped. Read \
+it over HTTP at /snap/NAME/KEY and /list/NAME; lists can be filtered by the fields declared with --field on the \
+first run.
 
-A snapshot holds the latest event of each live key too, in TOPIC.snapshot.vN, sorted by key and closed by a marker in each
-partition: a cold start reads it and then the events after it. Each run writes the state of its time anew.
+A snapshot also holds the latest event of each live key, in TOPIC.snapshot.vN, sorted by key, followed by a marker \
+in each partition: a cold start reads it and then the events after it. Each run writes a new snapshot.
 
 Examples:
   prom cutover heartbeat.received

@@ -20,8 +20,8 @@ const BEAT: Duration = Duration::from_secs(1);
 /// Start a hub with simulated hosts whose processes send heartbeats
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Heartbeats become states of processes, and states become documents and counters: see the page, or \
-/list/processes and /list/host_stats. Now and then a process is silent, and stale after 15 seconds.
+Heartbeats become process states, and states become documents and counters: see the dashboard, or /list/processes \
+and /list/host_stats. Now and then a process falls silent, and is stale after 15 seconds.
 
 Examples:
   prom demo

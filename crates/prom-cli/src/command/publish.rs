@@ -22,11 +22,12 @@ use crate::output::{Progress, note};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The payload is JSON: text needs quotes, '\"like this\"'. The receipt comes when the event is stored.
-With - every line of standard input is a payload, or with --events an object with payload and whatever else the event \
-has: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition, expect.
+With -, every line of standard input is a payload. With --events, every line is an object with payload and any other \
+fields of the event: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition, expect.
 
-With --expect-key-offset or --expect-offset nothing is stored unless that is so; the exit code is then 1, and the message \
-says what is so. --expect-key-offset needs a topic with versions (prom topics set TOPIC --versions on).
+With --expect-key-offset or --expect-offset nothing is stored unless the condition holds; otherwise the exit code is \
+1, and the message has the actual value. --expect-key-offset needs a topic with versions (prom topics set TOPIC \
+--versions on).
 
 Examples:
   prom pub hello '{\"n\":1}'

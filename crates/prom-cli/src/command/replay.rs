@@ -15,15 +15,17 @@ use crate::signals::Signals;
 /// Replay a topic's events into another topic, filtered and changed by jq
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The program gets each whole event. No output leaves the event out; of each output, key, headers and payload count. The first one
-keeps the event's id, so an event is in the target once, however often it is replayed. Each step is stored with its progress: a
-replay that is stopped, by Ctrl-C or by a crash, goes on when the same command is run again, and a later run takes what came since.
-Where both topics have as many partitions, events stay in theirs. system.audit records who began it.
+The program gets each whole event. No output leaves the event out; of each output, key, headers and payload are \
+used. The first output keeps the event's id, so an event is stored in the target once, however often it is replayed. \
+Each step is stored with its progress: after Ctrl-C or a crash, run the same command again and it resumes; a later \
+run adds the events since. If both topics have the same number of partitions, events keep theirs. system.audit \
+records the caller.
 
 Examples:
   prom replay orders.placed orders.test
   prom replay orders.placed orders.de --jq 'select(.payload.country == \"DE\")'
-  prom replay orders.placed orders.lines --jq '. as $e | .payload.lines[] | $e + {payload: .}' --from ts:-1h")]
+  prom replay orders.placed orders.lines --jq '. as $e | .payload.lines[] | $e + {payload: .}'
+  prom replay orders.placed orders.recent --from ts:-1h")]
 pub struct ReplayCommand {
     /// The topic whose events are read
     #[arg(value_name = "FROM", value_parser = names::topic)]

@@ -18,8 +18,8 @@ const PAGE: usize = 100;
 /// Find events, newest first, one per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The hub reads backwards from the newest event; a program such as '.payload.customer == 7' is answered by an index, if the
-topic declares it (`prom topics set`). What is asked for must all hold. Exit code 1: nothing matched.
+The hub reads backwards from the newest event. A program such as '.payload.customer == 7' uses an index, if the \
+topic declares it (`prom topics set`). All conditions must hold. Exit code 1: nothing matched.
 
 Examples:
   prom search orders.placed timeout

@@ -13,9 +13,9 @@ use crate::serve;
 /// Start a hub
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Flags win over environment variables (WS_PORT, OPS_PORT, JWT_SECRET, JWT_JWKS_URL, JWT_AUD, JWT_ISS, MONGO_URL), those \
-over the file, and the file over the defaults. ./prom.toml is read when it is there and --config is not given.
-SIGTERM and SIGINT let handlers finish and end the hub; a second one ends it at once.
+Flags override environment variables (WS_PORT, OPS_PORT, JWT_SECRET, JWT_JWKS_URL, JWT_AUD, JWT_ISS, MONGO_URL), \
+which override the file, which overrides the defaults. Without --config, ./prom.toml is read if it exists.
+SIGTERM and SIGINT let handlers finish and end the hub; a second signal ends it at once.
 
 Examples:
   prom serve

@@ -11,8 +11,8 @@ use crate::exit::CommandResult;
 /// Settle one event that a group cannot get past
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The group never gets the event again, and no dead letter is written. system.audit records the caller.
-`prom why` shows the offset that a group stands at.
+The group never gets the event again, and no dead letter is written. `prom why` shows the offset at which a group is \
+stuck. system.audit records the caller.
 
 Examples:
   prom skip orders.placed billing 1200

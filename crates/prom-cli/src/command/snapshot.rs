@@ -13,8 +13,8 @@ use crate::output::{Align, Progress, Table, counted};
 /// Take a snapshot of a topic's state, or list its snapshots
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A snapshot is one event for each live key in TOPIC.snapshot, then a marker in each partition. The hub finishes one that was
-begun, also if this command is stopped. `snapshot = \"30s\"` in [[topic]] makes them by themselves.
+A snapshot is one event per live key in TOPIC.snapshot, then a marker in each partition. The hub finishes a snapshot \
+even if you stop this command. `snapshot = \"30s\"` in [[topic]] takes snapshots automatically.
 
 Examples:
   prom snapshot process.state

@@ -21,16 +21,16 @@ use crate::output::note;
 /// Write types and validators from the schemas of topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Schemas come from the registry of the hub, or with --folder from files: one folder for each topic, with a file for each
+Schemas come from the registry of the hub, or with --folder from files: one folder per topic, with one file per \
 version (schemas/orders.placed/v1.json, v2.json and so on). Both give the same bytes for the same schemas.
-TypeScript gets a type, a validator and the map of topics that types a client; Rust gets types for serde.
-Notes about what the code does not express go to standard error.
+TypeScript gets a type, a validator and the map of topics that types a client; Rust gets types for serde. Notes \
+about what the code does not express go to standard error.
 
 Examples:
-  prom codegen ts --out src/topics.ts                                of all schemas that the hub has
-  prom codegen rust --topic 'orders.**' --versions latest            to standard output
-  prom codegen ts --folder schemas --out src/topics.ts               without a hub
-  prom codegen ts --folder schemas --out src/topics.ts --check       for CI: exit 1 if the file is not current")]
+  prom codegen ts --out src/topics.ts                            all schemas of the hub
+  prom codegen rust --topic 'orders.**' --versions latest        to standard output
+  prom codegen ts --folder schemas --out src/topics.ts           without a hub
+  prom codegen ts --folder schemas --out src/topics.ts --check   for CI: exit 1 if out of date")]
 pub struct Codegen {
     /// What to write
     #[arg(value_name = "LANGUAGE")]

@@ -15,7 +15,8 @@ use crate::output::{Align, Table, counted};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-Outcomes: acked, the group has settled the event; waiting, not yet; dead again, it is a letter once more.
+Outcomes: acked means that the group settled the event; waiting, not yet; dead again, that it became a dead letter \
+again.
 
 Examples:
   prom dlq jobs

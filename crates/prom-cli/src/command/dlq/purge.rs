@@ -15,9 +15,9 @@ use crate::output::counted;
 /// Remove letters from every list and count
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It first counts what will go. On a terminal it asks for the name of the topic; elsewhere it needs --yes. Purged letters are not
-replayed any more. Their space goes with the retention of dlq.TOPIC; to be rid of all letters and their content at once, delete
-that topic: prom topics delete dlq.TOPIC. system.audit records who did it.
+It first counts the letters. On a terminal it asks for the name of the topic; elsewhere it needs --yes. Purged \
+letters are never replayed. Their space is freed by the retention of dlq.TOPIC; to delete all letters and their \
+content at once, delete that topic: prom topics delete dlq.TOPIC. system.audit records the caller.
 
 Examples:
   prom dlq purge orders.placed --fingerprint 5d41402abc4b2a76 --dry-run

@@ -22,22 +22,23 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Publish the events of letters again
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Oldest first, each letter once. An event keeps key, headers, session and time; its new id follows from the letter's, and the
-letter's id joins its causes. Every group of the topic gets it. A transform is a jq program over the whole original event; what
-it makes is checked against the schema before anything is sent, and where it makes nothing the letter stays as it is.
+Letters are replayed oldest first, each once. An event keeps key, headers, session and time; its new id is derived \
+from the letter's, and the letter's id is added to its causes. Every group of the topic gets it. --jq is a program \
+over the whole original event; its output is checked against the schema before anything is sent, and if it has no \
+output the letter stays as it is.
 
-With --to-group the event itself is handed out again, at its offset, to that group alone. Keys that the group has parked go on
-so: once all their letters are given back and handled, they are parked no more.
+With --to-group the original event is redelivered, at its offset, to that group alone. This also resumes parked \
+keys: once all their letters are given back and handled, they are no longer parked.
 
-The hub does the work: Ctrl-C only stops watching. `prom dlq jobs` tells how it goes on and what became of the events, and
-pauses, resumes and cancels it. system.audit records who did it.
+The hub does the work: Ctrl-C only stops watching. `prom dlq jobs` shows progress and outcome, and pauses, resumes \
+and cancels jobs. system.audit records the caller.
 
 Examples:
   prom dlq replay orders.placed --group billing --dry-run
   prom dlq replay orders.placed --fingerprint 5d41402abc4b2a76 --jq '.payload.amount |= tonumber'
   prom dlq replay orders.placed --limit 1000000 --canary 10 --stop-on-failure 5 --rate 500
   prom dlq replay orders.placed --group billing --key 7 --to-group
-  prom dlq replay orders.placed --id 0190b6ef-8f5c-5cc3-98c4-dc0c0c07398f --payload '{\"amount\":5}'")]
+  prom dlq replay orders.placed --id 0190b6ef-8f5c-5cc3-98c4-dc0c0c07398f --payload '{\"sum\":5}'")]
 pub struct ReplayLettersCommand {
     #[command(flatten)]
     choice: LetterChoice,

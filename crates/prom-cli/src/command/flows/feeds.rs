@@ -44,8 +44,8 @@ Examples:
     Show(FlowName),
     /// Move a feed to a time, or behind a resume token
     #[command(after_help = "\
-Forward leaves out what lies between. Back reads it again: a change whose event is still retained is not published twice.
-A time is reached only as far back as the oplog goes. system.audit records who did it.
+A seek forward skips the changes in between. A seek back reads changes again; a change whose event is still retained \
+is not published twice. A time must be within the oplog. system.audit records the caller.
 
 Examples:
   prom feeds seek orders --at -15m

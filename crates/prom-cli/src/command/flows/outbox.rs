@@ -16,7 +16,7 @@ use crate::exit::CommandResult;
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-A row that fails too often is in error, and holds its key until it is tried again (requeue) or let go (drop).
+A row that fails too often is in error, and blocks its key until you retry it (requeue) or give it up (drop).
 
 Examples:
   prom outbox
@@ -48,7 +48,7 @@ Examples:
     Show(FlowName),
     /// List rows, the oldest first
     #[command(after_help = "\
-Payloads stay in the database.
+Payloads are not shown; they stay in the database.
 
 Examples:
   prom outbox rows orders --status error
@@ -57,7 +57,8 @@ Examples:
     Rows(ListRows),
     /// Try rows in error again
     #[command(after_help = "\
-They are pending again, with no failed tries, and go out in the order of their key. system.audit records who did it.
+The rows are pending again, with no failed tries, and are published in the order of their key. system.audit records \
+the caller.
 
 Examples:
   prom outbox requeue orders --id 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f
@@ -66,7 +67,7 @@ Examples:
     Requeue(RowChoice),
     /// Give up rows in error: they are never published, and their keys continue
     #[command(after_help = "\
-On a terminal it asks for the name of the outbox; elsewhere it needs --yes. system.audit records who did it.
+On a terminal it asks for the name of the outbox; elsewhere it needs --yes. system.audit records the caller.
 
 Examples:
   prom outbox drop orders --id 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f

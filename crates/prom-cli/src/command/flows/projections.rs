@@ -43,8 +43,8 @@ Examples:
     Show(FlowName),
     /// Rebuild the collection beside the old one, then swap them
     #[command(after_help = "\
-It begins at the first retained event. The old collection is read until the new one has caught up.
-system.audit records who did it.
+It starts from the first retained event. Callers read the old collection until the new one has caught up. \
+system.audit records the caller.
 
 Examples:
   prom projections rebuild processes

@@ -12,9 +12,9 @@ use crate::exit::{CommandResult, Failure};
 /// Take events back from their holders; they are redelivered at once
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A release counts as a return, not as a failed attempt. Later acks and nacks of the old holder are ignored.
-Without an event or --member, all events of the topic that the group holds are released.
-`prom why` shows which events are held, by which member and for how long. system.audit records the caller.
+A release counts as a return, not as a failed attempt. Later acks and nacks of the old holder are ignored. Without \
+an event or --member, all events of the topic that the group holds are released. `prom why` shows which events are \
+held, by which member and for how long. system.audit records the caller.
 
 Examples:
   prom groups release orders.placed billing 1200

@@ -19,8 +19,9 @@ use crate::output::{Align, Style, Table, counted, note};
 /// Check topics, headers, groups and payloads in source code, and the schemas of the project
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads TypeScript, JavaScript, Rust and Python; prom.toml; and the folder of schemas. Calls count if they are shown to be on a
-client of a hub, by import, type or [lint] in prom.toml. Exit code 1 if there are errors; warnings alone are 0.
+Reads TypeScript, JavaScript, Rust and Python; prom.toml; and the folder of schemas. A call counts if its receiver \
+is shown to be a client of a hub, by import, type or [lint] in prom.toml. Exit code 1 if there are errors; 0 if \
+there are only warnings.
 
 Examples:
   prom lint

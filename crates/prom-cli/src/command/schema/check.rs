@@ -17,8 +17,8 @@ use crate::violations;
 /// Check whether a schema could be registered; exit 1 and say why, if not
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A folder has one folder per topic with v1.json, v2.json and so on, upcasters such as v1-to-v2.jq, and settings.toml.
-With --local no hub is asked: each version is compared with those before it in the folder.
+A folder has one folder per topic with v1.json, v2.json and so on, upcasters such as v1-to-v2.jq, and settings.toml. \
+With --local no hub is needed: each version is compared with the earlier ones in the folder.
 
 Examples:
   prom schema check orders.placed schemas/orders.placed/v2.json

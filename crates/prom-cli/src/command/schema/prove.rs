@@ -18,8 +18,9 @@ use crate::signals::Signals;
 /// Prove a schema on the stored events before it is registered; exit 1 if some would fail
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every stored event goes through the upcasters and the schema. Nothing is registered and nothing is changed. The answer
-is how many events would fail, the first of them with the reason, and which groups read the topic. Ctrl-C stops it.
+Every stored event goes through the upcasters and the schema. Nothing is registered or changed. The output is the \
+number of events that would fail, the first of them with the reason, and the groups that read the topic. Ctrl-C \
+stops it.
 
 Examples:
   prom schema prove orders.placed v2.json

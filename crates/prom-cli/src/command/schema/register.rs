@@ -20,9 +20,9 @@ use crate::schema_folder::{FolderStep, SchemaFolder, edited};
 /// Register a schema as the next version of a topic, or all schemas of a folder
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A schema that the topic has already, however it is written, is not registered again. A folder is registered in
-order: what a schema refers to comes before it. Running it again does nothing. A version with an upcaster is held to
-`upcast` where its topic is held to `backward`.
+A schema that the topic already has, whatever its formatting, is not registered again. A folder is registered in \
+dependency order, and running it again changes nothing. On a topic with compat `backward`, a version with an \
+upcaster only has to satisfy `upcast`.
 
 Examples:
   prom schema register orders.placed v1.json

@@ -23,13 +23,13 @@ use crate::signals::Signals;
 /// Print events as they arrive, one per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --group it only looks. With --group it takes part in the group's work: each event is acknowledged after its \
-line was written. --from counts when the group is made; later leave it out, or say the same.
---from is latest, earliest, offset:N, after:ID or ts:TIME, where a time is epoch milliseconds, 2030-01-31T12:00:00Z, or \
--15m for a quarter of an hour ago.
-With --normalize an event of an older version is upcast, and the header x-upcasted-from names that version. What cannot be \
-upcast goes to the dead letters of the group; without a group it is printed as it is stored, and the header x-upcast-error \
-says why.
+Without --group it prints events and settles nothing. With --group it joins the group: each event is acknowledged \
+after its line is written. --from applies when the group is created; later leave it out, or give the same.
+--from is latest, earliest, offset:N, after:ID or ts:TIME, where a time is epoch milliseconds, 2030-01-31T12:00:00Z, \
+or -15m for a quarter of an hour ago.
+With --normalize an event of an older version is upcast, and the header x-upcasted-from names that version. An event \
+that cannot be upcast goes to the dead letters of the group; without a group it is printed as it is stored, and the \
+header x-upcast-error says why.
 
 Examples:
   prom sub hello --from earliest

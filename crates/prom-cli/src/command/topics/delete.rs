@@ -17,9 +17,10 @@ use crate::units::show_size;
 /// Delete a topic with its events and the cursors of all groups
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It first shows what will be deleted. On a terminal it asks for the name again; elsewhere it needs --yes.
-Subscriptions go on without the topic. Publishing to the name, or `prom topics set`, makes it anew: with new offsets, and
-groups read it from its beginning. A topic that prom.toml declares is made anew when the hub starts.
+It first shows what will be deleted. On a terminal it asks for the name again; elsewhere it needs --yes. \
+Subscriptions are kept. Publishing to the name, or `prom topics set`, creates the topic again: its offsets continue \
+after the old ones, and groups read it from its beginning. A topic declared in prom.toml is created again when the \
+hub starts.
 Dead letters are kept unless --with-letters is given. Schemas are kept too, and apply to new events of that name; \
 `prom schema delete TOPIC --all` deletes them. system.audit records the caller.
 

@@ -18,8 +18,8 @@ use crate::units::{millis, parse_duration, parse_size};
 /// Create a topic, or change one; settings that you leave out do not change
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Partitions can be raised, not lowered; keys then move to other partitions, so events of a key from before and
-after may be handled at the same time. A topic with events cannot become compacted.
+Partitions can be raised, not lowered. Raising moves keys to other partitions, so that older and newer events of a \
+key may be handled at the same time. A topic with events cannot become compacted.
 
 Examples:
   prom topics set orders.placed --partitions 4 --keep-for 30d --keep-bytes 10GB
