@@ -129,7 +129,7 @@ pub enum Error {
     Conflict { collection: String, key: String },
     /// Nothing was stored, also of what was published with it. Read again, decide again, publish again. `index` is the event
     /// of a batch, counted from 0.
-    #[error("{topic}/{partition} is not as expected: not {expected}, but {actual}; read again and decide again")]
+    #[error("{topic}/{partition}: expected {expected}, found {actual}; read again and decide again")]
     Unmet { topic: TopicName, partition: u32, index: usize, expected: Expectation, actual: Expectation },
     /// The payload is not of the type that was asked for.
     #[error("the payload of event {id} does not have the expected form: {reason}")]

@@ -39,7 +39,7 @@ impl At {
         match (&self.key_and_time[..], self.all) {
             ([key, time], false) => self.one(context, key, read_time(time)?).await,
             ([time], true) => self.every(context, read_time(time)?).await,
-            ([_], false) => Err(Failure::usage("a key and a time are needed").fix("for all live keys say --all")),
+            ([_], false) => Err(Failure::usage("a key and a time are needed").fix("for all live keys, add --all")),
             _ => Err(Failure::usage("--all takes only a time")),
         }
     }

@@ -62,15 +62,15 @@ impl CutoverCommand {
             false => context.output.line(told(&result))?,
         }
         if result.counts.unreadable > 0 {
-            note(format!("{} cannot be read; `prom fsck` says more", counted(result.counts.unreadable, "event")));
+            note(format!("{} cannot be read; `prom fsck` lists the damage", counted(result.counts.unreadable, "event")));
         }
         if result.counts.left > 0 {
-            note(format!("{} came meanwhile; run it again", counted(result.counts.left, "event")));
+            note(format!("{} arrived meanwhile; run it again", counted(result.counts.left, "event")));
         }
         if result.adds_up {
             return Ok(());
         }
-        Err(Failure::no("the counts do not match: events read are not those written, already there and skipped")
+        Err(Failure::no("the counts do not match: events read differ from written + already there + skipped")
             .fix("choose another target with --to and run it again"))
     }
 }
@@ -94,13 +94,13 @@ async fn cutover(hub: &HubClient, topic: &TopicName, request: &CutoverRequest) -
             CutoverReport::Done(result) => return Ok(result),
             CutoverReport::Error(problem) if problem.code == "schema_invalid" => {
                 return Err(Failure::no(problem.detail.clone())
-                    .fix("mend the upcaster with `prom schema upcast`, or leave such events out with --skip-unfit"));
+                    .fix("fix the upcaster with `prom schema upcast`, or skip such events with --skip-unfit"));
             }
             CutoverReport::Error(problem) => return Err(of_problem(&problem)),
         }
     }
     Err(Failure::unreachable("the hub fell silent before the end of the cutover")
-        .fix("check that it is still running, then run it again: it goes on where it ended"))
+        .fix("check that it is still running, then run the command again: it resumes"))
 }
 
 fn stopped(topic: &TopicName, last: Option<CutoverCounts>) -> Failure {
@@ -108,7 +108,7 @@ fn stopped(topic: &TopicName, last: Option<CutoverCounts>) -> Failure {
         Some(counts) => format!("{} of {topic} read, about {} left", counted(counts.read, "event"), counts.left),
         None => format!("the hub had not told yet how far {topic} is"),
     };
-    Failure::no(format!("stopped: {far}")).fix("run the same command again: it goes on where it ended")
+    Failure::no(format!("stopped: {far}")).fix("run the same command again to resume")
 }
 
 fn told(CutoverResult { topic, to, version, counts, read_before, adds_up, .. }: &CutoverResult) -> String {

@@ -13,7 +13,7 @@ use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::HubClient;
-use crate::output::{Progress, note};
+use crate::output::{Progress, counted, note};
 
 /// Store whole events that `prom export` wrote
 #[derive(Debug, Args)]
@@ -53,12 +53,13 @@ impl Import {
                 0 => String::new(),
                 moved => format!(" ({moved} of them not at the offset they had)"),
             };
-            let all = format!("imported {imported} events{place}, {duplicates} were there already, {failed} failed");
+            let events = counted(imported, "event");
+            let all = format!("imported {events}{place}, {duplicates} already there, {failed} failed");
             context.output.line(all)?;
         }
         match failed {
             0 => Ok(()),
-            failed => Err(Failure::no(format!("{failed} lines were not imported"))
+            failed => Err(Failure::no(format!("{} could not be imported", counted(failed, "line")))
                 .fix("correct the lines named above and import the file again: nothing is stored twice")),
         }
     }

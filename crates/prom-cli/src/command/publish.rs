@@ -83,18 +83,18 @@ impl Publish {
     pub async fn run(self, context: &Context) -> CommandResult {
         let template = self.template()?;
         match self.payload.as_str() {
-            "-" if self.id.is_some() => Err(Failure::usage("--id is for one event, and standard input may have many")
-                .fix("give ids in the lines, with --events")),
+            "-" if self.id.is_some() => Err(Failure::usage("--id is for a single event, but standard input may have many")
+                .fix("give ids in the lines instead, with --events")),
             "-" if template.expect.is_some() => {
-                Err(Failure::usage("what is expected is for one event, and standard input may have many")
-                    .fix("say it in the lines, with --events"))
+                Err(Failure::usage("--expect-… is for a single event, but standard input may have many")
+                    .fix("give `expect` in the lines instead, with --events"))
             }
             "-" => self.publish_lines(context, &template).await,
             _ if self.events => Err(Failure::usage("--events is for lines of standard input").fix("use - as payload")),
             payload => {
                 let payload = Json::parse(payload.to_owned()).map_err(|error| {
-                    Failure::usage(format!("the payload is not JSON: {error}"))
-                        .fix("text needs its quotes: '\"like this\"'")
+                    Failure::usage(format!("{error}"))
+                        .fix("text needs quotes: '\"like this\"'")
                 })?;
                 publish_one(context, NewEvent { payload, ..template }).await
             }
@@ -217,7 +217,10 @@ impl Tally {
     }
 
     fn outcome(self) -> CommandResult {
-        let what = format!("{} lines were not published", self.failed);
+        let what = match self.failed {
+            1 => "1 line was not published".to_owned(),
+            failed => format!("{failed} lines were not published"),
+        };
         match self.first {
             None => Ok(()),
             Some(Failure::Usage(_)) => Err(Failure::usage(what)),

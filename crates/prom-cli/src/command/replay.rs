@@ -59,10 +59,10 @@ impl ReplayCommand {
             false => context.output.line(told(&request, &counts))?,
         }
         if counts.unreadable > 0 {
-            note(format!("{} cannot be read; `prom fsck` says more", counted(counts.unreadable, "event")));
+            note(format!("{} cannot be read; `prom fsck` lists the damage", counted(counts.unreadable, "event")));
         }
         if counts.left > 0 {
-            note(format!("{} came meanwhile; run it again", counted(counts.left, "event")));
+            note(format!("{} arrived meanwhile; run it again", counted(counts.left, "event")));
         }
         Ok(())
     }
@@ -76,7 +76,7 @@ async fn replay(hub: &HubClient, request: &ReplayIntoRequest) -> Result<ReplayIn
         let report = tokio::select! {
             report = lines.next() => report?,
             () = signals.next() => {
-                return Err(Failure::no("stopped").fix("run the same command again: it goes on where it ended"));
+                return Err(Failure::no("stopped").fix("run the same command again to resume"));
             }
         };
         match report {
@@ -91,7 +91,7 @@ async fn replay(hub: &HubClient, request: &ReplayIntoRequest) -> Result<ReplayIn
         }
     }
     Err(Failure::unreachable("the hub fell silent before the end of the replay")
-        .fix("check that it is still running, then run it again: it goes on where it ended"))
+        .fix("check that it is still running, then run the command again: it resumes"))
 }
 
 fn told(request: &ReplayIntoRequest, counts: &ReplayIntoCounts) -> String {

@@ -104,12 +104,12 @@ impl Search {
             }
         };
         if let Some(reason) = failure {
-            note(format!("the program failed on {}, which did not count as found: {reason}", counted(failed, "event")));
+            note(format!("the program failed on {}, which do not count as matches: {reason}", counted(failed, "event")));
         }
         if unreadable > 0 {
             note(format!("{} cannot be read", counted(unreadable, "event")));
         }
-        let older = if query.next.is_some() { "; older ones were not looked at" } else { "" };
+        let older = if query.next.is_some() { "; older events were not scanned" } else { "" };
         if found == 0 {
             return Err(Failure::no(format!("nothing matched among {}{older}", counted(scanned, "event"))));
         }

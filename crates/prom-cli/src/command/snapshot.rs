@@ -8,6 +8,7 @@ use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::of_problem;
+use crate::moment;
 use crate::output::{Align, Progress, Table, counted};
 
 /// Take a snapshot of a topic's state, or list its snapshots
@@ -49,7 +50,7 @@ impl SnapshotCommand {
             }
         }
         Err(Failure::unreachable("the hub fell silent before the end of the snapshot")
-            .fix("check that it is still running; it finishes the snapshot by itself"))
+            .fix("check that it is still running; it finishes the snapshot on its own"))
     }
 }
 
@@ -65,7 +66,7 @@ fn table(snapshots: &[SnapshotView]) -> Table {
         let whole = if one.whole { "yes" } else { "no" };
         let row = [
             one.id.clone(),
-            one.began_ts.to_string(),
+            moment::show(one.began_ts),
             one.count.to_string(),
             whole.to_owned(),
             one.events_next.clone(),

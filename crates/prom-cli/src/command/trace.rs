@@ -48,10 +48,10 @@ impl Trace {
             note(format!("{} not indexed yet; effects among them are missing", counted(told.behind, "event")));
         }
         if told.cut {
-            note("the tree was cut: it has more events than are shown");
+            note("the tree was cut: not all events are shown");
         }
         if told.hidden {
-            note("there is more that this token may not see");
+            note("some events are hidden: this token may not see them");
         }
         Ok(())
     }

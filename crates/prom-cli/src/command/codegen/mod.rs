@@ -16,7 +16,7 @@ use self::sources::SchemaSelection;
 use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
-use crate::output::note;
+use crate::output::{counted, note};
 
 /// Write types and validators from the schemas of topics
 #[derive(Debug, Args)]
@@ -82,7 +82,7 @@ impl Codegen {
             CodegenLanguage::Rust => Language::Rust,
         };
         let generated = generate(language, &sources).map_err(|error| {
-            Failure::no(error.to_string()).fix("mend the schema, or leave its topic out with --topic")
+            Failure::no(error.to_string()).fix("fix the schema, or exclude its topic with --topic")
         })?;
         for about in &generated.notes {
             note(format!("note: {} v{} at `{}`: {}", about.topic, about.version, about.pointer, about.text));
@@ -106,7 +106,7 @@ impl Codegen {
             return context.output.json(&self.report(&generated, !changed));
         }
         let state = if changed { "written" } else { "is current" };
-        note(format!("{}: {state}, {} schemas", self.out.display(), sources.len()));
+        note(format!("{}: {state}, {}", self.out.display(), counted(sources.len() as u64, "schema")));
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl Codegen {
             context.output.line(&drift.diff)?;
         }
         let (added, removed) = (drift.lines_added, drift.lines_removed);
-        Err(Failure::no(format!("{} is not current: {added} lines to add, {removed} to remove", self.out.display()))
+        Err(Failure::no(format!("{} is out of date: {added} lines to add, {removed} to remove", self.out.display()))
             .fix("run the same command without --check, and commit the file"))
     }
 

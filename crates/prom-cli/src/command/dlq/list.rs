@@ -57,7 +57,7 @@ impl ListLetters {
         let answer = context.hub()?.get(&["dlq"], &query).await?;
         context.show(&answer, |page: LettersView| {
             if page.letters.is_empty() && page.next.is_none() {
-                return context.output.line(format!("no such letters of {topic}"));
+                return context.output.line(format!("{topic} has no such letters"));
             }
             context.output.table(&table(&page.letters))?;
             if let Some(next) = page.next {

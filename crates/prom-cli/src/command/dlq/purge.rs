@@ -70,7 +70,7 @@ impl PurgeCommand {
             });
         }
         if going.matched == 0 {
-            return Err(Failure::no(format!("no such letters of {topic}")));
+            return Err(Failure::no(format!("{topic} has no such letters")));
         }
         if !self.yes {
             ask(&topic, &going)?;
@@ -91,10 +91,10 @@ fn described(going: &LettersDone) -> String {
 /// Nothing is purged unless somebody types the name.
 fn ask(topic: &TopicName, going: &LettersDone) -> CommandResult {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("nothing was purged: there is no terminal to ask on")
-            .fix("add --yes, or look first with --dry-run"));
+        return Err(Failure::usage("nothing was purged: there is no terminal to ask for confirmation")
+            .fix("add --yes, or check first with --dry-run"));
     }
-    let question = format!("{} of {topic} will go. Type the name of the topic to purge them: ", described(going));
+    let question = format!("{} of {topic} will be purged. Type the name of the topic to confirm: ", described(going));
     let unread = |error: std::io::Error| Failure::usage(format!("nothing was purged: {error}"));
     let mut terminal = std::io::stderr();
     terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush()).map_err(unread)?;

@@ -128,8 +128,8 @@ pub async fn until_done(hub: &HubClient, mut done: LettersDone) -> Result<Letter
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
             () = signals.next() => {
-                return Err(Failure::no(format!("no longer watching: job {job} goes on"))
-                    .fix(format!("`prom dlq jobs {job}` tells how it is doing, `prom dlq jobs cancel {job}` ends it")));
+                return Err(Failure::no(format!("no longer watching: job {job} continues"))
+                    .fix(format!("`prom dlq jobs {job}` shows its progress, `prom dlq jobs cancel {job}` cancels it")));
             }
         }
         let now: LetterJobView = hub.get(&["dlq", "jobs", &job], &()).await?.parse()?;
@@ -159,6 +159,10 @@ pub fn show_done(context: &Context, done: &LettersDone, what: &str) -> CommandRe
     if context.output.is_for_machines() {
         context.output.json(done)?;
     } else {
+        if let (true, Some(job)) = (is_under_way(done.state), done.job) {
+            let watch = format!("`prom dlq jobs {job}` shows its progress");
+            return context.output.line(format!("job {job} is running; {watch}"));
+        }
         let skipped = if done.skipped > 0 { format!(", {} skipped", done.skipped) } else { String::new() };
         let job = done.job.map_or_else(String::new, |job| format!("; job {job}"));
         context.output.line(format!("{} {what}{skipped}{job}", counted(done.replayed, "letter")))?;
@@ -167,11 +171,11 @@ pub fn show_done(context: &Context, done: &LettersDone, what: &str) -> CommandRe
         (Some(LetterJobStateView::Stopped), reason, Some(job)) => {
             let reason = reason.clone().unwrap_or_default();
             Err(Failure::no(format!("the job stopped: {reason}")).fix(format!(
-                "order a replay with a transform for the rest, or go on regardless with `prom dlq jobs resume {job}`"
+                "replay the rest with --jq, or continue regardless with `prom dlq jobs resume {job}`"
             )))
         }
         (Some(LetterJobStateView::Paused | LetterJobStateView::Cancelled), ..) => {
-            Err(Failure::no("somebody paused or cancelled the job before its end"))
+            Err(Failure::no("the job was paused or cancelled before its end"))
         }
         _ if done.matched == 0 && !is_under_way(done.state) => Err(Failure::no("no letter matched")),
         _ => Ok(()),

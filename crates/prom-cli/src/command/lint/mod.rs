@@ -94,7 +94,7 @@ impl Lint {
         let format = if context.output.is_for_machines() { LintFormat::Json } else { self.format };
         let style = context.output.style;
         let outcome = tokio::task::spawn_blocking(move || self.lint(&settings, hub.as_ref(), format, style)).await;
-        let (text, verdict) = outcome.map_err(|error| Failure::no(format!("the linter broke off: {error}")))??;
+        let (text, verdict) = outcome.map_err(|error| Failure::no(format!("the linter failed: {error}")))??;
         context.output.text(&text)?;
         verdict
     }
@@ -156,7 +156,7 @@ impl Lint {
             report = run(job)?;
         }
         let (edits, files) = (counted(edits, "place"), counted(files, "file"));
-        note(format!("put right: {edits} in {files}"));
+        note(format!("fixed: {edits} in {files}"));
         Ok(report)
     }
 
@@ -174,10 +174,10 @@ impl Lint {
         }
         let text = std::fs::read_to_string(file).map_err(|error| {
             Failure::usage(format!("{} cannot be read: {error}", file.display()))
-                .fix("--write-baseline makes it from what is found now")
+                .fix("--write-baseline creates it from the current findings")
         })?;
         let baseline = Baseline::parse(&text)
-            .map_err(|reason| Failure::usage(format!("{} is no baseline: {reason}", file.display())))?;
+            .map_err(|reason| Failure::usage(format!("{} is not a baseline: {reason}", file.display())))?;
         let compared = baseline.compare(findings, shown);
         let fewer: u64 = compared.stale.iter().map(|(_, _, fewer)| fewer).sum();
         match (fewer, self.prune) {
@@ -188,7 +188,7 @@ impl Lint {
             }
             (fewer, false) => {
                 let gone = counted(fewer, "finding");
-                note(format!("{}: {gone} that it lets through are gone; --prune takes them out", file.display()));
+                note(format!("{}: {gone} that it lets through no longer occur; --prune removes them", file.display()));
             }
         }
         Ok(compared.left)

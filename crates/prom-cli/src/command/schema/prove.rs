@@ -58,11 +58,11 @@ impl ProveCommand {
         let ProveResult { failed, unreadable, .. } = result;
         if failed > 0 {
             return Err(Failure::no(format!("{} would fail under {}", counted(failed, "event"), self.file.display()))
-                .fix("mend the schema, or give an upcaster that handles them with --upcast"));
+                .fix("fix the schema, or give an upcaster that handles them with --upcast"));
         }
         if unreadable > 0 {
             return Err(Failure::no(format!(
-                "{} cannot be read, so nothing is proven of them",
+                "{} cannot be read, so they are not proven",
                 counted(unreadable, "event")
             ))
             .fix("`prom fsck` says what is damaged"));
@@ -81,7 +81,7 @@ async fn prove(hub: &HubClient, topic: &TopicName, request: &RegisterSchema) -> 
             report = lines.next() => report?,
             () = signals.next() => {
                 return Err(Failure::no(format!("stopped after {}; nothing was changed", counted(scanned, "event")))
-                    .fix("a proof begins anew when it is run again"));
+                    .fix("run it again to start from the beginning"));
             }
         };
         let Some(report) = report else { break };
@@ -95,7 +95,7 @@ async fn prove(hub: &HubClient, topic: &TopicName, request: &RegisterSchema) -> 
         }
     }
     Err(Failure::unreachable("the hub fell silent before the end of the proof")
-        .fix("check that it is still running, then prove again"))
+        .fix("check that it is still running, then run the proof again"))
 }
 
 fn show(context: &Context, topic: &TopicName, result: &ProveResult) -> CommandResult {

@@ -92,18 +92,18 @@ async fn tell_notices(client: Client) {
         match notice {
             Notice::Disconnected { reason } => {
                 was_lost = true;
-                note(format!("the connection is lost, trying again: {reason}"));
+                note(format!("connection lost, reconnecting: {reason}"));
             }
             Notice::Connected { .. } if was_lost => {
                 was_lost = false;
-                note("connected again");
+                note("reconnected");
             }
             Notice::Gap { gap, .. } => note(format!(
                 "{}/{}: offsets {} to {} are missing: {}",
                 gap.topic, gap.partition, gap.from, gap.to, gap.reason
             )),
             Notice::SubscriptionEnded { reason, .. } | Notice::Closed { reason } => {
-                note(format!("it has ended: {reason}"))
+                note(format!("the subscription has ended: {reason}"))
             }
             _ => {}
         }

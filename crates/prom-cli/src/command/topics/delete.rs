@@ -103,9 +103,9 @@ fn describe(DeletedTopicView { events, bytes, groups, hidden, .. }: &DeletedTopi
 
 /// Nothing is deleted unless somebody types the name.
 fn ask(topic: &TopicName, going: &DeletedTopics) -> CommandResult {
-    let unasked = || Failure::usage(format!("{topic} was not deleted: there is no terminal to ask on"));
+    let unasked = || Failure::usage(format!("{topic} was not deleted: there is no terminal to ask for confirmation"));
     if !std::io::stdin().is_terminal() {
-        return Err(unasked().fix("add --yes, or look first with --dry-run"));
+        return Err(unasked().fix("add --yes, or check first with --dry-run"));
     }
     let mut terminal = std::io::stderr();
     let mut question = String::new();

@@ -28,7 +28,7 @@ use crate::http::problem::{Problem, Problems};
     operation_id = "replayLetters",
     tag = "dead letters",
     summary = "Hand the events of dead letters out again",
-    description = "Up to 1000 letters are answered when it is done, unless a rate or a canary makes it take long; more are a job.",
+    description = "A replay of up to 1000 letters is answered when it is done. One with a canary, more letters, or a rate that makes it slow runs as a job.",
     request_body = ReplayLetters,
     responses(
         (status = 200, description = "It is done, or what a dry run found", body = LettersDone),
@@ -63,7 +63,9 @@ pub(in crate::http) async fn post(
         let trial = api.letters.try_out(&order).await.map_err(of_order)?;
         return Ok(Json(tried(trial)).into_response());
     }
-    let wait = if order.limit <= LETTERS_ANSWERED { LETTER_JOB_WAIT } else { Duration::ZERO };
+    // A canary waits for consumers: nobody knows how long.
+    let is_short = order.limit <= LETTERS_ANSWERED && order.canary.is_none();
+    let wait = if is_short { LETTER_JOB_WAIT } else { Duration::ZERO };
     let job = api.letters.order(order).await.map_err(of_order)?;
     answer(&api, job, wait).await
 }
