@@ -89,6 +89,9 @@ fn how_to_fit(misfit: &SchemaMisfit) -> String {
 
 /// How to go on where no connection was made.
 pub fn how_to_reach(cause: &str) -> &'static str {
+    if cause.contains("CaUsedAsEndEntity") {
+        return "the hub's certificate is marked as a CA; create one with `-addext basicConstraints=critical,CA:FALSE`";
+    }
     if cause.contains("certificate") {
         return "give the certificate of the authority that signed the hub's with --ca or PROM_CA";
     }
