@@ -62,7 +62,10 @@ impl CutoverCommand {
             false => context.output.line(told(&result))?,
         }
         if result.counts.unreadable > 0 {
-            note(format!("{} cannot be read; `prom fsck` lists the damage", counted(result.counts.unreadable, "event")));
+            note(format!(
+                "{} cannot be read; `prom fsck` lists the damage",
+                counted(result.counts.unreadable, "event")
+            ));
         }
         if result.counts.left > 0 {
             note(format!("{} arrived meanwhile; run it again", counted(result.counts.left, "event")));

@@ -83,8 +83,10 @@ impl Publish {
     pub async fn run(self, context: &Context) -> CommandResult {
         let template = self.template()?;
         match self.payload.as_str() {
-            "-" if self.id.is_some() => Err(Failure::usage("--id is for a single event, but standard input may have many")
-                .fix("give ids in the lines instead, with --events")),
+            "-" if self.id.is_some() => {
+                Err(Failure::usage("--id is for a single event, but standard input may have many")
+                    .fix("give ids in the lines instead, with --events"))
+            }
             "-" if template.expect.is_some() => {
                 Err(Failure::usage("--expect-… is for a single event, but standard input may have many")
                     .fix("give `expect` in the lines instead, with --events"))
@@ -92,10 +94,8 @@ impl Publish {
             "-" => self.publish_lines(context, &template).await,
             _ if self.events => Err(Failure::usage("--events is for lines of standard input").fix("use - as payload")),
             payload => {
-                let payload = Json::parse(payload.to_owned()).map_err(|error| {
-                    Failure::usage(format!("{error}"))
-                        .fix("text needs quotes: '\"like this\"'")
-                })?;
+                let payload = Json::parse(payload.to_owned())
+                    .map_err(|error| Failure::usage(format!("{error}")).fix("text needs quotes: '\"like this\"'"))?;
                 publish_one(context, NewEvent { payload, ..template }).await
             }
         }

@@ -104,7 +104,10 @@ impl Search {
             }
         };
         if let Some(reason) = failure {
-            note(format!("the program failed on {}, which do not count as matches: {reason}", counted(failed, "event")));
+            note(format!(
+                "the program failed on {}, which do not count as matches: {reason}",
+                counted(failed, "event")
+            ));
         }
         if unreadable > 0 {
             note(format!("{} cannot be read", counted(unreadable, "event")));

@@ -55,7 +55,8 @@ pub fn of_client(error: Error) -> Failure {
             Failure::refused(format!("{message} ({})", ErrorCode::SchemaInvalid.as_str())).fix(how_to_fit(&misfit))
         }
         Error::Refused { code: ErrorCode::Conflict, message, .. } => {
-            Failure::no(format!("{message} ({})", ErrorCode::Conflict.as_str())).fix("publish again with the value that was found, if that is still right")
+            Failure::no(format!("{message} ({})", ErrorCode::Conflict.as_str()))
+                .fix("publish again with the value that was found, if that is still right")
         }
         Error::Refused { code, message, retry_after, .. } => {
             let retry_after_ms = retry_after.and_then(|wait| u64::try_from(wait.as_millis()).ok());
@@ -82,9 +83,7 @@ fn how_to_fit(misfit: &SchemaMisfit) -> String {
     }
     let place = if pointer.is_empty() { "the payload" } else { pointer };
     let now = if value.is_empty() { String::new() } else { format!(", now {value},") };
-    format!(
-        "change {place}{now} to satisfy the rule `{rule}`; `prom schema show TOPIC {version}` prints the schema"
-    )
+    format!("change {place}{now} to satisfy the rule `{rule}`; `prom schema show TOPIC {version}` prints the schema")
 }
 
 /// How to go on where no connection was made.

@@ -42,7 +42,9 @@ impl utoipa::Modify for Bearer {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
-            .description(Some("Needed if the hub has authentication configured; otherwise every caller has every right."))
+            .description(Some(
+                "Needed if the hub has authentication configured; otherwise every caller has every right.",
+            ))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("bearer", SecurityScheme::Http(scheme));

@@ -43,7 +43,9 @@ pub(super) async fn post(
         (None, Some(id), None) => EventPlace::Id(id),
         (None, Some(_), Some(_)) => return Err(Problem::field("partition", "applies to an offset; an id needs none")),
         (None, None, _) => return Err(Problem::field("offset", "is missing; give the offset or the id of the event")),
-        (Some(_), Some(_), _) => return Err(Problem::field("id", "and an offset exclude each other; give one of them")),
+        (Some(_), Some(_), _) => {
+            return Err(Problem::field("id", "and an offset exclude each other; give one of them"));
+        }
     };
     let event = bus.skip(&topic, &group, place).await?;
     Ok(Json(SkippedEventView {

@@ -81,9 +81,8 @@ impl Codegen {
             CodegenLanguage::Ts => Language::TypeScript,
             CodegenLanguage::Rust => Language::Rust,
         };
-        let generated = generate(language, &sources).map_err(|error| {
-            Failure::no(error.to_string()).fix("fix the schema, or exclude its topic with --topic")
-        })?;
+        let generated = generate(language, &sources)
+            .map_err(|error| Failure::no(error.to_string()).fix("fix the schema, or exclude its topic with --topic"))?;
         for about in &generated.notes {
             note(format!("note: {} v{} at `{}`: {}", about.topic, about.version, about.pointer, about.text));
         }

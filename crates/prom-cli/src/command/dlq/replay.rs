@@ -170,9 +170,8 @@ pub fn show_done(context: &Context, done: &LettersDone, what: &str) -> CommandRe
     match (done.state, &done.reason, done.job) {
         (Some(LetterJobStateView::Stopped), reason, Some(job)) => {
             let reason = reason.clone().unwrap_or_default();
-            Err(Failure::no(format!("the job stopped: {reason}")).fix(format!(
-                "replay the rest with --jq, or continue regardless with `prom dlq jobs resume {job}`"
-            )))
+            Err(Failure::no(format!("the job stopped: {reason}"))
+                .fix(format!("replay the rest with --jq, or continue regardless with `prom dlq jobs resume {job}`")))
         }
         (Some(LetterJobStateView::Paused | LetterJobStateView::Cancelled), ..) => {
             Err(Failure::no("the job was paused or cancelled before its end"))
