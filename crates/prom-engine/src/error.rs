@@ -122,7 +122,7 @@ pub enum Error {
     #[error("the settlement is not durable yet: {reason}; the bus keeps trying")]
     AckFailed { reason: String },
     /// Others changed the same thing at the same time, again and again. Try once more.
-    #[error("{what} kept changing at the same time; try again")]
+    #[error("others kept changing {what}; try again")]
     Contended { what: String },
     /// Nothing of the unit of work was stored. Read the document again and decide again.
     #[error("document {collection}/{key} does not meet the condition; read it again")]
