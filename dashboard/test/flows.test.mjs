@@ -155,7 +155,7 @@ test("who may only look is offered no change, and who operates some topics no fl
   await narrow.go("");
   assert.ok(!(await narrow.page.getByRole("navigation", { name: "Views" }).innerText()).includes("Flows"));
   await narrow.go("feeds");
-  await narrow.page.getByText(/may not ops/).first().waitFor();
+  await narrow.page.getByText(/lacks the right/).first().waitFor();
   await narrow.close();
 });
 

@@ -15,7 +15,7 @@ use crate::hub::{Answer, HubClient};
 use crate::output::{Output, OutputFormat};
 use crate::secret_file;
 
-/// A durable event bus: the hub, and everything to talk to it
+/// A durable event bus: the hub, and every command to work with it
 #[derive(Debug, Parser)]
 #[command(
     name = "prom",
@@ -37,7 +37,7 @@ const AFTER_HELP: &str = "\
 Examples:
   prom serve                               start a hub on this machine
   prom pub hello '{\"n\":1}'                 publish an event
-  prom sub hello --from earliest           see all events of a topic, and those to come
+  prom sub hello --from earliest           print all events of a topic, and new ones
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 the hub cannot be reached, 4 refused";
 

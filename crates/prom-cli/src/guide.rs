@@ -75,8 +75,8 @@ fn collect(command: &Command, path: &mut Vec<String>, names: &mut Vec<Vec<String
     }
 }
 
-/// They stand in the text above, once.
+/// The page describes them once, above.
 fn hide_shared(argument: clap::Arg) -> clap::Arg {
-    let shared = ["url", "token", "ca", "json", "help", "version"].contains(&argument.get_id().as_str());
+    let shared = ["url", "token", "token_file", "ca", "json", "help", "version"].contains(&argument.get_id().as_str());
     argument.hide(shared)
 }

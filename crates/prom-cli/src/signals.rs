@@ -16,7 +16,7 @@ pub struct Signals {
 impl Signals {
     /// From here on no signal ends the process by itself.
     pub fn listen() -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| Failure::no(format!("signals cannot be heard: {error}"));
+        let failed = |error: std::io::Error| Failure::no(format!("cannot listen for signals: {error}"));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
             terminate: signal(SignalKind::terminate()).map_err(failed)?,
@@ -35,7 +35,7 @@ impl Signals {
     pub fn end_at_the_next(mut self) {
         tokio::spawn(async move {
             self.next().await;
-            note("ended at once; nothing that was answered is lost");
+            note("ended at once; no acknowledged event is lost");
             std::process::exit(ENDED_AT_ONCE);
         });
     }

@@ -20,10 +20,10 @@ pub enum Error {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// Create the topic, or let the bus create topics on first publish.
-    #[error("topic {topic} does not exist; create it, or publish to it where topics may be made by publishing")]
+    #[error("topic {topic} does not exist; create it, or publish to it if the hub creates topics on publish")]
     UnknownTopic { topic: TopicName },
     /// Subscribe once under this name, or look at the list of groups.
-    #[error("group {group} does not exist; groups are made by their first subscriber")]
+    #[error("group {group} does not exist; a group is created by its first subscriber")]
     UnknownGroup { group: GroupName },
     #[error("group {group} does not subscribe to {topic}")]
     NotOfTheGroup { group: GroupName, topic: TopicName },
@@ -49,7 +49,7 @@ pub enum Error {
     #[error("{}", .cap.told(*.allowed, .subject.as_deref()))]
     Capped { cap: Cap, allowed: usize, subject: Option<Arc<str>> },
     /// A change of a topic that would break what readers rely on. Make a new topic instead.
-    #[error("topic {topic} cannot be changed like this: {reason}")]
+    #[error("this change of topic {topic} is not possible: {reason}")]
     TopicChange { topic: TopicName, reason: &'static str },
     /// An option that a group keeps for life. Do what the reason says.
     #[error("{option} of group {group} cannot be changed: {reason}")]
@@ -60,7 +60,7 @@ pub enum Error {
     Filter(#[from] CompileError),
     /// The lease ended before: by its deadline, by a nack, by the subscription's end or by a moved
     /// cursor. The event was or will be handed out again; do nothing more with it.
-    #[error("{} of {topic} no longer leased to this subscriber; the group hands it out again", listed(.offsets))]
+    #[error("{} of {topic} no longer leased to this subscriber; the group will redeliver it", listed(.offsets))]
     NotLeased { topic: TopicName, offsets: Vec<Offset> },
     /// The partition went to another member before this came, or the subscriber is no member any more.
     /// Its owner has the event, or will get it; do nothing more with it.
@@ -73,7 +73,7 @@ pub enum Error {
     #[error("group {group} has no member {member}; `prom groups show {group}` lists them")]
     UnknownMember { group: GroupName, member: String },
     /// An operator ended the subscription, and its leases went back. Subscribe again if that was not the point.
-    #[error("an operator ended the subscription of member {member} in {group}; subscribe again to go on")]
+    #[error("an operator ended the subscription of member {member} in {group}; subscribe again to continue")]
     Kicked { group: GroupName, member: String },
     /// The program that makes the topic's keys has none for this event. Give it a key.
     #[error(
@@ -90,7 +90,7 @@ pub enum Error {
     #[error("the schema is not compatible with earlier versions of {topic}: {}", violated(.violations))]
     SchemaIncompatible { topic: TopicName, violations: Vec<Violation> },
     /// A change of the registry that would break what writers or readers rely on. Do what the reason says.
-    #[error("the schemas of {topic} cannot be changed like this: {reason}")]
+    #[error("this change of the schemas of {topic} is not possible: {reason}")]
     SchemaChange { topic: TopicName, reason: String },
     #[error(
         "version {version} of the schema of {topic} is referred to by version {by_version} of {by}; delete that first"
@@ -102,7 +102,7 @@ pub enum Error {
     #[error("there is no schema with the id {id}")]
     UnknownSchemaId { id: u32 },
     /// Leases are void; what was not settled comes again. A subscription that ended with it can be made again.
-    #[error("what delivers {topic} to {group} failed and was started again; what was not settled comes again")]
+    #[error("what delivers {topic} to {group} failed and was restarted; unsettled events will be redelivered")]
     Restarted { group: GroupName, topic: TopicName },
     /// Another process dispatches this group now. Subscribe again.
     #[error("the cursor of {group} in {topic}/{partition} was taken over; subscribe again")]
@@ -122,14 +122,14 @@ pub enum Error {
     #[error("the settlement is not durable yet: {reason}; the bus keeps trying")]
     AckFailed { reason: String },
     /// Others changed the same thing at the same time, again and again. Try once more.
-    #[error("{what} kept being changed by others; try again")]
+    #[error("others kept changing {what}; try again")]
     Contended { what: String },
     /// Nothing of the unit of work was stored. Read the document again and decide again.
-    #[error("document {collection}/{key} is not as expected; read it again")]
+    #[error("document {collection}/{key} does not meet the condition; read it again")]
     Conflict { collection: String, key: String },
     /// Nothing was stored, also of what was published with it. Read again, decide again, publish again. `index` is the event
     /// of a batch, counted from 0.
-    #[error("{topic}/{partition} is not as expected: not {expected}, but {actual}; read again and decide again")]
+    #[error("{topic}/{partition}: expected {expected}, found {actual}; read again and decide again")]
     Unmet { topic: TopicName, partition: u32, index: usize, expected: Expectation, actual: Expectation },
     /// The payload is not of the type that was asked for.
     #[error("the payload of event {id} does not have the expected form: {reason}")]

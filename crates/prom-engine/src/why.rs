@@ -206,13 +206,13 @@ fn actions(log: &LogName, group: &GroupName, floor: Offset, held: &[HeldLease]) 
     let mut add = |what, command| actions.push(WhyAction { what, command });
     if let Some(first) = held.iter().find(|held| held.offset == floor).or(held.first()) {
         let command = format!("prom groups release {topic} {group} {}{of_partition}", first.offset);
-        add("take the event back and hand it out again; no attempt is counted", command);
+        add("take the event back and redeliver it; no attempt is counted", command);
         let command = format!("prom groups kick {group} {}", quoted(&first.member));
         add("end its holder's subscription; everything it holds goes to others", command);
     }
-    add("see who takes part", format!("prom groups show {group}"));
+    add("list the members of the group", format!("prom groups show {group}"));
     let command = format!("prom skip {topic} {group} {floor}{of_partition}");
-    add("give the event up for this group; it is settled without being handled", command);
+    add("skip the event for this group; it is settled without being handled", command);
     actions
 }
 
@@ -240,7 +240,7 @@ fn explain_owner(owners: &PartitionOwners, why: &PartitionWhy) -> String {
     let kind = if owners.virtual_partitions { "virtual partition" } else { "partition" };
     match (&partition.owner, &partition.moving_to) {
         (Some(owner), Some(next)) => {
-            format!("; {kind} {number} moves from {owner}, who finishes what it holds, to {next}")
+            format!("; {kind} {number} moves from {owner}, which finishes the events it holds, to {next}")
         }
         (Some(owner), None) => format!("; {kind} {number} belongs to {owner} (epoch {})", partition.epoch),
         (None, _) => format!("; {kind} {number} has no owner; start a member"),
@@ -259,8 +259,8 @@ fn explain_parked(parked_keys: u64, report: Option<&DispatchReport>) -> String {
     }
     match report.map_or(0, |report| report.status.given) {
         0 => {}
-        1 => text.push_str("; 1 event that was given back is under way"),
-        many => text.push_str(&format!("; {many} events that were given back are under way")),
+        1 => text.push_str("; 1 event that was given back is being redelivered"),
+        many => text.push_str(&format!("; {many} events that were given back are being redelivered")),
     }
     text
 }
@@ -277,21 +277,21 @@ fn explain(report: &DispatchReport) -> String {
                 many => text.push_str(&format!("; {many} failed attempts")),
             }
             if let Some(reason) = &oldest.failures.reason {
-                text.push_str(&format!("; the last time: {reason}"));
+                text.push_str(&format!("; last error: {reason}"));
             }
             text
         }
         None => "everything is settled".to_owned(),
     };
     match status.limit {
-        Some(Limit::RangesAbove) => text.push_str("; too much is settled beyond it, nothing new is read until it is"),
-        Some(Limit::Waiting) => text.push_str("; too many events failed, nothing new is handed out until some succeed"),
+        Some(Limit::RangesAbove) => text.push_str("; too many events beyond it are settled, so nothing new is read until it is settled too"),
+        Some(Limit::Waiting) => text.push_str("; too many events failed, so nothing new is delivered until some succeed"),
         Some(Limit::LookAhead) if !status.lanes.is_empty() => {
-            text.push_str("; too many events wait for owners that do not take them, or behind blocked keys");
+            text.push_str("; too many events wait for owners that do not read them, or behind blocked keys");
         }
         Some(Limit::LookAhead) => text.push_str("; too many events wait behind blocked keys"),
         Some(Limit::ParkedKeys) => text.push_str(
-            "; as many keys are parked as can be, and events of others wait at their limit; give letters back or drop them",
+            "; the maximum number of keys is parked, so failing events of other keys wait; give letters back or drop them",
         ),
         Some(Limit::Filter) => text.extend(report.suspension.iter().flat_map(|reason| ["; ", reason])),
         None => {}
@@ -318,11 +318,11 @@ fn explain_holdup(report: &DispatchReport, holdup: Holdup) -> String {
             };
             format!("is with {holder} for {held:.1} s, {renewed}, and runs for another {:.1} s", seconds(deadline))
         }
-        Holdup::Waiting { until } => format!("failed and is tried again in {:.1} s", seconds(until)),
+        Holdup::Waiting { until } => format!("failed and will be retried in {:.1} s", seconds(until)),
         Holdup::DeadLetterPending => "is being written to the dead letters".to_owned(),
-        Holdup::WithoutRoomToPark => "failed for good, and its key cannot be parked: too many are".to_owned(),
+        Holdup::WithoutRoomToPark => "failed for good, but too many keys are parked already".to_owned(),
         Holdup::DeadLetterFailing { failed_writes, until } => format!(
-            "cannot be written to the dead letters ({failed_writes} tries), next in {:.1} s; look at the store",
+            "cannot be written to the dead letters ({failed_writes} tries), next try in {:.1} s; check the store",
             seconds(until)
         ),
     }

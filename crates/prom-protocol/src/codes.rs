@@ -29,47 +29,47 @@ pub enum Reconnect {
 pub enum ErrorCode {
     /// The text is not one JSON object.
     BadJson,
-    /// A field is missing, has the wrong type or a value out of range, or an option is not what the group agreed on.
+    /// A field is missing, has the wrong type or a value out of range, or an option differs from what the group agreed on.
     BadRequest,
     /// AUTH has to come first.
     Unauthorized,
-    /// The token's rights do not cover this, or its subject has as many of it as it may.
+    /// The token's rights do not cover this, or its subject has reached a cap.
     Forbidden,
-    /// The hub wants a token and none was sent.
+    /// The hub requires a token and none was sent.
     NoToken,
     /// The token is malformed, forged, for another audience or not valid yet.
     JwtInvalid,
-    /// The token's time is over.
+    /// The token has expired.
     JwtExpired,
     /// Too many events from this connection or subject, or for this topic.
     RateLimited,
-    /// This connection has this subscription already.
+    /// This connection already has this subscription.
     AlreadySubscribed,
     /// This connection has no such subscription.
     NotSubscribed,
-    /// The event is not leased to this connection (any more).
+    /// There is nothing with this id, or the event is not leased to this connection (any more).
     UnknownId,
     /// The topic, group or event does not exist.
     UnknownTopic,
-    /// Retention or compaction removed what an answer about that time takes; `earliest_ts` says since when there is one.
+    /// Retention or compaction removed events that an answer about that time needs; `earliest_ts` is the earliest time that can be answered.
     HistoryGone,
-    /// The cursor or the partition has another owner now.
+    /// Another owner has the cursor or the partition now.
     Fenced,
-    /// The partition or the key is not as the publisher expected; `actual` says how it is. Nothing was stored.
+    /// The condition of the publish does not hold; `actual` has the actual value. Nothing was stored.
     Conflict,
     /// The payload does not fit the topic's schema.
     SchemaInvalid,
-    /// The schema is not compatible with the versions before it; `violations` says where and why.
+    /// The schema is not compatible with earlier versions; `violations` says where and why.
     SchemaIncompatible,
     /// A frame, payload or batch is above its limit.
     TooLarge,
-    /// The store could not take it; `stored` says whether it may have been stored anyway.
+    /// The store could not store the event; `stored` says whether it may have been stored anyway.
     PublishFailed,
     /// The settlement is not durable yet; the hub keeps trying.
     AckFailed,
-    /// The hub or what it depends on cannot take this now.
+    /// The hub, or a service that it depends on, cannot handle this now.
     Overloaded,
-    /// Something that should not happen; the hub's log says more.
+    /// An unexpected error; the hub's log says more.
     Internal,
 }
 
@@ -189,27 +189,27 @@ impl ErrorCode {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::BadJson => "The text is not one JSON object.",
-            Self::BadRequest => "A field is missing, has the wrong type or a value out of range, or an option is not what the group agreed on.",
+            Self::BadRequest => "A field is missing, has the wrong type or a value out of range, or an option differs from what the group agreed on.",
             Self::Unauthorized => "AUTH has to come first.",
-            Self::Forbidden => "The token's rights do not cover this, or its subject has as many of it as it may.",
-            Self::NoToken => "The hub wants a token and none was sent.",
+            Self::Forbidden => "The token's rights do not cover this, or its subject has reached a cap.",
+            Self::NoToken => "The hub requires a token and none was sent.",
             Self::JwtInvalid => "The token is malformed, forged, for another audience or not valid yet.",
-            Self::JwtExpired => "The token's time is over.",
+            Self::JwtExpired => "The token has expired.",
             Self::RateLimited => "Too many events from this connection or subject, or for this topic.",
-            Self::AlreadySubscribed => "This connection has this subscription already.",
+            Self::AlreadySubscribed => "This connection already has this subscription.",
             Self::NotSubscribed => "This connection has no such subscription.",
-            Self::UnknownId => "The event is not leased to this connection (any more).",
+            Self::UnknownId => "There is nothing with this id, or the event is not leased to this connection (any more).",
             Self::UnknownTopic => "The topic, group or event does not exist.",
-            Self::HistoryGone => "Retention or compaction removed what an answer about that time takes; `earliest_ts` says since when there is one.",
-            Self::Fenced => "The cursor or the partition has another owner now.",
-            Self::Conflict => "The partition or the key is not as the publisher expected; `actual` says how it is. Nothing was stored.",
+            Self::HistoryGone => "Retention or compaction removed events that an answer about that time needs; `earliest_ts` is the earliest time that can be answered.",
+            Self::Fenced => "Another owner has the cursor or the partition now.",
+            Self::Conflict => "The condition of the publish does not hold; `actual` has the actual value. Nothing was stored.",
             Self::SchemaInvalid => "The payload does not fit the topic's schema.",
-            Self::SchemaIncompatible => "The schema is not compatible with the versions before it; `violations` says where and why.",
+            Self::SchemaIncompatible => "The schema is not compatible with earlier versions; `violations` says where and why.",
             Self::TooLarge => "A frame, payload or batch is above its limit.",
-            Self::PublishFailed => "The store could not take it; `stored` says whether it may have been stored anyway.",
+            Self::PublishFailed => "The store could not store the event; `stored` says whether it may have been stored anyway.",
             Self::AckFailed => "The settlement is not durable yet; the hub keeps trying.",
-            Self::Overloaded => "The hub or what it depends on cannot take this now.",
-            Self::Internal => "Something that should not happen; the hub's log says more.",
+            Self::Overloaded => "The hub, or a service that it depends on, cannot handle this now.",
+            Self::Internal => "An unexpected error; the hub's log says more.",
         }
     }
 
@@ -219,25 +219,25 @@ impl ErrorCode {
             Self::BadJson => "Send one JSON object per text frame.",
             Self::BadRequest => "Change what the message names.",
             Self::Unauthorized => "Send AUTH and wait for its OK, or send it first without waiting.",
-            Self::Forbidden => "Use a token whose scopes or policy allow the action on the topic; where a cap is named, use what exists or have it raised.",
+            Self::Forbidden => "Use a token whose scopes or policy allow the action on the topic; if a cap is named, use what exists or have the cap raised.",
             Self::NoToken => "Send a token.",
             Self::JwtInvalid => "Get a token that this hub accepts; the message says what is wrong with this one.",
             Self::JwtExpired => "Get a fresh token and send AUTH again.",
             Self::RateLimited => "Wait for `retry_after_ms`, then send it again.",
-            Self::AlreadySubscribed => "Use the one that runs, or unsubscribe first.",
+            Self::AlreadySubscribed => "Use the existing subscription, or unsubscribe first.",
             Self::NotSubscribed => "Subscribe first, with the same topic and group.",
-            Self::UnknownId => "Nothing: the group hands it out again if it is not settled.",
+            Self::UnknownId => "Check the id. After an ack or nack there is nothing to do: the group redelivers the event if it is not settled.",
             Self::UnknownTopic => "Create it first.",
             Self::HistoryGone => "Ask for a later time.",
             Self::Fenced => "Subscribe again.",
-            Self::Conflict => "Read again, decide again, and publish with what you read.",
+            Self::Conflict => "Read again, decide again, and publish with the new value.",
             Self::SchemaInvalid => "Change the payload where the message points.",
             Self::SchemaIncompatible => "Change the schema as each violation says, or register it with an upcaster.",
             Self::TooLarge => "Send less at once.",
-            Self::PublishFailed => "Send it again with the same id: it is stored once.",
+            Self::PublishFailed => "Send it again with the same id; it will be stored once.",
             Self::AckFailed => "Nothing, or send it again.",
             Self::Overloaded => "Try again later, with backoff.",
-            Self::Internal => "Try again; report it if it stays.",
+            Self::Internal => "Try again; report it if it persists.",
         }
     }
 }
@@ -253,9 +253,9 @@ impl std::fmt::Display for ErrorCode {
 pub enum CloseCode {
     /// The client asked for it.
     Normal,
-    /// The hub shuts down.
+    /// The hub is shutting down.
     GoingAway,
-    /// What came is not WebSocket.
+    /// The data is not valid WebSocket.
     ProtocolError,
     /// A binary message; the hub speaks text.
     NotText,
@@ -265,15 +265,15 @@ pub enum CloseCode {
     TooLarge,
     /// Too many connections.
     Overloaded,
-    /// Nothing came for too long, not even an answer to a ping.
+    /// The client was silent for too long and did not answer a ping.
     Silent,
-    /// The hub could not go on with this connection; its log says why.
+    /// The hub could not continue this connection; its log says why.
     Failed,
     /// No valid AUTH came in time.
     AuthDeadline,
-    /// The token's time is over and no fresh AUTH came.
+    /// The token expired and no fresh AUTH came.
     JwtExpired,
-    /// One refused frame after another.
+    /// Too many refused frames in a row.
     Abuse,
 }
 

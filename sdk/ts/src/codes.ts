@@ -32,11 +32,11 @@ export const ERROR_CODES = {
     meaning: "The text is not one JSON object.",
     fix: "Send one JSON object per text frame.",
   },
-  /** A field is missing, has the wrong type or a value out of range, or an option is not what the group agreed on. */
+  /** A field is missing, has the wrong type or a value out of range, or an option differs from what the group agreed on. */
   bad_request: {
     httpStatus: 400,
     retry: "no",
-    meaning: "A field is missing, has the wrong type or a value out of range, or an option is not what the group agreed on.",
+    meaning: "A field is missing, has the wrong type or a value out of range, or an option differs from what the group agreed on.",
     fix: "Change what the message names.",
   },
   /** AUTH has to come first. */
@@ -46,18 +46,18 @@ export const ERROR_CODES = {
     meaning: "AUTH has to come first.",
     fix: "Send AUTH and wait for its OK, or send it first without waiting.",
   },
-  /** The token's rights do not cover this, or its subject has as many of it as it may. */
+  /** The token's rights do not cover this, or its subject has reached a cap. */
   forbidden: {
     httpStatus: 403,
     retry: "no",
-    meaning: "The token's rights do not cover this, or its subject has as many of it as it may.",
-    fix: "Use a token whose scopes or policy allow the action on the topic; where a cap is named, use what exists or have it raised.",
+    meaning: "The token's rights do not cover this, or its subject has reached a cap.",
+    fix: "Use a token whose scopes or policy allow the action on the topic; if a cap is named, use what exists or have the cap raised.",
   },
-  /** The hub wants a token and none was sent. */
+  /** The hub requires a token and none was sent. */
   no_token: {
     httpStatus: 401,
     retry: "no",
-    meaning: "The hub wants a token and none was sent.",
+    meaning: "The hub requires a token and none was sent.",
     fix: "Send a token.",
   },
   /** The token is malformed, forged, for another audience or not valid yet. */
@@ -67,11 +67,11 @@ export const ERROR_CODES = {
     meaning: "The token is malformed, forged, for another audience or not valid yet.",
     fix: "Get a token that this hub accepts; the message says what is wrong with this one.",
   },
-  /** The token's time is over. */
+  /** The token has expired. */
   jwt_expired: {
     httpStatus: 401,
     retry: "with_new_token",
-    meaning: "The token's time is over.",
+    meaning: "The token has expired.",
     fix: "Get a fresh token and send AUTH again.",
   },
   /** Too many events from this connection or subject, or for this topic. */
@@ -81,12 +81,12 @@ export const ERROR_CODES = {
     meaning: "Too many events from this connection or subject, or for this topic.",
     fix: "Wait for `retry_after_ms`, then send it again.",
   },
-  /** This connection has this subscription already. */
+  /** This connection already has this subscription. */
   already_subscribed: {
     httpStatus: 409,
     retry: "no",
-    meaning: "This connection has this subscription already.",
-    fix: "Use the one that runs, or unsubscribe first.",
+    meaning: "This connection already has this subscription.",
+    fix: "Use the existing subscription, or unsubscribe first.",
   },
   /** This connection has no such subscription. */
   not_subscribed: {
@@ -95,12 +95,12 @@ export const ERROR_CODES = {
     meaning: "This connection has no such subscription.",
     fix: "Subscribe first, with the same topic and group.",
   },
-  /** The event is not leased to this connection (any more). */
+  /** There is nothing with this id, or the event is not leased to this connection (any more). */
   unknown_id: {
     httpStatus: 404,
     retry: "no",
-    meaning: "The event is not leased to this connection (any more).",
-    fix: "Nothing: the group hands it out again if it is not settled.",
+    meaning: "There is nothing with this id, or the event is not leased to this connection (any more).",
+    fix: "Check the id. After an ack or nack there is nothing to do: the group redelivers the event if it is not settled.",
   },
   /** The topic, group or event does not exist. */
   unknown_topic: {
@@ -109,26 +109,26 @@ export const ERROR_CODES = {
     meaning: "The topic, group or event does not exist.",
     fix: "Create it first.",
   },
-  /** Retention or compaction removed what an answer about that time takes; `earliest_ts` says since when there is one. */
+  /** Retention or compaction removed events that an answer about that time needs; `earliest_ts` is the earliest time that can be answered. */
   history_gone: {
     httpStatus: 410,
     retry: "no",
-    meaning: "Retention or compaction removed what an answer about that time takes; `earliest_ts` says since when there is one.",
+    meaning: "Retention or compaction removed events that an answer about that time needs; `earliest_ts` is the earliest time that can be answered.",
     fix: "Ask for a later time.",
   },
-  /** The cursor or the partition has another owner now. */
+  /** Another owner has the cursor or the partition now. */
   fenced: {
     httpStatus: 409,
     retry: "no",
-    meaning: "The cursor or the partition has another owner now.",
+    meaning: "Another owner has the cursor or the partition now.",
     fix: "Subscribe again.",
   },
-  /** The partition or the key is not as the publisher expected; `actual` says how it is. Nothing was stored. */
+  /** The condition of the publish does not hold; `actual` has the actual value. Nothing was stored. */
   conflict: {
     httpStatus: 409,
     retry: "no",
-    meaning: "The partition or the key is not as the publisher expected; `actual` says how it is. Nothing was stored.",
-    fix: "Read again, decide again, and publish with what you read.",
+    meaning: "The condition of the publish does not hold; `actual` has the actual value. Nothing was stored.",
+    fix: "Read again, decide again, and publish with the new value.",
   },
   /** The payload does not fit the topic's schema. */
   schema_invalid: {
@@ -137,11 +137,11 @@ export const ERROR_CODES = {
     meaning: "The payload does not fit the topic's schema.",
     fix: "Change the payload where the message points.",
   },
-  /** The schema is not compatible with the versions before it; `violations` says where and why. */
+  /** The schema is not compatible with earlier versions; `violations` says where and why. */
   schema_incompatible: {
     httpStatus: 409,
     retry: "no",
-    meaning: "The schema is not compatible with the versions before it; `violations` says where and why.",
+    meaning: "The schema is not compatible with earlier versions; `violations` says where and why.",
     fix: "Change the schema as each violation says, or register it with an upcaster.",
   },
   /** A frame, payload or batch is above its limit. */
@@ -151,12 +151,12 @@ export const ERROR_CODES = {
     meaning: "A frame, payload or batch is above its limit.",
     fix: "Send less at once.",
   },
-  /** The store could not take it; `stored` says whether it may have been stored anyway. */
+  /** The store could not store the event; `stored` says whether it may have been stored anyway. */
   publish_failed: {
     httpStatus: 503,
     retry: "same_id",
-    meaning: "The store could not take it; `stored` says whether it may have been stored anyway.",
-    fix: "Send it again with the same id: it is stored once.",
+    meaning: "The store could not store the event; `stored` says whether it may have been stored anyway.",
+    fix: "Send it again with the same id; it will be stored once.",
   },
   /** The settlement is not durable yet; the hub keeps trying. */
   ack_failed: {
@@ -165,19 +165,19 @@ export const ERROR_CODES = {
     meaning: "The settlement is not durable yet; the hub keeps trying.",
     fix: "Nothing, or send it again.",
   },
-  /** The hub or what it depends on cannot take this now. */
+  /** The hub, or a service that it depends on, cannot handle this now. */
   overloaded: {
     httpStatus: 503,
     retry: "yes",
-    meaning: "The hub or what it depends on cannot take this now.",
+    meaning: "The hub, or a service that it depends on, cannot handle this now.",
     fix: "Try again later, with backoff.",
   },
-  /** Something that should not happen; the hub's log says more. */
+  /** An unexpected error; the hub's log says more. */
   internal: {
     httpStatus: 500,
     retry: "yes",
-    meaning: "Something that should not happen; the hub's log says more.",
-    fix: "Try again; report it if it stays.",
+    meaning: "An unexpected error; the hub's log says more.",
+    fix: "Try again; report it if it persists.",
   },
 } as const satisfies Readonly<Record<string, ErrorCodeFacts>>;
 
@@ -192,17 +192,17 @@ export function isErrorCode(code: string): code is ErrorCode {
 /** Why the hub ended a connection, by the number of the WebSocket close. */
 export const CLOSE_CODES: Readonly<Record<number, CloseCodeFacts>> = {
   1000: { name: "normal", reconnect: "no", meaning: "The client asked for it." },
-  1001: { name: "going_away", reconnect: "yes", meaning: "The hub shuts down." },
-  1002: { name: "protocol_error", reconnect: "no", meaning: "What came is not WebSocket." },
+  1001: { name: "going_away", reconnect: "yes", meaning: "The hub is shutting down." },
+  1002: { name: "protocol_error", reconnect: "no", meaning: "The data is not valid WebSocket." },
   1003: { name: "not_text", reconnect: "no", meaning: "A binary message; the hub speaks text." },
   1007: { name: "not_utf8", reconnect: "no", meaning: "A text message that is not UTF-8." },
   1009: { name: "too_large", reconnect: "no", meaning: "A message above the limit." },
   4000: { name: "overloaded", reconnect: "yes", meaning: "Too many connections." },
-  4001: { name: "silent", reconnect: "yes", meaning: "Nothing came for too long, not even an answer to a ping." },
-  4002: { name: "failed", reconnect: "yes", meaning: "The hub could not go on with this connection; its log says why." },
+  4001: { name: "silent", reconnect: "yes", meaning: "The client was silent for too long and did not answer a ping." },
+  4002: { name: "failed", reconnect: "yes", meaning: "The hub could not continue this connection; its log says why." },
   4100: { name: "auth_deadline", reconnect: "with_token", meaning: "No valid AUTH came in time." },
-  4101: { name: "jwt_expired", reconnect: "with_token", meaning: "The token's time is over and no fresh AUTH came." },
-  4200: { name: "abuse", reconnect: "no", meaning: "One refused frame after another." },
+  4101: { name: "jwt_expired", reconnect: "with_token", meaning: "The token expired and no fresh AUTH came." },
+  4200: { name: "abuse", reconnect: "no", meaning: "Too many refused frames in a row." },
 };
 
 /** What a client does after a connection was closed with this code. Our own codes go by their range. */

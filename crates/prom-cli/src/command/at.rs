@@ -12,10 +12,11 @@ use crate::moment;
 /// Show a topic as it was at a time: one key, or all live keys
 #[derive(Debug, Args)]
 #[command(after_help = "\
-TIME is epoch milliseconds, 2030-01-31T12:00:00Z, or -15m for a quarter of an hour ago. The answer is the event that was
-the newest of the key then, whole, as JSON; exit 1 if there was none or it was deleted. Without a key: one event for each
-live key, one a line. Where retention or compaction removed what the answer takes, it is refused with the earliest time that
-has one. `prom diff` tells what changed between two times.
+TIME is epoch milliseconds, 2030-01-31T12:00:00Z, or -15m for a quarter of an hour ago; put -- before a relative \
+time. The answer is the newest event of the key at that time, whole, as JSON; exit 1 if there was none or the key \
+was deleted. With --all: one event per live key, one per line. If retention or compaction removed events that the \
+answer needs, the hub refuses with the earliest time that it can answer. `prom diff` shows what changed between two \
+times.
 
 Examples:
   prom at process.state web:1 -- -15m
@@ -38,7 +39,7 @@ impl At {
         match (&self.key_and_time[..], self.all) {
             ([key, time], false) => self.one(context, key, read_time(time)?).await,
             ([time], true) => self.every(context, read_time(time)?).await,
-            ([_], false) => Err(Failure::usage("a key and a time are needed").fix("for all live keys say --all")),
+            ([_], false) => Err(Failure::usage("a key and a time are needed").fix("for all live keys, add --all")),
             _ => Err(Failure::usage("--all takes only a time")),
         }
     }

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use crate::cli::{Cli, Context};
 use crate::exit::CommandResult;
 
-/// Print the completions of a shell
+/// Print completions for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -14,7 +14,7 @@ Examples:
   prom completions zsh > ~/.zfunc/_prom
   prom completions fish > ~/.config/fish/completions/prom.fish")]
 pub struct Completions {
-    /// Which one
+    /// The shell
     shell: Shell,
 }
 

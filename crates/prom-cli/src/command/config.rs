@@ -29,7 +29,7 @@ Examples:
   prom config default
   prom config default > prom.toml")]
     Default,
-    /// Say ok, or what is wrong with a file, or why a hub would not start with it
+    /// Check a file: print ok, or every error that would keep a hub from starting
     #[command(after_help = "\
 Examples:
   prom config check

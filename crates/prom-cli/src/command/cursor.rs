@@ -11,7 +11,7 @@ use crate::output::{Align, Table};
 use crate::units::show_age;
 use crate::{moment, position};
 
-/// Show where groups stand, or move one
+/// Show the positions of groups, or move one
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub struct Cursor {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show where groups stand in a topic
+    /// Show the positions of groups in a topic
     #[command(after_help = "\
 Examples:
   prom cursor get orders.placed
@@ -37,11 +37,12 @@ Examples:
         #[arg(value_parser = names::group)]
         group: Option<GroupName>,
     },
-    /// Move a group back to see events again, or forward to skip them
+    /// Move a group back to redeliver events, or forward to skip them
     #[command(after_help = "\
-Forward, events before the new place are skipped; what is settled or in flight beyond it stays so.
-Back, all events from there on come again, and what is in flight can no longer be settled.
-system.audit records who moved it.
+After a move forward, events before the new position are skipped; events beyond it that are settled or in flight \
+stay so.
+After a move back, all events from there on are redelivered, and events in flight can no longer be settled.
+system.audit records the caller.
 
 Examples:
   prom cursor set orders.placed billing --from earliest --dry-run
@@ -61,7 +62,7 @@ Examples:
         /// Only this partition
         #[arg(long, value_name = "N")]
         partition: Option<u32>,
-        /// Only show what the move would do
+        /// Only show the effect of the move
         #[arg(long)]
         dry_run: bool,
     },

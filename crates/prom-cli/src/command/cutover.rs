@@ -11,19 +11,20 @@ use crate::hub::{HubClient, of_problem};
 use crate::output::{Progress, counted, note};
 use crate::signals::Signals;
 
-/// Bring all stored events of a topic to its latest version, in another topic
+/// Copy all stored events of a topic, in its latest schema version, to another topic
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Events go through the upcasters into TOPIC.vN, where N is the latest version. They keep id, key, headers, time, partition
-and order. The topic itself stays as it is. Each step is stored together with its progress: a cutover that is stopped,
-by Ctrl-C or by a crash, goes on when it is run again, and nothing is stored twice. At the end the counts are compared:
-events read = written + already there + skipped; exit 1 if they differ. system.audit records who began it.
+Events go through the upcasters into TOPIC.vN, where N is the latest version. They keep id, key, headers, time, \
+partition and order. The original topic does not change. Each step is stored together with its progress: after \
+Ctrl-C or a crash, run the command again and it resumes, storing nothing twice. At the end the counts are compared: \
+events read = written + already there + skipped; exit 1 if they differ. system.audit records the caller.
 
-A collection holds the latest event of each key; a tombstone deletes it, and events without a key are skipped. It is read
-over HTTP at /snap/NAME/KEY and /list/NAME; lists can be filtered by the fields that are declared when it is made.
+A collection holds the latest event of each key; a tombstone deletes it, and events without a key are skipped. Read \
+it over HTTP at /snap/NAME/KEY and /list/NAME; lists can be filtered by the fields declared with --field on the \
+first run.
 
-A snapshot holds the latest event of each live key too, in TOPIC.snapshot.vN, sorted by key and closed by a marker in each
-partition: a cold start reads it and then the events after it. Each run writes the state of its time anew.
+A snapshot also holds the latest event of each live key, in TOPIC.snapshot.vN, sorted by key, followed by a marker \
+in each partition: a cold start reads it and then the events after it. Each run writes a new snapshot.
 
 Examples:
   prom cutover heartbeat.received
@@ -31,7 +32,7 @@ Examples:
   prom cutover process.state --to-collection processes --field status --field host
   prom cutover process.state --to-snapshot")]
 pub struct CutoverCommand {
-    /// The topic whose events are brought over
+    /// The topic whose events are copied
     #[arg(value_parser = names::topic)]
     topic: TopicName,
     /// Into this topic instead of TOPIC.vN
@@ -43,10 +44,10 @@ pub struct CutoverCommand {
     /// Into a snapshot, TOPIC.snapshot.vN: the latest event of each key
     #[arg(long, conflicts_with_all = ["to", "to_collection"])]
     to_snapshot: bool,
-    /// A field of the payload that lists of the collection can be filtered by, such as status; up to 8 times
+    /// A payload field to filter lists of the collection by, such as status; up to 8
     #[arg(long, value_name = "FIELD", requires = "to_collection")]
     field: Vec<String>,
-    /// Leave out events that cannot be brought to the version, and count them
+    /// Skip events that cannot be upcast, and count them
     #[arg(long)]
     skip_unfit: bool,
 }
@@ -61,15 +62,18 @@ impl CutoverCommand {
             false => context.output.line(told(&result))?,
         }
         if result.counts.unreadable > 0 {
-            note(format!("{} cannot be read; `prom fsck` says more", counted(result.counts.unreadable, "event")));
+            note(format!(
+                "{} cannot be read; `prom fsck` lists the damage",
+                counted(result.counts.unreadable, "event")
+            ));
         }
         if result.counts.left > 0 {
-            note(format!("{} came meanwhile; run it again", counted(result.counts.left, "event")));
+            note(format!("{} arrived meanwhile; run it again", counted(result.counts.left, "event")));
         }
         if result.adds_up {
             return Ok(());
         }
-        Err(Failure::no("the counts do not match: events read are not those written, already there and skipped")
+        Err(Failure::no("the counts do not match: events read differ from written + already there + skipped")
             .fix("choose another target with --to and run it again"))
     }
 }
@@ -93,13 +97,13 @@ async fn cutover(hub: &HubClient, topic: &TopicName, request: &CutoverRequest) -
             CutoverReport::Done(result) => return Ok(result),
             CutoverReport::Error(problem) if problem.code == "schema_invalid" => {
                 return Err(Failure::no(problem.detail.clone())
-                    .fix("mend the upcaster with `prom schema upcast`, or leave such events out with --skip-unfit"));
+                    .fix("fix the upcaster with `prom schema upcast`, or skip such events with --skip-unfit"));
             }
             CutoverReport::Error(problem) => return Err(of_problem(&problem)),
         }
     }
     Err(Failure::unreachable("the hub fell silent before the end of the cutover")
-        .fix("check that it is still running, then run it again: it goes on where it ended"))
+        .fix("check that it is still running, then run the command again: it resumes"))
 }
 
 fn stopped(topic: &TopicName, last: Option<CutoverCounts>) -> Failure {
@@ -107,7 +111,7 @@ fn stopped(topic: &TopicName, last: Option<CutoverCounts>) -> Failure {
         Some(counts) => format!("{} of {topic} read, about {} left", counted(counts.read, "event"), counts.left),
         None => format!("the hub had not told yet how far {topic} is"),
     };
-    Failure::no(format!("stopped: {far}")).fix("run the same command again: it goes on where it ended")
+    Failure::no(format!("stopped: {far}")).fix("run the same command again to resume")
 }
 
 fn told(CutoverResult { topic, to, version, counts, read_before, adds_up, .. }: &CutoverResult) -> String {

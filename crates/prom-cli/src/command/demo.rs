@@ -17,11 +17,11 @@ const CONFIG: &str = include_str!("../../../../examples/processes/prom.toml");
 const NAMES: [&str; 6] = ["web", "api", "worker", "cache", "mailer", "search"];
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Start a hub with simulated hosts whose processes report themselves
+/// Start a hub with simulated hosts whose processes send heartbeats
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Heartbeats become states of processes, and states become documents and counters: see the page, or \
-/list/processes and /list/host_stats. Now and then a process is silent, and stale after 15 seconds.
+Heartbeats become process states, and states become documents and counters: see the dashboard, or /list/processes \
+and /list/host_stats. Now and then a process falls silent, and is stale after 15 seconds.
 
 Examples:
   prom demo
@@ -29,7 +29,7 @@ Examples:
   prom demo --data ./demo
   prom demo --mongo mongodb://127.0.0.1:27017/demo?replicaSet=rs0")]
 pub struct Demo {
-    /// How many hosts report
+    /// Number of simulated hosts
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
     hosts: u32,
     /// Address and port
@@ -41,7 +41,7 @@ pub struct Demo {
     /// Keep the documents in this MongoDB, instead of in the hub
     #[arg(long, value_name = "URL", value_parser = config::parse_mongo_url)]
     mongo: Option<String>,
-    /// What to say on standard error: error, warn, info, debug, trace
+    /// Log level on standard error: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL", value_parser = config::parse_level)]
     log: Option<String>,
 }

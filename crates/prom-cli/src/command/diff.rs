@@ -14,8 +14,8 @@ use crate::output::{Align, Table};
 /// Show which keys of a topic were made, changed or deleted between two times
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Times are epoch milliseconds, 2030-01-31T12:00:00Z, or -15m for a quarter of an hour ago. With --json each key is one line, with
-the whole events before and after.
+Times are epoch milliseconds, 2030-01-31T12:00:00Z, or -15m for a quarter of an hour ago; put -- before a relative \
+time. With --json each key is one line, with the whole events before and after.
 
 Examples:
   prom diff process.state 2030-01-31T12:00:00Z 2030-01-31T13:00:00Z
@@ -26,7 +26,7 @@ pub struct DiffCommand {
     topic: TopicName,
     /// The first time
     from: String,
-    /// The second time; now if not given
+    /// The second time [default: now]
     to: Option<String>,
 }
 

@@ -28,12 +28,12 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// Write the events of a topic, one per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Events come partition by partition in the order of their offsets; those published meanwhile are not part of it.
-An export that is interrupted cannot be resumed; ask for less with --from-ts and --to-ts.
+Events come partition by partition in offset order, up to the end of the topic when the export began. An interrupted \
+export cannot be resumed; use --from-ts and --to-ts to export less at a time.
 
 Examples:
   prom export orders.placed --out orders.ndjson
-  prom export orders.placed --from-ts 2030-01-01T00:00:00Z --to-ts 2030-02-01T00:00:00Z | gzip > january.gz
+  prom export orders.placed --from-ts 2030-01-01T00:00:00Z | gzip > orders.gz
   prom export orders.placed --jq '.payload.customer == 4711'
   prom export orders.placed | jq .payload.total")]
 pub struct Export {

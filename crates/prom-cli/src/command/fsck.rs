@@ -14,22 +14,22 @@ use crate::output::Progress;
 /// Check a data directory that no hub has open
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads every frame, record and index. Indexes that are missing or bad are made again; nothing else is changed.
-Exit 1 if anything is damaged or missing.
+Reads every frame, record and index. Missing or damaged indexes are rebuilt; nothing else is changed. Exit 1 if \
+anything is damaged or missing.
 
---rebuild makes a directory usable again that a hub refuses to open: what documents/ said about the logs is made again
-from the segments and the journal. It brings back events, offsets and exact ids. Topics, groups and cursors come back
-only as far as the journal still has them. Work on a copy if you can, and declare the topics again.
+--rebuild makes a directory usable again that a hub refuses to open: it recreates the log descriptions in documents/ \
+from the segments and the journal. Events, offsets and exact ids are restored. Topics, groups and cursors are \
+restored only as far as the journal still has them. Work on a copy if you can, and declare the topics again.
 
 Examples:
   prom fsck --data ./prom-data
   prom fsck --data /var/lib/prom --json
   prom fsck --data /var/lib/prom --rebuild")]
 pub struct Fsck {
-    /// The directory of the embedded store
+    /// Directory of the embedded store
     #[arg(long, value_name = "DIR", default_value = "./prom-data")]
     data: PathBuf,
-    /// Make again what is missing, then check
+    /// Recreate missing parts, then check
     #[arg(long)]
     rebuild: bool,
 }

@@ -13,19 +13,19 @@ use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::HubClient;
-use crate::output::{Progress, note};
+use crate::output::{Progress, counted, note};
 
 /// Store whole events that `prom export` wrote
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Ids are kept and stored once, so an interrupted import can be run again. With the right `admin` on the topic every event \
-keeps its partition, offset and stored_ts too, as long as its place is free: import into an empty topic with the same \
-number of partitions to get the same topic. Where the place is taken the event comes behind the others. A bad line is reported and skipped, and the \
-exit code is then 1.
+Ids are kept and stored once, so an interrupted import can be run again. With the right `admin` on the topic every \
+event also keeps its partition, offset and stored_ts, as long as its offset is free: import into an empty topic with \
+the same number of partitions to get an identical topic. If the offset is taken, the event is appended. A bad line \
+is reported and skipped, and the exit code is then 1.
 
 Examples:
   prom import orders.ndjson
-  zcat january.gz | prom import - --topic orders.restored")]
+  zcat orders.gz | prom import - --topic orders.restored")]
 pub struct Import {
     /// A file with one event per line; - is standard input
     #[arg(value_name = "FILE")]
@@ -53,12 +53,13 @@ impl Import {
                 0 => String::new(),
                 moved => format!(" ({moved} of them not at the offset they had)"),
             };
-            let all = format!("imported {imported} events{place}, {duplicates} were there already, {failed} failed");
+            let events = counted(imported, "event");
+            let all = format!("imported {events}{place}, {duplicates} already there, {failed} failed");
             context.output.line(all)?;
         }
         match failed {
             0 => Ok(()),
-            failed => Err(Failure::no(format!("{failed} lines were not imported"))
+            failed => Err(Failure::no(format!("{} could not be imported", counted(failed, "line")))
                 .fix("correct the lines named above and import the file again: nothing is stored twice")),
         }
     }

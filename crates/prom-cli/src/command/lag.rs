@@ -49,7 +49,7 @@ impl Lag {
                 partly::shown("groups", lags.len())?;
             }
             if told.omitted() > 0 {
-                note(format!("{} more are no further behind; name a topic or a group to see them", told.omitted()));
+                note(format!("{} more groups are not shown; name a topic or a group to see them", told.omitted()));
             }
             partly::answered(told.silent_hubs(), "what subscribers hold");
             show(&context.output, &lags, &answer).map(drop)?;
@@ -97,7 +97,7 @@ impl Lag {
                 let LagView { topic, group, lag_events, .. } = worst;
                 let events = if *lag_events == 1 { "event" } else { "events" };
                 Err(Failure::no(format!("{group} is {lag_events} {events} behind in {topic}, more than {max}"))
-                    .fix(format!("`prom why {topic} {group}` says what holds it back")))
+                    .fix(format!("`prom why {topic} {group}` explains what holds it back")))
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::output::{Align, Table};
 /// Show who owns the partitions of a topic
 #[derive(Debug, Args)]
 #[command(after_help = "\
-In a group of mode `shared` partitions have no owner: every subscriber takes from all of them.
+In a group with mode `shared`, partitions have no owner: every subscriber gets events of all of them.
 
 Examples:
   prom partitions orders.placed billing

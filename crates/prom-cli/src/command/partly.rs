@@ -1,4 +1,4 @@
-//! Lists of which the hub shows only what the token may see, or what the other hubs answered.
+//! Lists that are incomplete: the hub shows only what the token may see, or what the other hubs answered.
 
 use crate::exit::{CommandResult, Failure};
 use crate::output::note;

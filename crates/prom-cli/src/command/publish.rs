@@ -21,12 +21,13 @@ use crate::output::{Progress, note};
 /// Publish an event, or one per line of standard input
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The payload is JSON: text needs its quotes, '\"like this\"'. The receipt comes when the event is stored.
-With - every line of standard input is a payload, or with --events an object with payload and whatever else the event \
-has: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition, expect.
+The payload is JSON: text needs quotes, '\"like this\"'. The receipt comes when the event is stored.
+With -, every line of standard input is a payload. With --events, every line is an object with payload and any other \
+fields of the event: topic, key, id, exact, ts, headers, tags, caused_by, sid, partition, expect.
 
-With --expect-key-offset or --expect-offset nothing is stored unless that is so; the exit code is then 1, and the message \
-says what is so. --expect-key-offset needs a topic with versions (prom topics set TOPIC --versions on).
+With --expect-key-offset or --expect-offset nothing is stored unless the condition holds; otherwise the exit code is \
+1, and the message has the actual value. --expect-key-offset needs a topic with versions (prom topics set TOPIC \
+--versions on).
 
 Examples:
   prom pub hello '{\"n\":1}'
@@ -37,25 +38,25 @@ Examples:
   seq 1000 | prom pub numbers -
   prom pub orders.placed - --events < orders.ndjson")]
 pub struct Publish {
-    /// Where it goes
+    /// The topic
     #[arg(value_parser = names::topic)]
     topic: TopicName,
     /// The payload, or - for one per line of standard input
     #[arg(value_name = "JSON", default_value = "-", allow_hyphen_values = true)]
     payload: String,
-    /// Partition, order and compaction go by it
+    /// Key of the event; it decides the partition, the order and compaction
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// A header such as x-source=web; can be given again
+    /// A header such as x-source=web; can be repeated
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
-    /// A tag; can be given again
+    /// A tag; can be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// The id of an event that led to this one; can be given again
+    /// Id of an event that caused this one; can be repeated
     #[arg(long, value_name = "ID", value_parser = event_id)]
     caused_by: Vec<EventId>,
-    /// The id of the event; within ten minutes the same one stores nothing
+    /// Id of the event; publishing the same id again within ten minutes stores nothing
     #[arg(long, value_name = "ID", value_parser = event_id)]
     id: Option<EventId>,
     /// Also store it in the topic of its schema's version, such as orders.placed.v2: both or neither
@@ -64,10 +65,10 @@ pub struct Publish {
     /// Store it only if the next offset of its partition is N
     #[arg(long, value_name = "N", conflicts_with = "expect_key_offset")]
     expect_offset: Option<u64>,
-    /// Store it only if the newest event of its key has the offset N; none: if the key has no live event
+    /// Store it only if the newest event of its key has offset N, or with `none` if the key has no live event
     #[arg(long, value_name = "N|none", value_parser = key_offset)]
     expect_key_offset: Option<KeyOffset>,
-    /// Lines are whole events, not payloads; TOPIC is for those that name none
+    /// Lines are whole events instead of payloads; TOPIC applies to events without one
     #[arg(
         long,
         conflicts_with_all = ["key", "headers", "tags", "caused_by", "id", "expect_offset", "expect_key_offset"]
@@ -82,19 +83,19 @@ impl Publish {
     pub async fn run(self, context: &Context) -> CommandResult {
         let template = self.template()?;
         match self.payload.as_str() {
-            "-" if self.id.is_some() => Err(Failure::usage("--id is for one event, and standard input may have many")
-                .fix("give ids in the lines, with --events")),
+            "-" if self.id.is_some() => {
+                Err(Failure::usage("--id is for a single event, but standard input may have many")
+                    .fix("give ids in the lines instead, with --events"))
+            }
             "-" if template.expect.is_some() => {
-                Err(Failure::usage("what is expected is for one event, and standard input may have many")
-                    .fix("say it in the lines, with --events"))
+                Err(Failure::usage("--expect-… is for a single event, but standard input may have many")
+                    .fix("give `expect` in the lines instead, with --events"))
             }
             "-" => self.publish_lines(context, &template).await,
             _ if self.events => Err(Failure::usage("--events is for lines of standard input").fix("use - as payload")),
             payload => {
-                let payload = Json::parse(payload.to_owned()).map_err(|error| {
-                    Failure::usage(format!("the payload is not JSON: {error}"))
-                        .fix("text needs its quotes: '\"like this\"'")
-                })?;
+                let payload = Json::parse(payload.to_owned())
+                    .map_err(|error| Failure::usage(format!("{error}")).fix("text needs quotes: '\"like this\"'"))?;
                 publish_one(context, NewEvent { payload, ..template }).await
             }
         }
@@ -216,7 +217,10 @@ impl Tally {
     }
 
     fn outcome(self) -> CommandResult {
-        let what = format!("{} lines were not published", self.failed);
+        let what = match self.failed {
+            1 => "1 line was not published".to_owned(),
+            failed => format!("{failed} lines were not published"),
+        };
         match self.first {
             None => Ok(()),
             Some(Failure::Usage(_)) => Err(Failure::usage(what)),

@@ -15,29 +15,31 @@ use crate::signals::Signals;
 /// Replay a topic's events into another topic, filtered and changed by jq
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The program gets each whole event. No output leaves the event out; of each output, key, headers and payload count. The first one
-keeps the event's id, so an event is in the target once, however often it is replayed. Each step is stored with its progress: a
-replay that is stopped, by Ctrl-C or by a crash, goes on when the same command is run again, and a later run takes what came since.
-Where both topics have as many partitions, events stay in theirs. system.audit records who began it.
+The program gets each whole event. No output leaves the event out; of each output, key, headers and payload are \
+used. The first output keeps the event's id, so an event is stored in the target once, however often it is replayed. \
+Each step is stored with its progress: after Ctrl-C or a crash, run the same command again and it resumes; a later \
+run adds the events since. If both topics have the same number of partitions, events keep theirs. system.audit \
+records the caller.
 
 Examples:
   prom replay orders.placed orders.test
   prom replay orders.placed orders.de --jq 'select(.payload.country == \"DE\")'
-  prom replay orders.placed orders.lines --jq '. as $e | .payload.lines[] | $e + {payload: .}' --from ts:-1h")]
+  prom replay orders.placed orders.lines --jq '. as $e | .payload.lines[] | $e + {payload: .}'
+  prom replay orders.placed orders.recent --from ts:-1h")]
 pub struct ReplayCommand {
     /// The topic whose events are read
     #[arg(value_name = "FROM", value_parser = names::topic)]
     topic: TopicName,
-    /// The topic that they go to
+    /// The target topic
     #[arg(value_name = "TO", value_parser = names::topic)]
     to: TopicName,
     /// A jq program from event to events
     #[arg(long, value_name = "PROGRAM")]
     jq: Option<String>,
-    /// Where the first run begins: earliest, ts:TIME, after:ID or offset:N
+    /// Where the first run starts: earliest, ts:TIME, after:ID or offset:N
     #[arg(long, value_name = "POSITION", default_value = "earliest", value_parser = position::parse)]
     from: Position,
-    /// Leave out events that cannot be made or are refused, and count them
+    /// Skip events that the program cannot build or the hub refuses, and count them
     #[arg(long)]
     skip_unfit: bool,
 }
@@ -57,10 +59,10 @@ impl ReplayCommand {
             false => context.output.line(told(&request, &counts))?,
         }
         if counts.unreadable > 0 {
-            note(format!("{} cannot be read; `prom fsck` says more", counted(counts.unreadable, "event")));
+            note(format!("{} cannot be read; `prom fsck` lists the damage", counted(counts.unreadable, "event")));
         }
         if counts.left > 0 {
-            note(format!("{} came meanwhile; run it again", counted(counts.left, "event")));
+            note(format!("{} arrived meanwhile; run it again", counted(counts.left, "event")));
         }
         Ok(())
     }
@@ -74,7 +76,7 @@ async fn replay(hub: &HubClient, request: &ReplayIntoRequest) -> Result<ReplayIn
         let report = tokio::select! {
             report = lines.next() => report?,
             () = signals.next() => {
-                return Err(Failure::no("stopped").fix("run the same command again: it goes on where it ended"));
+                return Err(Failure::no("stopped").fix("run the same command again to resume"));
             }
         };
         match report {
@@ -89,7 +91,7 @@ async fn replay(hub: &HubClient, request: &ReplayIntoRequest) -> Result<ReplayIn
         }
     }
     Err(Failure::unreachable("the hub fell silent before the end of the replay")
-        .fix("check that it is still running, then run it again: it goes on where it ended"))
+        .fix("check that it is still running, then run the command again: it resumes"))
 }
 
 fn told(request: &ReplayIntoRequest, counts: &ReplayIntoCounts) -> String {

@@ -18,8 +18,8 @@ const PAGE: usize = 100;
 /// Find events, newest first, one per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The hub reads backwards from the newest event; a program such as '.payload.customer == 7' is answered by an index, if the
-topic declares it (`prom topics set`). What is asked for must all hold. Exit code 1: nothing matched.
+The hub reads backwards from the newest event. A program such as '.payload.customer == 7' uses an index, if the \
+topic declares it (`prom topics set`). All conditions must hold. Exit code 1: nothing matched.
 
 Examples:
   prom search orders.placed timeout
@@ -50,7 +50,7 @@ pub struct Search {
     /// Stop after this many events
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
-    /// Look at no more than about this many events
+    /// Scan at most about this many events
     #[arg(long, value_name = "N")]
     scan: Option<u64>,
 }
@@ -104,12 +104,15 @@ impl Search {
             }
         };
         if let Some(reason) = failure {
-            note(format!("the program failed on {}, which did not count as found: {reason}", counted(failed, "event")));
+            note(format!(
+                "the program failed on {}, which do not count as matches: {reason}",
+                counted(failed, "event")
+            ));
         }
         if unreadable > 0 {
             note(format!("{} cannot be read", counted(unreadable, "event")));
         }
-        let older = if query.next.is_some() { "; older ones were not looked at" } else { "" };
+        let older = if query.next.is_some() { "; older events were not scanned" } else { "" };
         if found == 0 {
             return Err(Failure::no(format!("nothing matched among {}{older}", counted(scanned, "event"))));
         }

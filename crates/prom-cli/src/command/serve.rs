@@ -13,9 +13,9 @@ use crate::serve;
 /// Start a hub
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Flags win over environment variables (WS_PORT, OPS_PORT, JWT_SECRET, JWT_JWKS_URL, JWT_AUD, JWT_ISS, MONGO_URL), those \
-over the file, and the file over the defaults. ./prom.toml is read when it is there and --config is not given.
-SIGTERM and SIGINT let handlers finish and end the hub; a second one ends it at once.
+Flags override environment variables (WS_PORT, OPS_PORT, JWT_SECRET, JWT_JWKS_URL, JWT_AUD, JWT_ISS, MONGO_URL), \
+which override the file, which overrides the defaults. Without --config, ./prom.toml is read if it exists.
+SIGTERM and SIGINT let handlers finish and end the hub; a second signal ends it at once.
 
 Examples:
   prom serve
@@ -24,28 +24,28 @@ Examples:
   prom serve --store mongo --mongo mongodb://127.0.0.1:27017/?replicaSet=rs0
   prom serve --store memory")]
 pub struct Serve {
-    /// The configuration; `prom config default` prints one
+    /// Configuration file; `prom config default` prints one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The directory of the embedded store
+    /// Directory of the embedded store
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Address and port; other machines are only served with auth configured
+    /// Address and port to listen on; other machines are served only if auth is configured
     #[arg(long, value_name = "ADDR", value_parser = config::parse_address)]
     listen: Option<SocketAddr>,
-    /// What keeps the events
+    /// Where events are stored
     #[arg(long, value_name = "KIND")]
     store: Option<StoreKind>,
     /// The MongoDB replica set, for --store mongo
     #[arg(long, value_name = "URL", value_parser = config::parse_mongo_url)]
     mongo: Option<String>,
-    /// Where the other hubs on that replica set reach this one; --listen unless said
+    /// Address at which the other hubs on that replica set reach this one [default: --listen]
     #[arg(long, value_name = "URL", value_parser = config::parse_web_address)]
     hub_url: Option<String>,
-    /// How long this hub may be silent before others serve its groups; 10s unless said
+    /// How long this hub may be silent before others take over its groups [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_hub_ttl)]
     hub_ttl: Option<Duration>,
-    /// What to say on standard error: error, warn, info, debug, trace
+    /// Log level on standard error: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL", value_parser = config::parse_level)]
     log: Option<String>,
 }

@@ -11,8 +11,8 @@ use crate::exit::CommandResult;
 /// Settle one event that a group cannot get past
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The group gets the event no more, and no dead letter is written. system.audit records who did it.
-`prom why` shows the offset that a group stands at.
+The group never gets the event again, and no dead letter is written. `prom why` shows the offset at which a group is \
+stuck. system.audit records the caller.
 
 Examples:
   prom skip orders.placed billing 1200
@@ -28,7 +28,7 @@ pub struct Skip {
     /// Offset or id of the event
     #[arg(value_name = "OFFSET|ID", value_parser = event)]
     event: EventArgument,
-    /// Partition of the offset, where the topic has several
+    /// Partition of the offset, if the topic has several
     #[arg(long, value_name = "N")]
     partition: Option<u32>,
 }

@@ -8,13 +8,14 @@ use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::hub::of_problem;
+use crate::moment;
 use crate::output::{Align, Progress, Table, counted};
 
-/// Write the state of a topic down, or list its snapshots
+/// Take a snapshot of a topic's state, or list its snapshots
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A snapshot is one event for each live key in TOPIC.snapshot, then a marker in each partition. The hub finishes one that was
-begun, also if this command is stopped. `snapshot = \"30s\"` in [[topic]] makes them by themselves.
+A snapshot is one event per live key in TOPIC.snapshot, then a marker in each partition. The hub finishes a snapshot \
+even if you stop this command. `snapshot = \"30s\"` in [[topic]] takes snapshots automatically.
 
 Examples:
   prom snapshot process.state
@@ -23,7 +24,7 @@ pub struct SnapshotCommand {
     /// The topic
     #[arg(value_parser = names::topic)]
     topic: TopicName,
-    /// Only list the complete ones, oldest first
+    /// Only list the complete snapshots, oldest first
     #[arg(long)]
     list: bool,
 }
@@ -49,7 +50,7 @@ impl SnapshotCommand {
             }
         }
         Err(Failure::unreachable("the hub fell silent before the end of the snapshot")
-            .fix("check that it is still running; it finishes the snapshot by itself"))
+            .fix("check that it is still running; it finishes the snapshot on its own"))
     }
 }
 
@@ -65,7 +66,7 @@ fn table(snapshots: &[SnapshotView]) -> Table {
         let whole = if one.whole { "yes" } else { "no" };
         let row = [
             one.id.clone(),
-            one.began_ts.to_string(),
+            moment::show(one.began_ts),
             one.count.to_string(),
             whole.to_owned(),
             one.events_next.clone(),

@@ -13,7 +13,7 @@ use crate::exit::{CommandResult, Failure};
 use crate::secret_file;
 use crate::units::parse_duration;
 
-/// Make a token for development and print it
+/// Create a token for development and print it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --scope and --policy the token may publish heartbeat.received and subscribe to process.state.
@@ -32,19 +32,19 @@ pub struct Token {
     /// Who the token is for
     #[arg(long, value_name = "NAME", default_value = "dev")]
     sub: String,
-    /// A right such as publish:orders.*; can be given again
+    /// A right such as publish:orders.*; can be repeated
     #[arg(long = "scope", value_name = "SCOPE", conflicts_with = "policy")]
     scopes: Vec<String>,
     /// A JSON file with the rules of a policy
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// How long the token is good for
+    /// How long the token is valid
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_duration)]
     ttl: Duration,
-    /// Whom the token is meant for
+    /// Audience of the token (`aud`)
     #[arg(long, value_name = "NAME", env = "JWT_AUD", hide_env_values = true)]
     aud: Option<String>,
-    /// Who made the token
+    /// Issuer of the token (`iss`)
     #[arg(long, value_name = "NAME", env = "JWT_ISS", hide_env_values = true)]
     iss: Option<String>,
 }

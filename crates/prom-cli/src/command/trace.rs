@@ -14,8 +14,8 @@ use crate::output::{counted, note, printable};
 /// Show the causes and effects of an event as a tree
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Above the event stands what led to it, below it what it led to, as far as the token may read it. How groups did with each
-event needs the right ops. Failed attempts are known until an event is settled; then only that it is.
+Causes are shown above the event, effects below it, as far as the token may read them. The state of each event in \
+its groups needs the right ops. Failed attempts are known only until an event is settled.
 
 Examples:
   prom trace 0199c0de-0000-7000-8000-000000000001
@@ -24,7 +24,7 @@ Examples:
 pub struct Trace {
     /// Id of the event
     id: String,
-    /// Its topic, if you know it; only that is asked then
+    /// Its topic, if you know it; only that topic is searched
     #[arg(long, value_name = "TOPIC", value_parser = names::topic)]
     topic: Option<TopicName>,
 }
@@ -48,10 +48,10 @@ impl Trace {
             note(format!("{} not indexed yet; effects among them are missing", counted(told.behind, "event")));
         }
         if told.cut {
-            note("the tree was cut: it has more events than are shown");
+            note("the tree was cut: not all events are shown");
         }
         if told.hidden {
-            note("there is more that this token may not see");
+            note("some events are hidden: this token may not see them");
         }
         Ok(())
     }

@@ -14,8 +14,7 @@ use crate::units::show_age;
 /// Explain what holds a group back
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A member that is slow renews its lease again and again; one that is stuck does not. Each command that helps is listed
-ready to be typed.
+A slow member keeps renewing its lease; a stuck one does not. The commands that help are listed, ready to copy.
 
 Examples:
   prom why orders.placed billing

@@ -8,15 +8,15 @@ pub const TEXT: &str = r#"[auth]
 #jwt_secret = "change me"
 # Where the public keys of RS256, ES256 and EdDSA tokens are. JWT_JWKS_URL replaces it. Unset by default.
 #jwks_url = "https://login.example.com/.well-known/jwks.json"
-# What `aud` of a token has to name. JWT_AUD replaces it. Unset by default.
+# The audience that `aud` of a token must name. JWT_AUD replaces it. Unset by default.
 #audience = "prom"
-# What `iss` of a token has to be. JWT_ISS replaces it. Unset by default.
+# The issuer that `iss` of a token must be. JWT_ISS replaces it. Unset by default.
 #issuer = "https://login.example.com/"
-# How far clocks may be apart when `exp` and `nbf` are judged, in seconds.
+# Allowed clock difference when `exp` and `nbf` are checked, in seconds.
 #clock_tolerance_s = 5
 # Whether tokens without `exp`, which never expire, are refused.
 #require_exp = false
-# A token for development that may do everything. Unset by default.
+# A token for development with every right. Unset by default.
 #static_token = "dev"
 "#;
 

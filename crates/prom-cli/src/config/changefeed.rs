@@ -11,37 +11,38 @@ use toml::de::DeValue;
 use super::section::ConfigSection;
 use super::{mongo, value};
 
-pub const TEXT: &str = r#"# Changes of a MongoDB collection as events of a topic; once for each. Unset: no changes are followed.
+pub const TEXT: &str = r#"# Publishes the changes of a MongoDB collection to a topic; repeat for each feed. Unset: none.
 #[[changefeed]]
-# The position is stored under it, and ids of events follow from it: keep it.
+# A unique name. Do not change it: the position is stored under it, and ids of events are derived from it.
 #name = "orders"
 # The replica set. Unset: that of [mongo].
 #url = "mongodb://127.0.0.1:27017/?replicaSet=rs0"
 #database = "shop"
-# Unset: all collections of the database; the topic then has {collection} in it, or all go to one.
+# Unset: all collections of the database; put {collection} into `topic`, or all go to one topic.
 #collection = "orders"
 #topic = "shop.orders"
-# What an update brings: "update_lookup" (the document when the change is read), "when_available" or "required" (right
-# after the change, where the collection keeps such images), "none" (what was updated). Default: "update_lookup".
+# What an update carries: "update_lookup" (the document when the change is read), "when_available" or "required" (right
+# after the change, if the collection keeps such images), "none" (only the update). Default: "update_lookup".
 #full_document = "update_lookup"
-# Whether filter and map see the document as it was before: "none", "when_available" or "required". Default: "none".
+# Whether filter and map see the document before the change: "none", "when_available" or "required". Default: "none".
 #before = "none"
-# A jq program over the change, { op, ns, key, id, cluster_time, ts, document, before, update }: only what it is true for is
-# published. Default: everything.
+# A jq program over the change, { op, ns, key, id, cluster_time, ts, document, before, update }: only changes for which
+# it is true are published. Default: all changes.
 #filter = ".op == \"delete\" or .document.status != \"draft\""
-# A jq program over the change that makes the payload of a document. Default: the document.
+# A jq program over the change that builds the payload. Default: the document.
 #map = ".document | { status, total }"
-# Whether what is there is copied first: true or false. Default: false.
+# Whether to copy the existing documents first: true or false. Default: false.
 #snapshot = false
-# A document above 1 MiB: "project" (only `fields` and _id), "pointer" (where it is) or "dead_letter". Default: "pointer".
+# For a payload above 1 MiB: "project" (only `fields` and _id), "pointer" (its location) or "dead_letter". Default:
+# "pointer".
 #oversize = "project"
 #fields = ["status", "total"]
-# A change that the map fails on or the topic refuses: "stop" or "dead_letter". Default: "stop".
+# For a change on which the map fails or that the topic refuses: "stop" or "dead_letter". Default: "stop".
 #on_unfit = "stop"
-# When the oplog no longer has the feed's position: "stop", or "resnapshot" (a GAP on the topic, then a copy of everything).
-# Default: "stop".
+# If the oplog no longer has the feed's position: "stop", or "resnapshot" (a gap event on the topic, then a copy of
+# everything). Default: "stop".
 #on_lost_token = "stop"
-# Numbers: "plain" (digit by digit), or "typed" (as {"$numberLong":"…"}, for readers that round). Default: "plain".
+# Numbers: "plain" (digit by digit), or "typed" (as {"$numberLong":"…"}, for consumers that round). Default: "plain".
 #numbers = "plain"
 "#;
 

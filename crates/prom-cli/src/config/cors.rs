@@ -6,7 +6,7 @@ use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[cors]
-# Origins of web pages that may use the HTTP API, such as "https://app.example.com"; ["*"] is all of them.
+# Origins of web pages that may use the HTTP API, such as "https://app.example.com"; ["*"] allows all.
 #origins = []
 "#;
 

@@ -8,8 +8,8 @@ use super::{
 };
 
 const INTRODUCTION: &str = "\
-# prom.toml: the configuration of a hub. Every key stands here with its default, or with an example where it has none.
-# Remove the # before a key to set it. Flags and environment variables win over this file.
+# prom.toml: the configuration of a hub. Every key is listed with its default, or with an example if it has none.
+# Remove the # before a key to set it. Flags and environment variables override this file.
 ";
 
 pub fn default_text() -> String {

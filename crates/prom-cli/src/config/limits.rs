@@ -10,29 +10,29 @@ pub const TEXT: &str = r#"[limits]
 #frame_bytes = "1MiB"
 # The largest body of a batch over HTTP.
 #body_bytes = "16MiB"
-# What HTTP requests and answers hold in memory, all together. Beyond it more are refused, and may be tried again.
+# Memory for all HTTP requests and answers together. Beyond it, requests are refused and may be retried.
 #bodies_bytes = "256MiB"
-# Open sockets; beyond it new ones are refused.
+# The most open sockets; beyond it new ones are refused.
 #connections = 20000
-# Subscriptions of one WebSocket.
+# The most subscriptions of one WebSocket.
 #subscriptions_per_connection = 1000
-# Subscriptions that the `sub` of a token has on this hub, over all its connections: a number, or "off".
+# The most subscriptions of a token's `sub` on this hub, over all its connections: a number, or "off".
 #subscriptions_per_subject = 1000
-# Topics and groups that a `sub` may make, and that there may be in all: a number, or "off". What exists stays.
+# The most topics and groups that a `sub` may create, and in total: a number, or "off". Existing ones are kept.
 #topics_per_subject = 1000
 #groups_per_subject = 100
 #topics = 100000
 #groups = 10000
-# How long a WebSocket may stay without a valid AUTH.
+# How long a WebSocket may stay open without a valid AUTH.
 #auth_deadline = "10s"
-# An HTTP client that takes nothing of its answer for this long is cut off.
+# An HTTP client that reads nothing of its answer for this long is disconnected.
 #write_deadline = "30s"
-# Between two pings to a client that is silent.
+# Time between two pings to a silent client.
 #ping_interval = "20s"
-# A client that is silent for this long is gone.
+# A client that is silent for this long is disconnected.
 #silence_limit = "60s"
-# Events a second that one connection may publish, and how many at once: { rate = 200, burst = 200 }, or "off".
-# "auto" is off where only this machine can connect, and 200 a second elsewhere.
+# Events per second that one connection may publish, and how many at once: { rate = 200, burst = 200 }, or "off".
+# "auto" is off if the hub listens on loopback only, otherwise 200 per second.
 #per_connection = "auto"
 # The same for a topic, over all connections: a rate, or "off".
 #per_topic = "off"

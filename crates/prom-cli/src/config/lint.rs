@@ -10,16 +10,16 @@ use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[lint]
-# How findings of a rule count: "error", "warn" or "off". `prom lint --explain` lists the rules. Default: each its own.
+# Severity of rules: "error", "warn" or "off". `prom lint --explain` lists the rules. Default: each rule's own.
 #rules = { topic-unresolved = "warn", schema-unused = "off" }
-# What a rule leaves alone: topics and patterns of topics, for rules about headers and groups their names. Default: nothing.
+# Exceptions per rule: topics and topic patterns, or names for rules about headers and groups. Default: none.
 #allow = { topic-unregistered = ["test.**"] }
-# Functions of the project that publish or subscribe: which argument, from 0, is what. `module` is the package or the file
-# they come from, `action` is "publish" (the default) or "subscribe". Default: none.
+# Functions of the project that publish or subscribe, with the positions of their arguments, from 0. `module` is the
+# package or file that they come from, `action` is "publish" (the default) or "subscribe". Default: none.
 #wrappers = [{ name = "emit", module = "src/bus.ts", topic = 0, payload = 1 }]
-# Packages, or files of the project, whose classes are clients of a hub, besides those of Promethean. Default: none.
+# Packages, or files of the project, whose classes are clients of a hub, in addition to Promethean's. Default: none.
 #clients = [{ module = "@acme/bus", names = ["Bus"] }]
-# Files that are left out, as in .gitignore. Default: none.
+# Files to skip, as in .gitignore. Default: none.
 #exclude = ["**/generated/**"]
 "#;
 

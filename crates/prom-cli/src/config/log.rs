@@ -9,7 +9,7 @@ use super::value;
 pub const TEXT: &str = r#"[log]
 # "error", "warn", "info", "debug" or "trace"; by part: "info,prom_gateway=debug". PROM_LOG and --log replace it.
 #level = "info"
-# "text" for people, "json" for machines.
+# "text" or "json".
 #format = "text"
 "#;
 

@@ -11,17 +11,17 @@ use super::value;
 use crate::units;
 
 pub const TEXT: &str = r#"[mongo]
-# The replica set for `kind = "mongo"`; where it names no database, that is `prom`. MONGO_URL replaces it. Unset by
+# The replica set for `kind = "mongo"`; without a database name, the database is `prom`. MONGO_URL replaces it. Unset by
 # default.
 #url = "mongodb://127.0.0.1:27017/prom?replicaSet=rs0"
-# Put before the names of all collections, so that several installations can share one database.
+# Prefix of all collection names, so that several installations can share one database.
 #prefix = ""
-# Where the other hubs on this database reach this one. Unset: the address in `listen`, which has to be one that they
-# can reach.
+# Address at which the other hubs on this database reach this one. Unset: the address in `listen`, which they must be
+# able to reach.
 #hub_url = "http://hub-1.internal:8090"
-# The others take over from a hub that is silent for this long; between 1s and 10m.
+# The other hubs take over from a hub that is silent for this long; between 1s and 10m.
 #hub_ttl = "10s"
-# PEM certificates to trust, besides those of the system, where the other hubs speak TLS. Unset by default.
+# PEM certificates to trust in addition to the system's, if the other hubs use TLS. Unset by default.
 #hub_ca = "ca.pem"
 "#;
 

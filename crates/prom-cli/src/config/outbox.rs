@@ -8,32 +8,32 @@ use prom_flows::outbox::{LARGEST_BATCH, OnError, is_table_name};
 use super::section::ConfigSection;
 use super::{mongo, value};
 
-pub const TEXT: &str = r#"# Rows that a service writes in its own transaction and that this hub publishes; once for each table. Unset: none. See
+pub const TEXT: &str = r#"# Rows that a service writes in its own transaction and this hub publishes; repeat for each table. Unset: none. See
 # docs/guide/outbox.md.
 #[[outbox]]
-# Tells it from others. Ids that are no UUIDs become event ids together with it, so it does not change.
+# A unique name. Do not change it: ids that are not UUIDs are combined with it into event ids.
 #name = "shop"
 # mongo, postgres or sqlite.
 #source = "mongo"
-# Of the service's database: mongodb://…, postgres://… or sqlite:FILE. Default for mongo: the one of [mongo].
+# The service's database: mongodb://…, postgres://… or sqlite:FILE. Default for mongo: the url of [mongo].
 #url = "mongodb://127.0.0.1:27017/shop?replicaSet=rs0"
 # The database in MongoDB. Default: the one in the url.
 #database = "shop"
 # The table or collection.
 #table = "outbox"
-# Rows are the elements of this array field of the documents in the collection; mongo only. Default: they are documents.
+# Rows are elements of this array field of the documents in the collection; mongo only. Default: rows are documents.
 #field = "outbox"
-# Rows of one claim, up to ten times as many while it is behind; from 1 to 1000.
+# Rows per claim, up to ten times as many while the outbox is behind; from 1 to 1000.
 #batch = 100
-# Other hubs take over from one that is silent for this long; between 1s and 10m.
+# Other hubs take over from a hub that is silent for this long; between 1s and 10m.
 #lease = "30s"
-# How often to look for rows, where no change stream tells of them; sooner while there are some.
+# How often to poll for rows if there is no change stream; more often while rows arrive.
 #poll = "250ms"
 # Failed tries after which a row is in error.
 #max_attempts = 10
-# What becomes of the rows behind one in error, of the same key: "hold" until it is requeued or dropped, or "skip".
+# What happens to later rows of the same key when a row is in error: "hold" until it is requeued or dropped, or "skip".
 #on_error = "hold"
-# How long sent rows stay. Default: 1h in a MongoDB collection; else they go at once.
+# How long sent rows are kept. Default: 1h in a MongoDB collection; otherwise they are deleted at once.
 #keep_sent = "0s"
 "#;
 

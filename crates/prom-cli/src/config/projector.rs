@@ -10,43 +10,43 @@ use super::mongo;
 use super::section::ConfigSection;
 use super::value;
 
-pub const TEXT: &str = r#"# The events of a topic as documents, one for each key; once for each projector. Unset: there is none.
+pub const TEXT: &str = r#"# Turns the events of a topic into documents, one per key; repeat for each projector. Unset: none.
 #[[projector]]
 #topic = "process.state"
 # The collection that it fills, and the projector's name.
 #collection = "processes"
-# Where the documents are: "store", the hub's own, read under /snap and /list, or "mongo", a database of yours, or "topic":
-# then each event becomes one of the topic `into`. Default: "store".
+# Where the documents go: "store", the hub's own, read under /snap and /list; "mongo", your own database; or "topic",
+# where each event becomes one of the topic `into`. Default: "store".
 #target = "mongo"
-# For "mongo": its address, which may name a database. Never shown. Default: url of [mongo].
+# For "mongo": its address, which may include a database. Never shown. Default: the url of [mongo].
 #url = "mongodb://127.0.0.1:27017/shop?replicaSet=rs0"
-# jq programs over the whole event. `key` makes the document's key (default: the event's key), `map` the document (default:
-# the payload; null deletes, nothing leaves the event out), `version` a number that decides which of two events is newer
-# (default: the one stored later), `tombstone` says what deletes besides null and {"_deleted": true}.
+# jq programs over the whole event. `key` builds the document's key (default: the event's key), `map` the document
+# (default: the payload; null deletes it, no output skips the event), `version` a number that decides which of two events
+# is newer (default: the one stored later), `tombstone` is true if the event deletes (always: null, {"_deleted": true}).
 #key = ".payload.processId"
 #map = ".payload | del(.sid)"
 #version = ".payload.last_seen_ts"
 #tombstone = ".payload.status == \"gone\""
-# Indexes, each of one or several fields. In the store each field is found by itself. Default: only by key.
+# Indexes, each of one or several fields. In the store each field is indexed separately. Default: only the key.
 #indexes = [["host", "name"], ["status"]]
-# Snapshots of the topic to begin with. Default: begins with the earliest event.
+# The topic's snapshots, to start from. Default: start from the earliest event.
 #warm_from = "process.state.snapshot"
 
-# Several collections at once, each event exactly once; `target` and `url` are as above.
+# Edits several collections at once, each event exactly once; `target` and `url` are as above.
 #[[projector]]
 #name = "host_stats"
 #topic = "process.state"
-# With their indexes.
+# The collections, with their indexes.
 #collections = { host_stats = [], hosts_seen = [["host"]] }
-# A jq program that gives, for each event, edits such as {collection, key, put: {…}}, {collection, key, delete: true}, or
-# changes of fields: {collection, key, set: {…}, inc: {…}, max: {…}, min: {…}, unset: […]}.
+# A jq program that returns edits for each event, such as {collection, key, put: {…}}, {collection, key, delete: true},
+# or changes of fields: {collection, key, set: {…}, inc: {…}, max: {…}, min: {…}, unset: […]}.
 #edits = "{collection: \"host_stats\", key: .payload.host, inc: {events: 1}}"
 
-# Each event as one of another topic; `key` and `map` are as above.
+# Publishes each event to another topic; `key` and `map` are as above.
 #[[projector]]
 #topic = "heartbeat.received"
 #into = "process.state"
-# What comes last where nothing came under a key for this time, made of the payload before. Default: nothing.
+# If a key has no event for this long, `silent` builds one more event from its last payload. Default: no such event.
 #silent_after = "15s"
 #silent = ".status = \"stale\""
 "#;

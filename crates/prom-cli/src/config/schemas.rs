@@ -9,21 +9,21 @@ use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[schemas]
-# A folder with one folder per topic: v1.json, v2.json, v1-to-v2.jq, settings.toml. What it has and the store lacks is
-# registered at the start, in order; a hub whose folder is incompatible with the store does not start. Unset: none.
+# A folder with one folder per topic: v1.json, v2.json, v1-to-v2.jq, settings.toml. Missing versions are registered at
+# the start, in order; if the folder is incompatible with the store, the hub does not start. Unset: none.
 #folder = "schemas"
-# What a new version must be to those before it: none, backward, forward, full, the last three with _transitive, or upcast.
-# This and what follows hold where a topic or `prom schema set` say nothing else.
+# How a new version must be compatible with earlier ones: none, backward, forward, full, the last three with
+# _transitive, or upcast. This and the following keys are defaults; a topic and `prom schema set` override them.
 #compat = "backward"
-# Which documents count: lenient takes properties that an open schema never declared as absent, strict counts them all.
+# Which documents count: lenient treats properties that an open schema never declared as absent, strict counts all.
 #policy = "lenient"
-# Whether `format` is a note for people (annotate) or a rule (assert).
+# Whether `format` is documentation only (annotate) or checked (assert).
 #formats = "annotate"
-# Whether a pair of schemas that cannot be decided is refused (refuse) or passes (allow).
+# Whether a new version is refused (refuse) or accepted (allow) if the comparison cannot decide.
 #undecided = "refuse"
-# Which versions a publisher that names none may write: the newest that accepts the payload, or only the latest.
+# Which versions a publisher that names none may write: "newest" that accepts the payload, or only the "latest".
 #admit = "newest"
-# The version of stored events that name none.
+# The version assumed for stored events without one.
 #unversioned_as = 1
 "#;
 

@@ -7,12 +7,12 @@ use prom_types::TopicName;
 use super::section::ConfigSection;
 use super::value;
 
-pub const TEXT: &str = r#"# A search that the dashboard offers to those who may read its topic; once for each. Unset: none is kept.
+pub const TEXT: &str = r#"# A saved search that the dashboard offers to callers who may read its topic; repeat for each. Unset: none.
 #[[search]]
 #name = "large orders"
 #topic = "orders.placed"
-# What must hold of an event, at least one of these: text that occurs in it, a jq program over it, its key, a header as name
-# or name:value. Default: what is not named is not asked for.
+# Conditions on an event, at least one: text that occurs in it, a jq program over it, its key, a header as name or
+# name:value. Default: no condition.
 #text = "timeout"
 #jq = ".payload.amount > 1000"
 #key = "4711"

@@ -8,13 +8,13 @@ use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[server]
-# Where the hub listens. Without [auth] only addresses of this machine are accepted. WS_PORT replaces the port.
+# Where the hub listens. Without [auth] only loopback addresses are allowed. WS_PORT replaces the port.
 #listen = "127.0.0.1:8090"
-# A port of its own for HTTP; WebSocket stays on `listen`. OPS_PORT does the same. Unset: one port for both.
+# A separate port for HTTP; WebSocket stays on `listen`. OPS_PORT does the same. Unset: one port for both.
 #ops_port = 8091
-# The directory of the embedded store. One hub at a time has it open.
+# The directory of the embedded store. Only one hub at a time can open it.
 #data = "./prom-data"
-# PEM files; with them the hub speaks TLS only. Unset: no TLS.
+# PEM files; with them the hub accepts only TLS. Unset: no TLS.
 #tls = { cert = "cert.pem", key = "key.pem" }
 # How long a shutdown waits for handlers to finish.
 #drain = "10s"

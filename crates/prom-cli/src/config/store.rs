@@ -9,10 +9,10 @@ pub const TEXT: &str = r#"[store]
 # "embedded" keeps everything in `data` of [server]; "mongo" in the replica set of [mongo], which several hubs share;
 # "memory" keeps it until the hub ends.
 #kind = "embedded"
-# When a publish is answered: "fsync" after the disk has it, "os" after the operating system has it (faster; a power
-# loss can take what was answered).
+# When a publish is answered: "fsync" after the disk has the event, "os" after the operating system has it (faster, but
+# a power loss can lose events with a receipt).
 #durability = "fsync"
-# Bytes that compaction reads each second at the most, so that publishing does not feel it; "0B" for no limit.
+# The most bytes that compaction reads per second, so that it does not slow down publishing; "0B" for no limit.
 #compaction_rate = "64MB"
 "#;
 

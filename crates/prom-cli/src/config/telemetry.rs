@@ -4,9 +4,9 @@ use super::section::ConfigSection;
 use super::value;
 
 pub const TEXT: &str = r#"[telemetry]
-# An OpenTelemetry collector that takes OTLP over HTTP. Unset: nothing is sent.
+# An OpenTelemetry collector that accepts OTLP over HTTP. Unset: nothing is sent.
 #otlp_endpoint = "http://127.0.0.1:4318"
-# What the hub is called there.
+# The name of the hub in traces.
 #service_name = "prom"
 "#;
 

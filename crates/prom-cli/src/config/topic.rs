@@ -12,35 +12,35 @@ use super::topics::read_retention;
 use super::value;
 use crate::{moment, units};
 
-pub const TEXT: &str = r#"# A topic that exists from the start; once for each. What is left out has its default. Unset: no topic is declared.
+pub const TEXT: &str = r#"# A topic to create at the start; repeat the section for each topic. Missing keys have their default. Unset: none.
 #[[topic]]
 #name = "heartbeat.received"
-# Events of one key stay in one partition and in order. Raised later (keys then move), never lowered. Default: 1.
+# Events of one key stay in one partition and in order. Can be raised later (keys then move), not lowered. Default: 1.
 #partitions = 4
-# A jq program over the event that makes its key where the publisher gives none. Default: no key.
+# A jq program over the event that computes the key if the publisher gives none. Default: no key.
 #key = ".payload.processId"
-# How long events stay, by age, by size per partition, or both. Default: forever.
+# How long events are retained, by age, by size per partition, or both. Default: forever.
 #retention = { age = "3d", size = "10GB" }
-# Whether only the latest event of each key has to stay: true, false, or { tombstone_grace = "24h", min_age = "1h" }:
-# how long a deletion stays visible, and how long every event stays, so that the topic can be read as it was so far
-# back. Every event then needs a key. Default: false; true means a grace of 24h and no least age.
+# Whether to keep only the latest event of each key: true, false, or { tombstone_grace = "24h", min_age = "1h" }.
+# tombstone_grace is how long a deletion stays visible; min_age keeps every event for that long, so that `prom at` can
+# look that far back. Every event then needs a key. Default: false; true means a grace of 24h and no minimum age.
 #compaction = false
-# Whether the newest offset of each key is kept, so that publishers can expect it: true or false. Compaction keeps it
-# too. Default: false.
+# Whether to keep the newest offset of each key, for conditional publishing: true or false. Compaction keeps it too.
+# Default: false.
 #versions = false
-# How often the state, one event for each live key, is written to <name>.snapshot, if anything is new. Default: never.
+# How often to write the state, one event per live key, to <name>.snapshot, if anything is new. Default: never.
 #snapshot = "30s"
-# Failed attempts until an event goes to the dead letters, for groups that do not say. Default: 5.
+# Failed attempts before an event goes to the dead letters, for groups that do not set it. Default: 5.
 #max_attempts = 5
-# A file with the topic's JSON Schema. At the start it is registered as the next version, unless the topic has it already;
-# several versions belong into a folder, see [schemas]. Default: none.
+# A file with the topic's JSON Schema. At the start it is registered as the next version, unless the topic already has
+# it; for several versions use a folder, see [schemas]. Default: none.
 #schema = "orders.placed.json"
-# Whether events go to the topic of their schema's version as well, such as heartbeat.received.v2: true, false, or
+# Whether events also go to the topic of their schema's version, such as heartbeat.received.v2: true, false, or
 # { until = "2030-01-31T12:00:00Z" }. Default: false.
 #dual_write = false
 # JSON pointers into the payload that only administrators of the topic see; * is every member or element. Default: [].
 #mask = ["/card/number", "/items/*/price"]
-# jq expressions over the event whose values are searched for without a scan. Default: [].
+# jq expressions over the event to index, so that searches need no scan. Default: [].
 #index = [".payload.customer"]
 "#;
 

@@ -9,13 +9,13 @@ use super::value;
 use crate::units;
 
 pub const TEXT: &str = r#"[topics]
-# Whether the first publish makes a topic. Otherwise topics come from [[topic]] below and from `prom topics set`.
+# Whether the first publish creates a topic. Otherwise topics come from [[topic]] below and from `prom topics set`.
 #auto_create = true
-# Partitions of a topic that is made so.
+# Partitions of such a topic.
 #partitions = 1
-# How long events of such a topic stay, by age, by size per partition, or both. Unset: forever.
+# How long events of such a topic are retained, by age, by size per partition, or both. Unset: forever.
 #retention = { age = "30d", size = "100GB" }
-# How long dead letters stay, in topics that are made for them from now on; { } keeps them forever.
+# How long dead letters are retained, in dead-letter topics created from now on; { } keeps them forever.
 #dead_letter_retention = { age = "30d" }
 "#;
 

@@ -6,10 +6,10 @@ use prom_types::TopicName;
 use super::section::ConfigSection;
 use super::value;
 
-pub const TEXT: &str = r#"# A step that turns payloads of one version into the next; once for each. Unset: those of the folder and of the store.
+pub const TEXT: &str = r#"# A step that turns payloads of one version into the next; repeat for each. Unset: those of the folder and the store.
 #[[upcast]]
 #topic = "heartbeat.received"
-# The version that the step begins at.
+# The version that the step starts from.
 #from = 1
 # A jq program over the payload.
 #jq = ".mem_mib = .mem_mb | del(.mem_mb)"

@@ -126,7 +126,7 @@ impl HubClient {
         for segment in path {
             // Addresses cannot hold these as names, not even escaped.
             if matches!(*segment, "." | "..") {
-                return Err(Failure::usage(format!("`{segment}` cannot be named in an address")));
+                return Err(Failure::usage(format!("`{segment}` cannot be part of an address")));
             }
         }
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -169,7 +169,7 @@ impl Answer {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_str(&self.text).map_err(|error| {
             Failure::unreachable(format!("cannot read the hub's answer: {error}"))
-                .fix("the hub may be of another version; compare `prom --version` with `prom` on its machine")
+                .fix("the hub may have another version; compare `prom --version` here and on its machine")
         })
     }
 }

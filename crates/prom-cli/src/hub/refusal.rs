@@ -14,7 +14,7 @@ pub async fn read(base: &Url, response: Response) -> Failure {
     let text = response.text().await.unwrap_or_default();
     match serde_json::from_str::<ProblemDocument>(&text) {
         Ok(problem) => of_status(status, &problem),
-        Err(_) => Failure::unreachable(format!("{base} answered {status}, which is not the answer of a hub"))
+        Err(_) => Failure::unreachable(format!("{base} answered {status}, which is not a hub's answer"))
             .fix("give the address of a hub with --url or PROM_URL"),
     }
 }
@@ -55,7 +55,8 @@ pub fn of_client(error: Error) -> Failure {
             Failure::refused(format!("{message} ({})", ErrorCode::SchemaInvalid.as_str())).fix(how_to_fit(&misfit))
         }
         Error::Refused { code: ErrorCode::Conflict, message, .. } => {
-            Failure::no(format!("{message} ({})", ErrorCode::Conflict.as_str())).fix("read again and decide again")
+            Failure::no(format!("{message} ({})", ErrorCode::Conflict.as_str()))
+                .fix("publish again with the value that was found, if that is still right")
         }
         Error::Refused { code, message, retry_after, .. } => {
             let retry_after_ms = retry_after.and_then(|wait| u64::try_from(wait.as_millis()).ok());
@@ -82,13 +83,14 @@ fn how_to_fit(misfit: &SchemaMisfit) -> String {
     }
     let place = if pointer.is_empty() { "the payload" } else { pointer };
     let now = if value.is_empty() { String::new() } else { format!(", now {value},") };
-    format!(
-        "change {place}{now} so that it keeps the rule `{rule}`; `prom schema show TOPIC {version}` prints the schema"
-    )
+    format!("change {place}{now} to satisfy the rule `{rule}`; `prom schema show TOPIC {version}` prints the schema")
 }
 
 /// How to go on where no connection was made.
 pub fn how_to_reach(cause: &str) -> &'static str {
+    if cause.contains("CaUsedAsEndEntity") {
+        return "the hub's certificate is marked as a CA; create one with `-addext basicConstraints=critical,CA:FALSE`";
+    }
     if cause.contains("certificate") {
         return "give the certificate of the authority that signed the hub's with --ca or PROM_CA";
     }
@@ -98,8 +100,8 @@ pub fn how_to_reach(cause: &str) -> &'static str {
 /// How to go on, by the code of the problem.
 fn advice(code: &str, retry_after_ms: Option<u64>) -> Option<String> {
     let advice = match code {
-        "unauthorized" | "no_token" => "give a token with --token or PROM_TOKEN; `prom token` makes one",
-        "jwt_expired" => "get a fresh token; `prom token` makes one",
+        "unauthorized" | "no_token" => "give a token with --token or PROM_TOKEN; `prom token` creates one",
+        "jwt_expired" => "get a fresh token; `prom token` creates one",
         "jwt_invalid" => "give a token that this hub accepts: same secret or keys, `aud` and `iss`",
         "forbidden" => "use a token whose scopes or policy allow it",
         "history_gone" => {
@@ -147,9 +149,9 @@ mod tests {
             how_to_fit(&SchemaMisfit { version: 2, pointer, rule, value })
         };
         let told = misfit("/pid", "type", "\"one\"");
-        assert!(told.starts_with("change /pid, now \"one\", so that it keeps the rule `type`;"), "{told}");
+        assert!(told.starts_with("change /pid, now \"one\", to satisfy the rule `type`;"), "{told}");
         assert!(told.contains("`prom schema show TOPIC 2`"), "{told}");
-        assert!(misfit("", "readable", "").starts_with("change the payload so that"));
+        assert!(misfit("", "readable", "").starts_with("change the payload to satisfy"));
         assert!(misfit("", VERSION_HEADER, "9").contains("leave the header out"));
     }
 }

@@ -101,7 +101,7 @@ impl SchemaFolder {
             let Some(at) = open.iter().position(is_ready) else {
                 let stuck = open.iter().map(|step| step.path.display().to_string()).collect::<Vec<_>>().join(", ");
                 return Err(Failure::usage(format!("these schemas refer to each other in a circle: {stuck}"))
-                    .fix("put the shared part into a schema of its own, which refers to none of them"));
+                    .fix("move the shared part into a separate schema that refers to none of them"));
             };
             let step = open.remove(at);
             left.remove(&(step.topic.clone(), step.version));

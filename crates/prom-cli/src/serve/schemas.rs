@@ -99,7 +99,7 @@ async fn register_step(bus: &Bus, step: &FolderStep) -> CommandResult {
     let registered = bus.register_schema(topic, candidate).await.map_err(failed)?;
     if registered.existed {
         let what = format!("{}: {topic} has this schema as version {}", path.display(), registered.version);
-        return Err(Failure::no(what).fix("remove the file, or let it differ from that version"));
+        return Err(Failure::no(what).fix("remove the file, or change it"));
     }
     tracing::info!(topic = topic.as_str(), version, id = registered.id, "registered a schema");
     registered.notes.iter().for_each(|note| tracing::warn!(topic = topic.as_str(), version, "{note}"));

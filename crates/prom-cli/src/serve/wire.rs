@@ -94,7 +94,7 @@ impl Running {
         {
             tracing::warn!("sending the last traces failed");
         }
-        ended.map_err(|error| Failure::no(format!("the hub did not end well: {error}")))
+        ended.map_err(|error| Failure::no(format!("the hub did not shut down cleanly: {error}")))
     }
 }
 
@@ -110,20 +110,20 @@ async fn start_telemetry(config: &TelemetryConfig) -> Result<Option<Arc<Telemetr
         Ok(Err(reason)) => reason,
         Err(error) => error.to_string(),
     };
-    Err(Failure::usage(format!("traces cannot be sent: {reason}")).fix("look at otlp_endpoint in [telemetry]"))
+    Err(Failure::usage(format!("cannot send traces: {reason}")).fix("check otlp_endpoint in [telemetry]"))
 }
 
 /// Refuses what would be refused at the start, as far as it can be told without opening anything.
 pub fn check(config: &Config) -> CommandResult {
     let listen = config.server.listen;
     if config.store.kind == StoreKind::Mongo && config.mongo.url.is_none() {
-        return Err(Failure::usage("--store mongo needs to know where MongoDB is")
+        return Err(Failure::usage("--store mongo needs the address of MongoDB")
             .fix("add --mongo mongodb://HOST:27017/?replicaSet=NAME, or set MONGO_URL, or url in [mongo]"));
     }
     let is_anywhere = listen.ip().is_unspecified() || listen.port() == 0;
     if config.store.kind == StoreKind::Mongo && config.mongo.hub_url.is_none() && is_anywhere {
         return Err(Failure::usage(format!("other hubs on the same database cannot reach this one at {listen}"))
-            .fix("say where they can: --hub-url http://THIS-HOST:8090, or hub_url in [mongo]"));
+            .fix("give an address that they can reach: --hub-url http://THIS-HOST:8090, or hub_url in [mongo]"));
     }
     if !listen.ip().is_loopback() && config.auth.is_open() {
         return Err(Failure::usage(format!("{listen} can be reached from other machines, and no auth is configured"))
@@ -164,7 +164,7 @@ async fn join_others(config: &Config, bus: &Bus, url: &str, clock: Arc<dyn Clock
         Ok(peers) => Ok(peers),
         Err(error) => {
             drop(bus.shutdown().await);
-            Err(Failure::no(format!("the other hubs cannot be joined: {error}")))
+            Err(Failure::no(format!("cannot join the other hubs: {error}")))
         }
     }
 }
@@ -203,12 +203,12 @@ async fn start_bus(config: &Config, store: Arc<dyn Store>, clock: Arc<dyn Clock>
         hub: hub_url(config).map(|url| HubOptions { url, ttl: config.mongo.hub_ttl }),
         ..BusOptions::default()
     };
-    let failed = |error: prom_engine::Error| Failure::no(format!("the bus cannot be started: {error}"));
+    let failed = |error: prom_engine::Error| Failure::no(format!("cannot start the bus: {error}"));
     let bus = Bus::start(store, options).await.map_err(failed)?;
     for declared in &config.declared {
         let refused = |error: prom_engine::Error| {
             Failure::no(format!("[[topic]] {}: {error}", declared.name))
-                .fix("bring the file to what the topic is, or declare a new topic")
+                .fix("change the file to match the topic, or declare a new topic")
         };
         let created = match settings::topic(declared) {
             Ok(settings) => bus.create_topic(settings).await,
@@ -244,7 +244,7 @@ fn server_options(config: &Config) -> ServerOptions {
 
 fn explain_store(error: StoreError) -> Failure {
     match &error {
-        StoreError::InUse { .. } => Failure::no(error.to_string()).fix("another directory is chosen with --data"),
+        StoreError::InUse { .. } => Failure::no(error.to_string()).fix("choose another directory with --data"),
         StoreError::Io { .. } => {
             Failure::no(format!("the data directory cannot be opened: {error}")).fix("choose another one with --data")
         }

@@ -30,7 +30,7 @@ fn one_topic_is_shown_partition_by_partition() {
     let hub = FakeHub::answering(200, TOPIC);
     let ran = ask(&hub, &["topics", "show", "orders.placed"]).exits(0);
     insta::assert_snapshot!(ran.stdout, @r"
-    orders.placed: 2 partitions, kept for 1d, attempts as the group says
+    orders.placed: 2 partitions, kept for 1d, attempts set by the group
     PARTITION  START  END   SIZE
             0      3   10  700 B
             1      0    5  500 B
@@ -260,7 +260,7 @@ fn an_import_sends_the_file_and_tells_of_bad_lines() {
     std::fs::write(folder.path().join("a.ndjson"), "{\"payload\":1}\nnonsense\n").unwrap();
     let arguments = ["import", "a.ndjson", "--topic", "orders.placed", "--url", &hub.url];
     let ran = prom_in(folder.path(), &arguments, &[]).exits(1);
-    assert_eq!(ran.stdout, "imported 1 events, 3 were there already, 1 failed\n");
+    assert_eq!(ran.stdout, "imported 1 event, 3 already there, 1 failed\n");
     assert!(ran.stderr.contains("a.ndjson:2: not an event (bad_json)"), "{}", ran.stderr);
     let asked = hub.asked();
     assert_eq!(asked.line, "POST /import?topic=orders.placed");

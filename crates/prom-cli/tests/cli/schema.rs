@@ -378,7 +378,6 @@ fn a_reader_that_normalises_gets_the_latest_form_and_a_refused_publisher_hears_w
     let ran = ask(&["pub", "heartbeat", r#"{"pid":"one","mem_mib":5}"#]).exits(4);
     let told: Vec<&str> = ran.stderr.lines().collect();
     assert!(told[0].contains("schema_invalid") && told[0].contains("/pid"), "{}", ran.stderr);
-    let fix =
-        "change /pid, now \"one\", so that it keeps the rule `type`; `prom schema show TOPIC 2` prints the schema";
+    let fix = "change /pid, now \"one\", to satisfy the rule `type`; `prom schema show TOPIC 2` prints the schema";
     assert_eq!(told[1].trim(), fix);
 }

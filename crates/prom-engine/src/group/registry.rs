@@ -2,7 +2,7 @@
 //!
 //! A dispatcher is started by the first subscriber that needs it. It retires when none does and everything
 //! it knows is durable. Both happen under the lock of its group, so that no subscriber joins one that is gone. One that has
-//! nothing to do rests, without a mailbox; who asks for its mailbox wakes it.
+//! nothing to do rests, without a mailbox; asking for its mailbox wakes it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a feed is told: where it reads, what it publishes, and what becomes of changes that do not fit.
+//! Options of a feed: where it reads, what it publishes, and how it treats changes that do not fit.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How a feed is doing, for who asks: nothing here waits.
+//! The status of a feed. Nothing here waits.
 
 use std::collections::{BTreeMap, VecDeque};
 

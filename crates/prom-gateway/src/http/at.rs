@@ -24,14 +24,14 @@ use super::problem::{Problem, Problems};
     path = "/at",
     operation_id = "at",
     tag = "events",
-    summary = "A topic as it was at a time",
+    summary = "Get the state of a topic at an earlier time",
     description = "With `key`: the event that was its newest at `ts`, or `null` if there was none or it was deleted. Without: a page \
                    of the newest events of all live keys. Answers are what a replay of everything would give; where retention or \
                    compaction removed what that takes, it is 410 with `earliest_ts`.",
     params(AtQuery),
     responses(
         (status = 200, description = "The event or `null`; a page without `key`", body = AtPage),
-        (status = 410, description = "That time has no answer any more", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 410, description = "That time can no longer be answered", body = ProblemDocument, content_type = "application/problem+json"),
         Problems,
     ),
 )]
@@ -76,7 +76,7 @@ pub(super) fn keys_on_a_page(limit: Option<usize>) -> Result<usize, Problem> {
 pub(super) fn read_next(text: &str) -> Result<String, Problem> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok();
     let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    key.ok_or_else(|| Problem::field("next", "is not what an earlier page gave"))
+    key.ok_or_else(|| Problem::field("next", "is not from an earlier page"))
 }
 
 pub(super) fn end_page(next: Option<&str>, json: &mut Vec<u8>) {

@@ -79,10 +79,10 @@ impl Pieces {
             let frame = match timeout(BODY_SILENCE, self.0.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(error))) => {
-                    return Err(Problem::new(Code::BadRequest, format!("the body broke off: {error}")));
+                    return Err(Problem::new(Code::BadRequest, format!("the body ended early: {error}")));
                 }
                 Ok(None) => return Ok(None),
-                Err(_) => return Err(too_slow(format!("nothing of the body came for {} s", BODY_SILENCE.as_secs()))),
+                Err(_) => return Err(too_slow(format!("the body stalled for {} s", BODY_SILENCE.as_secs()))),
             };
             // Trailers carry nothing for us.
             if let Ok(data) = frame.into_data()
@@ -99,7 +99,7 @@ pub(super) fn check_object(text: &[u8]) -> Result<(), Problem> {
     match text.trim_ascii_start().first() {
         Some(b'{') => Ok(()),
         Some(_) => Err(Problem::new(Code::BadJson, "not a JSON object")),
-        None => Err(Problem::new(Code::BadJson, "there is nothing here; send a JSON object")),
+        None => Err(Problem::new(Code::BadJson, "the body is empty; send a JSON object")),
     }
 }
 

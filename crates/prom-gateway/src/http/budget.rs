@@ -75,7 +75,7 @@ fn units(bytes: usize) -> Option<u32> {
 
 fn used_up(bytes: usize) -> Problem {
     let detail = format!(
-        "bodies of other requests and answers take the {bytes} bytes that the hub has for them; try again, with less at once"
+        "other requests and answers use all {bytes} bytes that the hub reserves for bodies; try again, or send less at once"
     );
     Problem::new(Code::Overloaded, detail).retry_after(RETRY_AFTER_MS)
 }

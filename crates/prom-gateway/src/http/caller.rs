@@ -144,7 +144,7 @@ impl Caller {
 
     /// Some topic, in a group or outside: what a request names is known only after its body is read.
     pub fn may_somewhere(&self, action: Action) -> Result<(), Problem> {
-        if self.identity.policy.allows_somewhere(action) { Ok(()) } else { Err(self.forbidden(action, "anything")) }
+        if self.identity.policy.allows_somewhere(action) { Ok(()) } else { Err(self.forbidden(action, "any topic")) }
     }
 
     /// All topics of one segment more, such as those of a topic's versions.
@@ -157,7 +157,7 @@ impl Caller {
     /// The refusal of an action on something that the text names.
     pub fn forbidden(&self, action: Action, what: &str) -> Problem {
         let who = self.identity.subject.as_deref().unwrap_or("this caller");
-        let detail = format!("{who} may not {action} {what}; use a token whose scopes or policy allow {action} there");
+        let detail = format!("{who} lacks the right `{action}` on {what}; use a token whose scopes or policy allow it");
         Problem::new(Code::Forbidden, detail)
     }
 

@@ -26,7 +26,7 @@ use super::problem::{Problem, Problems};
     operation_id = "changeGroup",
     tag = "groups",
     summary = "Change a group",
-    description = "Subscribers that run go on under the new options.",
+    description = "Running subscribers continue under the new options.",
     params(("group" = String, Path)),
     request_body = PatchGroup,
     responses((status = 200, description = "The group as it is now", body = GroupView), Problems),

@@ -22,7 +22,7 @@ use crate::ws::ListedConnection;
     path = "/connections",
     operation_id = "listConnections",
     tag = "hub",
-    summary = "Who is connected to this hub by WebSocket",
+    summary = "List the WebSocket connections of this hub",
     description = "`sort` is `connection`, `subscriptions` or `unwritten_bytes`; `q` looks in names, subjects, addresses and \
                    what is subscribed to.",
     params(PageQuery),

@@ -19,7 +19,7 @@ use super::problem::{Problem, Problems};
     path = "/cursors",
     operation_id = "listCursors",
     tag = "groups",
-    summary = "Where groups stand in a topic",
+    summary = "Get the positions of groups in a topic",
     params(CursorQuery),
     responses((status = 200, description = "The cursors", body = CursorList), Problems),
 )]

@@ -18,7 +18,7 @@ use super::problem::{Code, Problem, Problems};
     operation_id = "cutConnection",
     tag = "hub",
     summary = "End a WebSocket connection",
-    description = "Its leases go back at once. A client of ours connects again: to keep it out, take its token away.",
+    description = "Its leases return to their groups at once. Our clients reconnect: to keep one out, revoke its token.",
     params(("connection" = String, Path)),
     responses((status = 200, description = "It ends", body = CutConnection), Problems),
 )]

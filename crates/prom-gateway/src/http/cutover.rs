@@ -28,14 +28,14 @@ use super::snapshot;
     path = "/topics/{topic}/cutover",
     operation_id = "cutover",
     tag = "schemas",
-    summary = "Bring a topic's history to its latest version",
+    summary = "Copy a topic's history in its latest schema version",
     description = "Every stored event goes through the upcasters into `<topic>.v<N>`, another topic, a collection with the \
                    latest event of each key, or a snapshot of the same, `<topic>.snapshot.v<N>`. The answer comes in lines: `{progress}` now and then, and `{done}` at the end. \
                    A client that leaves stops it; asking again goes on, and doubles nothing.",
     params(("topic" = String, Path)),
     request_body = CutoverRequest,
     responses(
-        (status = 200, description = "Lines about how far it is", content((CutoverReport = "application/x-ndjson"))),
+        (status = 200, description = "Progress and result, one per line", content((CutoverReport = "application/x-ndjson"))),
         Problems,
     ),
 )]

@@ -23,7 +23,7 @@ use super::problem::{Problem, Problems};
                    Subscriptions go on without it. A topic of the same name can be made again; it uses no offset twice. Dead \
                    letters stay unless asked for.",
     params(("topic" = String, Path), DeleteTopic),
-    responses((status = 200, description = "What went, or would go", body = DeletedTopics), Problems),
+    responses((status = 200, description = "What was deleted, or would be", body = DeletedTopics), Problems),
 )]
 pub(super) async fn delete(
     State(api): State<Arc<Api>>,

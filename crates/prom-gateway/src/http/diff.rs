@@ -22,12 +22,12 @@ use super::problem::{Problem, Problems};
     path = "/diff",
     operation_id = "diff",
     tag = "events",
-    summary = "What became of a topic's keys between two times",
-    description = "A key that was made and deleted in between is left out.",
+    summary = "Compare a topic's keys between two times",
+    description = "A key that was created and deleted in between is left out.",
     params(DiffQuery),
     responses(
         (status = 200, description = "A page", body = DiffPage),
-        (status = 410, description = "One of the times has no answer any more", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 410, description = "One of the times can no longer be answered", body = ProblemDocument, content_type = "application/problem+json"),
         Problems,
     ),
 )]

@@ -89,7 +89,7 @@ pub(super) async fn to_owner(State(api): State<Arc<Api>>, mut request: Request, 
             response
         }
         Err(why) => {
-            let detail = format!("the hub at {url} serves this group and cannot be asked: {why}; try again");
+            let detail = format!("the hub at {url} serves this group and does not answer: {why}; try again");
             Problem::new(Code::Overloaded, detail).into_response()
         }
     }

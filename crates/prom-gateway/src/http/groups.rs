@@ -104,7 +104,7 @@ async fn count(bus: &Bus, caller: &Caller, groups: &mut [GroupView]) -> Result<(
     path = "/groups/{group}",
     operation_id = "getGroup",
     tag = "groups",
-    summary = "Look at a group",
+    summary = "Get a group",
     params(("group" = String, Path)),
     responses((status = 200, description = "The group", body = GroupView), Problems),
 )]

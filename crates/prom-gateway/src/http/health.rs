@@ -31,10 +31,10 @@ pub(super) async fn healthz() -> Json<HealthAnswer> {
     path = "/readyz",
     operation_id = "readyz",
     tag = "hub",
-    summary = "The hub takes events",
+    summary = "Whether the hub accepts events",
     security(()),
     responses(
-        (status = 200, description = "It does; `failing` says whether all of it works", body = HealthAnswer),
+        (status = 200, description = "It does; `failing` counts parts that do not work", body = HealthAnswer),
         (status = 503, description = "Not now; `detail` says why", body = ProblemDocument, content_type = "application/problem+json"),
     ),
 )]

@@ -61,8 +61,7 @@ impl JobPlaces {
     pub fn take(&self, api: &Api) -> Result<JobPlace, Problem> {
         let taken = || {
             let Self { what, at_once, .. } = self;
-            let detail =
-                format!("this hub runs {at_once} {what} at once, and others have these places; try again later");
+            let detail = format!("this hub runs at most {at_once} {what} at once, and is busy; try again later");
             let millis = u64::try_from(JOB_RETRY_AFTER.as_millis()).unwrap_or(u64::MAX);
             Problem::new(Code::Overloaded, detail).retry_after(millis)
         };

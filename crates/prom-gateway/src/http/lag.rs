@@ -26,7 +26,7 @@ use super::problem::{Problem, Problems};
     path = "/lag",
     operation_id = "lag",
     tag = "groups",
-    summary = "How far groups are behind",
+    summary = "Get the lag of groups",
     params(LagQuery),
     responses((status = 200, description = "The lag, or the lags", body = LagAnswer), Problems),
 )]

@@ -20,7 +20,7 @@ use super::problem::{Problem, Problems};
     path = "/latest-by-key",
     operation_id = "latestByKey",
     tag = "events",
-    summary = "The latest event of a key",
+    summary = "Get the latest event of a key",
     description = "`null` where there is none, it was deleted, or retention removed it. Only for topics that are compacted \
                    or keep `versions`.",
     params(LatestByKeyQuery),

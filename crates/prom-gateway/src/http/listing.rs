@@ -50,7 +50,7 @@ impl Listing {
             return Err(Problem::field("limit", format_args!("must be between 1 and {LIST_MOST_ENTRIES}")));
         }
         let from = query.next.as_deref().map(str::parse).transpose();
-        let from = from.map_err(|_| Problem::field("next", "is not what an earlier page gave"))?.unwrap_or_default();
+        let from = from.map_err(|_| Problem::field("next", "is not from an earlier page"))?.unwrap_or_default();
         let filter = match &query.q {
             Some(pattern) if pattern.contains('*') => match TopicPattern::parse(pattern) {
                 Ok(pattern) => Some(NameFilter::Matches(pattern)),

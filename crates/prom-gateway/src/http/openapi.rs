@@ -23,12 +23,12 @@ use super::problem::{Code, Problem};
     security(("bearer" = []), ()),
     tags(
         (name = "events", description = "Publishing and reading events"),
-        (name = "state", description = "Documents that are filled from topics"),
+        (name = "state", description = "Collections of documents that are filled from topics"),
         (name = "topics", description = "Topics and their settings"),
         (name = "schemas", description = "The schema registry: versions, compatibility, upcasters"),
         (name = "groups", description = "Consumer groups, cursors, lag"),
         (name = "dead letters", description = "Events that groups gave up on: finding, replaying and purging them"),
-        (name = "flows", description = "Outboxes, change feeds and projections: how they are doing, and steering them"),
+        (name = "flows", description = "Outboxes, change feeds and projections: watching and controlling them"),
         (name = "hub", description = "The hub itself"),
     ),
     modifiers(&Bearer),
@@ -42,7 +42,9 @@ impl utoipa::Modify for Bearer {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
-            .description(Some("Where the hub has authentication configured; without, every caller has every right."))
+            .description(Some(
+                "Needed if the hub has authentication configured; otherwise every caller has every right.",
+            ))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("bearer", SecurityScheme::Http(scheme));

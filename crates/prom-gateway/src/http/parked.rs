@@ -51,6 +51,6 @@ fn read_next(next: &str) -> Result<ParkedAfter, Problem> {
     let (partition, hash) = next.split_once('-').unwrap_or_default();
     match (partition.parse(), u64::from_str_radix(hash, 16)) {
         (Ok(partition), Ok(hash)) => Ok(ParkedAfter { partition, hash }),
-        _ => Err(Problem::new(Code::BadRequest, "next: it is not from an earlier page; leave it out to begin anew")),
+        _ => Err(Problem::new(Code::BadRequest, "next: it is not from an earlier page; leave it out to start over")),
     }
 }

@@ -24,7 +24,7 @@ use super::problem::{Problem, Problems};
     path = "/partitions",
     operation_id = "listPartitions",
     tag = "groups",
-    summary = "Who serves the partitions of a topic",
+    summary = "Get the owners of a topic's partitions",
     params(GroupInTopic),
     responses((status = 200, description = "The partitions", body = PartitionList), Problems),
 )]

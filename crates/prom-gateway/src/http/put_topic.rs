@@ -19,10 +19,10 @@ use super::topics::settings_view;
     path = "/topics/{topic}",
     operation_id = "putTopic",
     tag = "topics",
-    summary = "Make or change a topic",
+    summary = "Create or change a topic",
     params(("topic" = String, Path)),
     request_body = PutTopic,
-    responses((status = 200, description = "The settings as they are now", body = TopicSettingsView), Problems),
+    responses((status = 200, description = "The new settings", body = TopicSettingsView), Problems),
 )]
 pub(super) async fn put(
     State(api): State<Arc<Api>>,
@@ -82,12 +82,12 @@ fn check_said(before: Option<&TopicSettings>, body: &PutTopic) -> Result<(), Pro
     let (field, reason) = if before.compaction.is_some() && body.compaction.is_none() {
         (
             "compaction",
-            "is missing: the topic is compacted; repeat the setting to keep it, or say false to end it for good",
+            "is missing: the topic is compacted; repeat the setting to keep it, or set false to end compaction for good",
         )
     } else if !before.mask.is_empty() && body.mask.is_none() {
         (
             "mask",
-            "is missing: parts of the topic are hidden; repeat the setting to keep it, or say [] to show everything",
+            "is missing: parts of the topic are hidden; repeat the setting to keep it, or set [] to show everything",
         )
     } else if before.versions && body.versions.is_none() {
         let reason = "is missing: the topic keeps the newest offset of each key; repeat the setting to keep it, or say \

@@ -46,7 +46,7 @@ pub(super) async fn post(
 async fn leases_of(bus: &Bus, body: ReleaseLeases) -> Result<LeasesOf, Problem> {
     let ReleaseLeases { topic, partition, offset, id, member } = body;
     if partition.is_some() && offset.is_none() {
-        return Err(Problem::field("partition", "goes with an offset"));
+        return Err(Problem::field("partition", "needs an offset"));
     }
     match (offset, id, member) {
         (None, None, None) => Ok(LeasesOf::Everybody),
@@ -54,14 +54,14 @@ async fn leases_of(bus: &Bus, body: ReleaseLeases) -> Result<LeasesOf, Problem> 
         (None, Some(id), None) => Ok(LeasesOf::Event(EventPlace::Id(id))),
         (Some(offset), None, None) => {
             if partition.is_none() && bus.topic_settings(&topic).await?.partitions > 1 {
-                let reason = "is missing; an offset belongs to one partition, and the topic has several";
+                let reason = "is missing; the topic has several partitions, so name the partition of the offset";
                 return Err(Problem::field("partition", reason));
             }
             Ok(LeasesOf::Event(EventPlace::Offset { partition: partition.unwrap_or_default(), offset }))
         }
         (_, Some(_), Some(_)) | (Some(_), _, Some(_)) => {
-            Err(Problem::field("member", "names other leases than the event; give one of them"))
+            Err(Problem::field("member", "and an event exclude each other; give one of them"))
         }
-        (Some(_), Some(_), None) => Err(Problem::field("id", "names a second event; give an offset or an id")),
+        (Some(_), Some(_), None) => Err(Problem::field("id", "and an offset exclude each other; give one of them")),
     }
 }

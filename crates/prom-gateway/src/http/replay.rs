@@ -165,5 +165,5 @@ struct BrokenOff(String);
 
 pub(super) fn read_next(text: &str, partitions: u32) -> Result<TopicOffsets, Problem> {
     let offsets = TopicOffsets::parse(text).filter(|offsets| offsets.0.len() <= partitions as usize);
-    offsets.ok_or_else(|| Problem::field("next", "is not what an earlier page of this topic gave"))
+    offsets.ok_or_else(|| Problem::field("next", "is not from an earlier page of this topic"))
 }

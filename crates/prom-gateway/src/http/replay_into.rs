@@ -30,7 +30,7 @@ use super::problem::{Problem, Problems};
                    and then, and `{done}` at the end. A client that leaves stops it; asking again goes on.",
     request_body = ReplayIntoRequest,
     responses(
-        (status = 200, description = "Lines about how far it is", content((ReplayIntoReport = "application/x-ndjson"))),
+        (status = 200, description = "Progress and result, one per line", content((ReplayIntoReport = "application/x-ndjson"))),
         Problems,
     ),
 )]

@@ -97,7 +97,7 @@ impl LiveReplay {
         };
         // Looked at after the wait: what was published since is only for those who may still read it.
         if self.caller.is_still_let_in(&hub).is_err() {
-            return Some(self.end("jwt_expired", "the token has expired; come again with a fresh one"));
+            return Some(self.end("jwt_expired", "the token has expired; reconnect with a fresh one"));
         }
         let mut text = Vec::new();
         match batch {

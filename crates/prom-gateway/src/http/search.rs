@@ -67,7 +67,7 @@ pub(super) async fn get(
             (page, next.map(|next| format!("{OF_INDEX}{next}")), Some(expression))
         }
         None if in_index.is_some_and(|in_index| in_index.is_some()) => {
-            return Err(Problem::field("next", "the index that answered is not there any more; search anew"));
+            return Err(Problem::field("next", "the index that answered no longer exists; start the search over"));
         }
         None => {
             search.before = next.as_deref().map(|next| read_next(next, partitions)).transpose()?;

@@ -16,8 +16,8 @@ use super::problem::{Problem, Problems};
     path = "/searches",
     operation_id = "savedSearches",
     tag = "events",
-    summary = "Searches that the hub keeps",
-    description = "Each is run by giving its members to `GET /search`.",
+    summary = "List the saved searches",
+    description = "Pass the members of a saved search to `GET /search` to run it.",
     responses((status = 200, description = "The searches", body = SavedSearchList), Problems),
 )]
 pub(super) async fn list(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<SavedSearchList>, Problem> {

@@ -70,7 +70,7 @@ async fn everywhere(bus: &Bus, topic: &TopicName, position: Position) -> Result<
     match position {
         Position::Offset(_) if partitions > 1 => Err(Problem::field(
             "partition",
-            "is missing; an offset belongs to one partition, and the topic has several",
+            "is missing; the topic has several partitions, so name the partition of the offset",
         )),
         // The event is in one partition only; in the others its time counts.
         Position::AfterId(_) if partitions > 1 => {

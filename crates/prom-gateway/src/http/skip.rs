@@ -36,14 +36,16 @@ pub(super) async fn post(
     let place = match (offset, id, partition) {
         (Some(offset), None, Some(partition)) => EventPlace::Offset { partition, offset },
         (Some(_), None, None) if bus.topic_settings(&topic).await?.partitions > 1 => {
-            let reason = "is missing; an offset belongs to one partition, and the topic has several";
+            let reason = "is missing; the topic has several partitions, so name the partition of the offset";
             return Err(Problem::field("partition", reason));
         }
         (Some(offset), None, None) => EventPlace::Offset { partition: 0, offset },
         (None, Some(id), None) => EventPlace::Id(id),
-        (None, Some(_), Some(_)) => return Err(Problem::field("partition", "goes with an offset; an id needs none")),
+        (None, Some(_), Some(_)) => return Err(Problem::field("partition", "applies to an offset; an id needs none")),
         (None, None, _) => return Err(Problem::field("offset", "is missing; give the offset or the id of the event")),
-        (Some(_), Some(_), _) => return Err(Problem::field("id", "names a second event; give an offset or an id")),
+        (Some(_), Some(_), _) => {
+            return Err(Problem::field("id", "and an offset exclude each other; give one of them"));
+        }
     };
     let event = bus.skip(&topic, &group, place).await?;
     Ok(Json(SkippedEventView {

@@ -27,7 +27,7 @@ use super::problem::{Problem, Problems};
     path = "/topics/{topic}/snapshots",
     operation_id = "listSnapshots",
     tag = "topics",
-    summary = "The complete snapshots of a topic",
+    summary = "List the complete snapshots of a topic",
     description = "A cold start replays `snapshot_topic` from `snapshot_next` to the markers of the newest one, then the topic from `events_next`.",
     params(("topic" = String, Path)),
     responses((status = 200, description = "Oldest first", body = SnapshotList), Problems),
@@ -50,12 +50,12 @@ pub(super) async fn list(
     path = "/topics/{topic}/snapshot",
     operation_id = "takeSnapshot",
     tag = "topics",
-    summary = "Write the state of a topic down",
+    summary = "Take a snapshot of a topic's state",
     description = "One event for each live key goes to `<topic>.snapshot`, then a marker. The answer comes in lines: `{progress}` now \
                    and then, and `{done}` at the end. Where nothing was published since the last snapshot, that one is the answer.",
     params(("topic" = String, Path)),
     responses(
-        (status = 200, description = "Lines about how far it is", content((SnapshotReport = "application/x-ndjson"))),
+        (status = 200, description = "Progress and result, one per line", content((SnapshotReport = "application/x-ndjson"))),
         Problems,
     ),
 )]

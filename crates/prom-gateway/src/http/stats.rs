@@ -19,7 +19,7 @@ use crate::Hub;
     path = "/stats",
     operation_id = "stats",
     tag = "hub",
-    summary = "The hub at a glance",
+    summary = "Get statistics of the hub",
     responses((status = 200, description = "The hub", body = HubStats), Problems),
 )]
 pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<HubStats>, Problem> {

@@ -67,7 +67,7 @@ fn bytes(topic: &TopicInfo) -> u64 {
     path = "/topics/{topic}",
     operation_id = "getTopic",
     tag = "topics",
-    summary = "Look at a topic",
+    summary = "Get a topic",
     params(("topic" = String, Path)),
     responses((status = 200, description = "The topic", body = TopicView), Problems),
 )]

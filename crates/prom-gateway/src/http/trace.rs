@@ -26,7 +26,7 @@ use super::problem::{Code, Problem, Problems};
     path = "/trace/{id}",
     operation_id = "trace",
     tag = "events",
-    summary = "Causes and effects of an event",
+    summary = "Get the causes and effects of an event",
     description = "A tree over `caused_by`, from an index. How groups did with each event is told with the right `ops`, as far as it \
                    is stored: failures are known until an event is settled.",
     params(("id" = EventId, Path), TraceQuery),

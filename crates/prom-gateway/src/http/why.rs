@@ -23,7 +23,7 @@ use super::problem::{Problem, Problems};
     path = "/why",
     operation_id = "why",
     tag = "groups",
-    summary = "What holds a group back",
+    summary = "Explain what holds a group back",
     params(GroupInTopic),
     responses((status = 200, description = "What holds it back, partition by partition", body = WhyView), Problems),
 )]

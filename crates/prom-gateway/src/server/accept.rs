@@ -174,12 +174,12 @@ impl Acceptor {
                 Err(reason) => Problem::new(ErrorCode::BadRequest, reason).into_response(),
             },
             (true, Serves::Http) => {
-                let reason = "WebSockets are served on another port of this hub";
+                let reason = "this port serves HTTP only; WebSocket has another port on this hub";
                 Problem::new(ErrorCode::BadRequest, reason).into_response()
             }
             // Other hubs know this address only.
             (false, Serves::WebSocket) if !self.is_from_hub(&request) => {
-                let reason = "only WebSockets are served here; HTTP has a port of its own (OPS_PORT)";
+                let reason = "this port serves WebSocket only; HTTP has its own port (OPS_PORT)";
                 Problem::new(ErrorCode::BadRequest, reason).with_status(StatusCode::UPGRADE_REQUIRED).into_response()
             }
             (false, _) => match self.router.clone().oneshot(request.map(Body::new)).await {

@@ -22,11 +22,11 @@ pub fn is_asked_for(request: &Request<Incoming>) -> bool {
 /// The answer that makes the connection a WebSocket, or why it cannot be one.
 pub fn accept<B: Default>(headers: &HeaderMap) -> Result<Response<B>, &'static str> {
     if headers.get(SEC_WEBSOCKET_VERSION).is_none_or(|version| version != "13") {
-        return Err("only version 13 of WebSocket is spoken here");
+        return Err("only version 13 of WebSocket is supported");
     }
     let key = headers.get(SEC_WEBSOCKET_KEY).ok_or("the header Sec-WebSocket-Key is missing")?;
     let hash = Sha1::new().chain_update(key.as_bytes()).chain_update(GUID).finalize();
-    let accept = HeaderValue::from_str(&STANDARD.encode(hash)).map_err(|_| "the key cannot be answered")?;
+    let accept = HeaderValue::from_str(&STANDARD.encode(hash)).map_err(|_| "the WebSocket key is invalid")?;
     let mut response = Response::new(B::default());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();

@@ -107,6 +107,6 @@ impl Connection {
 }
 
 pub fn unknown_id() -> Problem {
-    let msg = "this event is not leased to this connection; if it is not settled the group hands it out again";
+    let msg = "this event is not leased to this connection; the group redelivers it if it is not settled";
     Problem::new(ErrorCode::UnknownId, msg)
 }

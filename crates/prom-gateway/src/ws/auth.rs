@@ -35,7 +35,7 @@ impl Connection {
         if let Some(before) = &self.identity
             && before.subject != identity.subject
         {
-            let msg = "this connection speaks for another subject; open a new connection for a new one";
+            let msg = "this connection belongs to another subject; open a new connection";
             return Err(Problem::new(ErrorCode::Forbidden, msg));
         }
         if self.identity.is_some() && speaker != self.speaker {

@@ -124,7 +124,9 @@ impl Connection {
         }
         let now = self.hub.clock.monotonic();
         let taken = match (self.refused.overtaken_by(events, now), events) {
-            (Some(wait), _) => Err(self.limited(wait, "in this topic, of which an earlier one was refused")),
+            (Some(wait), _) => {
+                Err(self.limited(wait, "in this topic: an earlier event was refused and must be resent first"))
+            }
             (None, [one]) => self.take_rates(&[(&one.topic, 1)]),
             (None, many) => self.take_rates(&counted(many)),
         };

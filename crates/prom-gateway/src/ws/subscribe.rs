@@ -38,13 +38,13 @@ impl Connection {
     async fn start(&mut self, frame: Subscribe) -> Result<(oneshot::Sender<()>, Vec<String>), Problem> {
         let Subscribe { name, mut opts } = frame;
         if self.subscriptions.get(&name).is_some_and(|running| !running.task.is_finished()) {
-            let msg = format!("this connection subscribes to {} already", name.topic);
+            let msg = format!("this connection is already subscribed to {}", name.topic);
             return Err(Problem::new(ErrorCode::AlreadySubscribed, msg));
         }
         self.subscriptions.retain(|_, subscribed| !subscribed.task.is_finished());
         let most = self.hub.options.subscriptions_per_connection;
         if self.subscriptions.len() >= most {
-            let msg = format!("this connection has {most} subscriptions, and no more are allowed; use a pattern");
+            let msg = format!("this connection has {most} subscriptions, the most allowed; use a pattern");
             return Err(Problem::new(ErrorCode::BadRequest, msg));
         }
         let patterns = parse_patterns(&name.topic, &opts.topics)?;
@@ -236,8 +236,8 @@ pub fn may_subscribe(policy: &Policy, patterns: &[TopicPattern], group: Option<&
 pub fn forbidden(patterns: &[TopicPattern], group: Option<&GroupName>) -> Problem {
     let topics: Vec<&str> = patterns.iter().map(|pattern| pattern.as_str()).collect();
     let in_group = group.map_or_else(|| " without a group".to_owned(), |group| format!(" in group {group}"));
-    let of_group = if group.is_some() { ", or not to everything that the group reads already" } else { "" };
-    let msg = format!("this token may not subscribe to everything in {}{in_group}{of_group}", topics.join(", "));
+    let of_group = if group.is_some() { ", or on a topic that the group already reads" } else { "" };
+    let msg = format!("this token lacks the right `subscribe` on {}{in_group}{of_group}", topics.join(", "));
     Problem::new(ErrorCode::Forbidden, msg)
 }
 

@@ -118,8 +118,8 @@ impl Connection {
 
 fn not_subscribed(topic: &str, group: Option<&str>) -> Problem {
     let msg = match group {
-        Some(group) => format!("this connection does not subscribe to {topic} in group {group}"),
-        None => format!("this connection does not subscribe to {topic} without a group"),
+        Some(group) => format!("this connection is not subscribed to {topic} in group {group}"),
+        None => format!("this connection is not subscribed to {topic} without a group"),
     };
     Problem::new(ErrorCode::NotSubscribed, msg)
 }

@@ -1,4 +1,4 @@
-//! Leaving events out of a tail: those that a filter does not want, and those beyond so many a second.
+//! Leaving events out of a tail: those that a filter rejects, and those above a rate per second.
 //!
 //! Promises: the filter runs on no thread that serves others; what is left out is counted and told, once a second; a tail
 //! that asks for neither pays nothing.

@@ -33,7 +33,7 @@ impl PublishTopics {
         }
         match self.known.get(topic) {
             Some(CheckedTopic { name, may_publish: true }) => Ok(name.clone()),
-            _ => Err(Problem::new(ErrorCode::Forbidden, format!("this token may not publish to {topic}"))),
+            _ => Err(Problem::new(ErrorCode::Forbidden, format!("this token lacks the right `publish` on {topic}"))),
         }
     }
 

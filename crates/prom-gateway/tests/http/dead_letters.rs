@@ -1,5 +1,7 @@
 //! Dead letters are seen: by those who look at the group, and by those who look after the hub.
 
+use std::time::Duration;
+
 use axum::http::Method;
 use prom_engine::{Position, TopicSettings};
 use serde_json::{Value, json};
@@ -152,6 +154,19 @@ async fn a_replay_is_tried_done_once_and_followed() {
     let gone = Ask::new(Method::POST, "/dlq/purge").token(&all).body(json!({"topic": "orders"}).to_string());
     assert_eq!(gone.send(&home).await.json()["replayed"], 1);
     assert_eq!(get(&home, "/dlq?topic=orders", &all).await["count"], 0);
+}
+
+#[tokio::test]
+async fn a_replay_with_a_canary_is_answered_while_the_canary_waits() {
+    let home = with_a_letter().await;
+    let ordered = replay(&home, json!({"topic": "orders", "canary": 1}), &["*"]);
+    let answer = tokio::time::timeout(Duration::from_secs(10), ordered).await.expect("an answer at once");
+    assert_eq!(answer.status, 202, "nobody consumes, so the canary waits");
+    let job = format!("/dlq/jobs/{}", answer.json()["job"].as_str().unwrap());
+    crate::home::until("the canary is sent", || async {
+        get(&home, &job, &["*"]).await["outcome"] == json!({"acked": 0, "waiting": 1, "deadAgain": 0})
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Tails that leave events out: by a filter that the hub runs, and beyond so many a second.
+//! Tails that leave events out: by a filter that the hub runs, and above a rate per second.
 
 use serde_json::{Value, json};
 

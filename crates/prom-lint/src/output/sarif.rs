@@ -35,7 +35,7 @@ fn descriptor(rule: RuleId) -> Value {
         "id": text.id,
         "shortDescription": {"text": format!("{}.", text.title)},
         "fullDescription": {"text": text.explanation},
-        "help": {"text": format!("To put it right: {}.", text.fix), "markdown": rules::page(rule)},
+        "help": {"text": format!("To fix it: {}.", text.fix), "markdown": rules::page(rule)},
         "defaultConfiguration": {"enabled": text.severity != Severity::Off, "level": level(text.severity)},
     })
 }

@@ -1,4 +1,4 @@
-//! A payload as far as it is written in the code: JSON with holes.
+//! A payload as far as the code spells it out: JSON with holes.
 
 use std::sync::Arc;
 

@@ -5,15 +5,15 @@ use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "dlq-direct-publish",
-    title: "Code publishes to a topic of the hub",
-    explanation: "Topics that begin with `dlq.` or `system.` are written by the hub alone: it refuses such a publish. An event \
-        reaches the dead letters by failing as often as its group allows.",
+    title: "Code publishes to one of the hub's own topics",
+    explanation: "Only the hub writes topics that begin with `dlq.` or `system.`; it refuses such a publish. An \
+        event reaches the dead letters by failing as often as its group allows.",
     bad: Sample { language: "ts", code: "await client.publish(\"dlq.orders.placed\", { order, reason });" },
     good: Sample {
         language: "ts",
         code: "await delivery.nack(reason);   // after the last attempt it is a dead letter",
     },
-    fix: "nack the delivery, or publish to a topic of your own",
+    fix: "nack the delivery, or publish to your own topic",
     severity: Severity::Error,
     is_fixable: false,
     asked: Asked::Always,

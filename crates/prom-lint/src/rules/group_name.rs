@@ -7,8 +7,8 @@ use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "group-name",
-    title: "A group's name breaks the rule for names",
-    explanation: "A group is called by 1 to 128 of the characters A-Z, a-z, 0-9, `.`, `_`, `:` and `-`. The hub refuses a \
+    title: "A group's name breaks the naming rule",
+    explanation: "A group name has 1 to 128 of the characters A-Z, a-z, 0-9, `.`, `_`, `:` and `-`. The hub refuses a \
         subscription with any other.",
     bad: Sample { language: "ts", code: "await client.subscribe(\"orders.*\", \"billing team\", handle);" },
     good: Sample { language: "ts", code: "await client.subscribe(\"orders.*\", \"billing-team\", handle);" },

@@ -7,9 +7,9 @@ use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "header-name",
-    title: "A header's name breaks the rule for names",
-    explanation: "Headers are called `x-` and then small letters, digits and dashes; besides those there are `content-type` (in \
-        any case), `traceparent` and `tracestate`. The hub refuses a publish with any other.",
+    title: "A header's name breaks the naming rule",
+    explanation: "A header name is `x-` followed by lower-case letters, digits and dashes; `content-type` (in any \
+        case), `traceparent` and `tracestate` are allowed too. The hub refuses a publish with any other header.",
     bad: Sample {
         language: "ts",
         code: "await client.publish(\"orders.placed\", order, { headers: { \"X-Shop\": \"7\" } });",
@@ -18,7 +18,7 @@ pub const TEXT: LintRuleText = LintRuleText {
         language: "ts",
         code: "await client.publish(\"orders.placed\", order, { headers: { \"x-shop\": \"7\" } });",
     },
-    fix: "write the name in small letters with `x-` in front; `--fix` does it for capitals",
+    fix: "write the name in lower case with the prefix `x-`; `--fix` lower-cases it",
     severity: Severity::Error,
     is_fixable: true,
     asked: Asked::Always,

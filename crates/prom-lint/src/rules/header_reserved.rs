@@ -10,9 +10,10 @@ const PREFIXES: [&str; 2] = ["x-prom-", "x-ce-"];
 pub const TEXT: LintRuleText = LintRuleText {
     id: "header-reserved",
     title: "Code sets a header that the hub writes",
-    explanation: "Readers trust `x-upcasted-from`, `x-upcast-error`, `x-mongo-op`, `x-change-cluster-time`, `x-document`, and what \
-        begins with `x-prom-` or `x-ce-`, because the hub writes them. A publisher that sets one misleads them. \
-        `x-schema-version` is yours: it names the version that the payload is judged by.",
+    explanation: "Readers trust `x-upcasted-from`, `x-upcast-error`, `x-mongo-op`, `x-change-cluster-time`, \
+        `x-document`, and headers that begin with `x-prom-` or `x-ce-`, because the hub writes them. A publisher \
+        that sets one misleads consumers. You may set `x-schema-version`: it names the version that validates the \
+        payload.",
     bad: Sample {
         language: "ts",
         code: "await client.publish(\"orders.placed\", order, { headers: { \"x-upcasted-from\": \"1\" } });",

@@ -7,15 +7,15 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "ignore-unused",
     title: "A `prom-ignore` has no effect",
-    explanation: "`prom-ignore rule: reason` speaks of its own line, or of the next one if it stands alone; `prom-ignore-file` of \
-        the file. One that hides no finding is left over from something that was mended, names a rule that there is not, or \
-        gives no reason. It hides nothing then.",
+    explanation: "`prom-ignore rule: reason` applies to its own line, or to the next one if it stands alone; \
+        `prom-ignore-file` applies to the file. A comment that suppresses nothing is left over from a fixed \
+        problem, names an unknown rule, or gives no reason.",
     bad: Sample {
         language: "ts",
         code: "// prom-ignore topic-name: kept for the old readers\nawait client.publish(\"orders.placed\", order);",
     },
     good: Sample { language: "ts", code: "await client.publish(\"orders.placed\", order);" },
-    fix: "remove the remark, or name rule and reason: `prom-ignore topic-name: kept for the old readers`",
+    fix: "remove the comment, or name rule and reason: `prom-ignore topic-name: kept for the old readers`",
     severity: Severity::Warn,
     is_fixable: true,
     asked: Asked::Always,

@@ -7,12 +7,12 @@ pub fn page(rule: RuleId) -> String {
     let text = rule.text();
     let asked = match text.asked {
         Asked::Always => "",
-        Asked::WithSchemas => " Asked when the project has schemas.",
-        Asked::WithHub => " Asked with `--hub URL`.",
+        Asked::WithSchemas => " Checked if the project has schemas.",
+        Asked::WithHub => " Checked with `--hub URL`.",
     };
     let fixable = if text.is_fixable { " `--fix` can do it." } else { "" };
     format!(
-        "## {}\n\n{}. Severity: `{}`.{asked}{fixable}\n\n{}\n\nBad:\n\n```{}\n{}\n```\n\nGood:\n\n```{}\n{}\n```\n\nTo put it right: {}.\n",
+        "## {}\n\n{}. Severity: `{}`.{asked}{fixable}\n\n{}\n\nBad:\n\n```{}\n{}\n```\n\nGood:\n\n```{}\n{}\n```\n\nTo fix it: {}.\n",
         text.id,
         text.title,
         text.severity.as_str(),

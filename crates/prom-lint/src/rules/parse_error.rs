@@ -8,11 +8,11 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "parse-error",
     title: "A file cannot be parsed",
-    explanation: "Calls in the part that cannot be parsed are not checked. The rest of the file, and all other files, are. Only files \
-        that name a call of a client, or that such a file imports, are parsed at all.",
+    explanation: "Calls in the part that cannot be parsed are not checked. The rest of the file, and all other \
+        files, are. Only files that contain a client call, and the files they import, are parsed.",
     bad: Sample { language: "ts", code: "await client.publish(\"orders.placed\", { id: 7 );" },
     good: Sample { language: "ts", code: "await client.publish(\"orders.placed\", { id: 7 });" },
-    fix: "correct the syntax, or leave the file out by `exclude` in `[lint]`",
+    fix: "correct the syntax, or exclude the file with `exclude` in `[lint]`",
     severity: Severity::Warn,
     is_fixable: false,
     asked: Asked::Always,

@@ -10,9 +10,10 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "payload-mismatch",
     title: "A payload does not fit the topic's schema",
-    explanation: "The payload, as far as it is written at the call, is judged by the topic's schema as the hub would: by the \
-        version that `x-schema-version` names, else by every version, and one that accepts it is enough. What is not known \
-        fits: variables, spreads and what functions return are never reported.",
+    explanation: "The payload, as far as it is written at the call, is checked against the topic's schema as the \
+        hub would: against the version that `x-schema-version` names, otherwise against every version, and one that \
+        accepts it is enough. Unknown values count as valid: variables, spreads and results of functions are never \
+        reported.",
     bad: Sample {
         language: "ts",
         code: "await client.publish(\"orders.placed\", { id: \"7\" });   // the schema wants an integer",

@@ -9,14 +9,14 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "schema-drift",
     title: "The hub has other schemas than the project",
-    explanation: "A version is registered with another schema than the project's file of that version has, the hub has versions that \
-        the folder lacks, or the folder has versions that the hub was not given. The order of keys and white space do not count.",
+    explanation: "The hub has a version with a different schema than the project's file, versions that the folder \
+        lacks, or lacks versions of the folder. Key order and white space do not count.",
     bad: Sample { language: "text", code: "schemas/orders.placed/v1.json    the hub: orders.placed versions 1, 2" },
     good: Sample {
         language: "text",
         code: "schemas/orders.placed/v1.json  v2.json    the hub: orders.placed versions 1, 2",
     },
-    fix: "bring the folder up to date (`prom schema show`), or register what is new (`prom schema register`)",
+    fix: "update the folder (`prom schema show`), or register the new versions (`prom schema register`)",
     severity: Severity::Error,
     is_fixable: false,
     asked: Asked::WithHub,

@@ -12,10 +12,10 @@ use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "schema-incompatible",
-    title: "A version of a schema breaks its promise",
-    explanation: "Each version is compared with those before it, under the topic's `compat`, as the registry does when it is \
-        registered. With `--against REF` only what differs from that revision is judged, and a version that was there may \
-        neither change nor go: readers and stored events rely on it.",
+    title: "A version of a schema breaks its compatibility",
+    explanation: "Each version is compared with earlier ones, under the topic's `compat`, as the registry does at \
+        registration. With `--against REF` only differences from that revision are checked, and a version that \
+        existed there may neither change nor disappear: consumers and stored events rely on it.",
     bad: Sample {
         language: "json",
         code: "{ \"type\": \"object\", \"required\": [\"id\", \"shop\"] }   // v2.json; v1.json asks for id only",

@@ -7,8 +7,8 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "schema-unreadable",
     title: "A file of the schemas cannot be used",
-    explanation: "The file is no JSON or no JSON Schema, its name is no version, versions have a hole, or it refers to what is not \
-        there. The hub would refuse to start with such a folder.",
+    explanation: "The file is not JSON or not a JSON Schema, its name is not a version, a version number is \
+        missing, or it refers to a missing schema. The hub would refuse to start with such a folder.",
     bad: Sample { language: "text", code: "schemas/orders.placed/v1.json\nschemas/orders.placed/v3.json" },
     good: Sample { language: "text", code: "schemas/orders.placed/v1.json\nschemas/orders.placed/v2.json" },
     fix: "correct the file as the message says",

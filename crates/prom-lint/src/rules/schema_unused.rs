@@ -9,7 +9,7 @@ pub const TEXT: LintRuleText = LintRuleText {
     id: "schema-unused",
     title: "No code mentions the topic of a schema",
     explanation: "No call publishes to the topic or subscribes to it, no text in the code is its name, no other schema refers to it, \
-        and `prom.toml` does not declare it. The topic may have been renamed. Asked when the whole project is linted.",
+        and `prom.toml` does not declare it. The topic may have been renamed. Checked if the whole project is linted.",
     bad: Sample { language: "text", code: "schemas/orders.plcd/v1.json" },
     good: Sample { language: "text", code: "schemas/orders.placed/v1.json" },
     fix: "remove the folder, correct its name, or allow the topic in `[lint]` if another project uses it",

@@ -8,13 +8,13 @@ use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "topic-name",
-    title: "A topic's name breaks the rule for names",
-    explanation: "A topic is lower-case letters and digits in segments joined by dots, at most 255 bytes. A subscription may \
-        also have `*` for one segment and `**` for any number. The hub refuses anything else, and the call fails when it runs. \
-        Of a name that is put together, the known parts are checked.",
+    title: "A topic's name breaks the naming rule",
+    explanation: "A topic is lower-case letters and digits in segments joined by dots, at most 255 bytes. A \
+        subscription may also have `*` for one segment and `**` for any number. The hub refuses anything else, and \
+        the call fails when it runs. If only parts of a name are known, those parts are checked.",
     bad: Sample { language: "ts", code: "await client.publish(\"Orders.Placed\", order);" },
     good: Sample { language: "ts", code: "await client.publish(\"orders.placed\", order);" },
-    fix: "rename the topic; capitals become small letters by `--fix`, other characters need a decision of yours",
+    fix: "rename the topic; `--fix` turns capitals into lower-case letters, other characters need your decision",
     severity: Severity::Error,
     is_fixable: true,
     asked: Asked::Always,

@@ -11,9 +11,9 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "topic-unmentioned",
     title: "No code mentions a topic of the hub",
-    explanation: "The hub has a topic that no call of this project publishes to or subscribes to. It may be left over, or belong to \
-        another project: then allow it. Topics of the hub itself, copies by version and snapshots do not count. Asked when the \
-        whole project is linted.",
+    explanation: "The hub has a topic that no call of this project publishes to or subscribes to. It may be left \
+        over, or belong to another project: then allow it. The hub's own topics, dual-write copies and snapshots do \
+        not count. Checked if the whole project is linted.",
     bad: Sample {
         language: "text",
         code: "topics of the hub: orders.placed, orders.old\ntopics in the code: orders.placed",

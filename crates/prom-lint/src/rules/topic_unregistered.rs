@@ -10,9 +10,10 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "topic-unregistered",
     title: "A topic has no schema",
-    explanation: "The project has schemas, but none for this topic, so nothing checks what is published there. The name may also \
-        be misspelt. Topics of the hub (`dlq.`, `system.`), the copies that dual write makes of a topic with a schema \
-        (`orders.placed.v2`), and snapshots of one need none. A pattern is enough if it matches one topic with a schema.",
+    explanation: "The project has schemas, but none for this topic, so nothing checks what is published there. The \
+        name may also be misspelt. The hub's own topics (`dlq.`, `system.`), dual-write copies of a topic with a \
+        schema (`orders.placed.v2`), and its snapshots need none. A pattern is enough if it matches one topic with \
+        a schema.",
     bad: Sample {
         language: "ts",
         code: "await client.publish(\"orders.placd\", order);   // schemas/orders.placed/v1.json",

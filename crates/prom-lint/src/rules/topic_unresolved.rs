@@ -5,9 +5,9 @@ use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "topic-unresolved",
-    title: "A topic cannot be found out from the code",
-    explanation: "The topic comes from a parameter, from input or from a computation, so no rule about topics can check this \
-        call. Off unless switched on: a project that wants every topic to be known does so.",
+    title: "A topic cannot be resolved from the code",
+    explanation: "The topic comes from a parameter, from input or from a computation, so no rule about topics can \
+        check this call. Off by default; switch it on if every topic should be known.",
     bad: Sample { language: "ts", code: "const topic = process.env.TOPIC;\nawait client.publish(topic, order);" },
     good: Sample {
         language: "ts",

@@ -8,9 +8,9 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "topic-unserved",
     title: "The hub has no such topic",
-    explanation: "The code publishes to a topic, or subscribes to one, that the hub does not have; of a pattern, none matches. \
-        The name may be misspelt, or the code talks to another hub. A topic that the first publish makes is reported until it \
-        is there.",
+    explanation: "The code publishes to a topic, or subscribes to one, that the hub does not have; for a pattern, \
+        no topic matches. The name may be misspelt, or the code uses another hub. A topic that the first publish \
+        creates is reported until it exists.",
     bad: Sample { language: "ts", code: "await client.subscribe(\"orders.placd\", \"billing\", handle);" },
     good: Sample { language: "ts", code: "await client.subscribe(\"orders.placed\", \"billing\", handle);" },
     fix: "correct the name, create the topic (`[[topic]]` in the hub's `prom.toml`), or allow it in `[lint]`",

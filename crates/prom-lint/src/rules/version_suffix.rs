@@ -5,10 +5,11 @@ use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "version-suffix",
-    title: "A topic's `.vN` does not go with its schemas",
-    explanation: "`orders.placed.v2` is the topic that dual write fills with the events of `orders.placed` under version 2 of its \
-        schema. Publishing to it by hand bypasses `orders.placed`, whose readers then miss the event; and a version that the \
-        topic does not have is filled by nobody. A number with leading zeros, or zero, is no version.",
+    title: "A topic's `.vN` does not match its schemas",
+    explanation: "`orders.placed.v2` is the topic that dual write fills with the events of `orders.placed` under \
+        version 2 of its schema. Publishing to it directly bypasses `orders.placed`, whose consumers then miss the \
+        event; and nothing fills a version that the topic does not have. A number with leading zeros, or zero, is \
+        not a version.",
     bad: Sample {
         language: "ts",
         code: "await client.publish(\"orders.placed.v2\", order);   // orders.placed has a schema",
@@ -17,7 +18,7 @@ pub const TEXT: LintRuleText = LintRuleText {
         language: "ts",
         code: "await client.publish(\"orders.placed\", order, { headers: { \"x-schema-version\": \"2\" } });",
     },
-    fix: "publish to the topic itself and name the version by `x-schema-version`, or subscribe to a version that is there",
+    fix: "publish to the topic itself and name the version by `x-schema-version`, or subscribe to an existing version",
     severity: Severity::Warn,
     is_fixable: false,
     asked: Asked::WithSchemas,

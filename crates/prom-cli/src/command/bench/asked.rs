@@ -14,9 +14,9 @@ use crate::units::parse_duration;
 /// Measure a hub: put load on it and time the answers
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Events go to topics of their own, bench.<something>.*, which are deleted at the end, also after Ctrl-C; --keep leaves \
-everything as it is. What was consumed is compared with what was published. Exit 1 when an event was lost or harmed, 4 \
-when one was refused.
+Events go to separate topics, bench.<something>.*, which are deleted at the end, also after Ctrl-C; --keep leaves \
+everything in place. Every consumed event is compared with what was published. Exit 1 if an event was lost or \
+corrupted, 4 if one was refused.
 
 Examples:
   prom bench publish
@@ -76,7 +76,7 @@ Examples:
         #[command(flatten)]
         common: Common,
     },
-    /// Publish and consume at the same time, as fast as both go
+    /// Publish and consume at the same time, as fast as possible
     #[command(after_help = "\
 Ends when everything that was published is consumed and acked; a million events unless --events or --duration says \
 otherwise.
@@ -101,8 +101,8 @@ Examples:
     },
     /// Publish at a steady pace and time each event to its receipt and to its handler
     #[command(after_help = "\
-Events leave when they are due, whether or not earlier ones were answered, and their time counts from then. Ten seconds \
-unless --events or --duration says otherwise.
+Events are sent when they are due, whether or not earlier ones were answered, and their time counts from then. Ten \
+seconds unless --events or --duration says otherwise.
 
 Examples:
   prom bench latency
@@ -128,8 +128,8 @@ Examples:
     },
     /// Publish on one connection and deliver every event to many subscribers
     #[command(after_help = "\
-Every subscriber has a connection of its own and no group, and gets every event. Ends when all have got all; ten \
-thousand events unless --events or --duration says otherwise.
+Every subscriber has its own connection and no group, and gets every event. Ends when every subscriber has every \
+event; ten thousand events unless --events or --duration says otherwise.
 
 Examples:
   prom bench fan-out
@@ -186,7 +186,7 @@ struct Common {
     /// One event and one ack per frame, as plain clients do
     #[arg(long)]
     plain: bool,
-    /// Leave topics, events and group behind
+    /// Do not delete topics, events and group at the end
     #[arg(long)]
     keep: bool,
 }

@@ -16,21 +16,21 @@ use self::sources::SchemaSelection;
 use super::names;
 use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
-use crate::output::note;
+use crate::output::{counted, note};
 
 /// Write types and validators from the schemas of topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Schemas come from the registry of the hub, or with --folder from files: one folder for each topic, with a file for each
+Schemas come from the registry of the hub, or with --folder from files: one folder per topic, with one file per \
 version (schemas/orders.placed/v1.json, v2.json and so on). Both give the same bytes for the same schemas.
-TypeScript gets a type, a validator and the map of topics that types a client; Rust gets types for serde.
-Notes about what the code does not express go to standard error.
+TypeScript gets a type, a validator and the map of topics that types a client; Rust gets types for serde. Notes \
+about what the code does not express go to standard error.
 
 Examples:
-  prom codegen ts --out src/topics.ts                                of all schemas that the hub has
-  prom codegen rust --topic 'orders.**' --versions latest            to standard output
-  prom codegen ts --folder schemas --out src/topics.ts               without a hub
-  prom codegen ts --folder schemas --out src/topics.ts --check       for CI: exit 1 if the file is not current")]
+  prom codegen ts --out src/topics.ts                            all schemas of the hub
+  prom codegen rust --topic 'orders.**' --versions latest        to standard output
+  prom codegen ts --folder schemas --out src/topics.ts           without a hub
+  prom codegen ts --folder schemas --out src/topics.ts --check   for CI: exit 1 if out of date")]
 pub struct Codegen {
     /// What to write
     #[arg(value_name = "LANGUAGE")]
@@ -81,9 +81,8 @@ impl Codegen {
             CodegenLanguage::Ts => Language::TypeScript,
             CodegenLanguage::Rust => Language::Rust,
         };
-        let generated = generate(language, &sources).map_err(|error| {
-            Failure::no(error.to_string()).fix("mend the schema, or leave its topic out with --topic")
-        })?;
+        let generated = generate(language, &sources)
+            .map_err(|error| Failure::no(error.to_string()).fix("fix the schema, or exclude its topic with --topic"))?;
         for about in &generated.notes {
             note(format!("note: {} v{} at `{}`: {}", about.topic, about.version, about.pointer, about.text));
         }
@@ -106,7 +105,7 @@ impl Codegen {
             return context.output.json(&self.report(&generated, !changed));
         }
         let state = if changed { "written" } else { "is current" };
-        note(format!("{}: {state}, {} schemas", self.out.display(), sources.len()));
+        note(format!("{}: {state}, {}", self.out.display(), counted(sources.len() as u64, "schema")));
         Ok(())
     }
 
@@ -122,7 +121,7 @@ impl Codegen {
             context.output.line(&drift.diff)?;
         }
         let (added, removed) = (drift.lines_added, drift.lines_removed);
-        Err(Failure::no(format!("{} is not current: {added} lines to add, {removed} to remove", self.out.display()))
+        Err(Failure::no(format!("{} is out of date: {added} lines to add, {removed} to remove", self.out.display()))
             .fix("run the same command without --check, and commit the file"))
     }
 

@@ -40,12 +40,12 @@ pub(super) fn of_folder(path: &Path, wanted: &SchemaSelection<'_>) -> Result<Vec
     let keys: Vec<(VersionKey, IsLatest)> =
         topics.flat_map(|topic| wanted.keys(topic, versions(topic).map(|((_, version), _)| *version))).collect();
     if keys.is_empty() {
-        return Err(Failure::no(format!("{} has no schema of such a topic", path.display()))
+        return Err(Failure::no(format!("{} has no schema of a matching topic", path.display()))
             .fix("a schema is in a folder with the name of its topic: schemas/orders.placed/v1.json"));
     }
     let lacks = |topic: &TopicName, version: u32, reference: &Reference| {
         let what = format!("{} version {} is not in this folder", reference.subject, reference.version);
-        Failure::usage(format!("{}/{topic}/v{version}.json refers to what is missing: {what}", path.display()))
+        Failure::usage(format!("{}/{topic}/v{version}.json refers to a missing schema: {what}", path.display()))
             .fix("add it, or leave --folder out to read from the hub")
     };
     sources(&documents, keys, lacks)
@@ -61,7 +61,7 @@ pub(super) async fn of_hub(hub: &HubClient, wanted: &SchemaSelection<'_>) -> Res
     let keys: Vec<(VersionKey, IsLatest)> =
         topics.flat_map(|topic| wanted.keys(&topic.topic, topic.versions.iter().copied())).collect();
     if keys.is_empty() {
-        return Err(Failure::no(format!("the hub at {} has no schema of such a topic", hub.address()))
+        return Err(Failure::no(format!("the hub at {} has no schema of a matching topic", hub.address()))
             .fix("`prom schema ls` lists the topics that have schemas; --folder reads files instead"));
     }
     let mut documents = Documents::new();

@@ -33,7 +33,7 @@ impl LetterGroupsCommand {
             partly::shown("topics", list.topics.len())?;
         }
         if list.omitted > 0 {
-            note(format!("{} more topics are left out; name one of them", list.omitted));
+            note(format!("{} more topics are not shown; name one of them", list.omitted));
         }
         context.show(&answer, |list: LetterErrorsList| show(context, &list))
     }

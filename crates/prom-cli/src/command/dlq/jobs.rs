@@ -10,12 +10,13 @@ use crate::command::partly;
 use crate::exit::CommandResult;
 use crate::output::{Align, Table, counted};
 
-/// Show how replays and purges are doing; pause, resume and cancel them
+/// Show the progress of replays and purges; pause, resume and cancel them
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-Outcomes: acked, the group has settled the event; waiting, not yet; dead again, it is a letter once more.
+Outcomes: acked means that the group settled the event; waiting, not yet; dead again, that it became a dead letter \
+again.
 
 Examples:
   prom dlq jobs
@@ -33,19 +34,19 @@ pub struct LetterJobsCommand {
 
 #[derive(Debug, Subcommand)]
 enum Change {
-    /// Send nothing more until it is resumed
+    /// Stop sending until the job is resumed
     #[command(after_help = "\
 Examples:
   prom dlq jobs pause 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f
   prom dlq jobs pause 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f --json")]
     Pause(JobName),
-    /// Go on; one that failures stopped sends the rest whatever becomes of it
+    /// Continue; after a stop because of failures, send the rest regardless of failures
     #[command(after_help = "\
 Examples:
   prom dlq jobs resume 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f
   prom dlq jobs resume 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f --json")]
     Resume(JobName),
-    /// End it; what was sent stays sent
+    /// Cancel the job; events that were sent stay sent
     #[command(after_help = "\
 Examples:
   prom dlq jobs cancel 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f

@@ -20,16 +20,16 @@ Examples:
 pub struct ListLetters {
     #[command(flatten)]
     choice: LetterChoice,
-    /// Only letters whose events were not handed out again
+    /// Only letters that were not replayed
     #[arg(long, conflicts_with = "replayed")]
     open: bool,
-    /// Only letters whose events were handed out again
+    /// Only letters that were replayed
     #[arg(long)]
     replayed: bool,
     /// At most this many letters, up to 1000
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Where the page before ended, as it said
+    /// Continue after the previous page, with the value that it printed
     #[arg(long, value_name = "NEXT")]
     next: Option<String>,
 }
@@ -59,7 +59,7 @@ impl ListLetters {
         let answer = context.hub()?.get(&["dlq"], &query).await?;
         context.show(&answer, |page: LettersView| {
             if page.letters.is_empty() && page.next.is_none() {
-                return context.output.line(format!("no such letters of {topic}"));
+                return context.output.line(format!("{topic} has no such letters"));
             }
             context.output.table(&table(&page.letters))?;
             if let Some(next) = page.next {

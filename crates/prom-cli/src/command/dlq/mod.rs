@@ -23,11 +23,11 @@ use crate::moment;
 use crate::output::printable;
 use crate::units::show_age;
 
-/// Dead letters: look at them, hand their events out again, purge them
+/// Inspect dead letters, replay their events, and purge them
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An event that a group gave up on lies in dlq.TOPIC with the reason. `prom dlq groups` shows what went wrong and how often,
-`ls` and `show` the letters, `replay` publishes their events again, and `jobs` tells what became of them.
+An event that a group gave up on lies in dlq.TOPIC with the reason. `prom dlq groups` counts letters by error, `ls` \
+and `show` print letters, `replay` publishes their events again, and `jobs` shows the outcome.
 
 Examples:
   prom dlq groups

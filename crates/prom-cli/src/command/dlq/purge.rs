@@ -12,12 +12,12 @@ use crate::cli::Context;
 use crate::exit::{CommandResult, Failure};
 use crate::output::counted;
 
-/// Take letters out of every list and count
+/// Remove letters from every list and count
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It first counts what will go. On a terminal it asks for the name of the topic; elsewhere it needs --yes. Purged letters are not
-replayed any more. Their space goes with the retention of dlq.TOPIC; to be rid of all letters and their content at once, delete
-that topic: prom topics delete dlq.TOPIC. system.audit records who did it.
+It first counts the letters. On a terminal it asks for the name of the topic; elsewhere it needs --yes. Purged \
+letters are never replayed. Their space is freed by the retention of dlq.TOPIC; to delete all letters and their \
+content at once, delete that topic: prom topics delete dlq.TOPIC. system.audit records the caller.
 
 Examples:
   prom dlq purge orders.placed --fingerprint 5d41402abc4b2a76 --dry-run
@@ -31,7 +31,7 @@ pub struct PurgeCommand {
     /// All letters of the topic
     #[arg(long)]
     all: bool,
-    /// Only count what would go
+    /// Only count the letters
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -71,7 +71,7 @@ impl PurgeCommand {
             });
         }
         if going.matched == 0 {
-            return Err(Failure::no(format!("no such letters of {topic}")));
+            return Err(Failure::no(format!("{topic} has no such letters")));
         }
         if !self.yes {
             ask(&topic, &going)?;
@@ -92,10 +92,10 @@ fn described(going: &LettersDone) -> String {
 /// Nothing is purged unless somebody types the name.
 fn ask(topic: &TopicName, going: &LettersDone) -> CommandResult {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("nothing was purged: there is no terminal to ask on")
-            .fix("add --yes, or look first with --dry-run"));
+        return Err(Failure::usage("nothing was purged: there is no terminal to ask for confirmation")
+            .fix("add --yes, or check first with --dry-run"));
     }
-    let question = format!("{} of {topic} will go. Type the name of the topic to purge them: ", described(going));
+    let question = format!("{} of {topic} will be purged. Type the name of the topic to confirm: ", described(going));
     let unread = |error: std::io::Error| Failure::usage(format!("nothing was purged: {error}"));
     let mut terminal = std::io::stderr();
     terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush()).map_err(unread)?;

@@ -22,40 +22,41 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Publish the events of letters again
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Oldest first, each letter once. An event keeps key, headers, session and time; its new id follows from the letter's, and the
-letter's id joins its causes. Every group of the topic gets it. A transform is a jq program over the whole original event; what
-it makes is checked against the schema before anything is sent, and where it makes nothing the letter stays as it is.
+Letters are replayed oldest first, each once. An event keeps key, headers, session and time; its new id is derived \
+from the letter's, and the letter's id is added to its causes. Every group of the topic gets it. --jq is a program \
+over the whole original event; its output is checked against the schema before anything is sent, and if it has no \
+output the letter stays as it is.
 
-With --to-group the event itself is handed out again, at its offset, to that group alone. Keys that the group has parked go on
-so: once all their letters are given back and handled, they are parked no more.
+With --to-group the original event is redelivered, at its offset, to that group alone. This also resumes parked \
+keys: once all their letters are given back and handled, they are no longer parked.
 
-The hub does the work: Ctrl-C only stops watching. `prom dlq jobs` tells how it goes on and what became of the events, and
-pauses, resumes and cancels it. system.audit records who did it.
+The hub does the work: Ctrl-C only stops watching. `prom dlq jobs` shows progress and outcome, and pauses, resumes \
+and cancels jobs. system.audit records the caller.
 
 Examples:
   prom dlq replay orders.placed --group billing --dry-run
   prom dlq replay orders.placed --fingerprint 5d41402abc4b2a76 --jq '.payload.amount |= tonumber'
   prom dlq replay orders.placed --limit 1000000 --canary 10 --stop-on-failure 5 --rate 500
   prom dlq replay orders.placed --group billing --key 7 --to-group
-  prom dlq replay orders.placed --id 0190b6ef-8f5c-5cc3-98c4-dc0c0c07398f --payload '{\"amount\":5}'")]
+  prom dlq replay orders.placed --id 0190b6ef-8f5c-5cc3-98c4-dc0c0c07398f --payload '{\"sum\":5}'")]
 pub struct ReplayLettersCommand {
     #[command(flatten)]
     choice: LetterChoice,
     #[command(flatten)]
     named: NamedLetters,
-    /// Give the events back to the group that gave up on them, and to no other; needs --group
+    /// Redeliver the events only to the group that gave up on them; needs --group
     #[arg(long, requires = "group", conflicts_with_all = ["transform", "payload"])]
     to_group: bool,
     /// At most this many letters
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: u64,
-    /// A jq program that mends each event
+    /// A jq program that repairs each event
     #[arg(long = "jq", value_name = "PROGRAM", conflicts_with = "payload")]
     transform: Option<String>,
-    /// The payload that one letter's event gets instead of its own
+    /// A new payload for the event of a single letter
     #[arg(long, value_name = "JSON", requires = "ids")]
     payload: Option<String>,
-    /// Leave letters as they are whose event cannot be made or is refused
+    /// Skip letters whose event the program cannot repair or the hub refuses
     #[arg(long)]
     skip_unfit: bool,
     /// Only show what would be sent
@@ -64,10 +65,10 @@ pub struct ReplayLettersCommand {
     /// Events a second
     #[arg(long, value_name = "N")]
     rate: Option<u32>,
-    /// Send so many first, and the rest only if these were acked
+    /// Send this many first, and the rest only if these are acked
     #[arg(long, value_name = "N")]
     canary: Option<u64>,
-    /// Stop when more than this share of the events died again, in percent
+    /// Stop when more than this percentage of the events died again
     #[arg(long, value_name = "PERCENT")]
     stop_on_failure: Option<u8>,
     /// Do not wait until the events are sent
@@ -128,8 +129,8 @@ pub async fn until_done(hub: &HubClient, mut done: LettersDone) -> Result<Letter
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
             () = signals.next() => {
-                return Err(Failure::no(format!("no longer watching: job {job} goes on"))
-                    .fix(format!("`prom dlq jobs {job}` tells how it is doing, `prom dlq jobs cancel {job}` ends it")));
+                return Err(Failure::no(format!("no longer watching: job {job} continues"))
+                    .fix(format!("`prom dlq jobs {job}` shows its progress, `prom dlq jobs cancel {job}` cancels it")));
             }
         }
         let now: LetterJobView = hub.get(&["dlq", "jobs", &job], &()).await?.parse()?;
@@ -159,6 +160,10 @@ pub fn show_done(context: &Context, done: &LettersDone, what: &str) -> CommandRe
     if context.output.is_for_machines() {
         context.output.json(done)?;
     } else {
+        if let (true, Some(job)) = (is_under_way(done.state), done.job) {
+            let watch = format!("`prom dlq jobs {job}` shows its progress");
+            return context.output.line(format!("job {job} is running; {watch}"));
+        }
         let skipped = if done.skipped > 0 { format!(", {} skipped", done.skipped) } else { String::new() };
         let job = done.job.map_or_else(String::new, |job| format!("; job {job}"));
         context.output.line(format!("{} {what}{skipped}{job}", counted(done.replayed, "letter")))?;
@@ -166,12 +171,11 @@ pub fn show_done(context: &Context, done: &LettersDone, what: &str) -> CommandRe
     match (done.state, &done.reason, done.job) {
         (Some(LetterJobStateView::Stopped), reason, Some(job)) => {
             let reason = reason.clone().unwrap_or_default();
-            Err(Failure::no(format!("the job stopped: {reason}")).fix(format!(
-                "order a replay with a transform for the rest, or go on regardless with `prom dlq jobs resume {job}`"
-            )))
+            Err(Failure::no(format!("the job stopped: {reason}"))
+                .fix(format!("replay the rest with --jq, or continue regardless with `prom dlq jobs resume {job}`")))
         }
         (Some(LetterJobStateView::Paused | LetterJobStateView::Cancelled), ..) => {
-            Err(Failure::no("somebody paused or cancelled the job before its end"))
+            Err(Failure::no("the job was paused or cancelled before its end"))
         }
         _ if done.matched == 0 && !is_under_way(done.state) => Err(Failure::no("no letter matched")),
         _ => Ok(()),

@@ -49,8 +49,8 @@ fn described(rows: &ChooseFlowRows) -> String {
 /// Nothing is dropped unless somebody types the name.
 fn ask(name: &str, rows: &ChooseFlowRows) -> CommandResult {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("nothing was dropped: there is no terminal to ask on")
-            .fix(format!("add --yes, or look first with `prom outbox rows {name} --status error`")));
+        return Err(Failure::usage("nothing was dropped: there is no terminal to ask for confirmation")
+            .fix(format!("add --yes, or check first with `prom outbox rows {name} --status error`")));
     }
     let question = format!("{} will never be published. Type the name of the outbox to drop them: ", described(rows));
     let unread = |error: std::io::Error| Failure::usage(format!("nothing was dropped: {error}"));

@@ -9,7 +9,7 @@ use super::{FlowName, restart, show};
 use crate::cli::Context;
 use crate::exit::CommandResult;
 
-/// Change feeds: changes of MongoDB collections on their way to topics
+/// Show and control change feeds, which publish changes of MongoDB collections
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -29,30 +29,30 @@ pub struct FeedsCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List all feeds: how they are doing, and how far behind
+    /// List all feeds with their state and lag
     #[command(after_help = "\
 Examples:
   prom feeds ls
   prom feeds ls --watch --every 5s
   prom feeds ls --check                   exit 1 if one is retrying or stopped")]
     Ls(ListFlows),
-    /// Show all about one feed
+    /// Show one feed in detail
     #[command(after_help = "\
 Examples:
   prom feeds show orders
   prom feeds show orders --json")]
     Show(FlowName),
-    /// Go on at a time, or after a resume token
+    /// Move a feed to a time, or behind a resume token
     #[command(after_help = "\
-Forward leaves out what lies between. Back reads it again: a change whose event is still retained is not published twice.
-A time is reached only as far back as the oplog goes. system.audit records who did it.
+A seek forward skips the changes in between. A seek back reads changes again; a change whose event is still retained \
+is not published twice. A time must be within the oplog. system.audit records the caller.
 
 Examples:
   prom feeds seek orders --at -15m
   prom feeds seek orders --at 2030-01-31T12:00:00Z
   prom feeds seek orders --at 8265E6F2A1000000012B022C0100296E5A10046C1B")]
     Seek(SeekCommand),
-    /// Try again now, also what has stopped
+    /// Retry now; also starts a stopped flow
     #[command(after_help = "\
 Examples:
   prom feeds restart orders

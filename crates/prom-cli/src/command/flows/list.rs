@@ -64,7 +64,7 @@ impl ListFlows {
             1 => format!("{} {} is {}", words::path(kind), first.name, first.state.as_str()),
             many => format!("{many} {} do not move, {} among them", words::many(kind), first.name),
         };
-        Err(Failure::no(what).fix(format!("`prom {} show {}` says why", words::command(kind), first.name)))
+        Err(Failure::no(what).fix(format!("`prom {} show {}` explains why", words::command(kind), first.name)))
     }
 }
 

@@ -11,12 +11,12 @@ use super::{FlowName, requeue, restart, show};
 use crate::cli::Context;
 use crate::exit::CommandResult;
 
-/// Outboxes: rows of services' databases on their way to topics
+/// Show and control outboxes, which publish rows of services' databases
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-A row that fails too often is in error, and holds its key until it is tried again (requeue) or let go (drop).
+A row that fails too often is in error, and blocks its key until you retry it (requeue) or give it up (drop).
 
 Examples:
   prom outbox
@@ -33,14 +33,14 @@ pub struct OutboxCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List all outboxes: how they are doing, and what waits
+    /// List all outboxes with their state and backlog
     #[command(after_help = "\
 Examples:
   prom outbox ls
   prom outbox ls --watch
   prom outbox ls --check                  exit 1 if one is retrying or stopped")]
     Ls(ListFlows),
-    /// Show all about one outbox
+    /// Show one outbox in detail
     #[command(after_help = "\
 Examples:
   prom outbox show orders
@@ -48,7 +48,7 @@ Examples:
     Show(FlowName),
     /// List rows, the oldest first
     #[command(after_help = "\
-Payloads stay in the database.
+Payloads are not shown; they stay in the database.
 
 Examples:
   prom outbox rows orders --status error
@@ -57,22 +57,23 @@ Examples:
     Rows(ListRows),
     /// Try rows in error again
     #[command(after_help = "\
-They are pending again, with no failed tries, and go out in the order of their key. system.audit records who did it.
+The rows are pending again, with no failed tries, and are published in the order of their key. system.audit records \
+the caller.
 
 Examples:
   prom outbox requeue orders --id 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f
   prom outbox requeue orders --topic orders.placed
   prom outbox requeue orders --all --limit 10000")]
     Requeue(RowChoice),
-    /// Let go of rows in error: they are never published, and their keys go on
+    /// Give up rows in error: they are never published, and their keys continue
     #[command(after_help = "\
-On a terminal it asks for the name of the outbox; elsewhere it needs --yes. system.audit records who did it.
+On a terminal it asks for the name of the outbox; elsewhere it needs --yes. system.audit records the caller.
 
 Examples:
   prom outbox drop orders --id 0190b6ef-8f5c-7cc3-98c4-dc0c0c07398f
   prom outbox drop orders --key 'customer 3' --yes")]
     Drop(DropRows),
-    /// Try again now, also what has stopped
+    /// Retry now; also starts a stopped flow
     #[command(after_help = "\
 Examples:
   prom outbox restart orders

@@ -8,7 +8,7 @@ use super::{FlowName, rebuild, restart, show};
 use crate::cli::Context;
 use crate::exit::CommandResult;
 
-/// Projections: topics on their way into collections
+/// Show and control projections, which turn topics into collections
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -28,29 +28,29 @@ pub struct ProjectionsCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List all projections: how they are doing, and how far behind
+    /// List all projections with their state and lag
     #[command(after_help = "\
 Examples:
   prom projections ls
   prom projections ls --watch
   prom projections ls --check             exit 1 if one is retrying or stopped")]
     Ls(ListFlows),
-    /// Show all about one projection
+    /// Show one projection in detail
     #[command(after_help = "\
 Examples:
   prom projections show processes
   prom projections show processes --json")]
     Show(FlowName),
-    /// Build the collection anew beside the old one, then swap them
+    /// Rebuild the collection beside the old one, then swap them
     #[command(after_help = "\
-It begins at the first retained event. The old collection is read until the new one has caught up.
-system.audit records who did it.
+It starts from the first retained event. Callers read the old collection until the new one has caught up. \
+system.audit records the caller.
 
 Examples:
   prom projections rebuild processes
   prom projections rebuild processes --json")]
     Rebuild(FlowName),
-    /// Try again now, also what has stopped
+    /// Retry now; also starts a stopped flow
     #[command(after_help = "\
 Examples:
   prom projections restart processes

@@ -11,9 +11,9 @@ use crate::exit::CommandResult;
 /// End the subscriptions of one member; its leases go back at once
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What it holds is handed out again, and what it still settles does not count. The member hears why; a client of ours
-subscribes again by itself, so stop the process, or take its token, if it shall not come back.
-`prom groups show` lists the members. system.audit records who did it.
+The events it holds are redelivered, and its later acks and nacks are ignored. The member gets the reason. Our \
+clients then subscribe again, so stop the process, or revoke its token, if it must not come back. `prom groups show` \
+lists the members. system.audit records the caller.
 
 Examples:
   prom groups kick billing worker-3

@@ -116,7 +116,7 @@ fn show_list(context: &Context, groups: &[GroupView]) -> CommandResult {
         ]);
     }
     if table.is_empty() {
-        return context.output.line("no groups yet; `prom sub hello --group mine` makes one");
+        return context.output.line("no groups yet; `prom sub hello --group mine` creates one");
     }
     context.output.table(&table.without_if_empty("SERVED BY"))
 }

@@ -9,12 +9,12 @@ use crate::command::names;
 use crate::command::skip::{EventArgument, event};
 use crate::exit::{CommandResult, Failure};
 
-/// Take events back from their holders; they are handed out again at once
+/// Take events back from their holders; they are redelivered at once
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each counts as returned, not as a failed attempt. What the old holder says of it does not count any more.
-Without an event or --member, everything that the group holds of the topic is taken back.
-`prom why` shows what is held, by whom and for how long. system.audit records who did it.
+A release counts as a return, not as a failed attempt. Later acks and nacks of the old holder are ignored. Without \
+an event or --member, all events of the topic that the group holds are released. `prom why` shows which events are \
+held, by which member and for how long. system.audit records the caller.
 
 Examples:
   prom groups release orders.placed billing 1200
@@ -31,7 +31,7 @@ pub struct ReleaseCommand {
     /// Offset or id of the event
     #[arg(value_name = "OFFSET|ID", value_parser = event)]
     event: Option<EventArgument>,
-    /// Partition of the offset, where the topic has several
+    /// Partition of the offset, if the topic has several
     #[arg(long, value_name = "N")]
     partition: Option<u32>,
     /// Everything that this member holds

@@ -12,7 +12,7 @@ use crate::command::names;
 use crate::exit::CommandResult;
 use crate::units::{millis, parse_duration};
 
-/// Change attempts, backoff, parking or expiry of a group; options that are not given stay
+/// Change attempts, backoff, parking or expiry of a group; options that you leave out do not change
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Order, filter, mode and the starting position cannot change; delete the group and create it again.
@@ -31,13 +31,13 @@ pub struct SetGroup {
     /// Failed attempts before an event goes to the dead letters
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// Wait after the first failure; it doubles with each further one
+    /// Wait after the first failure; it doubles with each failure
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "backoff_max")]
     backoff_first: Option<Duration>,
     /// Longest wait
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "backoff_first")]
     backoff_max: Option<Duration>,
-    /// Whether a key stops when its event goes to the dead letters, from now on; only with order by key
+    /// Whether a key stops when its event becomes a dead letter, from now on; only with order by key
     #[arg(long, value_name = "BOOL")]
     park: Option<bool>,
     /// Delete the group after this long without a subscriber, or `never`

@@ -19,8 +19,9 @@ use crate::output::{Align, Style, Table, counted, note};
 /// Check topics, headers, groups and payloads in source code, and the schemas of the project
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads TypeScript, JavaScript, Rust and Python; prom.toml; and the folder of schemas. Calls count if they are shown to be on a
-client of a hub, by import, type or [lint] in prom.toml. Exit code 1 if there are errors; warnings alone are 0.
+Reads TypeScript, JavaScript, Rust and Python; prom.toml; and the folder of schemas. A call counts if its receiver \
+is shown to be a client of a hub, by import, type or [lint] in prom.toml. Exit code 1 if there are errors; 0 if \
+there are only warnings.
 
 Examples:
   prom lint
@@ -43,31 +44,31 @@ pub struct Lint {
     /// human, concise, json, sarif, github or agent
     #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = format)]
     format: LintFormat,
-    /// Judge schemas by what differs from a git revision
+    /// Compare schemas with a git revision, and check only the differences
     #[arg(long, value_name = "REF")]
     against: Option<String>,
     /// Compare with a live hub: its topics and its schemas
     #[arg(long, value_name = "URL")]
     hub: Option<String>,
-    /// Print the page of a rule, or the list of rules
+    /// Explain a rule, or list all rules
     #[arg(long, value_name = "RULE", num_args = 0..=1, default_missing_value = "", conflicts_with = "paths")]
     explain: Option<String>,
-    /// Print counts by rule and what was looked at, instead of findings
+    /// Print counts by rule and number of files, instead of findings
     #[arg(long)]
     statistics: bool,
-    /// File of findings that are let through, counted by file and rule
+    /// File of accepted findings, counted by file and rule
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write the baseline of what is found now
+    /// Write the current findings to the baseline
     #[arg(long, requires = "baseline")]
     write_baseline: bool,
-    /// Lower the counts of the baseline to what is found now
+    /// Lower the counts of the baseline to the current findings
     #[arg(long, requires = "baseline", conflicts_with = "write_baseline")]
     prune: bool,
-    /// Put right what can be put right safely
+    /// Apply safe fixes
     #[arg(long)]
     fix: bool,
-    /// Parse everything anew, and keep nothing for the next run
+    /// Do not use or write the cache of parsed files
     #[arg(long)]
     no_cache: bool,
 }
@@ -93,7 +94,7 @@ impl Lint {
         let format = if context.output.is_for_machines() { LintFormat::Json } else { self.format };
         let style = context.output.style;
         let outcome = tokio::task::spawn_blocking(move || self.lint(&settings, hub.as_ref(), format, style)).await;
-        let (text, verdict) = outcome.map_err(|error| Failure::no(format!("the linter broke off: {error}")))??;
+        let (text, verdict) = outcome.map_err(|error| Failure::no(format!("the linter failed: {error}")))??;
         context.output.text(&text)?;
         verdict
     }
@@ -155,7 +156,7 @@ impl Lint {
             report = run(job)?;
         }
         let (edits, files) = (counted(edits, "place"), counted(files, "file"));
-        note(format!("put right: {edits} in {files}"));
+        note(format!("fixed: {edits} in {files}"));
         Ok(report)
     }
 
@@ -173,10 +174,10 @@ impl Lint {
         }
         let text = std::fs::read_to_string(file).map_err(|error| {
             Failure::usage(format!("{} cannot be read: {error}", file.display()))
-                .fix("--write-baseline makes it from what is found now")
+                .fix("--write-baseline creates it from the current findings")
         })?;
         let baseline = Baseline::parse(&text)
-            .map_err(|reason| Failure::usage(format!("{} is no baseline: {reason}", file.display())))?;
+            .map_err(|reason| Failure::usage(format!("{} is not a baseline: {reason}", file.display())))?;
         let compared = baseline.compare(findings, shown);
         let fewer: u64 = compared.stale.iter().map(|(_, _, fewer)| fewer).sum();
         match (fewer, self.prune) {
@@ -187,7 +188,7 @@ impl Lint {
             }
             (fewer, false) => {
                 let gone = counted(fewer, "finding");
-                note(format!("{}: {gone} that it lets through are gone; --prune takes them out", file.display()));
+                note(format!("{}: {gone} that it lets through no longer occur; --prune removes them", file.display()));
             }
         }
         Ok(compared.left)

@@ -17,8 +17,8 @@ use crate::violations;
 /// Check whether a schema could be registered; exit 1 and say why, if not
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A folder has one folder per topic with v1.json, v2.json and so on, upcasters such as v1-to-v2.jq, and settings.toml.
-With --local no hub is asked: each version is compared with those before it in the folder.
+A folder has one folder per topic with v1.json, v2.json and so on, upcasters such as v1-to-v2.jq, and settings.toml. \
+With --local no hub is needed: each version is compared with the earlier ones in the folder.
 
 Examples:
   prom schema check orders.placed schemas/orders.placed/v2.json
@@ -34,13 +34,13 @@ pub struct Check {
     /// Compare the versions of a folder with each other, without a hub
     #[arg(long, conflicts_with_all = ["file", "compat", "upcast", "reference"])]
     local: bool,
-    /// Judge it by this instead of the topic's setting
+    /// Compatibility to check, instead of the topic's setting
     #[arg(long, value_name = "WORD", value_parser = settings::parse::<Compat>)]
     compat: Option<Compat>,
-    /// File with the jq program from the version before
+    /// File with the jq program from the previous version
     #[arg(long, value_name = "FILE")]
     upcast: Option<PathBuf>,
-    /// Another schema of the registry that it refers to
+    /// Another schema in the registry that this one refers to; can be repeated
     #[arg(long, value_name = "NAME=TOPIC:VERSION", value_parser = file::reference)]
     reference: Vec<SchemaReference>,
 }

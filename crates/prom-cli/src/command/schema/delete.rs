@@ -13,8 +13,8 @@ use crate::hub::HubClient;
 /// Delete a version, or all versions of a topic; with --hard for good
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A deleted version is not offered any more, and what is stored under it can still be read. Only what was deleted
-before can be removed with --hard; stored events of that version can then not be upcast any more.
+A deleted version accepts no new events; stored events can still be read and upcast. --hard removes versions that \
+were deleted before; stored events of that version can then no longer be upcast.
 
 Examples:
   prom schema delete orders.placed 3
@@ -30,7 +30,7 @@ pub struct Delete {
     /// All versions
     #[arg(long, conflicts_with = "schema_version")]
     all: bool,
-    /// Remove for good what was deleted before
+    /// Remove deleted versions for good
     #[arg(long)]
     hard: bool,
 }

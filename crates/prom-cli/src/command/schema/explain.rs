@@ -16,7 +16,7 @@ use crate::output::{Align, Style, Table};
 /// Explain a rule that a violation names: what it means, an example, how to make the change safely
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without a rule, all of them are listed. No hub is asked.
+Without a rule, all rules are listed. No hub is needed.
 
 Examples:
   prom schema explain

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 pub fn schema(path: &Path) -> Result<Value, Failure> {
     let wrong = |error: serde_json::Error| {
         Failure::usage(format!("{}:{}:{}: {error}", path.display(), error.line(), error.column()))
-            .fix("a schema file holds one JSON Schema")
+            .fix("a schema file contains one JSON Schema")
     };
     serde_json::from_str(&text(path)?).map_err(wrong)
 }

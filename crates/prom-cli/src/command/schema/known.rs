@@ -57,13 +57,13 @@ impl HeldTo {
     pub fn advise(self, refusal: Failure, topic: &TopicName) -> Failure {
         match &refusal {
             Failure::No(_) if self.asked.is_none() && self.has_upcaster => {
-                refusal.fix("to hold it to its upcaster alone, add --compat upcast")
+                refusal.fix("to check it against its upcaster only, add --compat upcast")
             }
             Failure::Usage(message) if message.what.contains("there is no upcaster from version") => {
                 let set = format!("one between earlier versions is set by `prom schema upcast {topic} FROM FILE`");
                 refusal.fix(match self.has_upcaster {
                     true => set,
-                    false => format!("give the jq program from the version before with --upcast FILE; {set}"),
+                    false => format!("give the jq program from the previous version with --upcast FILE; {set}"),
                 })
             }
             _ => refusal,

@@ -18,8 +18,9 @@ use crate::signals::Signals;
 /// Prove a schema on the stored events before it is registered; exit 1 if some would fail
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every stored event goes through the upcasters and the schema. Nothing is registered and nothing is changed. The answer
-is how many events would fail, the first of them with the reason, and which groups read the topic. Ctrl-C stops it.
+Every stored event goes through the upcasters and the schema. Nothing is registered or changed. The output is the \
+number of events that would fail, the first of them with the reason, and the groups that read the topic. Ctrl-C \
+stops it.
 
 Examples:
   prom schema prove orders.placed v2.json
@@ -31,10 +32,10 @@ pub struct ProveCommand {
     topic: TopicName,
     /// File with the schema
     file: PathBuf,
-    /// File with the jq program from the version before
+    /// File with the jq program from the previous version
     #[arg(long, value_name = "FILE")]
     upcast: Option<PathBuf>,
-    /// Another schema of the registry that it refers to
+    /// Another schema in the registry that this one refers to; can be repeated
     #[arg(long, value_name = "NAME=TOPIC:VERSION", value_parser = file::reference)]
     reference: Vec<SchemaReference>,
 }
@@ -57,11 +58,11 @@ impl ProveCommand {
         let ProveResult { failed, unreadable, .. } = result;
         if failed > 0 {
             return Err(Failure::no(format!("{} would fail under {}", counted(failed, "event"), self.file.display()))
-                .fix("mend the schema, or give an upcaster that handles them with --upcast"));
+                .fix("fix the schema, or give an upcaster that handles them with --upcast"));
         }
         if unreadable > 0 {
             return Err(Failure::no(format!(
-                "{} cannot be read, so nothing is proven of them",
+                "{} cannot be read, so they are not proven",
                 counted(unreadable, "event")
             ))
             .fix("`prom fsck` says what is damaged"));
@@ -80,7 +81,7 @@ async fn prove(hub: &HubClient, topic: &TopicName, request: &RegisterSchema) -> 
             report = lines.next() => report?,
             () = signals.next() => {
                 return Err(Failure::no(format!("stopped after {}; nothing was changed", counted(scanned, "event")))
-                    .fix("a proof begins anew when it is run again"));
+                    .fix("run it again to start from the beginning"));
             }
         };
         let Some(report) = report else { break };
@@ -94,7 +95,7 @@ async fn prove(hub: &HubClient, topic: &TopicName, request: &RegisterSchema) -> 
         }
     }
     Err(Failure::unreachable("the hub fell silent before the end of the proof")
-        .fix("check that it is still running, then prove again"))
+        .fix("check that it is still running, then run the proof again"))
 }
 
 fn show(context: &Context, topic: &TopicName, result: &ProveResult) -> CommandResult {

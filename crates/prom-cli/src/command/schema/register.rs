@@ -20,9 +20,9 @@ use crate::schema_folder::{FolderStep, SchemaFolder, edited};
 /// Register a schema as the next version of a topic, or all schemas of a folder
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A schema that the topic has already, however it is written, is not registered again. A folder is registered in
-order: what a schema refers to comes before it. Running it again does nothing. A version with an upcaster is held to
-`upcast` where its topic is held to `backward`.
+A schema that the topic already has, whatever its formatting, is not registered again. A folder is registered in \
+dependency order, and running it again changes nothing. On a topic with compat `backward`, a version with an \
+upcaster only has to satisfy `upcast`.
 
 Examples:
   prom schema register orders.placed v1.json
@@ -38,16 +38,16 @@ pub struct Register {
     /// Register everything in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["topic", "file", "compat", "upcast", "reference", "as_version"])]
     folder: Option<PathBuf>,
-    /// Judge it by this instead of the topic's setting
+    /// Compatibility to check, instead of the topic's setting
     #[arg(long, value_name = "WORD", value_parser = settings::parse::<Compat>)]
     compat: Option<Compat>,
-    /// File with the jq program from the version before
+    /// File with the jq program from the previous version
     #[arg(long, value_name = "FILE")]
     upcast: Option<PathBuf>,
-    /// Another schema of the registry that it refers to
+    /// Another schema in the registry that this one refers to; can be repeated
     #[arg(long, value_name = "NAME=TOPIC:VERSION", value_parser = file::reference)]
     reference: Vec<SchemaReference>,
-    /// Refuse, unless it becomes this version
+    /// Fail unless it becomes this version
     #[arg(long, value_name = "N")]
     as_version: Option<u32>,
 }

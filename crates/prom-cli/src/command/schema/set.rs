@@ -9,7 +9,7 @@ use crate::cli::Context;
 use crate::command::names;
 use crate::exit::{CommandResult, Failure};
 
-/// Change how the schemas of a topic are judged; settings that are not given stay
+/// Change the schema settings of a topic; settings that you leave out do not change
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,10 +20,10 @@ pub struct Set {
     /// The topic
     #[arg(value_parser = names::topic, required_unless_present = "all_topics")]
     topic: Option<TopicName>,
-    /// Change what holds where a topic sets nothing
+    /// Change the defaults for topics without their own settings
     #[arg(long, conflicts_with = "topic")]
     all_topics: bool,
-    /// Let the topic set nothing any more
+    /// Remove the topic's own settings
     #[arg(long, conflicts_with_all = ["all_topics", "compat", "policy", "formats", "undecided", "admit", "unversioned_as"])]
     inherit: bool,
     #[command(flatten)]

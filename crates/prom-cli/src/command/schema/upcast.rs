@@ -22,7 +22,7 @@ pub struct Upcast {
     /// The topic
     #[arg(value_parser = names::topic)]
     topic: TopicName,
-    /// The version that the step begins at
+    /// The version that the step starts from
     from: u32,
     /// File with the program
     #[arg(required_unless_present_any = ["jq", "remove"])]

@@ -20,16 +20,16 @@ use crate::output::note;
 use crate::position;
 use crate::signals::Signals;
 
-/// Print events as they come, one per line
+/// Print events as they arrive, one per line
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --group it only looks. With --group it takes part in the group's work: each event is acknowledged after its \
-line was written. --from counts when the group is made; later leave it out, or say the same.
---from is latest, earliest, offset:N, after:ID or ts:TIME, where a time is epoch milliseconds, 2030-01-31T12:00:00Z, or \
--15m for a quarter of an hour ago.
-With --normalize an event of an older version is upcast, and the header x-upcasted-from names that version. What cannot be \
-upcast goes to the dead letters of the group; without a group it is printed as it is stored, and the header x-upcast-error \
-says why.
+Without --group it prints events and settles nothing. With --group it joins the group: each event is acknowledged \
+after its line is written. --from applies when the group is created; later leave it out, or give the same.
+--from is latest, earliest, offset:N, after:ID or ts:TIME, where a time is epoch milliseconds, 2030-01-31T12:00:00Z, \
+or -15m for a quarter of an hour ago.
+With --normalize an event of an older version is upcast, and the header x-upcasted-from names that version. An event \
+that cannot be upcast goes to the dead letters of the group; without a group it is printed as it is stored, and the \
+header x-upcast-error says why.
 
 Examples:
   prom sub hello --from earliest
@@ -42,19 +42,19 @@ pub struct Subscribe {
     /// A topic, or a pattern such as 'orders.*' or '**'
     #[arg(value_name = "TOPIC", value_parser = names::pattern)]
     topic: TopicPattern,
-    /// Work in this group: acknowledge what was printed
+    /// Join this group, and acknowledge each event after printing it
     #[arg(long, value_name = "GROUP", value_parser = names::group)]
     group: Option<GroupName>,
-    /// Keep the order of each key, and stop a key whose event goes to the dead letters until it is given back
+    /// Keep the order of each key, and stop a key after a dead letter until the letter is given back
     #[arg(long, requires = "group")]
     park: bool,
-    /// Where to begin [default: latest]
+    /// Where to start [default: latest]
     #[arg(long, value_name = "WHERE", value_parser = position::parse)]
     from: Option<Position>,
     /// Stop after N events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Print events as the latest version of their topic's schema has them
+    /// Print events in the latest version of their topic's schema
     #[arg(long)]
     normalize: bool,
     /// Run this jq program on each event and print the results
@@ -92,18 +92,18 @@ async fn tell_notices(client: Client) {
         match notice {
             Notice::Disconnected { reason } => {
                 was_lost = true;
-                note(format!("the connection is lost, trying again: {reason}"));
+                note(format!("connection lost, reconnecting: {reason}"));
             }
             Notice::Connected { .. } if was_lost => {
                 was_lost = false;
-                note("connected again");
+                note("reconnected");
             }
             Notice::Gap { gap, .. } => note(format!(
                 "{}/{}: offsets {} to {} are missing: {}",
                 gap.topic, gap.partition, gap.from, gap.to, gap.reason
             )),
             Notice::SubscriptionEnded { reason, .. } | Notice::Closed { reason } => {
-                note(format!("it has ended: {reason}"))
+                note(format!("the subscription has ended: {reason}"))
             }
             _ => {}
         }

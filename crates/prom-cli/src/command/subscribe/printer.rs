@@ -33,7 +33,7 @@ impl Printer {
             Some(program) => program.run(event.text()).map_err(|error| {
                 let place = format!("{}/{} offset {}", event.topic(), event.partition(), event.offset());
                 Failure::no(format!("the jq program failed on {place}: {error}"))
-                    .fix("nothing is acknowledged for that event; mend the program and start again")
+                    .fix("that event was not acknowledged; fix the program and start again")
             })?,
         };
         let mut stdout = io::stdout().lock();

@@ -62,7 +62,7 @@ fn tell(answer: Result<(), Error>) -> Result<(), Failure> {
     match answer {
         Ok(()) => Ok(()),
         Err(error @ (Error::LeaseLost { .. } | Error::Refused { .. })) => {
-            note(format!("not acknowledged, it comes again: {error}"));
+            note(format!("not acknowledged, will be redelivered: {error}"));
             Ok(())
         }
         Err(error) => Err(of_client(error)),

@@ -17,11 +17,12 @@ use crate::units::show_size;
 /// Delete a topic with its events and the cursors of all groups
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It first says what will go. On a terminal it asks for the name again; elsewhere it needs --yes.
-Subscriptions go on without the topic. Publishing to the name, or `prom topics set`, makes it anew: with new offsets, and
-groups read it from its beginning. A topic that prom.toml declares is made anew when the hub starts.
-Dead letters stay unless --with-letters is given, and so do its schemas: they judge what is published to the name anew.
-`prom schema delete TOPIC --all` takes them out of use. system.audit records who did it.
+It first shows what will be deleted. On a terminal it asks for the name again; elsewhere it needs --yes. \
+Subscriptions are kept. Publishing to the name, or `prom topics set`, creates the topic again: its offsets continue \
+after the old ones, and groups read it from its beginning. A topic declared in prom.toml is created again when the \
+hub starts.
+Dead letters are kept unless --with-letters is given. Schemas are kept too, and apply to new events of that name; \
+`prom schema delete TOPIC --all` deletes them. system.audit records the caller.
 
 Examples:
   prom topics delete orders.test
@@ -34,7 +35,7 @@ pub struct DeleteTopicCommand {
     /// Delete its dead letters (dlq.TOPIC) as well
     #[arg(long)]
     with_letters: bool,
-    /// Only say what would go
+    /// Only show what would be deleted
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
@@ -102,9 +103,9 @@ fn describe(DeletedTopicView { events, bytes, groups, hidden, .. }: &DeletedTopi
 
 /// Nothing is deleted unless somebody types the name.
 fn ask(topic: &TopicName, going: &DeletedTopics) -> CommandResult {
-    let unasked = || Failure::usage(format!("{topic} was not deleted: there is no terminal to ask on"));
+    let unasked = || Failure::usage(format!("{topic} was not deleted: there is no terminal to ask for confirmation"));
     if !std::io::stdin().is_terminal() {
-        return Err(unasked().fix("add --yes, or look first with --dry-run"));
+        return Err(unasked().fix("add --yes, or check first with --dry-run"));
     }
     let mut terminal = std::io::stderr();
     let mut question = String::new();

@@ -16,7 +16,7 @@ use crate::moment;
 use crate::output::{Align, Table};
 use crate::units::{show_duration, show_size};
 
-/// List, show, make, change and delete topics
+/// List, show, create, change and delete topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -98,7 +98,7 @@ fn show_list(context: &Context, topics: Vec<TopicView>) -> CommandResult {
         ]);
     }
     if table.is_empty() {
-        return context.output.line("no topics yet; `prom pub hello '{\"n\":1}'` makes one");
+        return context.output.line("no topics yet; `prom pub hello '{\"n\":1}'` creates one");
     }
     context.output.table(&table.without_if_empty("SCHEMA"))
 }
@@ -122,7 +122,7 @@ fn show_one(context: &Context, topic: &TopicView) -> CommandResult {
 fn describe(settings: &TopicSettingsView) -> String {
     let attempts = match settings.max_attempts {
         Some(attempts) => format!("{attempts} attempts unless the group says otherwise"),
-        None => "attempts as the group says".to_owned(),
+        None => "attempts set by the group".to_owned(),
     };
     let partitions = match settings.partitions {
         1 => "1 partition".to_owned(),
@@ -132,12 +132,15 @@ fn describe(settings: &TopicSettingsView) -> String {
     let keeps = if settings.compaction.is_some() { "keeps the" } else { "kept" };
     let twice = match settings.dual_write {
         None => String::new(),
-        Some(DualWriteView { until: None }) => ", written to the topic of each version as well".to_owned(),
+        Some(DualWriteView { until: None }) => ", also written to the topic of each version".to_owned(),
         Some(DualWriteView { until: Some(until) }) => {
-            format!(", written to the topic of each version as well until {}", moment::show(until))
+            format!(", also written to the topic of each version until {}", moment::show(until))
         }
     };
     let versions = if settings.versions { ", with the newest offset of each key" } else { "" };
+    let snapshot = settings.snapshot.map_or_else(String::new, |snapshot| {
+        format!(", a snapshot every {}", show_duration(std::time::Duration::from_millis(snapshot.every_ms)))
+    });
     let mask = match settings.mask.as_slice() {
         [] => String::new(),
         pointers => format!(", hides {} from all but administrators", pointers.join(" ")),
@@ -146,7 +149,7 @@ fn describe(settings: &TopicSettingsView) -> String {
         [] => String::new(),
         expressions => format!(", indexed by {}", expressions.join(" and ")),
     };
-    format!("{partitions}{key}, {keeps} {}{versions}, {attempts}{twice}{mask}{index}", kept(settings))
+    format!("{partitions}{key}, {keeps} {}{versions}, {attempts}{twice}{snapshot}{mask}{index}", kept(settings))
 }
 
 fn kept(settings: &TopicSettingsView) -> String {
@@ -165,10 +168,10 @@ mod tests {
     #[test]
     fn settings_are_put_into_words() {
         let text = r#"{"partitions":4,"retention":{"age_ms":259200000,"size_bytes":10000000000},
-            "compaction":{"tombstone_grace_ms":1},"max_attempts":3}"#;
+            "compaction":{"tombstone_grace_ms":1},"snapshot":{"every_ms":30000},"max_attempts":3}"#;
         let settings: TopicSettingsView = serde_json::from_str(text).unwrap();
-        insta::assert_snapshot!(describe(&settings), @"4 partitions, keeps the latest event of each key, for 3d, up to 10.0 GB per partition, 3 attempts unless the group says otherwise");
+        insta::assert_snapshot!(describe(&settings), @"4 partitions, keeps the latest event of each key, for 3d, up to 10.0 GB per partition, 3 attempts unless the group says otherwise, a snapshot every 30s");
         let plain = r#"{"partitions":1,"retention":{},"compaction":null,"max_attempts":null}"#;
-        insta::assert_snapshot!(describe(&serde_json::from_str(plain).unwrap()), @"1 partition, kept forever, attempts as the group says");
+        insta::assert_snapshot!(describe(&serde_json::from_str(plain).unwrap()), @"1 partition, kept forever, attempts set by the group");
     }
 }

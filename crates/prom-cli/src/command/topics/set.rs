@@ -15,11 +15,11 @@ use crate::exit::{CommandResult, Failure};
 use crate::moment;
 use crate::units::{millis, parse_duration, parse_size};
 
-/// Make a topic, or change one; settings that are not given stay
+/// Create a topic, or change one; settings that you leave out do not change
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Partitions can be raised, not lowered; keys then move to other partitions, so events of a key from before and
-after may be handled at the same time. A topic with events cannot become compacted.
+Partitions can be raised, not lowered. Raising moves keys to other partitions, so that older and newer events of a \
+key may be handled at the same time. A topic with events cannot become compacted.
 
 Examples:
   prom topics set orders.placed --partitions 4 --keep-for 30d --keep-bytes 10GB
@@ -35,37 +35,37 @@ pub struct SetTopic {
     /// Number of partitions; events of one key stay in one partition and in order
     #[arg(long, value_name = "N")]
     partitions: Option<u32>,
-    /// A jq program that makes the key of events without one, such as `.payload.processId`, or `none`
+    /// A jq program that computes the key of events without one, such as `.payload.processId`, or `none`
     #[arg(long, value_name = "PROGRAM")]
     key: Option<String>,
-    /// How long events stay, such as 30d, or `forever`
+    /// How long events are retained, such as 30d, or `forever`
     #[arg(long, value_name = "DURATION", value_parser = keep_for)]
     keep_for: Option<Keep<Duration>>,
-    /// How many bytes of events stay per partition, such as 10GB, or `all`
+    /// How many bytes of events are retained per partition, such as 10GB, or `all`
     #[arg(long, value_name = "SIZE", value_parser = keep_bytes)]
     keep_bytes: Option<Keep<u64>>,
     /// Keep only the latest event of each key: on or off
     #[arg(long, value_name = "SWITCH", value_parser = switch)]
     compaction: Option<Switch>,
-    /// Keep the newest offset of each key, so that publishers can expect it: on or off
+    /// Keep the newest offset of each key, for --expect-key-offset: on or off
     #[arg(long, value_name = "SWITCH", value_parser = switch)]
     versions: Option<Switch>,
-    /// With --compaction on: every event stays for at least this long, so the topic can be read as it was so far back
+    /// With --compaction on: keep every event for at least this long, so that `prom at` can look that far back
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     min_age: Option<Duration>,
-    /// How often the state is written to TOPIC.snapshot, such as 30s, or `never`
+    /// How often to write a snapshot of the state to TOPIC.snapshot, such as 30s, or `never`
     #[arg(long, value_name = "DURATION", value_parser = snapshot_every)]
     snapshot: Option<Every>,
     /// Failed attempts before an event goes to the dead letters
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
-    /// A part of the payload that only administrators see, as a JSON pointer such as /card/number, or `none`; once for each
+    /// A part of the payload that only administrators see, as a JSON pointer such as /card/number, or `none`; can be repeated
     #[arg(long, value_name = "POINTER")]
     mask: Vec<String>,
-    /// A jq expression, such as .payload.customer, whose values are searched for without a scan, or `none`; once for each
+    /// A jq expression to index for searches, such as .payload.customer, or `none`; can be repeated
     #[arg(long, value_name = "EXPRESSION")]
     index: Vec<String>,
-    /// Store each event also in the topic of its schema's version: on, off, or until when, such as 2030-01-31T12:00:00Z
+    /// Also store each event in the topic of its schema's version: on, off, or an end time such as 2030-01-31T12:00:00Z
     #[arg(long, value_name = "SWITCH|TIME", value_parser = dual_write)]
     dual_write: Option<DualWriteChoice>,
 }

@@ -42,7 +42,7 @@ pub struct CameOver {
     path = "/asyncapi.json",
     operation_id = "asyncapi",
     tag = "schemas",
-    summary = "The topics and their schemas as an AsyncAPI 3 document",
+    summary = "Get the topics and their schemas as an AsyncAPI 3 document",
     params(AsyncApiQuery),
     responses((status = 200, description = "The document", body = serde_json::Value), Problems),
 )]

@@ -17,7 +17,7 @@ impl Attributes {
             return Err(bad(name, "attribute names are lower-case letters and digits"));
         }
         if self.get(name).is_some() {
-            return Err(bad(name, "it is there twice"));
+            return Err(bad(name, "it occurs twice"));
         }
         self.0.push((name.to_owned(), value));
         Ok(())
@@ -39,7 +39,7 @@ impl Attributes {
     pub fn into_event(self, payload: Json, topic: Option<&TopicName>) -> Result<NewEvent, Problem> {
         match self.required("specversion")? {
             "1.0" => {}
-            other => return Err(bad("specversion", &format!("{other:?} is not spoken here, 1.0 is"))),
+            other => return Err(bad("specversion", &format!("{other:?} is not supported, only 1.0"))),
         }
         let (id, source, kind) = (self.required("id")?, self.required("source")?, self.required("type")?);
         let topic = match topic {
@@ -70,7 +70,7 @@ impl Attributes {
 }
 
 pub(super) fn bad(attribute: &str, reason: &str) -> Problem {
-    let detail = format!("the CloudEvent's attribute {attribute:?} cannot be taken: {reason}");
+    let detail = format!("the CloudEvent's attribute {attribute:?} is invalid: {reason}");
     Problem::new(Code::BadRequest, detail).with_field(attribute)
 }
 

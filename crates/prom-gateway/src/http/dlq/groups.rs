@@ -23,7 +23,7 @@ use crate::http::problem::{Problem, Problems};
     path = "/dlq/groups",
     operation_id = "listLetterErrors",
     tag = "dead letters",
-    summary = "Dead letters by kind of error",
+    summary = "Count dead letters by kind of error",
     description = "Counts are exact. An error's kind is its text without numbers, ids and quoted parts. Needs the right to \
                    operate the topic, or to read its letters; the samples need the latter.",
     params(LetterErrorsQuery),

@@ -50,7 +50,7 @@ pub(in crate::http) async fn list(
     path = "/dlq/jobs/{job}",
     operation_id = "getLetterJob",
     tag = "dead letters",
-    summary = "How a replay or a purge is doing",
+    summary = "Get the progress of a replay or a purge",
     params(("job" = String, Path)),
     responses((status = 200, description = "The job", body = LetterJobView), Problems),
 )]
@@ -86,8 +86,8 @@ pub(in crate::http) async fn pause(
     path = "/dlq/jobs/{job}/resume",
     operation_id = "resumeLetterJob",
     tag = "dead letters",
-    summary = "Go on with a replay or a purge that was paused or has stopped",
-    description = "One that failures stopped hands the rest out whatever becomes of it.",
+    summary = "Resume a replay or a purge that was paused or has stopped",
+    description = "After a stop because of failures, the rest is sent regardless of failures.",
     params(("job" = String, Path)),
     responses((status = 200, description = "The job", body = LetterJobView), Problems),
 )]
@@ -105,7 +105,7 @@ pub(in crate::http) async fn resume(
     path = "/dlq/jobs/{job}/cancel",
     operation_id = "cancelLetterJob",
     tag = "dead letters",
-    summary = "End a replay or a purge",
+    summary = "Cancel a replay or a purge",
     description = "What was sent stays sent, what was purged stays purged.",
     params(("job" = String, Path)),
     responses((status = 200, description = "The job", body = LetterJobView), Problems),
@@ -162,7 +162,7 @@ fn view(caller: &Caller, job: LetterJob) -> LetterJobView {
 fn told(caller: &Caller, topic: &TopicName, reason: String) -> String {
     let is_about_a_letter = reason.starts_with("letter ");
     if is_about_a_letter && (readable(caller, topic).is_err() || !caller.sees_whole(topic)) {
-        return "the event of a letter does not fit; those who administer the topic and read its letters are told why"
+        return "the event of a letter does not fit; callers who may administer the topic and read its letters see why"
             .to_owned();
     }
     reason

@@ -73,7 +73,7 @@ fn replay_view(replay: LetterReplay) -> LetterReplayView {
 }
 
 fn read_next(text: &str) -> Result<TopicOffsets, Problem> {
-    TopicOffsets::parse(text).ok_or_else(|| Problem::field("next", "is not what an earlier page of this topic gave"))
+    TopicOffsets::parse(text).ok_or_else(|| Problem::field("next", "is not from an earlier page of this topic"))
 }
 
 fn state_view(state: LetterJobState) -> LetterJobStateView {

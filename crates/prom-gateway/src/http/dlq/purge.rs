@@ -22,7 +22,7 @@ use crate::http::problem::{Problem, Problems};
     path = "/dlq/purge",
     operation_id = "purgeLetters",
     tag = "dead letters",
-    summary = "Take dead letters out of every list and count",
+    summary = "Remove dead letters from every list and count",
     description = "They are not replayed any more. Their space goes with the retention of `dlq.<topic>`; until then, those who may \
                    read that topic can still read them there.",
     request_body = PurgeLetters,

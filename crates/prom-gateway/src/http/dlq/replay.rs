@@ -28,8 +28,8 @@ use crate::http::problem::{Problem, Problems};
     path = "/dlq/replay",
     operation_id = "replayLetters",
     tag = "dead letters",
-    summary = "Hand the events of dead letters out again",
-    description = "Up to 1000 letters are answered when it is done, unless a rate or a canary makes it take long; more are a job.",
+    summary = "Replay the events of dead letters",
+    description = "A replay of up to 1000 letters is answered when it is done. One with a canary, more letters, or a rate that makes it slow runs as a job.",
     request_body = ReplayLetters,
     responses(
         (status = 200, description = "It is done, or what a dry run found", body = LettersDone),
@@ -64,7 +64,9 @@ pub(in crate::http) async fn post(
         let trial = api.letters.try_out(&order).await.map_err(of_order)?;
         return Ok(Json(tried(trial)).into_response());
     }
-    let wait = if order.limit <= LETTERS_ANSWERED { LETTER_JOB_WAIT } else { Duration::ZERO };
+    // A canary waits for consumers: nobody knows how long.
+    let is_short = order.limit <= LETTERS_ANSWERED && order.canary.is_none();
+    let wait = if is_short { LETTER_JOB_WAIT } else { Duration::ZERO };
     let job = api.letters.order(order).await.map_err(of_order)?;
     answer(&api, job, wait).await
 }
@@ -92,15 +94,15 @@ fn check(body: &ReplayLetters) -> Result<(), Problem> {
         if body.transform.is_some() || body.payload.is_some() {
             return Err(Problem::field(
                 "to",
-                "must be topic where the event is changed: what is given back is the event itself",
+                "must be topic if the event is changed: giving back redelivers the original event",
             ));
         }
     }
     if body.payload.is_some() && body.ids.len() != 1 {
-        return Err(Problem::field("payload", "goes with the id of one letter, in ids"));
+        return Err(Problem::field("payload", "needs the id of exactly one letter, in ids"));
     }
     if body.payload.is_some() && body.transform.is_some() {
-        return Err(Problem::field("payload", "and transform both say what is sent; give one of them"));
+        return Err(Problem::field("payload", "and transform exclude each other; give one of them"));
     }
     if body.rate == Some(0) {
         return Err(Problem::field("rate", "must be at least 1"));
@@ -109,7 +111,7 @@ fn check(body: &ReplayLetters) -> Result<(), Problem> {
         return Err(Problem::field("canary", "must be at least 1"));
     }
     if body.stop_on_failure.is_some_and(|percent| percent > 100) {
-        return Err(Problem::field("stopOnFailure", "is a share in percent, at most 100"));
+        return Err(Problem::field("stopOnFailure", "is a percentage, at most 100"));
     }
     if body.limit == Some(0) {
         return Err(Problem::field("limit", "must be at least 1"));

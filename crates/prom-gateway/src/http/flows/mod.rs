@@ -64,7 +64,7 @@ async fn change(api: &Api, caller: &Caller, change: FlowChange) -> Result<ActedF
         failures.watch(&task, flow.act(action)).await
     });
     let late = || {
-        let detail = format!("{} {name} is still at it; look at it again in a moment", kind.as_str());
+        let detail = format!("{} {name} is still working on it; check again in a moment", kind.as_str());
         Problem::new(Code::Overloaded, detail)
     };
     let internal = |reason: String| Problem::new(Code::Internal, reason);
@@ -80,14 +80,14 @@ fn chosen(body: ChooseFlowRows) -> Result<(FlowRowQuery, Value), Problem> {
     let ChooseFlowRows { ids, topic, key, all, limit } = body;
     match (names_some, all) {
         (false, false) => {
-            let reason = "say which rows: by ids, topic or key; or all of them, with \"all\": true";
+            let reason = "choose rows by ids, topic or key; or all of them, with \"all\": true";
             return Err(Problem::field("all", reason));
         }
-        (true, true) => return Err(Problem::field("all", "goes with no other choice; give one of them")),
+        (true, true) => return Err(Problem::field("all", "excludes ids, topic and key")),
         (true, false) | (false, true) => {}
     }
     if ids.len() > FLOW_ROWS_MOST {
-        return Err(Problem::field("ids", format_args!("must be at most {FLOW_ROWS_MOST}; send them in parts")));
+        return Err(Problem::field("ids", format_args!("must be at most {FLOW_ROWS_MOST}; split the request")));
     }
     let limit = limit.unwrap_or(FLOW_ROWS_CHANGED);
     if !(1..=FLOW_ROWS_CHANGED_MOST).contains(&limit) {

@@ -20,8 +20,8 @@ use crate::http::problem::{Problem, Problems};
     path = "/flows/projection/{name}/rebuild",
     operation_id = "rebuildProjection",
     tag = "flows",
-    summary = "Build the collection of a projection anew",
-    description = "From the first retained event into a new collection beside the old one, which is read until they are swapped.",
+    summary = "Rebuild the collection of a projection",
+    description = "Fills a new collection from the first retained event, beside the old one, then swaps them.",
     params(("name" = String, Path)),
     responses((status = 200, description = "What was begun", body = ActedFlow), Problems),
 )]

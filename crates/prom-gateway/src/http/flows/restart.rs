@@ -20,8 +20,8 @@ use crate::http::problem::{Problem, Problems};
     path = "/flows/{kind}/{name}/restart",
     operation_id = "restartFlow",
     tag = "flows",
-    summary = "Try a flow again now",
-    description = "Also one that has stopped and waits for an operator. It goes on where it was.",
+    summary = "Retry a flow now",
+    description = "Also starts a flow that has stopped and waits for an operator. It continues where it was.",
     params(("kind" = FlowKindView, Path), ("name" = String, Path)),
     responses((status = 200, description = "What was done", body = ActedFlow), Problems),
 )]

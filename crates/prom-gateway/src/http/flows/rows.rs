@@ -20,7 +20,7 @@ use crate::http::problem::{Code, Problem, Problems};
     path = "/flows/outbox/{name}/rows",
     operation_id = "listOutboxRows",
     tag = "flows",
-    summary = "Rows of an outbox, the oldest first",
+    summary = "List rows of an outbox, the oldest first",
     params(("name" = String, Path), FlowRowsQuery),
     responses((status = 200, description = "The rows", body = FlowRowList), Problems),
 )]

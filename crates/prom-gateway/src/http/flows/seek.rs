@@ -25,7 +25,7 @@ use crate::http::problem::{Problem, Problems};
                    published twice.",
     params(("name" = String, Path)),
     request_body = SeekFeed,
-    responses((status = 200, description = "Where it goes on", body = ActedFlow), Problems),
+    responses((status = 200, description = "Where the feed continues", body = ActedFlow), Problems),
 )]
 pub(in crate::http) async fn post(
     State(api): State<Arc<Api>>,
@@ -42,7 +42,7 @@ pub(in crate::http) async fn post(
         (None, Some(token)) if token.trim().is_empty() => return Err(Problem::field("token", "is empty")),
         (None, Some(token)) => FlowSeek::Token(token),
         (None, None) => return Err(Problem::field("at", "is missing; give a time, or a token")),
-        (Some(_), Some(_)) => return Err(Problem::field("token", "names a second place; give a time or a token")),
+        (Some(_), Some(_)) => return Err(Problem::field("token", "excludes `at`; give a time or a token")),
     };
     let order = FlowChange { flow, action: FlowAction::Seek(seek), audited: "seek_feed", details };
     Ok(Json(change(&api, &caller, order).await?))

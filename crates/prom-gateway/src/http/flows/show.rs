@@ -18,7 +18,7 @@ use crate::http::problem::{Problem, Problems};
     path = "/flows/{kind}/{name}",
     operation_id = "getFlow",
     tag = "flows",
-    summary = "How a flow is doing",
+    summary = "Get a flow in detail",
     params(("kind" = FlowKindView, Path), ("name" = String, Path)),
     responses((status = 200, description = "The flow", body = FlowView), Problems),
 )]

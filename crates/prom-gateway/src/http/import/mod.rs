@@ -47,7 +47,7 @@ use crate::Hub;
     params(ImportQuery),
     request_body(content((String = "application/x-ndjson")), description = "One event per line"),
     responses(
-        (status = 200, description = "Lines about what became of it", content((ImportReport = "application/x-ndjson"))),
+        (status = 200, description = "Bad lines, progress and counts, one per line", content((ImportReport = "application/x-ndjson"))),
         Problems,
         PublishProblems,
     ),

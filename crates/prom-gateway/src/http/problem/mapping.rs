@@ -24,7 +24,7 @@ impl From<Error> for Problem {
         let detail = match &error {
             // Which of the two it is would tell whether the group exists.
             Error::UnknownGroup { group } | Error::NotOfTheGroup { group, .. } => {
-                format!("there is no group {group} that reads this; groups are made by their first subscriber")
+                format!("no group {group} reads this; a group is created by its first subscriber")
             }
             // They are in the document itself.
             Error::SchemaIncompatible { topic, .. } => {

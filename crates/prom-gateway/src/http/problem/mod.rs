@@ -82,12 +82,12 @@ impl Problem {
 
     /// No such path.
     pub fn no_such_path(path: &str) -> Self {
-        let detail = format!("there is nothing at {path:?}; /openapi.json lists what there is");
+        let detail = format!("there is nothing at {path:?}; /openapi.json lists all routes");
         Self::new(Code::BadRequest, detail).with_status(StatusCode::NOT_FOUND)
     }
 
     pub fn wrong_method(method: &http::Method) -> Self {
-        let detail = format!("{method} is not offered here; the Allow header says what is");
+        let detail = format!("{method} is not allowed here; the Allow header lists the allowed methods");
         Self::new(Code::BadRequest, detail).with_status(StatusCode::METHOD_NOT_ALLOWED)
     }
 }

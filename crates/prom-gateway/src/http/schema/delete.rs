@@ -20,7 +20,7 @@ use crate::http::problem::{Problem, Problems};
     operation_id = "deleteSchemas",
     tag = "schemas",
     summary = "Delete all versions of a topic's schema",
-    description = "Events that are stored stay. A deleted version is not offered any more, and is removed for good by `hard=1`.",
+    description = "Stored events are kept. A deleted version accepts no new events; `hard=1` removes it for good.",
     params(("topic" = String, Path), DeleteSchema),
     responses((status = 200, description = "The versions that were deleted", body = DeletedVersions), Problems),
 )]

@@ -34,7 +34,7 @@ use crate::http::problem::{Problem, Problems};
     params(("topic" = String, Path)),
     request_body = RegisterSchema,
     responses(
-        (status = 200, description = "Lines about what was found", content((ProveReport = "application/x-ndjson"))),
+        (status = 200, description = "Progress and result, one per line", content((ProveReport = "application/x-ndjson"))),
         Problems,
     ),
 )]

@@ -21,7 +21,7 @@ use crate::http::problem::{Problem, Problems};
     operation_id = "registerSchema",
     tag = "schemas",
     summary = "Register a schema",
-    description = "A schema that the topic has already, however it is written, is not registered again.",
+    description = "A schema that the topic already has, whatever its formatting, is not registered again.",
     params(("topic" = String, Path)),
     request_body = RegisterSchema,
     responses(

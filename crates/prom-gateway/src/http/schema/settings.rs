@@ -18,10 +18,10 @@ use crate::http::problem::{Problem, Problems};
     path = "/topics/{topic}/schema/settings",
     operation_id = "putSchemaSettings",
     tag = "schemas",
-    summary = "Change how the schemas of a topic are judged",
+    summary = "Change the schema settings of a topic",
     params(("topic" = String, Path)),
     request_body = SchemaSettingsChange,
-    responses((status = 200, description = "The settings as they hold now", body = SchemaSettingsView), Problems),
+    responses((status = 200, description = "The settings in force", body = SchemaSettingsView), Problems),
 )]
 pub(in crate::http) async fn put(
     State(api): State<Arc<Api>>,
@@ -40,9 +40,9 @@ pub(in crate::http) async fn put(
     path = "/topics/{topic}/schema/settings",
     operation_id = "clearSchemaSettings",
     tag = "schemas",
-    summary = "Let the registry's settings hold for a topic again",
+    summary = "Remove the schema settings of a topic",
     params(("topic" = String, Path)),
-    responses((status = 200, description = "The settings as they hold now", body = SchemaSettingsView), Problems),
+    responses((status = 200, description = "The settings in force", body = SchemaSettingsView), Problems),
 )]
 pub(in crate::http) async fn clear(
     State(api): State<Arc<Api>>,
@@ -58,10 +58,10 @@ pub(in crate::http) async fn clear(
     path = "/registry/settings",
     operation_id = "putRegistrySettings",
     tag = "schemas",
-    summary = "Change how schemas are judged where a topic sets nothing",
-    description = "Lies over what the hub's configuration says, and outlives a restart.",
+    summary = "Change the schema settings for topics without their own",
+    description = "Overrides the hub's configuration, and survives a restart.",
     request_body = SchemaSettingsChange,
-    responses((status = 200, description = "The settings as they hold now", body = SchemaSettingsView), Problems),
+    responses((status = 200, description = "The settings in force", body = SchemaSettingsView), Problems),
 )]
 pub(in crate::http) async fn put_for_all(
     State(api): State<Arc<Api>>,

@@ -18,7 +18,7 @@ use crate::http::problem::{Code, Problem, Problems};
     path = "/topics/{topic}/schema",
     operation_id = "getTopicSchema",
     tag = "schemas",
-    summary = "Look at the schemas of a topic",
+    summary = "Get the schemas of a topic",
     params(("topic" = String, Path)),
     responses((status = 200, description = "The versions", body = TopicSchemaView), Problems),
 )]

@@ -21,13 +21,13 @@ use crate::http::problem::{Code, Problem, Problems};
     path = "/list/{collection}",
     operation_id = "list",
     tag = "state",
-    summary = "Documents of a collection",
+    summary = "List documents of a collection",
     description = "`<field>=<value>` lists only documents whose declared field has this value; several must all hold. `count` is \
                    exact.",
     params(("collection" = String, Path), ListQuery),
     responses(
-        (status = 200, description = "A part of it", body = DocumentList),
-        (status = 304, description = "It is as it was"),
+        (status = 200, description = "A page", body = DocumentList),
+        (status = 304, description = "Nothing has changed"),
         Problems,
     ),
 )]

@@ -27,8 +27,9 @@ const MAY_BE_KEPT: &str = "private, no-cache";
 
 async fn readable(api: &Api, caller: &Caller, name: &str) -> Result<Collection, Problem> {
     caller.may_somewhere(Action::Subscribe)?;
-    let unknown =
-        || Problem::new(Code::UnknownId, format!("there is no collection {name}; a cutover or a projector makes one"));
+    let unknown = || {
+        Problem::new(Code::UnknownId, format!("there is no collection {name}; a cutover or a projector creates one"))
+    };
     let name = CollectionName::parse(name).map_err(|error| Problem::field("collection", error))?;
     match Collection::open(&api.hub.bus, &name).await? {
         Some(collection) if caller.may(Action::Subscribe, &collection.info.topic).is_ok() => Ok(collection),
@@ -44,8 +45,9 @@ async fn mask(api: &Api, caller: &Caller, collection: &Collection) -> Result<Opt
     match (caller.mask(&api.hub, topic).await?, collection.info.form) {
         (Some(_), CollectionForm::Projected) => {
             let name = collection.name.as_str();
-            let detail =
-                format!("{name} is made of events of {topic}, whose mask hides parts; only its administrators read it");
+            let detail = format!(
+                "{name} is made from events of {topic}, which has a mask; only administrators of the topic may read it"
+            );
             Err(Problem::new(Code::Forbidden, detail))
         }
         (mask, _) => Ok(mask),

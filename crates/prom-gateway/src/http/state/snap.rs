@@ -17,7 +17,7 @@ use crate::http::problem::{Code, Problem, Problems};
     path = "/snap/{collection}/{key}",
     operation_id = "snap",
     tag = "state",
-    summary = "The document of a key",
+    summary = "Get the document of a key",
     description = "What a cutover filled has, for each key, the newest event; what a projector filled has what it made of them. \
                    The ETag is strong: it changes exactly when the document does.",
     params(
@@ -27,7 +27,7 @@ use crate::http::problem::{Code, Problem, Problems};
     ),
     responses(
         (status = 200, description = "The document", body = Event),
-        (status = 304, description = "It is as it was"),
+        (status = 304, description = "Nothing has changed"),
         Problems,
     ),
 )]

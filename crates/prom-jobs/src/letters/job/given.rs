@@ -1,4 +1,4 @@
-//! Giving letters back to the group that gave up on them, and what becomes of them there.
+//! Giving letters back to the group that gave up on them, and their outcome.
 //!
 //! The engine hands the event out again at its offset, to that group alone, and remembers that it did: asked again after a crash it
 //! says so. So letters are given back first and marked after it.
