@@ -55,7 +55,7 @@ fn a_hub_without_auth_refuses_to_listen_for_other_machines() {
 fn a_hub_on_mongodb_asks_where_that_is() {
     let folder = tempfile::tempdir().unwrap();
     let ran = prom_in(folder.path(), &["serve", "--store", "mongo"], &[]).exits(2);
-    assert!(ran.stderr.contains("needs to know where MongoDB is"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("needs the address of MongoDB"), "{}", ran.stderr);
     assert!(ran.stderr.contains("--mongo mongodb://") && ran.stderr.contains("MONGO_URL"), "{}", ran.stderr);
 }
 
@@ -65,7 +65,7 @@ fn check_refuses_what_serve_refuses() {
     for (text, named) in [
         ("[server]\nlisten = \"0.0.0.0:0\"\n", "no auth is configured"),
         ("[server]\ntls = { cert = \"no.pem\", key = \"no.pem\" }\n", "no.pem"),
-        ("[store]\nkind = \"mongo\"\n", "where MongoDB is"),
+        ("[store]\nkind = \"mongo\"\n", "the address of MongoDB"),
         ("[store]\nkind = \"mongo\"\n[mongo]\nurl = \"mongodb://127.0.0.1:1\"\nhub_ca = \"no.pem\"\n", "no.pem"),
         (
             "[auth]\njwks_url = \"http://127.0.0.1:1/\"\njwt_secret = \"x\"\n[server]\nlisten = \"0.0.0.0:1\"\ntls = { cert = \"prom.toml\", key = \"prom.toml\" }\n",

@@ -136,7 +136,7 @@ fn a_baseline_lets_through_what_was_there_and_shows_what_is_new() {
         let all = [&["lint", "--format", "concise", "--baseline", "base.json"], arguments].concat();
         prom_in(folder.path(), &all, &[])
     };
-    assert!(run(&[]).exits(2).stderr.contains("--write-baseline makes it"));
+    assert!(run(&[]).exits(2).stderr.contains("--write-baseline creates it"));
     run(&["--write-baseline"]).exits(0);
     run(&[]).exits(0);
     write(folder.path(), "src/b.ts", &format!("{CLIENT}{BAD}\n"));
