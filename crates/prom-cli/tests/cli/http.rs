@@ -319,7 +319,7 @@ fn without_a_hub_it_exits_3_and_says_what_to_do() {
 fn another_server_is_told_from_a_hub() {
     let hub = FakeHub::answering(404, "<html>nothing here</html>");
     let ran = ask(&hub, &["topics"]).exits(3);
-    assert!(ran.stderr.contains("not the answer of a hub"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("not a hub's answer"), "{}", ran.stderr);
     let hub = FakeHub::answering(200, "<html>hello</html>");
     ask(&hub, &["topics"]).exits(3);
 }

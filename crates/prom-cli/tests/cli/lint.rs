@@ -63,7 +63,7 @@ fn what_is_written_elsewhere_is_shown_there_too() {
     assert!(ran.stdout.contains("--> src/t.ts:1:18"), "{}", ran.stdout);
     assert!(ran.stdout.contains("1 | export const T = \"Bad\";"), "{}", ran.stdout);
     let ran = prom_in(folder.path(), &["lint", "--fix"], &[]).exits(0);
-    assert_eq!(ran.stderr, "put right: 1 place in 1 file\n");
+    assert_eq!(ran.stderr, "fixed: 1 place in 1 file\n");
     assert_eq!(std::fs::read_to_string(folder.path().join("src/t.ts")).unwrap(), "export const T = \"bad\";\n");
 }
 
@@ -119,7 +119,7 @@ fn fixes_change_what_is_safe_and_nothing_else() {
         client.publish(\"orders_placed\", {});\n// prom-ignore group-name: left over\nclient.publish(\"good\", {});";
     let folder = project(code, &[]);
     let ran = prom_in(folder.path(), &["lint", "--fix"], &[]).exits(1);
-    assert_eq!(ran.stderr, "put right: 3 places in 1 file\n");
+    assert_eq!(ran.stderr, "fixed: 3 places in 1 file\n");
     assert!(ran.stdout.contains("orders_placed") && !ran.stdout.contains("Orders.Placed"), "{}", ran.stdout);
     let fixed = std::fs::read_to_string(folder.path().join("src/a.ts")).unwrap();
     let expected = format!(

@@ -159,10 +159,11 @@ async fn a_replay_is_tried_done_once_and_followed() {
 #[tokio::test]
 async fn a_replay_with_a_canary_is_answered_while_the_canary_waits() {
     let home = with_a_letter().await;
-    let ordered = replay(&home, json!({"topic": "orders", "canary": 1}), &["*"]);
-    let answer = tokio::time::timeout(Duration::from_secs(10), ordered).await.expect("an answer at once");
+    let asked = replay(&home, json!({"topic": "orders", "canary": 1}), &["*"]);
+    let answer = tokio::time::timeout(Duration::from_secs(10), asked).await.expect("an answer at once");
     assert_eq!(answer.status, 202, "nobody consumes, so the canary waits");
-    let job = format!("/dlq/jobs/{}", answer.json()["job"].as_str().unwrap());
+    let ordered: Value = serde_json::from_slice(&answer.body).unwrap();
+    let job = format!("/dlq/jobs/{}", ordered["job"].as_str().unwrap());
     crate::home::until("the canary is sent", || async {
         get(&home, &job, &["*"]).await["outcome"] == json!({"acked": 0, "waiting": 1, "deadAgain": 0})
     })

@@ -133,7 +133,7 @@ async fn a_body_that_breaks_off_keeps_what_came_before() {
         [Ok(Bytes::from_static(b"{\"topic\":\"a\",\"payload\":1}\n{\"top")), Err(std::io::Error::other("gone"))];
     let body = Body::from_stream(futures::stream::iter(pieces));
     let told = home.post_lines("/import", body).await.lines();
-    assert!(told[0]["error"]["detail"].as_str().unwrap().contains("broke off"), "{told:?}");
+    assert!(told[0]["error"]["detail"].as_str().unwrap().contains("ended early"), "{told:?}");
     assert_eq!(told[1]["imported"], 1);
 }
 

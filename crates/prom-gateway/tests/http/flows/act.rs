@@ -148,7 +148,7 @@ async fn a_database_that_does_not_answer_keeps_nobody_waiting() {
     assert!(rows["detail"].as_str().unwrap().contains("does not answer"), "{rows}");
     for _ in 0..8 {
         let late = home.post("/flows/outbox/orders/restart", "").await.problem(503, "overloaded");
-        assert!(late["detail"].as_str().unwrap().contains("still at it"), "{late}");
+        assert!(late["detail"].as_str().unwrap().contains("still working on it"), "{late}");
     }
     let full = home.post("/flows/outbox/orders/restart", "").await.problem(503, "overloaded");
     assert!(full["detail"].as_str().unwrap().contains("8 changes of flows"), "{full}");
