@@ -144,7 +144,7 @@ fn a_baseline_lets_through_what_was_there_and_shows_what_is_new() {
     assert!(ran.stdout.contains("src/b.ts:3:16") && !ran.stdout.contains("src/a.ts"), "{}", ran.stdout);
     write(folder.path(), "src/b.ts", "");
     write(folder.path(), "src/a.ts", &format!("{CLIENT}\n"));
-    assert!(run(&[]).exits(0).stderr.contains("1 finding that it lets through are gone"), "stale counts are told");
+    assert!(run(&[]).exits(0).stderr.contains("no longer found: 1 finding;"), "stale counts are told");
     run(&["--prune"]).exits(0);
     write(folder.path(), "src/a.ts", &format!("{CLIENT}{BAD}\n"));
     run(&[]).exits(1);

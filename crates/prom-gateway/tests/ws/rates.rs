@@ -144,7 +144,7 @@ async fn what_follows_a_refused_event_does_not_overtake_it() {
     // Tokens come back, and what was on its way meanwhile does not get them.
     tokio::time::sleep(std::time::Duration::from_millis(told["retry_after_ms"].as_u64().unwrap())).await;
     let told = client.err("rate_limited", event(2)).await;
-    assert!(told["msg"].as_str().unwrap().contains("an earlier one was refused"), "{told}");
+    assert!(told["msg"].as_str().unwrap().contains("an earlier event was refused"), "{told}");
     client.ok(json!({"op": "PUBLISH", "topic": "b", "payload": "elsewhere"})).await;
     for n in 1..3 {
         while client.ask(event(n)).await["op"] == "ERR" {}

@@ -188,7 +188,7 @@ impl Lint {
             }
             (fewer, false) => {
                 let gone = counted(fewer, "finding");
-                note(format!("{}: {gone} that it lets through no longer occur; --prune removes them", file.display()));
+                note(format!("{}: no longer found: {gone}; --prune lowers the counts", file.display()));
             }
         }
         Ok(compared.left)
