@@ -401,6 +401,16 @@ mod tests {
     }
 
     #[test]
+    fn many_constants_are_pointed_to_an_enumeration() {
+        let constants =
+            json!({"properties": {"a": {"anyOf": (0..300).map(|at| json!({"const": at})).collect::<Vec<_>>()}}});
+        let told = width(&constants).unwrap_err().to_string();
+        assert!(told.contains(": /a is judged by 256 parts") && told.contains("into one `enum`"), "{told}");
+        let told = width(&constants["properties"]["a"]).unwrap_err().to_string();
+        assert!(told.contains(": one value is judged by 256 parts"), "{told}");
+    }
+
+    #[test]
     fn long_patterns_and_enumerations_weigh_more() {
         assert!(width(&json!({"pattern": "x".repeat(800)})).unwrap() > 100);
         assert!(width(&json!({"enum": (0..800).collect::<Vec<_>>()})).unwrap() > 100);

@@ -20,8 +20,9 @@ pub enum SchemaError {
     )]
     Elsewhere { reference: String },
     #[error(
-        "judging a document could take exponential time: {width} parts of the schema apply to one place ({pointer}); let branches of \
-         anyOf and oneOf that refer to themselves not share property names"
+        "judging a document could take too long: {} is judged by {width} parts of the schema or more; put constants into one `enum` \
+         instead of many branches, and let branches that refer to themselves not share property names",
+        judged(pointer)
     )]
     TooCostly { pointer: String, width: usize },
 }
@@ -29,6 +30,10 @@ pub enum SchemaError {
 /// Nothing where the whole schema is meant.
 fn at(pointer: &str) -> String {
     if pointer.is_empty() { String::new() } else { format!(" at {pointer}") }
+}
+
+fn judged(pointer: &str) -> &str {
+    if pointer.is_empty() { "one value" } else { pointer }
 }
 
 /// Why a payload does not fit a schema.

@@ -1,12 +1,59 @@
 //! When two JSON values are the same to JSON Schema: `1` is `1.0`, and the order of members does not matter.
 
+use std::collections::HashSet;
+use std::ops::Deref;
+
 use serde_json::Value;
 
 use super::number::Exact;
 
+/// Up to so many values are compared one by one, which is faster than spelling the value that is looked for.
+const FEW: usize = 8;
+
+/// The values of an `enum`. Long ones are looked up by their spelling: a schema may list tens of thousands, and each of them is
+/// asked for when two such lists are compared.
+#[derive(Debug)]
+pub(super) struct ListedValues {
+    values: Vec<Value>,
+    spelled: HashSet<String>,
+}
+
+impl ListedValues {
+    pub fn new(values: Vec<Value>) -> Self {
+        let spelled = if values.len() > FEW { values.iter().map(canonical).collect() } else { HashSet::new() };
+        Self { values, spelled }
+    }
+
+    pub fn has(&self, value: &Value) -> bool {
+        if self.values.len() > FEW {
+            return self.spelled.contains(&canonical(value));
+        }
+        self.values.iter().any(|listed| same(value, listed))
+    }
+}
+
+impl Deref for ListedValues {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.values
+    }
+}
+
+/// Whether two of these are the same.
+pub(super) fn repeat(items: &[Value]) -> bool {
+    if items.len() > FEW {
+        let mut spelled = HashSet::with_capacity(items.len());
+        return items.iter().any(|item| !spelled.insert(canonical(item)));
+    }
+    (1..items.len()).any(|at| items[..at].iter().any(|before| same(before, &items[at])))
+}
+
 pub(super) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left == right || Exact::read(left) == Exact::read(right),
+        (Value::Number(left), Value::Number(right)) => {
+            left == right || Exact::read(left).is_some_and(|left| Exact::read(right) == Some(left))
+        }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
         }
@@ -52,6 +99,13 @@ mod tests {
         ] {
             assert_eq!(same(&left, &right), equal, "{left} {right}");
             assert_eq!(canonical(&left) == canonical(&right), equal, "{left} {right}");
+            for others in [0, 20] {
+                let listed = (0..others).map(|at| json!({ "other": at })).chain([left.clone()]).collect();
+                let listed = ListedValues::new(listed);
+                assert_eq!(listed.has(&right), equal, "{left} {right}");
+                let both: Vec<Value> = listed.iter().chain([&right]).cloned().collect();
+                assert_eq!(repeat(&both), equal, "{left} {right}");
+            }
         }
     }
 }

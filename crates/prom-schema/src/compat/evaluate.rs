@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::equal::same;
+use super::equal::repeat;
 use super::node::{Bound, Keyword, Members, NodeId, NumberType, Side, Type, Types};
 use super::number::Exact;
 use super::read::Arena;
@@ -119,7 +119,7 @@ impl<'a> Evaluator<'a> {
         match keyword {
             Keyword::False => Some(false),
             Keyword::Types(types) => has_type(value, types),
-            Keyword::Enum(values) => Some(values.iter().any(|other| same(value, other))),
+            Keyword::Enum(values) => Some(values.has(value)),
             Keyword::Opaque => None,
             Keyword::AllOf(_)
             | Keyword::AnyOf(_)
@@ -198,10 +198,7 @@ impl<'a> Evaluator<'a> {
         match keyword {
             Keyword::MinItems(min) => Some(length >= *min),
             Keyword::MaxItems(max) => Some(length <= *max),
-            Keyword::Unique => {
-                let repeats = |index: usize| items[..index].iter().any(|before| same(before, &items[index]));
-                Some(!(0..items.len()).any(repeats))
-            }
+            Keyword::Unique => Some(!repeat(items)),
             Keyword::Items(tuple) => {
                 let mut all = Some(true);
                 for (index, item) in items.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::equal::ListedValues;
 use super::number::Exact;
 use super::pattern::PatternId;
 
@@ -114,7 +115,7 @@ pub(super) struct Unevaluated {
 pub(super) enum Keyword {
     False,
     Types(Types),
-    Enum(Rc<Vec<Value>>),
+    Enum(Rc<ListedValues>),
     AllOf(Vec<NodeId>),
     AnyOf(Vec<NodeId>),
     OneOf(Vec<NodeId>),

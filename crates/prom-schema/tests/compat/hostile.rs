@@ -174,6 +174,38 @@ fn thousands_of_names_end() {
     let _ = ends(&old, &json!({"dependentRequired": {"a0": ["a3000"]}})).unwrap();
 }
 
+/// Each value of a long `enum` was held against all others, and goals were copied that no step counted: the clock decided, after twenty
+/// seconds in which nobody else's schema was looked at.
+#[test]
+fn long_lists_are_ended_by_steps_and_not_by_the_clock() {
+    let listed = |values: Vec<Value>| (json!({"enum": values}), json!({"enum": values, "maxProperties": 3}));
+    let needs: Map<String, Value> = (0..200)
+        .map(|at| (format!("a{at}"), (0..100).map(|need| json!(format!("b{need}"))).collect::<Value>()))
+        .collect();
+    let tags = |count: usize| {
+        let tag = |at: usize| json!({"properties": {format!("p{at}"): {"const": at}}, "required": [format!("p{at}")]});
+        json!({"oneOf": (0..count).map(tag).collect::<Vec<_>>()})
+    };
+    let numbers: Vec<Value> = (0..30_000).map(|at| json!(at)).collect();
+    let budget = Budget { time: 20 * PATIENCE, ..Budget::default() };
+    let settings = Settings { budget, policy: CompatPolicy::Strict, ..Settings::default() };
+    for (is_decided, (old, new)) in [
+        (true, listed((0..30_000).map(|at| json!(at)).collect())),
+        (true, listed((0..20_000).map(|at| json!(format!("v{at}"))).collect())),
+        (true, listed((0..12_000).map(|at| json!([at, at, at])).collect())),
+        (true, (json!({"const": numbers}), json!({"const": numbers, "uniqueItems": true}))),
+        (false, (json!({"dependentRequired": needs}), json!({"dependentRequired": needs, "maxProperties": 3}))),
+        (false, (tags(200), json!({"allOf": [tags(200)], "maxProperties": 300}))),
+    ] {
+        let started = Instant::now();
+        let violations = check(&old, &new, &settings).unwrap();
+        let took = started.elapsed();
+        println!("{} bytes: {took:?}, {} violations", old.to_string().len(), violations.len());
+        assert!(took < PATIENCE, "{took:?}");
+        assert!(!is_decided || violations.is_empty(), "{violations:?}");
+    }
+}
+
 #[test]
 fn large_counts_and_numbers_end() {
     for keyword in ["minItems", "minLength", "minProperties", "minContains"] {

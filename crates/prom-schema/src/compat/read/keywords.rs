@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::Reader;
+use crate::compat::equal::ListedValues;
 use crate::compat::error::CompareError;
 use crate::compat::node::{
     Bound, Clause, Covered, Items, Keyword, Members, NodeId, NumberType, Type, Types, Unevaluated,
@@ -35,11 +36,9 @@ impl<'d> Reader<'_, 'd> {
         let place = Place { pointer, members, base };
         let mut keep = |name, keyword: Option<Keyword>| clauses.extend(keyword.map(|keyword| Clause { keyword, name }));
         keep("type", members.get("type").map(types));
-        keep(
-            "enum",
-            members.get("enum").and_then(Value::as_array).map(|values| Keyword::Enum(Rc::new(values.clone()))),
-        );
-        keep("const", members.get("const").map(|value| Keyword::Enum(Rc::new(vec![value.clone()]))));
+        let listed = |values: Vec<Value>| Keyword::Enum(Rc::new(ListedValues::new(values)));
+        keep("enum", members.get("enum").and_then(Value::as_array).cloned().map(listed));
+        keep("const", members.get("const").map(|value| listed(vec![value.clone()])));
         self.numbers(place, &mut keep)?;
         self.strings(place, &mut keep)?;
         self.arrays(place, &mut keep)?;

@@ -1,19 +1,23 @@
 //! Takes a state apart, choice by choice, until a shape is left.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::goal::{Atom, Choice, Goal, Lit, Polarity};
 use super::shape::DocumentShape;
 use super::{Search, SearchAnswer, State};
+use crate::compat::equal::ListedValues;
 use crate::compat::node::{Side, Type};
 use crate::compat::number::Exact;
 use crate::compat::settings::CompatPolicy;
 use crate::limits::SEARCH_CALLS;
 
-/// Goals that are copied in the time of one step.
-const GOALS_PER_STEP: u64 = 32;
+/// Goals and known parts of a shape that are copied in the time of one step.
+const COPIES_PER_STEP: u64 = 32;
+/// Goals that are held against what is known in the time of one step.
+const GOALS_PER_STEP: u64 = 16;
 
 /// A way through the choices so far.
 #[derive(Clone)]
@@ -32,7 +36,7 @@ enum Step {
     Contradiction,
     Spent,
     /// The document is one of these.
-    Values(std::rc::Rc<Vec<Value>>),
+    Values(Rc<ListedValues>),
     Done,
 }
 
@@ -95,9 +99,9 @@ impl Search<'_> {
         let ways = branch.choices.swap_remove(fewest);
         let mut answer = SearchAnswer::No;
         // Each way copies what is left.
-        let copied = branch.choices.iter().map(Vec::len).sum::<usize>() + branch.holds.len() + branch.fails.len();
+        let copies = branch.parts() / COPIES_PER_STEP;
         for way in ways {
-            self.meter.take(copied as u64 / GOALS_PER_STEP);
+            self.meter.take(copies);
             let mut next = branch.clone();
             next.todo = way;
             match self.run(state, next) {
@@ -170,6 +174,7 @@ impl Search<'_> {
     /// Drops ways that lead nowhere and choices that are made. `false` where a choice has no way left.
     fn prune(&mut self, branch: &mut Branch) -> bool {
         let choices = std::mem::take(&mut branch.choices);
+        self.meter.take(goals(&choices) / GOALS_PER_STEP);
         for choice in choices {
             let mut is_made = false;
             let mut ways = Vec::with_capacity(choice.len());
@@ -268,7 +273,19 @@ impl Search<'_> {
     }
 }
 
+/// Goals of all ways of these choices.
+fn goals(choices: &[Choice]) -> u64 {
+    choices.iter().flatten().map(|way| way.len() as u64).sum()
+}
+
 impl Branch {
+    /// How much a copy takes.
+    fn parts(&self) -> u64 {
+        let object = &self.shape.object;
+        let known = object.present.len() + object.absent.len() + object.member.len() + self.shape.except.len();
+        goals(&self.choices) + (self.holds.len() + self.fails.len() + known) as u64
+    }
+
     /// `false` where there is no way.
     fn choose(&mut self, mut choice: Choice) -> bool {
         match choice.len() {

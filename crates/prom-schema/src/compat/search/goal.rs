@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use crate::compat::equal::ListedValues;
 use crate::compat::node::{Bound, Items, Members, NodeId, Side};
 use crate::compat::number::Exact;
 use crate::compat::pattern::PatternId;
@@ -71,7 +72,7 @@ pub(super) struct SomeMember {
 #[derive(Debug, Clone)]
 pub(super) enum Atom {
     /// One of these.
-    Values(Rc<Vec<Value>>),
+    Values(Rc<ListedValues>),
     Except(Value),
 
     Lower(Exact, Bound),

@@ -1,5 +1,7 @@
 //! Numbers: bounds, multiples, and what is left out.
 
+use std::collections::HashSet;
+
 use num_bigint::BigInt;
 use serde_json::Value;
 
@@ -9,9 +11,12 @@ use crate::compat::node::Bound;
 use crate::compat::number::Exact;
 use crate::limits::MULTIPLES;
 
+/// Divisions by short numbers in the time of one step.
+const DIVISIONS_PER_STEP: u64 = 2;
+
 impl Search<'_> {
     pub(super) fn number(&mut self, state: &State, shape: &NumberShape, except: &[Value]) -> SearchAnswer {
-        let except: Vec<Exact> = except.iter().filter_map(|value| Exact::read(value.as_number()?)).collect();
+        let except: HashSet<Exact> = except.iter().filter_map(|value| Exact::read(value.as_number()?)).collect();
         match &shape.multiple {
             Some(unit) if !unit.is_zero() => self.multiple(state, shape, unit, &except),
             Some(_) => SearchAnswer::Maybe(None),
@@ -19,7 +24,7 @@ impl Search<'_> {
         }
     }
 
-    fn multiple(&mut self, state: &State, shape: &NumberShape, unit: &Exact, except: &[Exact]) -> SearchAnswer {
+    fn multiple(&mut self, state: &State, shape: &NumberShape, unit: &Exact, except: &HashSet<Exact>) -> SearchAnswer {
         if shape.not_multiples.iter().any(|other| unit.is_multiple_of(other)) {
             return SearchAnswer::No;
         }
@@ -37,7 +42,8 @@ impl Search<'_> {
             (None, None) => (BigInt::from(0), 1),
         };
         // Each number is divided by all that it must not be a multiple of.
-        let cost = 1 + unit.cost() * (1 + shape.not_multiples.len() + except.len()) as u64;
+        let others = shape.not_multiples.len() as u64;
+        let cost = 1 + others / DIVISIONS_PER_STEP + unit.cost() * (2 + others);
         let mut factor = start;
         let mut all_said = true;
         for _ in 0..MULTIPLES {
@@ -62,7 +68,7 @@ impl Search<'_> {
         SearchAnswer::Maybe(None)
     }
 
-    fn real(&mut self, state: &State, shape: &NumberShape, except: &[Exact]) -> SearchAnswer {
+    fn real(&mut self, state: &State, shape: &NumberShape, except: &HashSet<Exact>) -> SearchAnswer {
         if let (Some((lower, lower_bound)), Some((upper, upper_bound))) = (&shape.lower, &shape.upper) {
             let open = *lower_bound == Bound::Exclusive || *upper_bound == Bound::Exclusive;
             if lower > upper || (lower == upper && open) {
