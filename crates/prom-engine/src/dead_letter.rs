@@ -51,9 +51,12 @@ pub(crate) fn id_of(cursor: &CursorName, offset: Offset, given_back: u32) -> Eve
     EventId::derived(&format!("dlq:{group}:{}:{}:{offset}:{given_back}", log.topic, log.partition))
 }
 
+/// How the error of a letter begins whose event never failed: another one of its parked key did.
+pub const PARKED_BEHIND: &str = "parked behind ";
+
 /// Why an event went to the dead letters that never failed.
 pub(crate) fn parked_behind(event: EventId) -> String {
-    format!("parked behind {event}")
+    format!("{PARKED_BEHIND}{event}")
 }
 
 impl UnitOfWork {

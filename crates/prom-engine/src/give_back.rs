@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use prom_store::{CursorName, LogName};
-use prom_types::{EpochMs, EventId, GroupName, TopicName};
+use prom_types::{EpochMs, EventId, GroupName, TopicName, key_hash};
 
 use crate::cursor::GroupReading;
 use crate::dispatch::task::{DispatchRequest, LetterRequest};
 use crate::limits::{DOCUMENT_READS, GIVE_BACK_AT_ONCE};
-use crate::set_aside::{self, GivenMark};
+use crate::set_aside::{self, GivenMark, ParkedLetter};
 use crate::{Bus, Error, LetterRef};
 
 /// The answer for one letter that was to be given back.
@@ -43,8 +43,10 @@ pub enum GivenBack {
 /// What became of a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LetterOutcome {
-    /// It lies where it is, also where its key is parked.
+    /// It lies where it is.
     NotGivenBack,
+    /// Its key is parked. The event waits there until it is given back, or goes on behind others that were.
+    Parked,
     /// It was given back, and is not settled.
     Waiting {
         /// How often the event has been given back.
@@ -130,10 +132,19 @@ impl Bus {
         let topic = TopicName::parse(topic)?;
         let outcome = |letter: &LetterRef| {
             let gate = set_aside::gate_key(&cursor_of(&topic, letter));
-            let (key, given_back) = (set_aside::mark_key(&gate, letter.offset), letter.given_back);
+            let LetterRef { letter: id, offset, given_back, ref key, .. } = *letter;
+            let hash = key.as_deref().map(key_hash);
             async move {
-                let mark = set_aside::read_one::<GivenMark>(&**self.store(), set_aside::MARKS, &key).await?;
-                Ok(mark.map_or(LetterOutcome::NotGivenBack, |mark| mark.outcome_of(given_back)))
+                let (store, key) = (&**self.store(), set_aside::mark_key(&gate, offset));
+                let mark = set_aside::read_one::<GivenMark>(store, set_aside::MARKS, &key).await?;
+                let outcome = mark.map_or(LetterOutcome::NotGivenBack, |mark| mark.outcome_of(given_back));
+                let (LetterOutcome::NotGivenBack, Some(hash)) = (&outcome, hash) else {
+                    return Ok(outcome);
+                };
+                let key = set_aside::parked_letter_key(&gate, hash, offset);
+                let parked = set_aside::read_one::<ParkedLetter>(store, set_aside::PARKED, &key).await?;
+                let is_it = parked.is_some_and(|parked| parked.letter == id);
+                Ok(if is_it { LetterOutcome::Parked } else { outcome })
             }
         };
         let outcomes: Vec<_> = letters.iter().map(outcome).collect();

@@ -85,6 +85,7 @@ pub use bus::{Bus, BusOptions, NewTopics};
 pub use caps::{Cap, Caps};
 pub use commit::{CommittingUnit, UnitOfWork};
 pub use cursor::{CursorInfo, CursorMove};
+pub use dead_letter::PARKED_BEHIND;
 pub use deliver::{Delivery, Ticket};
 pub use dual_write::DualWrite;
 pub use error::{Error, ErrorKind};

@@ -80,6 +80,9 @@ async fn one_poison_event_stops_its_key_and_the_rest_flows_to_the_end() {
     let why = bus.why("orders", "g").await.unwrap().partitions.remove(0);
     assert!(why.explanation.contains("everything is settled; 1 key is parked"), "{}", why.explanation);
 
+    let outcomes = bus.letter_outcomes("orders", &all).await.unwrap();
+    assert!(outcomes.iter().all(|outcome| *outcome == LetterOutcome::Parked), "{outcomes:?}");
+
     assert!(bus.give_back("orders", &all).await.unwrap().iter().all(|one| *one == GivenBack::Given { time: 1 }));
     bus.publish("orders", json!("later")).key("key-7").await.unwrap();
     for offset in (poison..EVENTS).step_by(100).chain([EVENTS]) {

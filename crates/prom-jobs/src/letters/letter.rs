@@ -48,7 +48,7 @@ pub struct FoundLetter {
 /// That a letter's event was handed out again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LetterReplay {
-    /// The job that did it.
+    /// The job that did it. Empty where the event went on by itself, behind others of its parked key that were given back.
     pub job: String,
     /// Who began the job.
     pub by: Option<String>,

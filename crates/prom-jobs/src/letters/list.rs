@@ -10,8 +10,9 @@ use prom_types::{EpochMs, Offset, TopicName};
 
 use super::block::{BLOCK_OFFSETS, BlockAt, LetterBlock};
 use super::book::read_block;
-use super::filter::{LetterFilter, LetterProgram};
+use super::filter::{LetterFilter, LetterProgram, LetterStanding};
 use super::letter::{FoundLetter, LetterReplay, letters_of, read_letter};
+use super::parked::tell_what_went_on;
 use super::read::read_places;
 use crate::JobError;
 use crate::limits::{LETTERS_AT_ONCE, LETTERS_LOOKED_AT, LETTERS_PAGE_BYTES, LETTERS_READ};
@@ -114,6 +115,10 @@ pub(super) async fn page(
         let places = picked.iter().map(|candidate| candidate.place).collect();
         let events = program.sift(bus, read_places(bus, &letters, places).await?).await?;
         take(picked, &events, filter, &mut descents, &mut budget, &mut found);
+    }
+    tell_what_went_on(bus, topic, &mut found).await?;
+    if filter.standing == LetterStanding::Open {
+        found.retain(|letter| letter.replay.is_none());
     }
     let next = || TopicOffsets(descents.iter().map(|descent| descent.before).collect());
     let is_more = is_cut && descents.iter().any(|descent| descent.before > descent.start);

@@ -17,6 +17,7 @@ mod fingerprint;
 mod job;
 mod letter;
 mod list;
+mod parked;
 mod read;
 
 use std::collections::HashMap;

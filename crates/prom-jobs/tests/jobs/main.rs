@@ -8,6 +8,7 @@ mod cutover_snapshot;
 mod fold;
 mod keeper;
 mod letters;
+mod parked_letters;
 mod prove;
 mod replay_into;
 mod time_travel;

@@ -57,7 +57,11 @@ fn show(context: &Context, letter: &LetterView) -> CommandResult {
         Some(replay) => {
             let by = replay.by.as_deref().map_or_else(String::new, |by| format!(" by {}", printable(by)));
             let edited = if replay.edited { ", edited" } else { "" };
-            format!("{}{edited}: {}{by}, job {}", since_then(letter), age(replay.ts), replay.job)
+            let job = match &*replay.job {
+                "" => "behind others of its key".to_owned(),
+                job => format!("job {job}"),
+            };
+            format!("{}{edited}: {}{by}, {job}", since_then(letter), age(replay.ts))
         }
     })?;
     context.output.line("")?;

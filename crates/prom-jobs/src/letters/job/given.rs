@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use prom_engine::{Bus, Error, GivenBack, LetterOutcome, LetterRef, Owner};
-use prom_types::{GroupName, Offset};
+use prom_engine::{Bus, GivenBack, LetterOutcome, LetterRef, Owner};
+use prom_types::{Offset, TopicName};
 
 use super::super::block::{BlockAt, ReplayOutcome};
 use super::super::desk::LetterDesk;
 use super::super::letter::{FoundLetter, read_letter};
+use super::super::parked::{HeldLetter, LETTERS_ASKED, held_letters, parks_keys};
 use super::super::read::read_places;
 use super::document::{LetterOrder, LetterWork, StoredJob};
 use super::step::LetterSent;
@@ -48,19 +49,33 @@ pub(super) async fn drop_held(desk: &LetterDesk, letters: &[FoundLetter]) -> Res
     }
     for (group, letters) in by_group {
         let is_ours = !matches!(desk.bus.owner_of(&group).await?, Owner::There { .. });
-        if is_ours && parks_keys(desk, &group).await? {
+        if is_ours && parks_keys(&desk.bus, &desk.topic, &group).await? {
             desk.bus.drop_letters(&desk.topic, &letters).await?;
         }
     }
     Ok(())
 }
 
-/// Whether the group has a parked key. One that is gone, or reads the topic no more, holds nothing.
-async fn parks_keys(desk: &LetterDesk, group: &GroupName) -> Result<bool, JobError> {
-    match desk.bus.parked_keys(&desk.topic, group, None, 1).await {
-        Err(Error::UnknownGroup { .. } | Error::NotOfTheGroup { .. } | Error::UnknownTopic { .. }) => Ok(false),
-        page => Ok(!page?.keys.is_empty()),
-    }
+/// What becomes of letters whose events are not published, because their group handles them by itself; in their order.
+pub(super) async fn left_to_their_groups(
+    bus: &Bus,
+    topic: &TopicName,
+    letters: &[FoundLetter],
+) -> Result<Vec<Option<LetterSent>>, JobError> {
+    let held = held_letters(bus, topic, letters).await?;
+    let left = letters.iter().zip(held).map(|(letter, held)| match held? {
+        HeldLetter::WentOn(_) => Some(LetterSent::Left),
+        HeldLetter::Parked => Some(LetterSent::Unfit(is_parked(topic, letter))),
+    });
+    Ok(left.collect())
+}
+
+fn is_parked(topic: &TopicName, letter: &FoundLetter) -> String {
+    let (group, key) = (&letter.group, letter.key.as_deref().unwrap_or_default());
+    format!(
+        "key {key:?} is parked for group {group}, which would park the new event as well; give the letters back instead \
+         (`prom dlq replay {topic} --group {group} --to-group`), or purge this one and publish what it should have been"
+    )
 }
 
 /// What is known of the events of a block that were given back and not counted.
@@ -84,7 +99,7 @@ pub(super) async fn outcomes(
         let outcomes = desk.bus.letter_outcomes(&desk.topic, named).await?;
         known.extend(offsets.iter().copied().zip(outcomes).filter_map(|(offset, outcome)| {
             let outcome = match outcome {
-                LetterOutcome::NotGivenBack | LetterOutcome::Waiting { .. } => return None,
+                LetterOutcome::NotGivenBack | LetterOutcome::Parked | LetterOutcome::Waiting { .. } => return None,
                 LetterOutcome::DeadAgain { .. } => ReplayOutcome::DeadAgain,
                 LetterOutcome::Acked { .. } | LetterOutcome::Dropped { .. } | LetterOutcome::Gone { .. } => {
                     ReplayOutcome::Acked
@@ -95,6 +110,3 @@ pub(super) async fn outcomes(
     }
     Ok(known)
 }
-
-/// Letters that the engine tells of at once.
-const LETTERS_ASKED: usize = 1000;

@@ -15,7 +15,7 @@ use super::super::letter::{FoundLetter, read_letter};
 use super::super::read::read_places;
 use super::document::{LetterJobState, LetterWork, StoredJob};
 use super::events::{EventMaker, MadeEvent};
-use super::given::{drop_held, give_back};
+use super::given::{drop_held, give_back, left_to_their_groups};
 use crate::limits::{LETTER_BLOCKS_AT_ONCE, LETTERS_AT_ONCE, STEP_WRITTEN_BYTES};
 use crate::source::about_the_event;
 use crate::{JobError, UnfitEvent};
@@ -32,7 +32,7 @@ pub(super) struct StepLetters {
 pub(super) enum LetterSent {
     /// It is in the unit of work.
     Added { edited: bool },
-    /// The program made nothing of it.
+    /// The program made nothing of it, or its group handles it by itself.
     Left,
     /// It cannot be made, or is refused.
     Unfit(String),
@@ -138,17 +138,23 @@ pub(super) async fn add_events(
     letters: &[FoundLetter],
     unfit: UnfitEvent,
 ) -> Result<(UnitOfWork, Vec<LetterSent>, Vec<Option<MadeEvent>>), JobError> {
+    let left = left_to_their_groups(bus, &maker.topic, letters).await?;
     let making = maker.clone();
     let made = bus.in_turns(letters.to_vec(), move |letter| making.make(&letter)).await?;
     let events = made.iter().flatten().flatten().map(|made| made.event.clone()).collect();
     let mut judged = bus.judge_in_background(&maker.topic, events).await?.into_iter();
     let (mut sent, mut kept, mut is_over) = (Vec::with_capacity(made.len()), Vec::with_capacity(made.len()), false);
-    for made in made {
-        let (outcome, made) = match made {
+    for (made, left) in made.into_iter().zip(left) {
+        let (outcome, made) = match (left, made) {
             _ if is_over => (LetterSent::NotTried, None),
-            Err(reason) => (LetterSent::Unfit(reason), None),
-            Ok(None) => (LetterSent::Left, None),
-            Ok(Some(made)) => {
+            (Some(left), made) => {
+                // Its event was judged with the others.
+                drop(made.ok().flatten().and_then(|_| judged.next()));
+                (left, None)
+            }
+            (None, Err(reason)) => (LetterSent::Unfit(reason), None),
+            (None, Ok(None)) => (LetterSent::Left, None),
+            (None, Ok(Some(made))) => {
                 let judged = judged.next().unwrap_or(Err(Error::Closed));
                 let outcome = match judged.and_then(|event| work.publish_checked(&event)) {
                     Ok(()) => LetterSent::Added { edited: made.edited },

@@ -115,7 +115,7 @@ pub struct LetterView {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LetterReplayView {
-    /// The job that did it.
+    /// The job that did it. Empty where the event went on by itself, behind others of its parked key that were given back.
     pub job: String,
     /// The subject that began the job.
     pub by: Option<String>,
