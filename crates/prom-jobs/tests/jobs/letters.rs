@@ -8,7 +8,7 @@ use prom_jobs::{
     EDITED_HEADER, JobError, LETTER_HEADER, LetterFilter, LetterJob, LetterJobState, LetterOffice, LetterOrder,
     LetterStanding, LetterWork, REPLAYS_HEADER, ReplayOutcome,
 };
-use prom_types::{Event, EventId, TopicName};
+use prom_types::{Event, EventId, Json, TopicName};
 use serde_json::{Value, json};
 
 use super::{bus, candidate};
@@ -181,6 +181,24 @@ async fn a_replayed_event_keeps_what_it_was_and_says_where_it_comes_from() {
     let again = letters.order(order(LetterWork::ToTopic)).await.unwrap();
     let again = at_rest(&letters, &again).await;
     assert_eq!((again.matched, again.replayed), (0, 0), "a letter is replayed once");
+}
+
+#[tokio::test]
+async fn a_program_that_changes_nothing_edits_nothing_however_it_writes_what_it_read() {
+    let bus = bus().await;
+    let letters = LetterOffice::start(bus.clone());
+    let text = r#"{"name" : "a \"b\" c",  "n": [1, 2]}"#;
+    bus.publish(TOPIC, Json::parse(text).unwrap()).await.unwrap();
+    let mut orders = bus.subscribe(TOPIC, "billing").from(Position::Earliest).max_attempts(1).start().await.unwrap();
+    orders.next().await.unwrap().nack("no printer").await.unwrap();
+    until("the letter is written", || async { bus.bounds("dlq.orders").await.is_ok() }).await;
+    let same = LetterOrder { transform: Some(".key = \"x\"".to_owned()), ..order(LetterWork::ToTopic) };
+    let trial = letters.try_out(&same).await.unwrap();
+    assert!(!trial.shown[0].edited);
+    let job = letters.order(same).await.unwrap();
+    assert_eq!(at_rest(&letters, &job).await.replayed, 1);
+    let again = events(&bus).await.remove(1);
+    assert_eq!((again.payload.as_str(), again.headers.get(EDITED_HEADER)), (text, None));
 }
 
 #[tokio::test]

@@ -41,7 +41,8 @@ impl EventMaker {
                 Some(payload) => payload,
             },
         };
-        let edited = payload.as_bytes() != original.payload.as_bytes();
+        let edited = !says_the_same(&payload, &original.payload);
+        let payload = if edited { payload } else { original.payload.clone() };
         Ok(Some(MadeEvent { event: self.event(letter, original, payload, edited), edited }))
     }
 
@@ -82,6 +83,24 @@ impl EventMaker {
             ..NewEvent::new(self.topic.clone(), payload)
         }
     }
+}
+
+/// Whether two texts differ in nothing but the space between their parts: programs write it anew.
+fn says_the_same(one: &Json, other: &Json) -> bool {
+    without_space(one.as_bytes()).eq(without_space(other.as_bytes()))
+}
+
+fn without_space(json: &[u8]) -> impl Iterator<Item = u8> {
+    let (mut is_text, mut is_escaped) = (false, false);
+    json.iter().copied().filter(move |byte| {
+        if is_text {
+            is_text = is_escaped || *byte != b'"';
+            is_escaped = !is_escaped && *byte == b'\\';
+            return true;
+        }
+        is_text = *byte == b'"';
+        !byte.is_ascii_whitespace()
+    })
 }
 
 /// The last cause is the letter. Where there are too many, the oldest goes.
