@@ -65,6 +65,9 @@ pub const TRACE_CATCH_UP: Duration = Duration::from_secs(2);
 pub const TRACE_LOCATE: Duration = Duration::from_secs(2);
 /// Events of a tree: more are no picture any more.
 pub const TRACE_NODES: usize = 500;
+/// Levels of JSON between a tree's root and its lowest node. Common readers of JSON refuse text with more than 128 levels, and a
+/// node has some of its own.
+pub const TRACE_NESTING: usize = 110;
 /// Groups of all events of a tree together, each of which is looked up.
 pub const TRACE_DELIVERIES: usize = 2000;
 /// Effects of one event that are followed, and entries that one commit of the index writes.

@@ -751,7 +751,7 @@ export interface LetterReplayView {
   readonly by?: string | null;
   /** The payload was changed. */
   readonly edited: boolean;
-  /** The job that did it. */
+  /** The job that did it. Empty where the event went on by itself, behind others of its parked key that were given back. */
   readonly job: string;
   readonly outcome: ReplayOutcomeView;
   readonly ts: number;
@@ -1714,7 +1714,7 @@ export interface TopicView {
 export interface TraceAnswer {
   /** Events that the index of causes has not read yet: effects among them are missing. 0: the tree is exact. */
   readonly behind: number;
-  /** The tree was cut at 500 events. */
+  /** The tree was cut: at 500 events, or where it is too deep for readers of JSON. */
   readonly cut?: boolean;
   /** There is more, which the caller may not see. */
   readonly hidden?: boolean;

@@ -48,7 +48,7 @@ impl Trace {
             note(format!("{} not indexed yet; effects among them are missing", counted(told.behind, "event")));
         }
         if told.cut {
-            note("the tree was cut: not all events are shown");
+            note("the tree was cut: not all events are shown; trace one of its last events to see more");
         }
         if told.hidden {
             note("some events are hidden: this token may not see them");
@@ -106,6 +106,9 @@ fn draw_below(node: &TraceNodeView, before: &str, side: Side, lines: &mut Vec<St
 fn told(delivery: &TraceDeliveryView) -> String {
     let TraceDeliveryView { group, state, attempts, reason, member, served_by, letter, .. } = delivery;
     let mut text = format!("{group}: ");
+    if letter.is_some() && *state != TraceState::Dead {
+        text.push_str("given up, given back, ");
+    }
     text.push_str(match state {
         TraceState::Settled => "settled",
         TraceState::InFlight => "in flight",

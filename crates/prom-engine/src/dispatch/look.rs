@@ -34,7 +34,7 @@ impl Dispatcher {
     /// Where an event is now.
     pub fn look(&self, offset: Offset) -> EventLook {
         let at = match self.unsettled.get(offset).map(|event| event.state) {
-            _ if self.progress.is_settled(offset) => EventAt::Settled,
+            _ if self.progress.is_settled(offset) && !self.is_given(offset) => EventAt::Settled,
             Some(EventState::Leased(EventLease { subscriber, .. })) => EventAt::InFlight(subscriber),
             Some(EventState::Waiting { .. }) => EventAt::Waiting,
             Some(EventState::Dead(_)) => EventAt::Dying,

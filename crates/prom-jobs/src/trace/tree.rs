@@ -1,20 +1,20 @@
 //! The tree of an event: upwards over `caused_by`, downwards over the index of causes.
 //!
 //! Promises: a tree has a bounded number of nodes, also where causes form a circle: an event that was drawn before is named again
-//! and not followed. It ends at what the reader may not read: causes of which it knows the id already stay unknown, and effects
-//! are left out, which the trace says.
+//! and not followed. It is no deeper than common readers of JSON accept. It ends at what the reader may not read: causes of which
+//! it knows the id already stay unknown, and effects are left out, which the trace says.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use prom_engine::{Bus, EventStanding, GroupInfo, Located, StandingState, StoredEvent};
+use prom_engine::{Bus, EventStanding, GroupInfo, LetterOutcome, LetterRef, Located, StandingState, StoredEvent};
 use prom_types::{EpochMs, EventId, GroupName, TopicName};
 use serde::Deserialize;
 
 use super::Tracer;
 use super::index::{TraceIndex, TracePlace};
 use crate::JobError;
-use crate::limits::{TRACE_CATCH_UP, TRACE_DELIVERIES, TRACE_LOCATE, TRACE_NODES};
+use crate::limits::{TRACE_CATCH_UP, TRACE_DELIVERIES, TRACE_LOCATE, TRACE_NESTING, TRACE_NODES};
 
 /// What the one who asks may see.
 pub trait TraceRights: Send + Sync {
@@ -121,6 +121,8 @@ struct Flat {
     node: TraceNode,
     parent: Option<usize>,
     hangs: Hangs,
+    /// Levels of JSON around it, within the tree.
+    nesting: usize,
 }
 
 /// Where a node hangs on its parent.
@@ -209,7 +211,7 @@ impl Drawing<'_> {
         // The root goes both ways.
         let root = self.node(id, place, event.as_ref()).await?;
         let causes = event.map_or_else(Vec::new, |event| event.caused_by());
-        flats.push(Flat { node: root, parent: None, hangs: Hangs::Below });
+        flats.push(Flat { node: root, parent: None, hangs: Hangs::Below, nesting: 0 });
         let mut due: VecDeque<(usize, Hangs, Vec<EventId>)> = VecDeque::from([(0, Hangs::Below, Vec::new())]);
         if !causes.is_empty() {
             due.push_back((0, Hangs::Above, causes));
@@ -239,12 +241,12 @@ impl Drawing<'_> {
         flats: &mut Vec<Flat>,
         due: &mut VecDeque<(usize, Hangs, Vec<EventId>)>,
     ) -> Result<(), JobError> {
-        if self.is_full(flats.len()) {
+        let Some(nesting) = self.room_for(flats, below, Hangs::Above) else {
             return Ok(());
-        }
+        };
         let parent = Some(below);
         if !self.drawn.insert(id) {
-            flats.push(Flat { node: repeated(id), parent, hangs: Hangs::Above });
+            flats.push(Flat { node: repeated(id), parent, hangs: Hangs::Above, nesting });
             return Ok(());
         }
         let node = match self.find(id, None).await? {
@@ -257,7 +259,7 @@ impl Drawing<'_> {
             }
             None => unknown(id),
         };
-        flats.push(Flat { node, parent, hangs: Hangs::Above });
+        flats.push(Flat { node, parent, hangs: Hangs::Above, nesting });
         Ok(())
     }
 
@@ -274,26 +276,33 @@ impl Drawing<'_> {
                 self.hidden = true;
                 continue;
             }
-            if self.is_full(flats.len()) {
+            let Some(nesting) = self.room_for(flats, above, hangs) else {
                 return Ok(());
-            }
+            };
             let parent = Some(above);
             if !self.drawn.insert(id) {
-                flats.push(Flat { node: repeated(id), parent, hangs });
+                flats.push(Flat { node: repeated(id), parent, hangs, nesting });
                 continue;
             }
             let event = self.event_at(&place, id).await?;
             due.push_back((flats.len(), Hangs::Below, Vec::new()));
             let node = self.node(id, place, event.as_ref()).await?;
-            flats.push(Flat { node, parent, hangs });
+            flats.push(Flat { node, parent, hangs, nesting });
         }
         Ok(())
     }
 
-    fn is_full(&mut self, nodes: usize) -> bool {
-        let is_full = nodes >= TRACE_NODES;
-        self.is_cut |= is_full;
-        is_full
+    /// How deep another node would be below this one; `None` where the tree ends.
+    fn room_for(&mut self, flats: &[Flat], parent: usize, hangs: Hangs) -> Option<usize> {
+        let levels = match hangs {
+            Hangs::Above | Hangs::Below => 2,
+            // Event, deliveries, delivery, letter, events as which it was published again.
+            Hangs::Replayed(_) => 6,
+        };
+        let nesting = flats.get(parent).map_or(0, |parent| parent.nesting) + levels;
+        let has_room = flats.len() < TRACE_NODES && nesting <= TRACE_NESTING;
+        self.is_cut |= !has_room;
+        has_room.then_some(nesting)
     }
 
     async fn node(
@@ -336,12 +345,10 @@ impl Drawing<'_> {
             };
             self.deliveries_left = left;
             let mut standing = self.bus.standing(event, group).await?;
-            let letter = self
-                .letter(event, &group.name)
-                .await?
-                .map(|letter| TraceLetter { err: letter.err.filter(|_| tells_reasons), ..letter });
-            if letter.is_some() && standing.state == StandingState::Settled {
-                standing.state = StandingState::Dead;
+            let (letter, outcome) = self.letter(event, &group.name).await?.unzip();
+            let letter = letter.map(|letter| TraceLetter { err: letter.err.filter(|_| tells_reasons), ..letter });
+            if let (StandingState::Settled, Some(outcome)) = (standing.state, outcome) {
+                standing.state = state_after(&outcome);
             }
             if !tells_reasons {
                 standing.failures.reason = None;
@@ -351,7 +358,12 @@ impl Drawing<'_> {
         Ok(deliveries)
     }
 
-    async fn letter(&self, event: &StoredEvent, group: &GroupName) -> Result<Option<TraceLetter>, JobError> {
+    /// The newest letter of an event, and what became of it.
+    async fn letter(
+        &self,
+        event: &StoredEvent,
+        group: &GroupName,
+    ) -> Result<Option<(TraceLetter, LetterOutcome)>, JobError> {
         let may_read = event.topic().dead_letters().is_some_and(|letters| self.rights.may_read(&letters));
         if !may_read {
             return Ok(None);
@@ -360,8 +372,24 @@ impl Drawing<'_> {
             return Ok(None);
         };
         let LetterText { err, attempts, ts } = letter.payload()?;
+        let outcomes = self.bus.letter_outcomes(event.topic(), &[LetterRef::of(&letter)?]).await?;
         let (id, place) = (letter.id(), place_of(&letter));
-        Ok(Some(TraceLetter { id, place, err: Some(err), attempts, ts, replayed: Vec::new() }))
+        let told = TraceLetter { id, place, err: Some(err), attempts, ts, replayed: Vec::new() };
+        Ok(Some((told, outcomes.into_iter().next().unwrap_or(LetterOutcome::NotGivenBack))))
+    }
+}
+
+/// Where an event is whose offset is settled and that has a letter.
+fn state_after(outcome: &LetterOutcome) -> StandingState {
+    match outcome {
+        LetterOutcome::Acked { .. } => StandingState::Settled,
+        LetterOutcome::Waiting { failed_attempts: 0, .. } => StandingState::Queued,
+        LetterOutcome::Waiting { .. } => StandingState::Waiting,
+        LetterOutcome::NotGivenBack
+        | LetterOutcome::Parked
+        | LetterOutcome::DeadAgain { .. }
+        | LetterOutcome::Dropped { .. }
+        | LetterOutcome::Gone { .. } => StandingState::Dead,
     }
 }
 
@@ -385,7 +413,7 @@ fn letters_of(node: &TraceNode) -> Vec<(usize, EventId)> {
 
 /// Children stand behind their parents, so hanging up from the end finds each child whole.
 fn assemble(mut flats: Vec<Flat>, root: EventId) -> TraceNode {
-    while let Some(Flat { node, parent, hangs }) = flats.pop() {
+    while let Some(Flat { node, parent, hangs, .. }) = flats.pop() {
         let Some(parent) = parent.and_then(|parent| flats.get_mut(parent)) else {
             return node;
         };

@@ -12,6 +12,7 @@ mod parked_letters;
 mod prove;
 mod replay_into;
 mod time_travel;
+mod trace;
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ pub struct TraceAnswer {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: bool,
-    /// The tree was cut at 500 events.
+    /// The tree was cut: at 500 events, or where it is too deep for readers of JSON.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub cut: bool,
