@@ -74,7 +74,7 @@ fn is_parked(topic: &TopicName, letter: &FoundLetter) -> String {
     let (group, key) = (&letter.group, letter.key.as_deref().unwrap_or_default());
     format!(
         "key {key:?} is parked for group {group}, which would park the new event as well; give the letters back instead \
-         (`prom dlq replay {topic} --group {group} --to-group`), or purge this one and publish what it should have been"
+         (`prom dlq replay {topic} --group {group} --to-group`), or purge this one and publish a corrected event"
     )
 }
 
