@@ -751,7 +751,9 @@ export interface LetterReplayView {
   readonly by?: string | null;
   /** The payload was changed. */
   readonly edited: boolean;
-  /** The job that did it. Empty where the event went on by itself, behind others of its parked key that were given back. */
+  /**
+   * The job that did it. Empty where the event went on by itself, behind others of its parked key that were given back.
+   */
   readonly job: string;
   readonly outcome: ReplayOutcomeView;
   readonly ts: number;
