@@ -51,12 +51,16 @@ struct Kept {
 pub struct KeptState {
     /// Another process does it at the moment.
     pub is_elsewhere: bool,
+    /// A pass of this process is under way. It may last as long as the lease, and has not failed yet.
+    pub is_under_way: bool,
     /// When the last pass of this process ended.
     pub last_pass: Option<EpochMs>,
     /// What the last pass failed with.
     pub failed: Option<String>,
     /// Passes that failed one after the other.
     pub failures: u32,
+    /// When the next pass begins, after one that failed.
+    pub retry_at: Option<EpochMs>,
 }
 
 /// What is done over and over.
@@ -157,7 +161,7 @@ impl Keeper {
             loop {
                 sleep(ttl / 3).await;
                 match self.acquire(task, ttl).await {
-                    Ok(true) => {}
+                    Ok(true) => self.lasts(task),
                     Ok(false) => return Passed::Elsewhere,
                     // The store may be back before the lease runs out; if not, the next try tells.
                     Err(error) => tracing::warn!(%task, %error, "the lease of background work could not be renewed"),
@@ -167,10 +171,13 @@ impl Keeper {
         let pass = async {
             match self.acquire(task, ttl).await {
                 Ok(false) => Passed::Elsewhere,
-                Ok(true) => match work.pass(&self.0.bus).await {
-                    Ok(()) => Passed::Done,
-                    Err(error) => Passed::Failed(error.to_string()),
-                },
+                Ok(true) => {
+                    self.begins(task);
+                    match work.pass(&self.0.bus).await {
+                        Ok(()) => Passed::Done,
+                        Err(error) => Passed::Failed(error.to_string()),
+                    }
+                }
                 Err(error) => Passed::Failed(error.to_string()),
             }
         };
@@ -183,6 +190,19 @@ impl Keeper {
             }
         });
         watched.await.unwrap_or_else(|panicked| Passed::Failed(panicked.reason))
+    }
+
+    fn begins(&self, task: &TaskName) {
+        if let Some(kept) = self.0.works.lock().get_mut(task) {
+            (kept.state.is_under_way, kept.state.retry_at) = (true, None);
+        }
+    }
+
+    /// Some passes last as long as the lease: what the one before failed with is over.
+    fn lasts(&self, task: &TaskName) {
+        if let Some(kept) = self.0.works.lock().get_mut(task).filter(|kept| kept.state.is_under_way) {
+            (kept.state.failed, kept.state.failures, kept.state.retry_at) = (None, 0, None);
+        }
     }
 
     /// Whether the lease is ours.
@@ -213,6 +233,7 @@ impl Keeper {
         }
         let mut works = self.0.works.lock();
         let state = &mut works.get_mut(task)?.state;
+        (state.is_under_way, state.retry_at) = (false, None);
         let failed = match passed {
             Passed::Elsewhere => {
                 (state.failed, state.failures) = (None, 0);
@@ -221,12 +242,14 @@ impl Keeper {
             Passed::Done => None,
             Passed::Failed(reason) => Some(reason),
         };
-        state.last_pass = Some(self.0.bus.clock().now_ms());
+        let now = self.0.bus.clock().now_ms();
+        state.last_pass = Some(now);
         state.failures = if failed.is_some() { state.failures.saturating_add(1) } else { 0 };
         let wait = failed.as_ref().map(|reason| {
             let doublings = (state.failures - 1).min(16);
             let wait = KEEPER_FIRST_RETRY.saturating_mul(1 << doublings).min(KEEPER_LONGEST_RETRY);
             tracing::warn!(%task, reason, failures = state.failures, ?wait, "background work failed; it is tried again");
+            state.retry_at = Some(now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)));
             wait
         });
         state.failed = failed;

@@ -64,7 +64,7 @@ fn flowing(flow: &dyn Flow) -> BackgroundView {
 }
 
 fn background(work: String, state: KeptState) -> BackgroundView {
-    let KeptState { is_elsewhere, last_pass, failed, failures } = state;
+    let KeptState { is_elsewhere, last_pass, failed, failures, .. } = state;
     BackgroundView { work, elsewhere: is_elsewhere, last_pass_ts: last_pass, failed, failures }
 }
 

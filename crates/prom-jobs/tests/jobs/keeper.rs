@@ -99,6 +99,32 @@ async fn a_pass_that_fails_or_panics_is_told_and_tried_again() {
     assert_eq!(keeper.states()[&WORK].failures, 0);
 }
 
+/// Fails once, and then lasts as long as its lease.
+struct Lasting(u32);
+
+impl KeptWork for Lasting {
+    async fn pass(&mut self, bus: &Bus) -> Result<(), JobError> {
+        self.0 += 1;
+        if self.0 == 1 {
+            bus.bounds("no.such.topic").await?;
+        }
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_failure_is_over_once_the_next_pass_lasts() {
+    let bus = bus().await;
+    let keeper = Keeper::new(bus.clone());
+    keeper.keep(WORK, EVERY, Lasting(0));
+    let state = || keeper.states()[&WORK].clone();
+    wait_for("the error", || state().retry_at.is_some() && !state().is_under_way).await;
+    wait_for("the next pass", || state().is_under_way && state().retry_at.is_none()).await;
+    wait_for("the end of the failure", || state().failed.is_none()).await;
+    assert_eq!((state().failures, state().is_under_way), (0, true));
+    keeper.end().await;
+}
+
 #[tokio::test]
 async fn a_shutdown_waits_for_no_pass() {
     let (bus, counting) = (bus().await, Counting::default());
