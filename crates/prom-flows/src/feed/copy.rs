@@ -9,14 +9,14 @@
 //! minutes unless it is told otherwise (`minSnapshotHistoryWindowInSeconds`). A copy that takes longer reads newer documents from
 //! there on; the stream still begins behind the first T, so changes that such a document contains already come once more behind it.
 
-use mongodb::bson::{Document, RawDocumentBuf, Timestamp, doc};
+use mongodb::bson::{Document, RawDocument, RawDocumentBuf, Timestamp, doc};
 use prom_engine::Bus;
 use serde::{Deserialize, Serialize};
 
 use super::convert::Converter;
 use super::error::FeedError;
 use super::gap::{GapCause, PendingGap};
-use super::limits::COPY_DOCUMENTS;
+use super::limits::{BATCH_BYTES, COPY_DOCUMENTS};
 use super::position::{ClusterTime, from_hexadecimal};
 use super::stream::FeedServer;
 use super::write::FeedWriter;
@@ -95,7 +95,6 @@ async fn read_step(
         "sort": { "_id": 1 },
         "limit": COPY_DOCUMENTS,
         "batchSize": COPY_DOCUMENTS,
-        "singleBatch": true,
         "readConcern": { "level": "snapshot", "atClusterTime": Timestamp::from(copy.at) },
     };
     let last = match &copy.last {
@@ -106,15 +105,20 @@ async fn read_step(
         find.insert("min", Document::try_from(last.as_ref())?);
     }
     let mut cursor = server.call(server.database.run_cursor_command(find)).await?.with_type::<RawDocumentBuf>();
-    let mut documents = Vec::new();
-    while server.call(cursor.advance()).await? {
-        documents.push(cursor.current().to_owned());
-    }
-    // The bound is inclusive.
-    if let (Some(last), Some(first)) = (&last, documents.first())
-        && last.get("_id")? == first.get("_id")?
-    {
-        documents.remove(0);
+    let (mut documents, mut bytes) = (Vec::new(), 0);
+    // An answer may hold as little as one document, so only the end of the cursor is the end of the collection.
+    while bytes < BATCH_BYTES && server.call(cursor.advance()).await? {
+        let document = cursor.current();
+        // The bound is inclusive.
+        let is_bound = documents.is_empty() && last.as_ref().is_some_and(|last| is_same_id(last, document));
+        if !is_bound {
+            bytes += document.as_bytes().len();
+            documents.push(document.to_owned());
+        }
     }
     Ok(documents)
+}
+
+fn is_same_id(one: &RawDocument, other: &RawDocument) -> bool {
+    matches!((one.get("_id"), other.get("_id")), (Ok(one), Ok(other)) if one == other)
 }

@@ -92,6 +92,20 @@ async fn a_copy_passes_ids_of_every_type_and_goes_on_where_it_was_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn documents_of_which_one_fills_an_answer_of_mongodb_are_all_copied() {
+    let scene = Scene::new().await;
+    let large = "x".repeat(9 << 20);
+    for id in ["a", "b", "c"] {
+        scene.orders.insert_one(doc! { "_id": id, "text": &large }).await.unwrap();
+    }
+    scene.orders.insert_many(["d", "e"].map(|id| doc! { "_id": id })).await.unwrap();
+    let _feed = scene.feed(FeedOptions { snapshot: true, ..scene.options() }).await;
+    until("the end of the copy", async || scene.position().await.copy.is_none().then_some(())).await;
+    let keys: Vec<_> = scene.events_of(crate::scene::TOPIC).await.into_iter().filter_map(|event| event.key).collect();
+    assert_eq!(keys, ["a", "b", "c", "d", "e"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_collection_of_a_database_is_copied_and_one_that_comes_later_is_followed() {
     let scene = Scene::new().await;
     for collection in ["a", "b"] {
