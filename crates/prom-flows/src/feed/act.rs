@@ -34,9 +34,10 @@ impl Flow for FeedHandle {
         };
         if kept.is_elsewhere {
             status = FlowStatus { state: FlowState::Elsewhere, ..FlowStatus::starting(status.from, status.to) };
-        } else if let Some(reason) = kept.failed {
+        } else if let Some(reason) = kept.failed.filter(|_| !kept.is_under_way) {
             let since = kept.last_pass.unwrap_or(now);
-            let failure = prom_jobs::FlowFailure { reason, since, tries: kept.failures, retry_at: Some(now) };
+            let retry_at = kept.retry_at.or(Some(now));
+            let failure = prom_jobs::FlowFailure { reason, since, tries: kept.failures, retry_at };
             status = FlowStatus { state: FlowState::Retrying, error: Some(failure), ..status };
         }
         status
@@ -116,11 +117,20 @@ fn place_of(to: &FlowSeek, now: EpochMs) -> Result<StreamPlace, FlowError> {
             Ok(seconds) => Ok(StreamPlace::From(ClusterTime { seconds, increment: 1 })),
             Err(_) => unfit(format!("{at} is no time of MongoDB's log, in milliseconds since 1970")),
         },
-        FlowSeek::Token(text) => match token_time(text) {
-            Some(_) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => Ok(StreamPlace::After(text.clone())),
+        FlowSeek::Token(text) => match (cluster_time(text), token_time(text)) {
+            (Some(time), _) => Ok(StreamPlace::From(time)),
+            (None, Some(_)) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                Ok(StreamPlace::After(text.clone()))
+            }
             _ => unfit(format!("{text} is no resume token; it is the hexadecimal text in a token's _data")),
         },
     }
+}
+
+/// `SECONDS.INCREMENT`, as the header of an event has it.
+fn cluster_time(text: &str) -> Option<ClusterTime> {
+    let (seconds, increment) = text.split_once('.')?;
+    Some(ClusterTime { seconds: seconds.parse().ok()?, increment: increment.parse().ok()? })
 }
 
 fn failed(error: FeedError) -> FlowError {

@@ -4,6 +4,7 @@ use prom_types::{EpochMs, Invalid};
 
 use super::extended_json::UnreadableBson;
 use super::fault;
+use super::position::ClusterTime;
 
 /// Why a feed cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,9 @@ pub(crate) enum FeedError {
     /// A change does not fit into an answer: it is read in parts that fit.
     #[error("a change is larger than one answer of MongoDB can be")]
     TooLarge,
+    /// A change has no image of its document although the feed requires one. Changes before it may have come with the same answer.
+    #[error("MongoDB has no image of a document for a change: {reason}")]
+    NoImage { reason: String, at: Option<ClusterTime> },
     /// What a copy reads is no longer kept: it reads newer documents.
     #[error("MongoDB no longer keeps the documents as they were when the copy began: {reason}")]
     CopyTooOld { reason: String },

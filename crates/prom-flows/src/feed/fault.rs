@@ -4,6 +4,7 @@ use mongodb::error::{Error, ErrorKind};
 
 use super::error::FeedError;
 use super::limits::REASON_CHARS;
+use super::position::ClusterTime;
 
 const NO_MATCHING_DOCUMENT: i32 = 47;
 const SNAPSHOT_TOO_OLD: i32 = 239;
@@ -29,13 +30,7 @@ pub(crate) fn judge(error: Error) -> FeedError {
         }
         Some(BSON_TOO_LARGE) => FeedError::TooLarge,
         Some(SNAPSHOT_TOO_OLD | SNAPSHOT_UNAVAILABLE) => FeedError::CopyTooOld { reason: told },
-        Some(NO_MATCHING_DOCUMENT) => FeedError::Stop {
-            reason: format!(
-                "MongoDB has no image of a document for a change ({told}); switch changeStreamPreAndPostImages on for the \
-                 collection and move the feed behind the change with `prom feeds seek`, or set full_document and before to \
-                 when_available"
-            ),
-        },
+        Some(NO_MATCHING_DOCUMENT) => FeedError::NoImage { reason: told, at: cluster_time(&error.kind.to_string()) },
         Some(NOT_A_REPLICA_SET) => FeedError::Stop {
             reason: format!(
                 "the server is in no replica set, and only those have change streams ({told}); make it a set of one member \
@@ -44,6 +39,14 @@ pub(crate) fn judge(error: Error) -> FeedError {
         },
         _ => FeedError::Mongo(error),
     }
+}
+
+/// The moment of the change that an error of the server is about, as it writes it: `clusterTime: Timestamp(1795124486, 14)`.
+fn cluster_time(text: &str) -> Option<ClusterTime> {
+    let (_, rest) = text.split_once("clusterTime: Timestamp(")?;
+    let (numbers, _) = rest.split_once(')')?;
+    let (seconds, increment) = numbers.split_once(", ")?;
+    Some(ClusterTime { seconds: seconds.parse().ok()?, increment: increment.parse().ok()? })
 }
 
 fn code(error: &Error) -> Option<i32> {
@@ -59,5 +62,18 @@ pub(crate) fn reason(error: &Error) -> String {
     match text.char_indices().nth(REASON_CHARS) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_moment_of_a_change_is_read_from_what_the_server_says() {
+        let said = "not found for event: {operationType: \"update\", clusterTime: Timestamp(1795124486, 14)}";
+        assert_eq!(cluster_time(said), Some(ClusterTime { seconds: 1_795_124_486, increment: 14 }));
+        assert_eq!(cluster_time("clusterTime: Timestamp(1795124486"), None);
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 /// Changes, and bytes of them, that become one commit: enough that a commit costs little for each, little enough that the first of
 /// them does not wait for long.
 pub const BATCH_CHANGES: usize = 1000;
+/// Changes of one answer of MongoDB, as a rule.
+pub const ANSWER_CHANGES: u32 = 1000;
 /// Bytes of changes that become one commit; at least one change.
 pub const BATCH_BYTES: usize = 8 * 1024 * 1024;
 /// Events of one commit. A map may make several of one change.

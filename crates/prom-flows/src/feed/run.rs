@@ -24,7 +24,7 @@ use super::position::{ClusterTime, FEED_POSITIONS, FeedPosition, HeldPosition, S
 use super::programs::FeedPrograms;
 use super::read::{GatheredChanges, ReadAhead, ReadChange};
 use super::status::FeedProgress;
-use super::stream::{FeedServer, LargeParts};
+use super::stream::{FeedServer, LargeParts, StreamForm};
 use super::write::FeedWriter;
 
 /// A feed of this hub, as it is shown and steered.
@@ -43,7 +43,7 @@ struct FeedWork {
     progress: Arc<FeedProgress>,
     moved: Arc<Notify>,
     ready: Option<Ready>,
-    large: LargeParts,
+    form: StreamForm,
 }
 
 /// What is made once.
@@ -63,7 +63,7 @@ pub fn start(keeper: &Keeper, bus: &Bus, options: FeedOptions) -> Result<Arc<dyn
         progress: progress.clone(),
         moved: moved.clone(),
         ready: None,
-        large: LargeParts::Sent,
+        form: StreamForm::default(),
     };
     keeper.keep(task_of(&options.name), TAKE_OVER_EVERY, work).wake();
     Ok(Arc::new(FeedHandle { bus: bus.clone(), keeper: keeper.clone(), options, progress, moved }))
@@ -131,9 +131,18 @@ impl FeedWork {
                 }
                 Err(FeedError::CopyTooOld { reason })
             }
-            Err(FeedError::TooLarge) if self.large == LargeParts::Sent => {
-                self.large = LargeParts::Left;
+            Err(FeedError::TooLarge) if self.form.large == LargeParts::Sent => {
+                self.form.large = LargeParts::Left;
                 Err(FeedError::Ended)
+            }
+            // One by one, what is before the change comes first.
+            Err(FeedError::NoImage { .. }) if self.form.answer_changes > 1 => {
+                self.form.answer_changes = 1;
+                Err(FeedError::Ended)
+            }
+            Err(FeedError::NoImage { reason, at }) => {
+                self.form = StreamForm::default();
+                Err(self.stop(bus, &mut held, self.without_image(&reason, at)).await?)
             }
             Err(FeedError::TooLarge) => {
                 let reason = "a change is too large even without its large parts; leave it out with `prom feeds seek`";
@@ -188,7 +197,7 @@ impl FeedWork {
             copy_step(bus, &ready.server, &ready.converter, &mut writer).await?;
         }
         self.tell_gap(bus, &ready.server, held).await?;
-        let mut reading = ReadAhead::start(ready.server.open(&held.position.at, self.large).await?);
+        let mut reading = ReadAhead::start(ready.server.open(&held.position.at, self.form).await?);
         // A commit tells as well as a look whether the feed was moved.
         let (mut saved, mut looked) = (Instant::now(), Instant::now());
         loop {
@@ -210,12 +219,12 @@ impl FeedWork {
                 }
             }
             let converted = convert(bus, &ready.converter, changes).await?;
-            let is_past_large = self.large == LargeParts::Left && converted.iter().any(|change| change.was_cut);
+            let is_past_large = self.form.large == LargeParts::Left && converted.iter().any(|change| change.was_cut);
             let mut writer = FeedWriter { bus, options: &options, progress: &progress, held };
             writer.publish(converted, idle).await?;
             (saved, looked) = (Instant::now(), Instant::now());
             if is_past_large {
-                self.large = LargeParts::Sent;
+                self.form.large = LargeParts::Sent;
                 return Err(FeedError::Ended);
             }
         }
@@ -276,6 +285,16 @@ impl FeedWork {
         held.position = FeedPosition { gap: Some(gap), ..place(held.position.source.clone(), now, Some(copy)) };
         held.commit(bus.unit_of_work()).await?;
         Ok(FeedError::Ended)
+    }
+
+    fn without_image(&self, reason: &str, at: Option<ClusterTime>) -> String {
+        let behind = at.map_or_else(|| "TIME".to_owned(), |at| StreamPlace::From(at.next()).told());
+        format!(
+            "MongoDB has no image of a document for a change ({reason}); switch changeStreamPreAndPostImages on for the \
+             collection and leave the change out with `prom feeds seek {} --at {behind}`, or set full_document and before \
+             to when_available and `prom feeds restart {0}`",
+            self.options.name
+        )
     }
 
     /// Durable: it stays stopped, on this hub and on others, until an operator says otherwise.

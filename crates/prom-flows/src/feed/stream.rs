@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::change::CUT;
 use super::error::FeedError;
-use super::limits::{BATCH_CHANGES, CALL_TIMEOUT, CUT_BYTES, STREAM_AWAIT};
+use super::limits::{ANSWER_CHANGES, CALL_TIMEOUT, CUT_BYTES, STREAM_AWAIT};
 use super::options::{BeforeImage, FeedOptions, FullDocument, Oversize};
 use super::position::{ClusterTime, StreamPlace, token_of};
 
@@ -27,6 +27,20 @@ pub(crate) type RawChanges = ChangeStream<RawDocumentBuf>;
 pub(crate) enum LargeParts {
     Sent,
     Left,
+}
+
+/// How a change stream is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamForm {
+    pub large: LargeParts,
+    /// Changes of one answer. A change that the server cannot give fails the whole answer, also what is before it.
+    pub answer_changes: u32,
+}
+
+impl Default for StreamForm {
+    fn default() -> Self {
+        Self { large: LargeParts::Sent, answer_changes: ANSWER_CHANGES }
+    }
 }
 
 /// The connection of a feed.
@@ -45,27 +59,22 @@ impl FeedServer {
         Ok(Self { database, options })
     }
 
-    pub async fn open(&self, at: &StreamPlace, large: LargeParts) -> Result<RawChanges, FeedError> {
+    pub async fn open(&self, at: &StreamPlace, form: StreamForm) -> Result<RawChanges, FeedError> {
         let collection = self.options.source.collection.as_ref();
         let collection = collection.map(|name| self.database.collection::<Document>(name));
         let changes = match &collection {
-            Some(collection) => self.call(self.watch(collection.watch(), at, large)?).await?.with_type(),
-            None => self.call(self.watch(self.database.watch(), at, large)?).await?.with_type(),
+            Some(collection) => self.call(self.watch(collection.watch(), at, form)?).await?.with_type(),
+            None => self.call(self.watch(self.database.watch(), at, form)?).await?.with_type(),
         };
         Ok(changes)
     }
 
-    fn watch<'a, T>(
-        &self,
-        watch: Watch<'a, T>,
-        at: &StreamPlace,
-        large: LargeParts,
-    ) -> Result<Watch<'a, T>, FeedError> {
-        let pipeline = match large {
+    fn watch<'a, T>(&self, watch: Watch<'a, T>, at: &StreamPlace, form: StreamForm) -> Result<Watch<'a, T>, FeedError> {
+        let pipeline = match form.large {
             LargeParts::Sent => Vec::new(),
             LargeParts::Left => vec![leave_large_parts(&self.options.oversize)],
         };
-        let watch = watch.pipeline(pipeline).max_await_time(STREAM_AWAIT).batch_size(BATCH_CHANGES as u32);
+        let watch = watch.pipeline(pipeline).max_await_time(STREAM_AWAIT).batch_size(form.answer_changes);
         let watch = match at {
             StreamPlace::After(token) => watch.start_after(token_of(token)?),
             StreamPlace::From(time) => watch.start_at_operation_time(Timestamp::from(*time)),

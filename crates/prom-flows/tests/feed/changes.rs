@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Decimal128, Document, doc};
 use prom_flows::feed::{BeforeImage, FeedOptions, FeedRoute, FeedSource, FullDocument, NumberForm};
-use prom_jobs::FlowState;
+use prom_jobs::{FlowAction, FlowSeek, FlowState};
 use serde_json::json;
 
 use crate::scene::{Scene, TOPIC, header, payload, told, until};
@@ -109,6 +109,29 @@ async fn a_required_image_that_is_missing_stops_the_feed_and_says_what_to_switch
     let reason = feed.flow.status().error.unwrap().reason;
     assert!(reason.contains("changeStreamPreAndPostImages"), "{reason}");
     assert_eq!(scene.events(1).await.len(), 1, "what came before is published");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_in_one_answer_with_a_missing_image_is_published_and_the_change_can_be_left_out() {
+    let scene = Scene::new().await;
+    let options = FeedOptions { full_document: FullDocument::Required, ..scene.options() };
+    scene.feed(options.clone()).await.end().await;
+    scene.orders.insert_one(doc! { "_id": "before", "total": 1 }).await.unwrap();
+    scene.orders.update_one(doc! { "_id": "before" }, doc! { "$set": { "total": 2 } }).await.unwrap();
+    scene.orders.insert_one(doc! { "_id": "behind", "total": 3 }).await.unwrap();
+    let feed = scene.feed(options).await;
+    feed.state(FlowState::Stopped).await;
+    assert_eq!(told(&scene.events(1).await), [("insert".to_owned(), "before".to_owned())]);
+    let reason = feed.flow.status().error.unwrap().reason;
+    let (_, advice) = reason.split_once("prom feeds seek orders --at ").unwrap();
+    let place = advice.split('`').next().unwrap().to_owned();
+    feed.flow.act(FlowAction::Seek(FlowSeek::Token(place))).await.unwrap();
+    until("what is behind it", async || {
+        let events = told(&scene.events_of(TOPIC).await);
+        events.contains(&("insert".to_owned(), "behind".to_owned())).then_some(())
+    })
+    .await;
+    feed.state(FlowState::Running).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -28,8 +28,13 @@ fn place(text: &str) -> Result<SeekFeed, String> {
     }
 }
 
-/// As MongoDB makes them: hexadecimal, alone or in their document.
+/// As MongoDB makes them: hexadecimal, alone or in their document. Also a moment of its log, as events have it in
+/// `x-change-cluster-time`.
 fn is_token(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if text.split_once('.').is_some_and(|(seconds, increment)| is_number(seconds) && is_number(increment)) {
+        return true;
+    }
     let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_hex && text.len() >= SHORTEST_TOKEN) || (text.starts_with('{') && text.contains("_data"))
 }
@@ -47,7 +52,7 @@ mod tests {
     #[test]
     fn a_time_is_told_from_a_token() {
         assert_eq!(place("1709251200123"), Ok(SeekFeed { at: Some(1_709_251_200_123), token: None }));
-        for token in ["8265E6F2A1000000012B022C0100296E5A10", r#"{"_data": "8265E6"}"#] {
+        for token in ["8265E6F2A1000000012B022C0100296E5A10", "1700000000.3", r#"{"_data": "8265E6"}"#] {
             assert_eq!(place(token), Ok(SeekFeed { at: None, token: Some(token.to_owned()) }));
         }
         for wrong in ["", "yesterday", "2024-13-01", "82AB"] {
