@@ -30,11 +30,13 @@ pub struct RowId {
     pub bson: Option<Bson>,
     /// The document whose array the row is in.
     pub document: Option<Bson>,
+    /// In the database it is no text, and this is what it is in hexadecimal.
+    pub is_hexadecimal: bool,
 }
 
 impl RowId {
     pub fn text(text: String) -> Self {
-        Self { text, bson: None, document: None }
+        Self { text, bson: None, document: None, is_hexadecimal: false }
     }
 }
 
@@ -53,8 +55,14 @@ impl OutboxRow {
     }
 
     /// The row's own id where it is one; else derived from it and from the name of the outbox, as others count from 1 too.
+    /// The rows of two documents may count from 1 as well.
     pub fn event_id(&self, outbox: &str) -> EventId {
-        EventId::parse(&self.id.text).unwrap_or_else(|_| EventId::derived(&format!("outbox {outbox} {}", self.id.text)))
+        let id = &self.id.text;
+        let derived = || match self.lane.as_ref().filter(|_| self.id.document.is_some()) {
+            Some(document) => EventId::derived(&format!("outbox {outbox} {document} {id}")),
+            None => EventId::derived(&format!("outbox {outbox} {id}")),
+        };
+        EventId::parse(id).unwrap_or_else(|_| derived())
     }
 
     pub fn bytes(&self) -> usize {

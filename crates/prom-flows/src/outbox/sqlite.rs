@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use futures::TryStreamExt as _;
 use prom_jobs::{FlowRow, FlowRowQuery};
 use prom_types::EpochMs;
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, SqliteConnection, query, query_as, query_scalar};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteRow};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _, SqliteConnection, query, query_as, query_scalar};
 
 use super::buckets::{BucketSet, ClaimPart, ClaimedPart, hub_id};
 use super::error::SourceError;
@@ -21,7 +21,7 @@ use super::row::{OutboxRow, RowId};
 use super::source::{
     Backlog, BucketWish, Expired, FailedRow, FailingRow, HubPresence, OutboxSource, RowChange, RowClaim, Settlement,
 };
-use super::sql::{FORGOTTEN_MS, RowColumns, explain, ids, row_of};
+use super::sql::{FORGOTTEN_MS, explain, ids, row_of};
 
 /// One that writes, one that counts and answers.
 const CONNECTIONS: u32 = 2;
@@ -32,7 +32,14 @@ const NOW: &str = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)";
 const BUCKET: &str = "((length(coalesce(key, _id)) * 31 + coalesce(unicode(substr(coalesce(key, _id), -1, 1)), 0) \
                       + coalesce(unicode(substr(coalesce(key, _id), -2, 1)), 0) * 7) & 31)";
 const WANTED_BY_PEOPLE: &str = "(?1 IS NULL OR status = ?1) AND (?2 IS NULL OR topic = ?2) AND (?3 IS NULL OR key = ?3) \
-                                AND (?4 IS NULL OR _id IN (SELECT value FROM json_each(?4))) ORDER BY ts, _id LIMIT ?5";
+                                AND (?4 IS NULL OR CASE typeof(_id) WHEN 'text' THEN _id ELSE hex(_id) END \
+                                IN (SELECT value FROM json_each(?4))) ORDER BY ts, _id LIMIT ?5";
+/// A column takes values of any type, and one that is read as another would fail the whole answer. So each is read as what it
+/// may be: `_id` in hexadecimal where it is no text, and texts as their bytes. No name is one of a column, which is what rows go by.
+const ID: &str = "CASE typeof(_id) WHEN 'text' THEN _id ELSE hex(_id) END AS id_read";
+const ROW: &str = "typeof(_id) AS id_kind, CAST(topic AS BLOB) AS topic_read, CAST(payload AS BLOB) AS payload_read, \
+                   CAST(headers AS BLOB) AS headers_read, CAST(key AS BLOB) AS key_read, CAST(ts AS INTEGER) AS ts_read, \
+                   CAST(coalesce(attempts, 0) AS INTEGER) AS attempts_read";
 
 pub struct SqliteSource {
     pool: SqlitePool,
@@ -110,17 +117,16 @@ impl SqliteSource {
     async fn next_rows(&self, claim: &RowClaim<'_>) -> Result<Vec<OutboxRow>, sqlx::Error> {
         let buckets = (claim.buckets != BucketSet::ALL).then(|| json(&claim.buckets.iter().collect::<Vec<u8>>()));
         let text = format!(
-            "SELECT _id, topic, CAST(payload AS TEXT), CAST(headers AS TEXT), key, ts, attempts FROM {{outbox}} \
-             WHERE status = 'pending' AND (lease_until IS NULL OR lease_until <= ?1) \
-             AND (key IS NULL OR key NOT IN (SELECT value FROM json_each(?2))) \
+            "SELECT {ID}, {ROW} FROM {{outbox}} WHERE status = 'pending' AND (lease_until IS NULL OR lease_until <= ?1) \
+             AND (key IS NULL OR CAST(key AS TEXT) NOT IN (SELECT value FROM json_each(?2))) \
              AND (?3 IS NULL OR {BUCKET} IN (SELECT value FROM json_each(?3))) ORDER BY ts, _id LIMIT ?4"
         );
-        let asked = query_as::<_, RowColumns>(self.sql(&text)).bind(claim.now).bind(json(&claim.held));
+        let asked = query(self.sql(&text)).bind(claim.now).bind(json(&claim.held));
         let limit = i64::try_from(claim.rows).unwrap_or(i64::MAX);
         let mut answer = asked.bind(buckets).bind(limit).fetch(&self.pool);
         let (mut rows, mut bytes) = (Vec::with_capacity(claim.rows), 0);
         while let Some(row) = answer.try_next().await? {
-            let row = row_of(row);
+            let row = read(&row)?;
             bytes += row.bytes();
             rows.push(row);
             if bytes >= CLAIM_BYTES {
@@ -144,9 +150,13 @@ impl SqliteSource {
             marking.execute(&mut *transaction).await?;
         }
         for FailedRow { row, reason, retry_at } in settlement.failed {
-            let text = "UPDATE {outbox} SET status = ?2, attempts = attempts + 1, last_err = ?3, lease_until = ?4, \
-                        claimed_by = ?5 WHERE _id = ?1 AND status = 'pending' AND attempts = ?6";
-            query(self.sql(text))
+            let id = if row.id.is_hexadecimal { "hex(_id)" } else { "_id" };
+            let text = format!(
+                "UPDATE {{outbox}} SET status = ?2, attempts = coalesce(attempts, 0) + 1, last_err = ?3, \
+                 lease_until = ?4, claimed_by = ?5 \
+                 WHERE {id} = ?1 AND status = 'pending' AND coalesce(attempts, 0) = ?6"
+            );
+            query(self.sql(&text))
                 .bind(&row.id.text)
                 .bind(if retry_at.is_some() { "pending" } else { "error" })
                 .bind(reason)
@@ -167,6 +177,25 @@ async fn wait_less(connection: &mut SqliteConnection) -> Result<(), sqlx::Error>
         query("PRAGMA synchronous = NORMAL").execute(connection).await?;
     }
     Ok(())
+}
+
+/// What the writer got wrong is told by the row, so that it stops nothing else.
+fn read(row: &SqliteRow) -> Result<OutboxRow, sqlx::Error> {
+    let text = |name| row.try_get::<Option<Vec<u8>>, _>(name).map(|bytes| bytes.as_deref().map(lossy));
+    let is_text = row.try_get::<String, _>("id_kind")? == "text";
+    let (topic, key) = (text("topic_read")?.unwrap_or_default(), text("key_read")?);
+    let (payload, headers) = (text("payload_read")?, text("headers_read")?);
+    let (id, ts, attempts) = (row.try_get("id_read")?, row.try_get("ts_read")?, row.try_get("attempts_read")?);
+    let mut known = row_of((id, topic, payload, headers, key, ts, attempts));
+    if !is_text {
+        known.id.is_hexadecimal = true;
+        known.payload = Err("its _id is no text; write a UUID as text".to_owned());
+    }
+    Ok(known)
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Lists are passed as JSON, which SQLite reads as rows.
@@ -190,21 +219,23 @@ impl OutboxSource for SqliteSource {
     }
 
     async fn failing(&self, limit: usize) -> Result<Vec<FailingRow>, SourceError> {
-        let text = "SELECT _id, key, status, lease_until FROM {outbox} \
-                    WHERE last_err IS NOT NULL AND status IN ('pending', 'error') ORDER BY ts, _id LIMIT ?1";
-        type Columns = (String, Option<String>, String, Option<EpochMs>);
-        let asked = query_as(self.sql(text)).bind(i64::try_from(limit).unwrap_or(i64::MAX));
+        let text = format!(
+            "SELECT {ID}, CAST(key AS BLOB), status, CAST(lease_until AS INTEGER) FROM {{outbox}} \
+             WHERE last_err IS NOT NULL AND status IN ('pending', 'error') ORDER BY ts, _id LIMIT ?1"
+        );
+        type Columns = (String, Option<Vec<u8>>, String, Option<EpochMs>);
+        let asked = query_as(self.sql(&text)).bind(i64::try_from(limit).unwrap_or(i64::MAX));
         let rows: Vec<Columns> = asked.fetch_all(&self.pool).await?;
         let failing = rows.into_iter().map(|(id, lane, status, until)| FailingRow {
             id: RowId::text(id),
-            lane,
+            lane: lane.as_deref().map(lossy),
             retry_at: (status != "error").then(|| until.unwrap_or_default()),
         });
         Ok(failing.collect())
     }
 
     async fn backlog(&self) -> Result<Backlog, SourceError> {
-        let text = "SELECT count(*), min(ts), \
+        let text = "SELECT count(*), CAST(min(ts) AS INTEGER), \
                     (SELECT count(*) FROM {outbox} WHERE last_err IS NOT NULL AND status = 'error') \
                     FROM {outbox} WHERE status = 'pending'";
         let row: (i64, Option<EpochMs>, i64) = query_as(self.sql(text)).fetch_one(&self.pool).await?;
@@ -225,11 +256,9 @@ impl OutboxSource for SqliteSource {
     }
 
     async fn rows(&self, wanted: &FlowRowQuery) -> Result<Vec<FlowRow>, SourceError> {
-        let text =
-            format!("SELECT _id, topic, key, status, ts, attempts, last_err FROM {{outbox}} WHERE {WANTED_BY_PEOPLE}");
-        type Columns = (String, String, Option<String>, String, EpochMs, i64, Option<String>);
+        let text = format!("SELECT status, last_err, {ID}, {ROW} FROM {{outbox}} WHERE {WANTED_BY_PEOPLE}");
         let limit = wanted.limit.unwrap_or(SHOWN_ROWS).min(SHOWN_ROWS);
-        let rows: Vec<Columns> = query_as(self.sql(&text))
+        let rows: Vec<SqliteRow> = query(self.sql(&text))
             .bind(&wanted.status)
             .bind(&wanted.topic)
             .bind(&wanted.key)
@@ -237,16 +266,19 @@ impl OutboxSource for SqliteSource {
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
             .fetch_all(&self.pool)
             .await?;
-        let shown = rows.into_iter().map(|(id, topic, key, status, ts, attempts, last_err)| FlowRow {
-            id,
-            topic,
-            key,
-            status,
-            ts,
-            attempts: u32::try_from(attempts).unwrap_or_default(),
-            last_err,
+        let shown = rows.iter().map(|row| {
+            let known = read(row)?;
+            Ok::<_, SourceError>(FlowRow {
+                id: known.id.text,
+                topic: known.topic,
+                key: known.key,
+                status: row.try_get("status")?,
+                ts: known.ts,
+                attempts: known.attempts,
+                last_err: row.try_get("last_err")?,
+            })
         });
-        Ok(shown.collect())
+        shown.collect()
     }
 
     async fn change(&self, change: RowChange, wanted: &FlowRowQuery) -> Result<u64, SourceError> {

@@ -9,6 +9,8 @@ use crate::exit::CommandResult;
 use crate::moment;
 use crate::output::{Align, Table, note, printable};
 
+/// Topics and keys longer than this are cut in the table: what a service wrote may be of any length.
+const NAME_SHOWN: usize = 60;
 /// Errors longer than this are cut in the table; --json has all of them.
 const ERROR_SHOWN: usize = 100;
 
@@ -70,19 +72,19 @@ fn table(rows: &[FlowRowView]) -> Table {
         table.row([
             row.id.clone(),
             format!("{} ago", words::age(row.ts, now)),
-            row.topic.clone(),
-            row.key.clone().unwrap_or_default(),
+            shortened(&row.topic, NAME_SHOWN),
+            row.key.as_deref().map_or_else(String::new, |key| shortened(key, NAME_SHOWN)),
             row.status.clone(),
             row.attempts.to_string(),
-            row.last_err.as_deref().map_or_else(String::new, shortened),
+            row.last_err.as_deref().map_or_else(String::new, |error| shortened(error, ERROR_SHOWN)),
         ]);
     }
     table.without_if_empty("KEY").without_if_empty("ERROR")
 }
 
-fn shortened(error: &str) -> String {
-    match error.char_indices().nth(ERROR_SHOWN) {
-        Some((end, _)) => format!("{}…", &error[..end]),
-        None => error.to_owned(),
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }

@@ -9,9 +9,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mongodb::bson::oid::ObjectId;
 use mongodb::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
-use mongodb::options::IndexOptions;
+use mongodb::options::{Hint, IndexOptions};
 use mongodb::{Collection, IndexModel};
 use prom_jobs::{FlowRow, FlowRowQuery};
 use prom_types::EpochMs;
@@ -27,6 +26,7 @@ use super::claims::BucketLeases;
 use super::convert;
 use super::wake::RowNews;
 
+const PENDING_INDEX: &str = "outbox_pending";
 const SENT_INDEX: &str = "outbox_sent";
 
 /// An outbox that is a collection.
@@ -50,9 +50,9 @@ impl CollectionSource {
             .partial_filter_expression(doc! { "last_err": { "$type": "string" } })
             .build();
         let failing = IndexModel::builder().keys(doc! { "last_err": 1, "ts": 1 }).options(failing).build();
-        rows.create_indexes([by_time("outbox_pending", doc! { "status": "pending" }), failing]).await?;
+        rows.create_indexes([by_time(PENDING_INDEX, doc! { "status": "pending" }), failing]).await?;
         expire_after(&rows, keep_sent).await?;
-        let wake = RowNews::new(rows.clone());
+        let wake = RowNews::of_rows(rows.clone());
         Ok(Self { rows, claims, wake })
     }
 }
@@ -104,20 +104,12 @@ fn wanted(query: &FlowRowQuery) -> Document {
         filter.extend(value.as_ref().map(|value| (name.to_owned(), Bson::from(value))));
     }
     if !query.ids.is_empty() {
-        filter.insert("_id", doc! { "$in": ids_of(&query.ids) });
+        filter.insert(
+            "_id",
+            doc! { "$in": query.ids.iter().flat_map(|id| convert::meanings_of(id)).collect::<Vec<_>>() },
+        );
     }
     filter
-}
-
-/// What a person may mean by these ids: texts, numbers, and `{"$oid": "…"}`.
-pub fn ids_of(texts: &[String]) -> Vec<Bson> {
-    let meanings = texts.iter().flat_map(|text| {
-        let hex = text.strip_prefix(r#"{"$oid":""#).and_then(|rest| rest.strip_suffix(r#""}"#));
-        let object_id = hex.and_then(|hex| ObjectId::parse_str(hex).ok()).map(Bson::from);
-        let number = text.parse::<i64>().ok().map(Bson::from);
-        [Some(Bson::from(text)), object_id, number]
-    });
-    meanings.flatten().collect()
 }
 
 #[async_trait]
@@ -138,7 +130,7 @@ impl OutboxSource for CollectionSource {
         let mut cursor = find.batch_size(u32::try_from(claim.rows).unwrap_or(u32::MAX)).await?;
         let (mut rows, mut bytes) = (Vec::with_capacity(claim.rows), 0);
         while bytes < CLAIM_BYTES && cursor.advance().await? {
-            rows.extend(convert::row_of(cursor.current(), None));
+            rows.push(convert::row_of(cursor.current(), None));
             bytes += rows.last().map_or(0, OutboxRow::bytes);
         }
         Ok(rows)
@@ -178,17 +170,16 @@ impl OutboxSource for CollectionSource {
         let mut failing = Vec::new();
         while cursor.advance().await? {
             let row = cursor.current();
-            failing.extend(convert::row_of(row, None).map(|known| FailingRow {
-                id: known.id,
-                lane: known.lane,
-                retry_at: convert::retry_at(row),
-            }));
+            let OutboxRow { id, lane, .. } = convert::row_of(row, None);
+            failing.push(FailingRow { id, lane, retry_at: convert::retry_at(row) });
         }
         Ok(failing)
     }
 
     async fn backlog(&self) -> Result<Backlog, SourceError> {
-        let pending = self.rows.count_documents(doc! { "status": "pending" }).await?;
+        // Without being told, the server reads all rows, also those that were sent.
+        let by_index = Hint::Name(PENDING_INDEX.to_owned());
+        let pending = self.rows.count_documents(doc! { "status": "pending" }).hint(by_index).await?;
         let errors = self.rows.count_documents(in_error()).await?;
         let oldest = self.rows.find_one(doc! { "status": "pending" }).sort(doc! { "ts": 1, "_id": 1 }).await?;
         Ok(Backlog { pending, errors, oldest: oldest.and_then(|row| convert::number(&row, "ts")) })
@@ -209,7 +200,7 @@ impl OutboxSource for CollectionSource {
         let mut cursor = self.rows.find(wanted(query)).sort(doc! { "ts": 1, "_id": 1 }).limit(limit).await?;
         let mut rows = Vec::new();
         while cursor.advance().await? {
-            rows.extend(convert::shown(cursor.current(), None));
+            rows.push(convert::shown(cursor.current(), None));
         }
         Ok(rows)
     }

@@ -9,27 +9,32 @@ use prom_types::{EpochMs, Headers, Json};
 
 use super::super::row::{OutboxRow, RowId};
 
-/// A row that is a document, or an element of an array. Without an id it is none.
-pub fn row_of(row: &RawDocument, document: Option<&Bson>) -> Option<OutboxRow> {
-    let id = Bson::try_from(field(row, "_id")?).ok()?;
+/// A row that is a document, or an element of an array.
+pub fn row_of(row: &RawDocument, document: Option<&Bson>) -> OutboxRow {
+    let id = field(row, "_id").and_then(|id| Bson::try_from(id).ok());
+    let payload = match &id {
+        Some(_) => payload(row),
+        None => Err("the row has no _id; give each row one of its own, a UUID as text".to_owned()),
+    };
+    let id = id.unwrap_or(Bson::Null);
     let document_id = document.map(words_of);
     let key = field(row, "key").and_then(in_words).or_else(|| document_id.clone());
-    Some(OutboxRow {
+    OutboxRow {
         topic: text(row, "topic").unwrap_or_default(),
-        payload: payload(row),
+        payload,
         headers: headers(row),
         lane: document_id.or_else(|| key.clone()),
         key,
         ts: number(row, "ts").unwrap_or_default(),
         attempts: attempts(row),
-        id: RowId { text: words_of(&id), bson: Some(id), document: document.cloned() },
-    })
+        id: RowId { bson: Some(id.clone()), document: document.cloned(), ..RowId::text(words_of(&id)) },
+    }
 }
 
 /// For people.
-pub fn shown(row: &RawDocument, document: Option<&Bson>) -> Option<FlowRow> {
-    let known = row_of(row, document)?;
-    Some(FlowRow {
+pub fn shown(row: &RawDocument, document: Option<&Bson>) -> FlowRow {
+    let known = row_of(row, document);
+    FlowRow {
         id: known.id.text,
         topic: known.topic,
         key: known.key,
@@ -37,7 +42,7 @@ pub fn shown(row: &RawDocument, document: Option<&Bson>) -> Option<FlowRow> {
         ts: known.ts,
         attempts: known.attempts,
         last_err: text(row, "last_err"),
-    })
+    }
 }
 
 pub fn retry_at(row: &RawDocument) -> Option<EpochMs> {
@@ -57,6 +62,11 @@ pub fn number(row: &RawDocument, name: &str) -> Option<i64> {
         RawBsonRef::DateTime(date) => Some(date.timestamp_millis()),
         _ => None,
     }
+}
+
+/// What a person may mean by such words: the text, or the value that is written so.
+pub fn meanings_of(words: &str) -> impl Iterator<Item = Bson> {
+    [Some(Bson::from(words)), serde_json::from_str::<Bson>(words).ok()].into_iter().flatten()
 }
 
 pub fn words_of(value: &Bson) -> String {

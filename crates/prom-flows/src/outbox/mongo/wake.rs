@@ -30,10 +30,26 @@ enum Stream {
 }
 
 impl RowNews {
-    pub fn new(rows: Collection<RawDocumentBuf>) -> Self {
-        let news = doc! { "$match": { "operationType": { "$in": ["insert", "update", "replace"] } } };
+    /// Of a collection of rows.
+    pub fn of_rows(rows: Collection<RawDocumentBuf>) -> Self {
+        Self::matching(rows, doc! { "operationType": { "$in": ["insert", "update", "replace"] } })
+    }
+
+    /// Of an array field. Most of what changes in business documents is not about it.
+    pub fn of_field(documents: Collection<RawDocumentBuf>, field: &str) -> Self {
+        let came = doc! {
+            "operationType": { "$in": ["insert", "replace"] },
+            format!("fullDocument.{field}.0"): { "$exists": true },
+        };
+        let is_of_field = doc! { "$eq": [{ "$indexOfBytes": ["$$this.k", field] }, 0] };
+        let updated = doc! { "$objectToArray": { "$ifNull": ["$updateDescription.updatedFields", {}] } };
+        let any = doc! { "$anyElementTrue": [{ "$map": { "input": updated, "in": is_of_field } }] };
+        Self::matching(documents, doc! { "$or": [came, { "operationType": "update", "$expr": any }] })
+    }
+
+    fn matching(rows: Collection<RawDocumentBuf>, news: Document) -> Self {
         // Only that there is something matters.
-        let pipeline = vec![news, doc! { "$project": { "operationType": 1, "ns": 1 } }];
+        let pipeline = vec![doc! { "$match": news }, doc! { "$project": { "operationType": 1, "ns": 1 } }];
         Self { rows, pipeline, stream: Mutex::new(Stream::Closed) }
     }
 
