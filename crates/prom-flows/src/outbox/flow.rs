@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::drain::{DrainError, Drainer, DrainerParts, leave, within};
 use super::error::SourceError;
-use super::limits::{COUNT_EVERY, COUNT_SHARE, END, FIRST_RETRY, LONGEST_RETRY};
+use super::limits::{COUNT_AT_LEAST, COUNT_EVERY, COUNT_SHARE, END, FIRST_RETRY, LONGEST_RETRY};
 use super::meters::OutboxMeters;
 use super::options::{OutboxOptions, OutboxPlace};
 use super::source::{OutboxSource, RowChange};
@@ -146,7 +146,7 @@ impl Core {
                 Err(error) => tracing::debug!(outbox = self.options.name, %error, "waiting rows could not be counted"),
             }
             let took = self.bus.clock().monotonic().saturating_sub(begin);
-            sleep(COUNT_EVERY.max(took * COUNT_SHARE)).await;
+            sleep((took * COUNT_SHARE).clamp(COUNT_EVERY, COUNT_AT_LEAST)).await;
         }
     }
 

@@ -22,6 +22,8 @@ pub const FIRST_RETRY: Duration = Duration::from_millis(100);
 pub const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// No call to a database or to the bus waits longer. Publishing again stores nothing twice.
 pub const CALL: Duration = Duration::from_secs(30);
+/// How long a drainer waits for a connection: less than for an answer, so that a server that is down is soon told of.
+pub const CONNECT: Duration = Duration::from_secs(8);
 /// How long an end waits for the rows in hand, and once more until the buckets are given back; else their leases run out.
 pub const END: Duration = Duration::from_secs(5);
 /// The first wait of a poll that found nothing; it doubles up to the configured one.
@@ -36,8 +38,10 @@ pub const ASK_FOR_BUCKETS: Duration = Duration::from_secs(1);
 pub const LOOK_AFRESH: Duration = Duration::from_secs(60);
 /// How often waiting rows are counted, at the most.
 pub const COUNT_EVERY: Duration = Duration::from_secs(2);
-/// Counting takes at most one part in this many of the time.
+/// Counting takes one part in this many of the time, as far as [`COUNT_AT_LEAST`] allows.
 pub const COUNT_SHARE: u32 = 20;
+/// Waiting rows are counted at least so often: a count that took long because the database was away says nothing of the next.
+pub const COUNT_AT_LEAST: Duration = Duration::from_secs(60);
 /// Sent rows that one statement removes: few enough that writers do not wait for it.
 pub const EXPIRE_ROWS: i64 = 1000;
 /// How often sent rows are removed, where the database does not do it.

@@ -21,7 +21,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, query, query_as};
 use self::claim::ClaimReach;
 use super::buckets::ClaimedPart;
 use super::error::SourceError;
-use super::limits::{CALL, CHANGED_ROWS, SHOWN_ROWS};
+use super::limits::{CHANGED_ROWS, CONNECT, SHOWN_ROWS};
 use super::row::{OutboxRow, RowId};
 use super::source::{Backlog, BucketWish, Expired, FailingRow, OutboxSource, RowChange, RowClaim, Settlement};
 use super::sql::explain;
@@ -48,7 +48,7 @@ impl PostgresSource {
             ("idle_in_transaction_session_timeout", "60s"),
         ]);
         let pool =
-            PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(CALL).connect_with(options).await?;
+            PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(CONNECT).connect_with(options).await?;
         let source = Self { pool, table: table.to_owned(), reach: Mutex::new(None) };
         source.prepare().await?;
         Ok(source)
@@ -109,11 +109,14 @@ impl OutboxSource for PostgresSource {
     }
 
     async fn backlog(&self) -> Result<Backlog, SourceError> {
-        // With what is known to be done left out: dead rows before it cost as much as live ones.
+        // With what is known to be done left out: dead rows before it cost as much as live ones. While rows fail, others may wait
+        // behind them.
         let from = self.reach.lock().as_ref().map(|reach| reach.ts).unwrap_or(EpochMs::MIN);
         let text = "SELECT count(*), min(ts), \
                     (SELECT count(*) FROM {outbox} WHERE last_err IS NOT NULL AND status = 'error') \
-                    FROM {outbox} WHERE status = 'pending' AND ts >= $1";
+                    FROM {outbox} WHERE status = 'pending' AND ts >= CASE WHEN EXISTS (SELECT FROM {outbox} \
+                    WHERE last_err IS NOT NULL AND status IN ('pending', 'error')) \
+                    THEN '-9223372036854775808'::bigint ELSE $1 END";
         let row: (i64, Option<EpochMs>, i64) =
             query_as(self.sql(text)).bind(from).fetch_one(&self.pool).await.map_err(|error| self.explain(error))?;
         let count = |number: i64| u64::try_from(number).unwrap_or_default();
