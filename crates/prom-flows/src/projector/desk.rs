@@ -102,8 +102,15 @@ impl ProjectorDesk {
         let mut status = self.shown.lock().clone();
         status.stages = self.stages.stages();
         let kept = self.keeper.lock().as_ref().and_then(|keeper| keeper.states().remove(&self.task));
-        if kept.is_some_and(|kept| kept.is_elsewhere) {
+        let Some(kept) = kept else { return status };
+        if kept.is_elsewhere {
             (status.state, status.error, status.pending, status.position) = (FlowState::Elsewhere, None, None, None);
+        } else if let Some(reason) = kept.failed.filter(|_| !kept.is_under_way) {
+            // The work tells of its failures by itself, but not of one that ended it, and not that there is no lease.
+            let since = kept.last_pass.unwrap_or_default();
+            let retry_at = kept.retry_at.or(kept.last_pass);
+            status.state = FlowState::Retrying;
+            status.error = Some(FlowFailure { reason, since, tries: kept.failures, retry_at });
         }
         status
     }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use prom_engine::Bus;
+use prom_types::limits::KEY_BYTES;
 
 use super::change::{DocumentVersion, KeyProjection, NewestChange, VersionNumber, VersionRule};
 use super::edit::DocumentEdit;
@@ -80,7 +81,7 @@ impl EventFold<'_> {
                     continue;
                 }
             };
-            let version = match version_of(event, version, rule) {
+            let version = match check_key(&key).and_then(|()| version_of(event, version, rule)) {
                 Ok(version) => version,
                 Err(reason) => {
                     self.unfit.push((at, reason));
@@ -142,6 +143,10 @@ impl EventFold<'_> {
                     continue;
                 }
             };
+            if let Some(reason) = edits.iter().find_map(|edit| check_key(&edit.key).err()) {
+                self.unfit.push((at, reason));
+                continue;
+            }
             let stranger =
                 edits.iter().find(|edit| self.settings.collections.iter().all(|one| one.name != edit.collection));
             if let Some(DocumentEdit { collection, .. }) = stranger {
@@ -158,6 +163,14 @@ impl EventFold<'_> {
             }
         }
         folded
+    }
+}
+
+/// A store finds documents by their keys, and none takes keys of any length.
+fn check_key(key: &str) -> Result<(), String> {
+    match key.len() {
+        0..=KEY_BYTES => Ok(()),
+        size => Err(format!("the key of a document is {size} bytes, the limit is {KEY_BYTES}")),
     }
 }
 

@@ -153,3 +153,41 @@ async fn a_database_that_is_away_is_waited_for_and_the_wait_is_shown_without_its
     assert_eq!(scene.bus.lag(TOPIC, "changelog:processes").await.unwrap().lag_events, 1);
     scene.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_no_store_takes_goes_to_the_dead_letters() {
+    for place in PLACES {
+        let scene = Scene::at(place).await;
+        scene.publish("a", json!({"k": "k".repeat(70_000), "n": 1})).await;
+        scene.publish("b", json!({"k": "short", "n": 2})).await;
+        let rules = Programs { key: Some(".payload.k"), map: Some(".payload | {n}"), ..Programs::default() };
+        let projector = scene.start(scene.changelog(rules).await);
+        let status = scene.in_step(&projector).await;
+        assert_eq!(scene.bodies("processes").await, [("short".to_owned(), json!({"n": 2}))].into(), "{place:?}");
+        assert_eq!(status.counts.failed, 1, "{place:?}");
+        assert!(scene.letters().await[0]["err"].as_str().unwrap().contains("70000 bytes"));
+
+        let edits = r#"{collection: "counts", key: .payload.k, inc: {n: 1}}"#;
+        let counting = scene.start(scene.transactional(edits, &["counts"]).await);
+        scene.in_step(&counting).await;
+        assert_eq!(scene.bodies("counts").await, [("short".to_owned(), json!({"n": 1}))].into(), "{place:?}");
+        scene.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_mongodb_cannot_hold_goes_to_the_dead_letters() {
+    let scene = Scene::at(Place::Mongo).await;
+    scene.publish("a", json!({"a\0b": 1})).await;
+    scene.publish("b", json!({"n": 2})).await;
+    let projector = scene.start(scene.changelog(Programs::default()).await);
+    scene.in_step(&projector).await;
+    assert_eq!(scene.bodies("processes").await, [("b".to_owned(), json!({"n": 2}))].into());
+    assert_eq!(scene.letters().await.len(), 1);
+    let edits = r#"{collection: "wholes", key: .key, put: .payload}"#;
+    let putting = scene.start(scene.transactional(edits, &["wholes"]).await);
+    scene.in_step(&putting).await;
+    assert_eq!(scene.bodies("wholes").await, [("b".to_owned(), json!({"n": 2}))].into());
+    assert_eq!(scene.letters().await.len(), 2);
+    scene.end().await;
+}

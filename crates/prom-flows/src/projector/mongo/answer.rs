@@ -79,6 +79,9 @@ pub(super) fn explain(error: &Error) -> ProjectError {
 /// What a command in a transaction failed with. The transaction is over; one that others ended is tried again.
 pub(super) fn explain_in_transaction(error: &Error, collection: &str) -> ProjectError {
     let is_contended = error.contains_label(TRANSIENT_TRANSACTION_ERROR) && code(error) == Some(WRITE_CONFLICT);
+    if let ErrorKind::BsonSerialization(_) | ErrorKind::Bson(_) = error.kind.as_ref() {
+        return ProjectError::Unfit(format!("the document for {collection} cannot be sent: {}", error.kind));
+    }
     match code(error) {
         _ if is_contended => {
             ProjectError::Contended("MongoDB: another transaction writes the same documents".to_owned())

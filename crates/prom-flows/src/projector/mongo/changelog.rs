@@ -170,8 +170,8 @@ impl MongoChangelog {
 
     async fn failed(&self, command: Document) -> Result<Vec<FailedStatement>, ProjectError> {
         let answer = self.database()?.run_command(command).await.map_err(|error| match error.kind.as_ref() {
-            // The documents of a batch do not fit into one command.
-            ErrorKind::InvalidArgument { .. } | ErrorKind::BsonSerialization(_) => {
+            // The documents of a batch do not fit into one command, or one of them has a name that BSON cannot hold.
+            ErrorKind::InvalidArgument { .. } | ErrorKind::BsonSerialization(_) | ErrorKind::Bson(_) => {
                 ProjectError::Unfit(format!("the documents cannot be sent: {}", error.kind))
             }
             _ => explain(&error),
