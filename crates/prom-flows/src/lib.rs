@@ -13,3 +13,5 @@
 pub mod feed;
 pub mod outbox;
 pub mod projector;
+
+mod patience;

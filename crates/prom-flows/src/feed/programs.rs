@@ -14,6 +14,7 @@ use super::change::{Change, told_time};
 use super::error::FeedError;
 use super::extended_json::{UnreadableBson, write_document, write_value};
 use super::options::{FeedOptions, NumberForm};
+use crate::patience::patiently;
 
 /// Compiled once.
 #[derive(Debug, Clone, Default)]
@@ -41,12 +42,12 @@ impl FeedPrograms {
 
     /// Whether a change is published.
     pub fn wants(&self, input: &[u8]) -> Result<bool, RunError> {
-        self.filter.as_ref().map_or(Ok(true), |filter| filter.test(input))
+        self.filter.as_ref().map_or(Ok(true), |filter| patiently(|| filter.test(input)))
     }
 
     /// The payloads of a change.
     pub fn payloads(&self, input: &[u8]) -> Result<Vec<Vec<u8>>, RunError> {
-        self.map.as_ref().map_or_else(|| Ok(Vec::new()), |map| map.run(input))
+        self.map.as_ref().map_or_else(|| Ok(Vec::new()), |map| patiently(|| map.run(input)))
     }
 }
 

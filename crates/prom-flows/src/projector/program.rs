@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::change::{KeyProjection, VersionNumber};
 use super::edit::{self, DocumentEdit};
 use super::event_view::EventView;
+use crate::patience::patiently;
 
 /// What becomes of an event.
 #[derive(Clone)]
@@ -80,7 +81,9 @@ impl ChangelogProjection for JqChangelog {
         let payload = event.payload();
         let is_deleted = match &self.tombstone {
             _ if is_tombstone(&payload) => true,
-            Some(program) => program.test(&whole).map_err(|error| format!("the program `tombstone`: {error}"))?,
+            Some(program) => {
+                patiently(|| program.test(&whole)).map_err(|error| format!("the program `tombstone`: {error}"))?
+            }
             None => false,
         };
         if is_deleted {
@@ -119,7 +122,8 @@ impl JqChangelog {
 
 impl TransactionalProjection for JqEdits {
     fn edits(&self, event: &EventView) -> Result<Vec<DocumentEdit>, String> {
-        let outputs = self.0.run(&event.whole()).map_err(|error| format!("the program `edits`: {error}"))?;
+        let whole = event.whole();
+        let outputs = patiently(|| self.0.run(&whole)).map_err(|error| format!("the program `edits`: {error}"))?;
         let mut edits = Vec::new();
         for output in outputs {
             if output != b"null" {
@@ -131,7 +135,7 @@ impl TransactionalProjection for JqEdits {
 }
 
 fn first(what: &str, program: &Program, whole: &[u8]) -> Result<Option<Vec<u8>>, String> {
-    program.first(whole).map_err(|error| format!("the program `{what}`: {error}"))
+    patiently(|| program.first(whole)).map_err(|error| format!("the program `{what}`: {error}"))
 }
 
 fn version_of(made: Option<Vec<u8>>) -> Result<VersionNumber, String> {

@@ -9,6 +9,7 @@ use prom_types::TopicName;
 
 use super::change::VersionRule;
 use super::program::Projection;
+use crate::patience::patiently;
 
 /// A projector as it is configured.
 #[derive(Clone)]
@@ -74,7 +75,7 @@ pub type LastState = Arc<dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync>
 impl Silence {
     /// The last state is made by a program over the state before.
     pub fn by_program(after: Duration, program: Program) -> Self {
-        let run = move |state: &[u8]| match program.first(state) {
+        let run = move |state: &[u8]| match patiently(|| program.first(state)) {
             Ok(Some(state)) => Ok(state),
             Ok(None) => Err("the program `silent` gives nothing".to_owned()),
             Err(error) => Err(format!("the program `silent`: {error}")),
