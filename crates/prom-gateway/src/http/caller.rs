@@ -33,6 +33,9 @@ pub(crate) struct Caller {
     identity: Identity,
     connection: Option<ConnectionRate>,
     is_hub: bool,
+    /// The hub that asks says so of its client.
+    is_masked: bool,
+    for_owner: Option<ForOwner>,
 }
 
 impl FromRequestParts<Arc<Api>> for Caller {
@@ -49,11 +52,13 @@ impl FromRequestParts<Arc<Api>> for Caller {
             }
             None => api.hub.auth.authenticate(token).await?,
         };
-        if let Some(for_owner) = parts.extensions.get::<ForOwner>() {
+        let for_owner = parts.extensions.get::<ForOwner>().cloned();
+        if let Some(for_owner) = &for_owner {
             for_owner.set_subject(identity.subject.as_deref());
         }
         let connection = parts.extensions.get::<ConnectionRate>().cloned();
-        Ok(Self { identity, connection, is_hub: peers.is_some() })
+        let is_masked = peers.is_some() && forward::is_masked(&parts.headers);
+        Ok(Self { identity, connection, is_hub: peers.is_some(), is_masked, for_owner })
     }
 }
 
@@ -130,7 +135,12 @@ impl Caller {
 
     /// Whether the caller administers a topic, and those that it has its events from.
     pub fn sees_whole(&self, topic: &TopicName) -> bool {
-        administered_with(topic).iter().all(|topic| self.identity.policy.allows(Action::Admin, topic))
+        let administers = |topic: &TopicName| self.identity.policy.allows(Action::Admin, topic);
+        let sees_whole = !self.is_masked && administered_with(topic).iter().all(administers);
+        if let Some(for_owner) = self.for_owner.as_ref().filter(|_| !sees_whole) {
+            for_owner.set_masked();
+        }
+        sees_whole
     }
 
     /// The hub as a whole.

@@ -157,6 +157,10 @@ async fn what_is_hidden_cannot_be_found_out_by_asking_for_it() {
     let traced = ask(&home, &format!("/trace/{id}"), PLAIN).await;
     assert!(traced.text().contains("\"attempts\":1") && !traced.text().contains(SECRET), "{}", traced.text());
     assert!(ask(&home, &format!("/trace/{id}"), ADMIN).await.text().contains(SECRET));
+
+    let why = ask(&home, "/why?topic=orders&group=slow", &["ops:orders"]).await;
+    assert!(why.text().contains("last error: [masked]") && !why.text().contains(SECRET), "{}", why.text());
+    assert!(ask(&home, "/why?topic=orders&group=slow", ADMIN).await.text().contains(SECRET));
 }
 
 #[tokio::test]
