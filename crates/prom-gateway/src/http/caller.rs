@@ -10,7 +10,9 @@ use prom_auth::{Action, AuthError, Identity, Policy};
 use prom_engine::{Bus, TopicMask, administered_with};
 use prom_types::{GroupName, TopicName, TopicPattern};
 
+use super::answer_share::RequestHolder;
 use super::api::Api;
+use super::budget::Holder;
 use super::forward::{self, ForOwner};
 use super::problem::{Code, Problem};
 use crate::Hub;
@@ -52,6 +54,9 @@ impl FromRequestParts<Arc<Api>> for Caller {
             }
             None => api.hub.auth.authenticate(token).await?,
         };
+        if let Some(holder) = parts.extensions.get::<RequestHolder>() {
+            holder.set(&identity.subject);
+        }
         let for_owner = parts.extensions.get::<ForOwner>().cloned();
         if let Some(for_owner) = &for_owner {
             for_owner.set_subject(identity.subject.as_deref());
@@ -83,6 +88,11 @@ impl Caller {
     /// The subject of its token.
     pub fn subject(&self) -> Option<&str> {
         self.identity.subject.as_deref()
+    }
+
+    /// Whose bodies it sends and takes.
+    pub fn holder(&self) -> &Holder {
+        &self.identity.subject
     }
 
     pub fn policy(&self) -> &Policy {

@@ -61,7 +61,7 @@ pub(in crate::http) async fn post(
         stop_on_failure: None,
         by: caller.subject().map(str::to_owned),
     };
-    let _share = api.budget.take(LETTERS_HELD_BYTES)?;
+    let _share = api.budget.take(caller.holder(), LETTERS_HELD_BYTES)?;
     if dry_run {
         return Ok(Json::<LettersDone>(tried(api.letters.try_out(&order).await?)).into_response());
     }

@@ -59,7 +59,7 @@ pub(in crate::http) async fn post(
     check(&body)?;
     let dry_run = body.dry_run;
     let order = order(&api, &caller, body).await?;
-    let _share = api.budget.take(LETTERS_HELD_BYTES)?;
+    let _share = api.budget.take(caller.holder(), LETTERS_HELD_BYTES)?;
     if dry_run {
         let trial = api.letters.try_out(&order).await.map_err(of_order)?;
         return Ok(Json(tried(trial)).into_response());
