@@ -88,6 +88,29 @@ pub struct WhyAction {
     pub command: String,
 }
 
+/// What stands for a reason that may quote what is hidden.
+const MASKED: &str = "[masked]";
+
+impl Why {
+    /// As it is told to those who do not see the topic's events whole: reasons may quote them.
+    pub fn without_reasons(mut self) -> Self {
+        for partition in &mut self.partitions {
+            let oldest = partition.status.as_mut().and_then(|status| status.oldest.as_mut());
+            if let Some(reason) = oldest.and_then(|oldest| oldest.failures.reason.as_mut()) {
+                partition.explanation = partition.explanation.replace(&last_error(reason), &last_error(MASKED));
+                *reason = MASKED.into();
+            }
+            let held = partition.held.iter_mut().filter_map(|held| held.failures.reason.as_mut());
+            held.for_each(|reason| *reason = MASKED.into());
+        }
+        self
+    }
+}
+
+fn last_error(reason: &str) -> String {
+    format!("; last error: {reason}")
+}
+
 impl Bus {
     /// Explains what a group is waiting for, partition by partition.
     pub async fn why(&self, topic: &str, group: &str) -> Result<Why, Error> {
@@ -277,7 +300,7 @@ fn explain(report: &DispatchReport) -> String {
                 many => text.push_str(&format!("; {many} failed attempts")),
             }
             if let Some(reason) = &oldest.failures.reason {
-                text.push_str(&format!("; last error: {reason}"));
+                text.push_str(&last_error(reason));
             }
             text
         }

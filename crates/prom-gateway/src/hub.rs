@@ -11,10 +11,15 @@ use prom_types::{NewEvent, TopicName};
 use tokio::sync::watch;
 
 use crate::GatewayOptions;
+use crate::fair_places::FairPlaces;
 use crate::peers::Peers;
 use crate::rates::Rates;
 use crate::trace::Traces;
 use crate::ws::{Connections, SubscriptionCounts};
+
+/// Filters of tails that run at once, in all and of one subject. What else runs on their threads waits behind so many.
+const TAIL_FILTERS_AT_ONCE: usize = 3;
+const TAIL_FILTERS_OF_A_SUBJECT: usize = 2;
 
 /// A running hub, without its sockets. Cheap to share; holds nothing durable.
 pub struct Hub {
@@ -46,6 +51,8 @@ pub struct Hub {
     /// Of clients that are connected here, by subject.
     pub(crate) subscriptions: SubscriptionCounts,
     pub(crate) connections: Connections,
+    /// For the filters of subscriptions without a group.
+    pub(crate) tail_filters: FairPlaces,
     /// True once every connection has to end.
     pub(crate) stopping: watch::Sender<bool>,
     next_connection: AtomicU64,
@@ -98,6 +105,7 @@ impl Hub {
             links: AtomicUsize::new(0),
             subscriptions: SubscriptionCounts::default(),
             connections: Connections::default(),
+            tail_filters: FairPlaces::new(TAIL_FILTERS_AT_ONCE, TAIL_FILTERS_OF_A_SUBJECT),
             stopping: watch::Sender::new(false),
             next_connection: AtomicU64::new(1),
         })

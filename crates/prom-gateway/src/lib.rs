@@ -8,6 +8,7 @@
 //! Promises: nothing durable is kept here; a connection's rights are its own; what one connection
 //! costs is bounded by its limits, whatever it sends and however slowly it reads.
 
+mod fair_places;
 mod hub;
 mod options;
 mod peers;

@@ -13,7 +13,8 @@ pub struct GatewayOptions {
     pub frame_bytes: usize,
     /// The largest body of a batch over HTTP; each item may have `frame_bytes`. Imports are streamed and may be larger.
     pub body_bytes: usize,
-    /// Everything that HTTP requests and answers hold in memory at once. Beyond it more are refused, and may be tried again.
+    /// Everything that HTTP requests and answers hold in memory at once. Beyond it more are refused, and may be tried again. With
+    /// auth, one subject has at most half of it.
     pub bodies_bytes: usize,
     /// Open sockets, beyond which new ones are refused.
     pub connections: usize,

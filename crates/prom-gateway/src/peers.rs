@@ -155,6 +155,9 @@ pub(crate) const RELAY_HEADER: &str = "x-prom-relay";
 /// Whose request it is, percent-encoded; believed of hubs only.
 pub(crate) const SUBJECT_HEADER: &str = "x-prom-subject";
 
+/// Present where the caller does not see whole what it asks about; believed of hubs only.
+pub(crate) const MASKED_HEADER: &str = "x-prom-masked";
+
 /// Whether a client reads batched frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batches {

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use prom_jobs::LetterOffice;
-use tokio::sync::Semaphore;
 
 use super::budget::BodyBudget;
 use super::job::JobPlaces;
 use super::limits::{
-    CUTOVERS_AT_ONCE, FLOW_CHANGES_AT_ONCE, PROOFS_AT_ONCE, REPLAYS_AT_ONCE, SEARCHES_AT_ONCE, SNAPSHOTS_AT_ONCE,
-    TRACES_AT_ONCE, TRAVELS_AT_ONCE,
+    CUTOVERS_AT_ONCE, FLOW_CHANGES_AT_ONCE, PROOFS_AT_ONCE, REPLAYS_AT_ONCE, SEARCHES_AT_ONCE, SEARCHES_OF_A_SUBJECT,
+    SNAPSHOTS_AT_ONCE, TRACES_AT_ONCE, TRAVELS_AT_ONCE,
 };
 use crate::Hub;
+use crate::fair_places::FairPlaces;
 use crate::metrics::Sampler;
 
 /// The state of the router.
@@ -30,7 +30,7 @@ pub(crate) struct Api {
     pub cutovers: JobPlaces,
     pub traces: JobPlaces,
     /// Searches wait here for each other.
-    pub searches: Semaphore,
+    pub searches: FairPlaces,
     pub replays: JobPlaces,
     pub letters: LetterOffice,
     pub snapshots: JobPlaces,
@@ -43,10 +43,15 @@ impl Api {
     pub fn new(hub: Arc<Hub>) -> Arc<Self> {
         let started = hub.clock.monotonic();
         let sampler = Sampler::new(hub.bus.clone(), hub.clock.clone());
-        let budget = BodyBudget::new(hub.options.bodies_bytes);
+        let is_open = hub.auth.is_open();
+        let budget = match is_open {
+            true => BodyBudget::new(hub.options.bodies_bytes),
+            false => BodyBudget::shared_by_subjects(hub.options.bodies_bytes, hub.options.body_bytes),
+        };
         let proofs = JobPlaces::new("proofs of schemas", PROOFS_AT_ONCE);
         let cutovers = JobPlaces::new("cutovers", CUTOVERS_AT_ONCE);
-        let searches = Semaphore::new(SEARCHES_AT_ONCE);
+        let searches =
+            FairPlaces::new(SEARCHES_AT_ONCE, if is_open { SEARCHES_AT_ONCE } else { SEARCHES_OF_A_SUBJECT });
         let traces = JobPlaces::new("traces", TRACES_AT_ONCE);
         let replays = JobPlaces::new("replays", REPLAYS_AT_ONCE);
         let snapshots = JobPlaces::new("snapshots", SNAPSHOTS_AT_ONCE);

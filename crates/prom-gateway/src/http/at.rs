@@ -43,7 +43,7 @@ pub(super) async fn get(
     caller.may(Action::Subscribe, &topic)?;
     let limit = keys_on_a_page(limit)?;
     let from_key = next.as_deref().map_or(Ok(String::new()), read_next)?;
-    let _place = api.travels.take(&api)?;
+    let _place = api.travels.take(&api, &caller)?;
     let mask = caller.mask(&api.hub, &topic).await?;
     let mask = mask.as_deref();
     let travel = TimeTravel::new(&api.hub.bus, topic);

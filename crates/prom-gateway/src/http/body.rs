@@ -6,7 +6,7 @@ use http::StatusCode;
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
-use super::budget::{BodyBudget, BodyShare};
+use super::budget::{BodyBudget, BodyShare, Holder};
 use super::limits::{BODY_DEADLINE, BODY_SILENCE};
 use super::problem::{Code, Problem};
 
@@ -22,6 +22,7 @@ pub(super) struct WholeBody {
 pub(super) async fn whole(
     body: Body,
     budget: &BodyBudget,
+    holder: &Holder,
     most: usize,
     limit: impl FnOnce(&[u8]) -> usize,
 ) -> Result<WholeBody, Problem> {
@@ -29,7 +30,7 @@ pub(super) async fn whole(
     if announced > most as u64 {
         return Err(too_large(most));
     }
-    match timeout(BODY_DEADLINE, collect(Pieces(body), announced, budget, limit)).await {
+    match timeout(BODY_DEADLINE, collect(Pieces(body), announced, (budget, holder), limit)).await {
         Ok(collected) => collected,
         Err(_) => Err(too_slow(format!("the body took longer than {} s", BODY_DEADLINE.as_secs()))),
     }
@@ -38,11 +39,11 @@ pub(super) async fn whole(
 async fn collect(
     mut pieces: Pieces,
     announced: u64,
-    budget: &BodyBudget,
+    (budget, holder): (&BodyBudget, &Holder),
     limit: impl FnOnce(&[u8]) -> usize,
 ) -> Result<WholeBody, Problem> {
     let first = pieces.next().await?.unwrap_or_default();
-    let mut share = budget.take(first.len())?;
+    let mut share = budget.take(holder, first.len())?;
     let limit = limit(&first);
     if announced > limit as u64 || first.len() > limit {
         return Err(too_large(limit));

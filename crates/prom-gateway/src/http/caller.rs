@@ -10,7 +10,9 @@ use prom_auth::{Action, AuthError, Identity, Policy};
 use prom_engine::{Bus, TopicMask, administered_with};
 use prom_types::{GroupName, TopicName, TopicPattern};
 
+use super::answer_share::RequestHolder;
 use super::api::Api;
+use super::budget::Holder;
 use super::forward::{self, ForOwner};
 use super::problem::{Code, Problem};
 use crate::Hub;
@@ -33,6 +35,9 @@ pub(crate) struct Caller {
     identity: Identity,
     connection: Option<ConnectionRate>,
     is_hub: bool,
+    /// The hub that asks says so of its client.
+    is_masked: bool,
+    for_owner: Option<ForOwner>,
 }
 
 impl FromRequestParts<Arc<Api>> for Caller {
@@ -49,11 +54,16 @@ impl FromRequestParts<Arc<Api>> for Caller {
             }
             None => api.hub.auth.authenticate(token).await?,
         };
-        if let Some(for_owner) = parts.extensions.get::<ForOwner>() {
+        if let Some(holder) = parts.extensions.get::<RequestHolder>() {
+            holder.set(&identity.subject);
+        }
+        let for_owner = parts.extensions.get::<ForOwner>().cloned();
+        if let Some(for_owner) = &for_owner {
             for_owner.set_subject(identity.subject.as_deref());
         }
         let connection = parts.extensions.get::<ConnectionRate>().cloned();
-        Ok(Self { identity, connection, is_hub: peers.is_some() })
+        let is_masked = peers.is_some() && forward::is_masked(&parts.headers);
+        Ok(Self { identity, connection, is_hub: peers.is_some(), is_masked, for_owner })
     }
 }
 
@@ -78,6 +88,11 @@ impl Caller {
     /// The subject of its token.
     pub fn subject(&self) -> Option<&str> {
         self.identity.subject.as_deref()
+    }
+
+    /// Whose bodies it sends and takes.
+    pub fn holder(&self) -> &Holder {
+        &self.identity.subject
     }
 
     pub fn policy(&self) -> &Policy {
@@ -130,7 +145,12 @@ impl Caller {
 
     /// Whether the caller administers a topic, and those that it has its events from.
     pub fn sees_whole(&self, topic: &TopicName) -> bool {
-        administered_with(topic).iter().all(|topic| self.identity.policy.allows(Action::Admin, topic))
+        let administers = |topic: &TopicName| self.identity.policy.allows(Action::Admin, topic);
+        let sees_whole = !self.is_masked && administered_with(topic).iter().all(administers);
+        if let Some(for_owner) = self.for_owner.as_ref().filter(|_| !sees_whole) {
+            for_owner.set_masked();
+        }
+        sees_whole
     }
 
     /// The hub as a whole.

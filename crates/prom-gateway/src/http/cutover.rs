@@ -72,8 +72,8 @@ pub(super) async fn post(
         }
     }
     let place = match &plan.place {
-        CutoverPlace::Topic(_) | CutoverPlace::Collection(_) => api.cutovers.take(&api)?,
-        CutoverPlace::Snapshot(_) => api.snapshots.take(&api)?,
+        CutoverPlace::Topic(_) | CutoverPlace::Collection(_) => api.cutovers.take(&api, &caller)?,
+        CutoverPlace::Snapshot(_) => api.snapshots.take(&api, &caller)?,
     };
     let unfit = if skip_unfit { UnfitEvent::Skip } else { UnfitEvent::Stop };
     let cutover = Cutover::start(&bus, plan, unfit).await?;

@@ -42,7 +42,7 @@ pub(super) async fn get(
         return Err(Problem::field("to", "is before `from`"));
     }
     let from_key = next.as_deref().map_or(Ok(String::new()), read_next)?;
-    let _place = api.travels.take(&api)?;
+    let _place = api.travels.take(&api, &caller)?;
     let mask = caller.mask(&api.hub, &topic).await?;
     let page = TimeTravel::new(&api.hub.bus, topic).changes(from, to, &from_key, limit).await?;
     let mut json = Vec::from(b"{\"items\":[");

@@ -11,6 +11,7 @@ use http::request::Parts;
 use prom_types::{GroupName, TopicName};
 use serde::de::DeserializeOwned;
 
+use super::answer_share::RequestHolder;
 use super::api::Api;
 use super::body;
 use super::budget::BodyShare;
@@ -74,6 +75,7 @@ impl FromRequestParts<Arc<Api>> for GroupInPath {
 pub(crate) struct JsonBody<T> {
     body: Body,
     keep: Option<ForOwner>,
+    holder: RequestHolder,
     shape: PhantomData<fn() -> T>,
 }
 
@@ -82,7 +84,8 @@ impl<T> FromRequest<Arc<Api>> for JsonBody<T> {
 
     async fn from_request(mut request: Request<Body>, _: &Arc<Api>) -> Result<Self, Infallible> {
         let keep = request.extensions_mut().remove::<ForOwner>();
-        Ok(Self { body: request.into_body(), keep, shape: PhantomData })
+        let holder = request.extensions_mut().remove::<RequestHolder>().unwrap_or_default();
+        Ok(Self { body: request.into_body(), keep, holder, shape: PhantomData })
     }
 }
 
@@ -101,7 +104,8 @@ impl<T: DeserializeOwned> JsonBody<T> {
 
     async fn read_whole(self, api: &Api) -> Result<(T, usize, BodyShare), Problem> {
         let limit = api.hub.options.frame_bytes;
-        let body::WholeBody { text, share } = body::whole(self.body, &api.budget, limit, |_| limit).await?;
+        let body::WholeBody { text, share } =
+            body::whole(self.body, &api.budget, self.holder.holder(), limit, |_| limit).await?;
         if let Some(keep) = self.keep {
             keep.set_body(text.clone());
         }

@@ -19,7 +19,7 @@ use prom_types::GroupName;
 
 use super::api::Api;
 use super::problem::{Code, Problem};
-use crate::peers::{RELAY_HEADER, SUBJECT_HEADER};
+use crate::peers::{MASKED_HEADER, RELAY_HEADER, SUBJECT_HEADER};
 
 /// Where a refused request would be answered.
 #[derive(Clone)]
@@ -33,6 +33,7 @@ pub(super) struct ForOwner(Arc<LeftForOwner>);
 struct LeftForOwner {
     body: OnceLock<Bytes>,
     subject: OnceLock<String>,
+    masked: OnceLock<()>,
 }
 
 impl ForOwner {
@@ -40,11 +41,21 @@ impl ForOwner {
         self.0.body.get_or_init(|| text);
     }
 
+    /// The caller does not see whole what it asks about.
+    pub fn set_masked(&self) {
+        self.0.masked.get_or_init(|| ());
+    }
+
     pub fn set_subject(&self, subject: Option<&str>) {
         if let Some(subject) = subject {
             self.0.subject.get_or_init(|| subject.to_owned());
         }
     }
+}
+
+/// Whether the caller of a request that another hub passed on lacks the right to see the events whole.
+pub(super) fn is_masked(headers: &HeaderMap) -> bool {
+    headers.contains_key(MASKED_HEADER)
 }
 
 /// Whose request another hub passed on.
@@ -78,6 +89,9 @@ pub(super) async fn to_owner(State(api): State<Arc<Api>>, mut request: Request, 
     let subject = left.0.subject.get().map(|subject| utf8_percent_encode(subject, NON_ALPHANUMERIC).to_string());
     if let Some(Ok(subject)) = subject.map(HeaderValue::try_from) {
         again.headers_mut().insert(SUBJECT_HEADER, subject);
+    }
+    if left.0.masked.get().is_some() {
+        again.headers_mut().insert(MASKED_HEADER, HeaderValue::from_static("1"));
     }
     match peers.ask(&url, again).await {
         Ok(answer) => {

@@ -58,7 +58,7 @@ impl JobPlaces {
         Self { what, at_once, free: Arc::new(Semaphore::new(at_once)) }
     }
 
-    pub fn take(&self, api: &Api) -> Result<JobPlace, Problem> {
+    pub fn take(&self, api: &Api, caller: &Caller) -> Result<JobPlace, Problem> {
         let taken = || {
             let Self { what, at_once, .. } = self;
             let detail = format!("this hub runs at most {at_once} {what} at once, and is busy; try again later");
@@ -66,7 +66,7 @@ impl JobPlaces {
             Problem::new(Code::Overloaded, detail).retry_after(millis)
         };
         let place = self.free.clone().try_acquire_owned().map_err(|_| taken())?;
-        Ok(JobPlace { _place: place, _memory: api.budget.take(JOB_HELD_BYTES)? })
+        Ok(JobPlace { _place: place, _memory: api.budget.take(caller.holder(), JOB_HELD_BYTES)? })
     }
 }
 

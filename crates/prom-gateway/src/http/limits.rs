@@ -22,8 +22,9 @@ pub const SEARCH_ITEMS: usize = 50;
 pub const SEARCH_MOST_ITEMS: usize = 1000;
 /// What a search holds while it reads: blocks of all partitions, what is judged, what was found.
 pub const SEARCH_READ_BYTES: usize = 12 * 1024 * 1024;
-/// Searches that run at once; more wait. Their programs share threads with the filters of groups.
+/// Searches that run at once, in all and of one subject; more wait. Their programs share threads with the filters of groups.
 pub const SEARCHES_AT_ONCE: usize = 4;
+pub const SEARCHES_OF_A_SUBJECT: usize = 2;
 /// What its answer takes beside the events.
 pub const SEARCH_ANSWER_BYTES: usize = 256 * 1024;
 
@@ -35,6 +36,9 @@ pub const LIST_ITEMS: usize = 100;
 pub const LIST_MOST_ITEMS: usize = 1000;
 /// What a list holds while it reads.
 pub const LIST_READ_BYTES: usize = 8 * 1024 * 1024;
+
+/// Answers up to here are not counted: ten thousand of them are less than what one export reads.
+pub const ANSWER_UNCOUNTED_BYTES: usize = 16 * 1024;
 
 /// An export leaves in pieces of about this size: large enough that handing one over costs nothing.
 pub const EXPORT_CHUNK_BYTES: usize = 256 * 1024;
@@ -102,8 +106,11 @@ pub const JOB_LOOKS_AFTER: Duration = Duration::from_secs(1);
 /// How often a live replay sends a comment when nothing is published: proxies end connections that are silent for a minute, and
 /// a client that is gone is noticed.
 pub const LIVE_COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// What one live replay holds at the most: one read of the log, and its text.
-pub const LIVE_HELD_BYTES: usize = 2 * 1024 * 1024;
+/// What a live replay holds of the budget: for each event beside its text, and at the most; and how long it waits where nothing
+/// is left.
+pub const LIVE_EVENT_BYTES: usize = 512;
+pub const LIVE_HELD_BYTES: usize = 1024 * 1024;
+pub const LIVE_WAIT: Duration = Duration::from_millis(100);
 
 /// Subscriptions that the list of connections names for each.
 pub const CONNECTION_SUBSCRIPTIONS: usize = 100;

@@ -7,6 +7,7 @@
 //! Promises: every refusal is a problem document; bodies are bounded or streamed; what an answer
 //! costs in memory does not follow the size of a topic. The OpenAPI document is made from the routes.
 
+mod answer_share;
 mod api;
 mod caller;
 mod cors;
@@ -94,9 +95,11 @@ pub fn router(hub: Arc<Hub>) -> Router {
     let (router, _) = routes().split_for_parts();
     let api = Api::new(hub);
     let router = router
+        .merge(confluent::router())
+        .layer(axum::middleware::from_fn_with_state(api.clone(), answer_share::count))
+        // The same texts for all: sending them holds nothing.
         .route("/", get(dashboard::page))
         .route("/dashboard/{name}", get(dashboard::file))
-        .merge(confluent::router())
         .fallback(|uri: Uri| async move { Problem::no_such_path(uri.path()) })
         .method_not_allowed_fallback(|method: Method| async move { Problem::wrong_method(&method) })
         .layer(axum::middleware::from_fn_with_state(api.clone(), forward::to_owner))

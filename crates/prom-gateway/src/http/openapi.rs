@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
+use super::answer_share::Counted;
 use super::api::Api;
 use super::problem::{Code, Problem};
 
@@ -69,5 +71,5 @@ pub(super) async fn get(State(api): State<Arc<Api>>) -> Result<Response, Problem
             api.openapi.get_or_init(|| written.into()).clone()
         }
     };
-    Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
+    Ok((Extension(Counted), [(CONTENT_TYPE, "application/json")], text).into_response())
 }

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{DualWrite, TopicSettings};
+use prom_jobs::snapshot_topic;
 use prom_protocol::http::topics::{PutTopic, TopicSettingsView};
 
 use super::api::Api;
@@ -41,6 +42,10 @@ pub(super) async fn put(
     if body.dual_write.is_some() {
         // All who publish to the topic then write to these too.
         caller.may_below(Action::Admin, &topic)?;
+    }
+    if body.snapshot.is_some() {
+        // The hub writes to it then.
+        caller.may(Action::Admin, &snapshot_topic(&topic)?)?;
     }
     let before = match api.hub.bus.topic_settings(&topic).await {
         Ok(settings) => Some(settings),

@@ -57,7 +57,7 @@ pub(super) async fn replay(
     if !(1..=REPLAY_MOST_EVENTS).contains(&limit) {
         return Err(Problem::field("limit", format_args!("must be between 1 and {REPLAY_MOST_EVENTS}")));
     }
-    let share = api.budget.take(2 * REPLAY_PIECE_BYTES)?;
+    let share = api.budget.take(caller.holder(), 2 * REPLAY_PIECE_BYTES)?;
     let bus = &api.hub.bus;
     let from = match next {
         Some(next) => read_next(&next, bus.topic_settings(&topic).await?.partitions)?,

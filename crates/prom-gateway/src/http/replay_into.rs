@@ -47,7 +47,7 @@ pub(super) async fn post(
         return Err(caller.forbidden(Action::Admin, &format!("{topic}, parts of which are hidden by its mask")));
     }
     let from = position.unwrap_or_default().position()?.unwrap_or(Position::Earliest);
-    let place = api.replays.take(&api)?;
+    let place = api.replays.take(&api, &caller)?;
     let task = TaskName::one("replay", &topic);
     let unfit = if skip_unfit { UnfitEvent::Skip } else { UnfitEvent::Stop };
     let plan = ReplayPlan { topic, target: to, transform, from, unfit };

@@ -10,7 +10,8 @@
 //!
 //! Promises: an id continues exactly behind its event, in every partition, so a client that comes again with `Last-Event-ID`
 //! misses and doubles nothing; what is gone by then is told as a gap. Nothing is read before the client has taken what came
-//! before. The stream ends with the token, and with the hub.
+//! before. The stream ends with the token, and with the hub. It counts as a subscription of its subject, and while nothing is
+//! published it holds none of the budget: thousands may listen.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,14 +24,15 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use prom_engine::{BeyondEnd, Gap, StoredEvent, Tail, TopicOffsets};
 use prom_types::{Position, TopicName};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::api::Api;
-use super::budget::BodyShare;
+use super::budget::{BodyShare, Holder};
 use super::caller::Caller;
-use super::limits::{LIVE_COMMENT_EVERY, LIVE_HELD_BYTES};
+use super::limits::{LIVE_COMMENT_EVERY, LIVE_EVENT_BYTES, LIVE_HELD_BYTES, LIVE_WAIT};
 use super::problem::Problem;
 use super::replay::read_next;
+use crate::ws::CountedSubscription;
 
 /// A stream while it runs.
 struct LiveReplay {
@@ -41,7 +43,7 @@ struct LiveReplay {
     next: TopicOffsets,
     /// Events that may still be sent.
     left: usize,
-    _memory: BodyShare,
+    _counted: CountedSubscription,
 }
 
 /// Streams from `after`, which an earlier answer gave, else from the position.
@@ -53,7 +55,8 @@ pub(super) async fn answer(
     after: Option<String>,
     position: Option<Position>,
 ) -> Result<Response, Problem> {
-    let memory = api.budget.take(LIVE_HELD_BYTES)?;
+    let counted = CountedSubscription::new(&api.hub, caller.holder().as_ref());
+    let counted = counted.map_err(|refused| Problem::new(refused.code, refused.msg))?;
     let bus = &api.hub.bus;
     let partitions = bus.topic_settings(&topic).await?.partitions;
     let mut next = match after {
@@ -67,7 +70,7 @@ pub(super) async fn answer(
     }
     let tail = tail.start().await?;
     let left = limit.unwrap_or(usize::MAX);
-    let stream = LiveReplay { api, caller, tail, next, left, _memory: memory }.pieces();
+    let stream = LiveReplay { api, caller, tail, next, left, _counted: counted }.pieces();
     let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
     Ok((headers, Body::from_stream(stream)).into_response())
 }
@@ -95,22 +98,26 @@ impl LiveReplay {
             batch = timeout(LIVE_COMMENT_EVERY, self.tail.next_batch()) => batch,
             () = hub.stopped() => return None,
         };
-        // Looked at after the wait: what was published since is only for those who may still read it.
+        let share = match &batch {
+            Ok(Ok(events)) => Some(share_for(&self.api, self.caller.holder(), events).await?),
+            Err(_) | Ok(Err(_)) => None,
+        };
+        // Looked at after the waits: what was published since is only for those who may still read it.
         if self.caller.is_still_let_in(&hub).is_err() {
             return Some(self.end("jwt_expired", "the token has expired; reconnect with a fresh one"));
         }
-        let mut text = Vec::new();
         match batch {
-            Err(_nothing_came) => text.extend_from_slice(b": nothing new\n\n"),
-            Ok(Ok(events)) if events.is_empty() => return None,
+            Err(_nothing_came) => Some(Bytes::from_static(b": nothing new\n\n")),
+            Ok(Ok(events)) if events.is_empty() => None,
             Ok(Ok(events)) => {
+                let mut text = Vec::new();
                 self.tail.take_gaps().iter().for_each(|gap| self.write_gap(&mut text, gap));
                 events.iter().take(self.left).for_each(|event| self.write(&mut text, event));
                 self.left = self.left.saturating_sub(events.len());
+                share.map(|share| share.hold(text))
             }
-            Ok(Err(error)) => return Some(self.end("internal", &error.to_string())),
+            Ok(Err(error)) => Some(self.end("internal", &error.to_string())),
         }
-        Some(text.into())
     }
 
     fn write(&mut self, out: &mut Vec<u8>, event: &StoredEvent) {
@@ -137,6 +144,21 @@ impl LiveReplay {
         let mut text = Vec::new();
         write_message(&mut text, Some("end"), None, json!({ "code": code, "detail": reason }).to_string().as_bytes());
         text.into()
+    }
+}
+
+/// For these events and their text. Where the budget is used up they wait: a stream does not end because others are busy.
+async fn share_for(api: &Api, holder: &Holder, events: &[StoredEvent]) -> Option<BodyShare> {
+    let bytes: usize = events.iter().map(|event| 2 * event.record().len() + LIVE_EVENT_BYTES).sum();
+    let bytes = bytes.min(LIVE_HELD_BYTES);
+    loop {
+        if let Ok(share) = api.budget.take(holder, bytes) {
+            return Some(share);
+        }
+        tokio::select! {
+            () = sleep(LIVE_WAIT) => {}
+            () = api.hub.stopped() => return None,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use prom_engine::{FoundEvents, HeaderMatch, Search, SearchCriteria};
 use prom_jobs::IndexedPage;
 use prom_protocol::http::search::{SearchPage, SearchQuery};
 
+use super::answer_share::HeldText;
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::Params;
@@ -47,8 +48,8 @@ pub(super) async fn get(
     let bus = &api.hub.bus;
     let partitions = bus.topic_settings(&topic).await?.partitions;
     let mask = caller.mask(&api.hub, &topic).await?;
-    let _place = api.searches.acquire().await;
-    let share = api.budget.take(SEARCH_READ_BYTES)?;
+    let _place = api.searches.acquire(caller.holder()).await;
+    let share = api.budget.take(caller.holder(), SEARCH_READ_BYTES)?;
     let program = match &jq {
         Some(text) => Some(bus.compile_program(text).await.map_err(|error| Problem::field("jq", error))?),
         None => None,
@@ -78,9 +79,9 @@ pub(super) async fn get(
     };
     drop(share);
     let bytes = found.events.iter().map(|event| 2 * event.record().len()).sum::<usize>();
-    let share = api.budget.take(SEARCH_ANSWER_BYTES + bytes)?;
+    let share = api.budget.take(caller.holder(), SEARCH_ANSWER_BYTES + bytes)?;
     let text = text_of(&found, next.as_deref(), index.as_deref());
-    Ok(([(CONTENT_TYPE, "application/json")], share.hold(text)).into_response())
+    Ok(([(CONTENT_TYPE, "application/json")], HeldText::new(text, share)).into_response())
 }
 
 /// As [`SearchPage`], with the events as they are stored: their numbers may not fit any type of ours.

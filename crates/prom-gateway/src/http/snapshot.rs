@@ -66,7 +66,7 @@ pub(super) async fn post(
 ) -> Result<Response, Problem> {
     caller.may(Action::Admin, &topic)?;
     caller.may(Action::Admin, &snapshot_topic(&topic)?)?;
-    let place = api.snapshots.take(&api)?;
+    let place = api.snapshots.take(&api, &caller)?;
     let build = SnapshotBuild::start(&caller.bus(&api.hub), &topic).await?;
     let task = TaskName::one("snapshot", &topic);
     Ok(job::answer(api.hub.clone(), caller, task, place, SnapshotJob { build, topic }))

@@ -41,7 +41,7 @@ pub(super) async fn get(
     caller.may_somewhere(Action::Subscribe)?;
     let Path(id) = path?;
     let id = EventId::parse(&id).map_err(|error| Problem::field("id", error))?;
-    let place = api.traces.take(&api)?;
+    let place = api.traces.take(&api, &caller)?;
     let traced = api.hub.tracer.trace(&api.hub.bus, id, topic.as_ref(), &Rights(&caller)).await?;
     drop(place);
     let Some(trace) = traced else {

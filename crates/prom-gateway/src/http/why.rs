@@ -1,4 +1,5 @@
-//! `GET /why`: what holds a group back, and what to do.
+//! `GET /why`: what holds a group back, and what to do. Why an event failed may quote it, so from those who do not see the
+//! topic's events whole the reasons are hidden.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +34,10 @@ pub(super) async fn get(
     Params(GroupInTopic { topic, group }): Params<GroupInTopic>,
 ) -> Result<Json<WhyView>, Problem> {
     caller.may_in_group(Action::Ops, &topic, &group)?;
-    Ok(Json(view(api.hub.bus.why(&topic, &group).await?)))
+    // Asked first: the hub that serves the group may be another one, which has to hide it too.
+    let mask = caller.mask(&api.hub, &topic).await?;
+    let why = api.hub.bus.why(&topic, &group).await?;
+    Ok(Json(view(if mask.is_some() { why.without_reasons() } else { why })))
 }
 
 fn view(why: Why) -> WhyView {

@@ -1,6 +1,6 @@
 //! A connection's bytes: TCP, memory, or TLS over one of them; and its two halves.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -86,6 +86,26 @@ macro_rules! write_through {
                     Self::Tcp(socket) => Pin::new(socket).poll_write(context, bytes),
                     Self::Memory(socket) => Pin::new(socket).poll_write(context, bytes),
                     Self::Tls(socket) => Pin::new(socket).poll_write(context, bytes),
+                }
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                pieces: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                match self.get_mut() {
+                    Self::Tcp(socket) => Pin::new(socket).poll_write_vectored(context, pieces),
+                    Self::Memory(socket) => Pin::new(socket).poll_write_vectored(context, pieces),
+                    Self::Tls(socket) => Pin::new(socket).poll_write_vectored(context, pieces),
+                }
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                match self {
+                    Self::Tcp(socket) => socket.is_write_vectored(),
+                    Self::Memory(socket) => socket.is_write_vectored(),
+                    Self::Tls(socket) => socket.is_write_vectored(),
                 }
             }
 

@@ -1,9 +1,10 @@
 //! A stream whose peer has to take some of what is written now and then.
 //!
 //! Promise: a write, flush or shutdown that makes no progress for the limit fails, and the connection with it. Reading
-//! is not watched.
+//! is not watched. Pieces are written as they are: hyper would copy a body into a buffer of its own otherwise, and what the
+//! body holds of the memory budget would be given back before a slow client has taken it.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -56,6 +57,18 @@ impl AsyncRead for WriteDeadline {
 impl AsyncWrite for WriteDeadline {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.get_mut().watch(context, |stream, context| stream.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.get_mut().watch(context, |stream, context| stream.poll_write_vectored(context, pieces))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

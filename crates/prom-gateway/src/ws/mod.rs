@@ -45,4 +45,4 @@ mod unsubscribe;
 
 pub(crate) use connection::run;
 pub(crate) use connections::{Connections, ListedConnection};
-pub(crate) use subscription_cap::SubscriptionCounts;
+pub(crate) use subscription_cap::{CountedSubscription, SubscriptionCounts};

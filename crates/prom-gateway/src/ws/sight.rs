@@ -30,7 +30,24 @@ fn administers(policy: &Policy, pattern: &TopicPattern) -> bool {
     }
     // Letters belong to those who administer the topics that they are of.
     let of = pattern.as_str().strip_prefix("dlq.").and_then(|rest| TopicPattern::parse(rest).ok());
-    policy.allows_pattern(Action::Admin, of.as_ref().unwrap_or(pattern), None)
+    let mut rest = of.as_ref().unwrap_or(pattern).as_str();
+    // What it matches may be a copy: `orders.*` is also `orders.v2`, which has its events from `orders`.
+    loop {
+        let allows = |pattern: TopicPattern| policy.allows_pattern(Action::Admin, &pattern, None);
+        if !TopicPattern::parse(rest).is_ok_and(allows) {
+            return false;
+        }
+        match rest.rsplit_once('.') {
+            Some((base, last)) if may_be_copy(last) => rest = base,
+            _ => return true,
+        }
+    }
+}
+
+/// Whether a name that ends so may be that of a topic which has its events from the one before it.
+fn may_be_copy(last: &str) -> bool {
+    let is_version = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(last, "*" | "**" | "snapshot") || last.strip_prefix('v').is_some_and(is_version)
 }
 
 #[cfg(test)]
@@ -52,6 +69,15 @@ mod tests {
             (&["subscribe", "admin:orders"], "orders.v2", None, Sight::Masked),
             (&["subscribe", "admin:orders.**"], "orders.v2", None, Sight::Whole),
             (&["subscribe", "admin:orders.v2"], "orders.v2", None, Sight::Masked),
+            (&["subscribe", "admin:orders.*"], "orders.*", None, Sight::Masked),
+            (&["subscribe", "admin:orders.*", "admin:orders"], "orders.*", None, Sight::Whole),
+            (&["subscribe", "admin:orders.*.*", "admin:orders.*"], "orders.*.*", None, Sight::Masked),
+            (&["subscribe", "admin:*.v2"], "*.v2", None, Sight::Masked),
+            (&["subscribe", "admin:orders.*.v2"], "orders.*.v2", None, Sight::Masked),
+            (&["subscribe", "admin:orders.*.placed"], "orders.*.placed", None, Sight::Whole),
+            (&["subscribe", "admin:orders.*"], "dlq.orders.*", None, Sight::Masked),
+            (&["subscribe", "admin:orders.**"], "orders.**", None, Sight::Whole),
+            (&["subscribe", "admin:orders.**"], "orders.**.v2", Some("g"), Sight::Whole),
             (&["subscribe", "admin:orders"], "**", None, Sight::Masked),
             (&["subscribe", "admin"], "**", None, Sight::Whole),
             (&["subscribe", "admin"], "dlq.**", None, Sight::Whole),

@@ -82,7 +82,7 @@ impl Connection {
             }
             None => {
                 check_without_group(&opts)?;
-                let thinning = Thinning::new(&self.hub, &opts).await?;
+                let thinning = Thinning::new(&self.hub, self.subject(), &opts).await?;
                 let from = position(&opts)?.unwrap_or_default();
                 let mut tail = self.hub.bus.tail(&name.topic).topics(opts.topics.clone()).from(from);
                 if opts.normalize == Some(true) {

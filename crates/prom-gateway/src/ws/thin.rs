@@ -1,8 +1,10 @@
 //! Leaving events out of a tail: those that a filter rejects, and those above a rate per second.
 //!
-//! Promises: the filter runs on no thread that serves others; what is left out is counted and told, once a second; a tail
-//! that asks for neither pays nothing.
+//! Promises: the filter runs on no thread that serves others; searches, replays and flows, whose programs run there too, wait
+//! for a few events of all tails, and of one subject's tails for fewer; what is left out is counted and told, once a second;
+//! a tail that asks for neither pays nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prom_engine::StoredEvent;
@@ -17,12 +19,16 @@ use crate::{Hub, problem};
 
 /// How often the client hears what was left out.
 pub const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// Events that a filter looks at before another tail has its turn.
+const JUDGED_AT_ONCE: usize = 16;
 /// A second is cut into this many: what is sent is spread over it.
 const SLICES_PER_SECOND: u32 = 5;
 
 /// What one tail leaves out.
 pub struct Thinning {
     filter: Option<Program>,
+    /// Whose time its filter takes.
+    subject: Option<Arc<str>>,
     max_per_second: Option<u32>,
     slice_until: Instant,
     /// Events that may still be sent in this slice.
@@ -34,7 +40,7 @@ pub struct Thinning {
 
 impl Thinning {
     /// `None` if the tail gets everything.
-    pub async fn new(hub: &Hub, opts: &SubscribeOpts) -> Result<Option<Self>, Problem> {
+    pub async fn new(hub: &Hub, subject: Option<&Arc<str>>, opts: &SubscribeOpts) -> Result<Option<Self>, Problem> {
         let SubscribeOpts { filter, max_per_second, .. } = opts;
         if filter.is_none() && max_per_second.is_none() {
             return Ok(None);
@@ -48,7 +54,16 @@ impl Thinning {
         };
         let max_per_second = *max_per_second;
         let slice_until = Instant::now();
-        Ok(Some(Self { filter, max_per_second, slice_until, left: 0, counts: Thinned::default(), told: false }))
+        let subject = subject.cloned();
+        Ok(Some(Self {
+            filter,
+            subject,
+            max_per_second,
+            slice_until,
+            left: 0,
+            counts: Thinned::default(),
+            told: false,
+        }))
     }
 
     /// Those that are sent.
@@ -78,13 +93,20 @@ impl Thinning {
             (program.test(&text).map_err(|error| error.to_string()), event)
         };
         let mut wanted = Vec::new();
-        for (verdict, event) in hub.bus.in_turns(events, judge).await? {
-            match verdict {
-                Ok(true) => wanted.push(event),
-                Ok(false) => {}
-                Err(error) => {
-                    self.counts.failed += 1;
-                    self.counts.error.get_or_insert(error);
+        let mut events = events.into_iter().peekable();
+        while events.peek().is_some() {
+            let some = events.by_ref().take(JUDGED_AT_ONCE).collect();
+            let place = hub.tail_filters.acquire(&self.subject).await;
+            let judged = hub.bus.in_turns(some, judge.clone()).await?;
+            drop(place);
+            for (verdict, event) in judged {
+                match verdict {
+                    Ok(true) => wanted.push(event),
+                    Ok(false) => {}
+                    Err(error) => {
+                        self.counts.failed += 1;
+                        self.counts.error.get_or_insert(error);
+                    }
                 }
             }
         }

@@ -117,6 +117,14 @@ async fn a_narrow_token_sees_no_letter_and_changes_none() {
     replay(&home, edit, &["admin:orders", "subscribe:dlq.orders"]).await.problem(403, "forbidden");
     let purge = Ask::new(Method::POST, "/dlq/purge").token(&["admin:other"]);
     purge.body(json!({"topic": "orders"}).to_string()).send(&home).await.problem(403, "forbidden");
+    // How many letters have a text in their error tells what is in it.
+    let spied = json!({"topic": "orders", "err": "a", "dryRun": true}).to_string();
+    let spy = async |scopes: &[&str]| {
+        Ask::new(Method::POST, "/dlq/purge").token(scopes).body(spied.clone()).send(&home).await
+    };
+    spy(&["admin:orders"]).await.problem(403, "forbidden");
+    spy(&["admin:orders", "subscribe:dlq.orders"]).await.json();
+    replay(&home, json!({"topic": "orders", "err": "no such"}), &["admin:orders"]).await.problem(403, "forbidden");
     let done = replay(&home, json!({"topic": "orders"}), &["admin:orders"]).await.json();
     let job = format!("/dlq/jobs/{}", done["job"].as_str().unwrap());
     Ask::new(Method::GET, &job).token(&["ops:other"]).send(&home).await.problem(404, "unknown_id");

@@ -18,6 +18,7 @@ use tower::ServiceExt;
 
 const SECRET: &str = "a secret that only tests know and that is long enough";
 
+#[derive(Clone)]
 pub struct Home {
     pub bus: Bus,
     pub keeper: prom_jobs::Keeper,
@@ -129,6 +130,12 @@ pub fn token(scopes: &[&str]) -> String {
     mint(&TokenRequest { scopes, ..TokenRequest::default() }, SECRET).unwrap()
 }
 
+/// Of this subject.
+pub fn token_of(subject: &str, scopes: &[&str]) -> String {
+    let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+    mint(&TokenRequest { subject: subject.to_owned(), scopes, ..TokenRequest::default() }, SECRET).unwrap()
+}
+
 /// With the rules of a policy instead of scopes.
 pub fn token_with_policy(rules: Value) -> String {
     let policy = Some(serde_json::from_value(rules).unwrap());
@@ -196,6 +203,18 @@ impl Ask {
     pub fn token(self, scopes: &[&str]) -> Self {
         let bearer = format!("Bearer {}", token(scopes));
         self.header("authorization", &bearer)
+    }
+
+    /// As this subject.
+    pub fn by(self, subject: &str, scopes: &[&str]) -> Self {
+        let bearer = format!("Bearer {}", token_of(subject, scopes));
+        self.header("authorization", &bearer)
+    }
+
+    /// The answer, of which nothing is read.
+    pub async fn unread(self, home: &Home) -> axum::response::Response {
+        let request = self.request.body(self.body).unwrap();
+        home.router().oneshot(request).await.unwrap()
     }
 
     pub fn body(mut self, body: impl Into<Body>) -> Self {

@@ -18,6 +18,7 @@ mod dead_letters;
 mod delete_topic;
 mod expect;
 mod export;
+mod fairness;
 mod flows;
 mod groups;
 mod honest;

@@ -1,5 +1,7 @@
 //! Masks: what a topic hides leaves by no route to those who do not administer it.
 
+use std::time::Duration;
+
 use axum::http::Method;
 use prom_engine::{Position, TopicSettings};
 use serde_json::{Value, json};
@@ -153,10 +155,15 @@ async fn what_is_hidden_cannot_be_found_out_by_asking_for_it() {
     prove.send(&home).await.problem(403, "forbidden");
 
     let slow = home.bus.subscribe("orders", "slow").from(Position::Earliest).max_attempts(9);
-    slow.start().await.unwrap().next().await.unwrap().nack(&format!("about {SECRET}")).await.unwrap();
+    let mut slow = slow.backoff(Duration::from_secs(600), Duration::from_secs(600)).start().await.unwrap();
+    slow.next().await.unwrap().nack(&format!("about {SECRET}")).await.unwrap();
     let traced = ask(&home, &format!("/trace/{id}"), PLAIN).await;
     assert!(traced.text().contains("\"attempts\":1") && !traced.text().contains(SECRET), "{}", traced.text());
     assert!(ask(&home, &format!("/trace/{id}"), ADMIN).await.text().contains(SECRET));
+
+    let why = ask(&home, "/why?topic=orders&group=slow", &["ops:orders"]).await;
+    assert!(why.text().contains("last error: [masked]") && !why.text().contains(SECRET), "{}", why.text());
+    assert!(ask(&home, "/why?topic=orders&group=slow", ADMIN).await.text().contains(SECRET));
 }
 
 #[tokio::test]

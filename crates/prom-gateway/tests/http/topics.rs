@@ -1,8 +1,9 @@
 //! `/topics`.
 
+use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::home::{Home, until};
+use crate::home::{Ask, Home, until};
 
 #[tokio::test]
 async fn topics_are_listed_with_their_settings_and_partitions() {
@@ -83,4 +84,15 @@ async fn wrong_settings_are_named_and_make_nothing() {
     home.put("/topics/system.audit", json!({})).await.problem(400, "bad_request");
     assert!(home.bus.topics().await.unwrap().is_empty());
     home.get("/topics/a").await.problem(404, "unknown_topic");
+}
+
+#[tokio::test]
+async fn snapshots_are_kept_for_those_who_administer_where_they_go() {
+    let home = Home::protected().await;
+    let put = async |scopes: &[&str]| {
+        let body = json!({"snapshot": {"every_ms": 60_000}}).to_string();
+        Ask::new(Method::PUT, "/topics/state").token(scopes).body(body).send(&home).await
+    };
+    put(&["admin:state"]).await.problem(403, "forbidden");
+    assert_eq!(put(&["admin:state", "admin:state.snapshot"]).await.json()["snapshot"]["every_ms"], 60_000);
 }

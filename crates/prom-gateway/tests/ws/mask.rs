@@ -85,3 +85,45 @@ async fn the_hub_that_serves_a_group_hides_it_from_clients_of_another() {
     let mut guest = blue.client_with(&["subscribe:**"]).await;
     assert_eq!(number(&mut guest, "orders", Some("g")).await, "[masked]");
 }
+
+#[tokio::test]
+async fn a_pattern_shows_copies_only_to_those_who_administer_what_they_are_copies_of() {
+    let scene = Scene::protected().await;
+    masked(&scene).await;
+    scene.bus.publish("orders.v2", json!({"card": {"number": SECRET}, "total": 7})).await.unwrap();
+    for (scopes, topic, group, seen) in [
+        (&["subscribe:orders.*", "admin:orders.*"][..], "orders.v2", None, "[masked]"),
+        (&["subscribe:orders.*", "admin:orders.*"], "orders.*", None, "[masked]"),
+        (&["subscribe:orders.*", "admin:orders.*"], "orders.*", Some("mine"), "[masked]"),
+        (&["subscribe:*.v2", "admin:*.v2"], "*.v2", None, "[masked]"),
+        (&["subscribe:orders.*", "admin:orders.**"], "orders.*", None, SECRET),
+    ] {
+        let mut client = scene.client_with(scopes).await;
+        assert_eq!(number(&mut client, topic, group).await, seen, "{scopes:?} on {topic} in {group:?}");
+    }
+}
+
+#[tokio::test]
+async fn why_a_group_waits_is_told_without_what_is_hidden_whichever_hub_is_asked() {
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock::new())));
+    let ttl = Duration::from_secs(60);
+    let owner = Scene::among_others(&store, auth(), ttl).await;
+    let other = Scene::among_others(&store, auth(), ttl).await;
+    masked(&owner).await;
+    let mut works = owner.client_with(&["subscribe:orders@billing"]).await;
+    let opts = json!({"from": "earliest", "backoff": {"firstMs": 600_000, "maxMs": 600_000}});
+    works.ok(json!({"op": "SUBSCRIBE", "topic": "orders", "group": "billing", "opts": opts})).await;
+    let id = works.event().await["event"]["id"].clone();
+    let reason = format!("cannot charge {SECRET}");
+    works.ok(json!({"op": "NACK", "topic": "orders", "group": "billing", "id": id, "reason": reason})).await;
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    for scene in [&owner, &other] {
+        let why = async |scopes: &[&str]| {
+            let url = format!("http://{}/why?topic=orders&group=billing", scene.server.address());
+            client.get(url).bearer_auth(token("ann", scopes)).send().await.unwrap().text().await.unwrap()
+        };
+        let told = why(&["ops:orders"]).await;
+        assert!(told.contains("last error: [masked]") && !told.contains(SECRET), "{told}");
+        assert!(why(&["ops:orders", "admin:orders"]).await.contains(SECRET));
+    }
+}

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use prom_auth::AuthOptions;
-use prom_engine::{BusOptions, Position};
+use prom_engine::{BusOptions, Position, TopicSettings};
 use prom_gateway::GatewayOptions;
 use prom_store_embedded::{EmbeddedOptions, EmbeddedStore, Sync};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpSocket;
 
 use crate::bad_input::rss_bytes;
 use crate::raw::Raw;
@@ -159,4 +160,29 @@ async fn a_full_client_that_stays_is_silent_and_is_let_go_with_its_leases() {
     everything_comes_to_another(&scene).await;
     until("no task is left behind", || async { tasks() <= before }).await;
     drop(raw);
+}
+
+/// An answer that hyper had copied into a buffer of its own would no longer be counted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_nobody_reads_are_counted_for_as_long_as_they_are_held() {
+    let scene = Scene::limited(GatewayOptions { bodies_bytes: 32 << 20, ..GatewayOptions::default() }).await;
+    scene.bus.create_topic(TopicSettings::new("a").unwrap().compacted()).await.unwrap();
+    for n in 0..6 {
+        scene.bus.publish("a", json!("x".repeat(900_000))).key(format!("k{n}")).await.unwrap();
+    }
+    let address = scene.server.address();
+    // More than the system takes off the hub's hands, which is 2.6 MB on loopback.
+    let request = format!("GET /at?topic=a&ts=4102444800000 HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    let (mut unread, mut refused) = (Vec::new(), 0);
+    for _ in 0..12 {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let mut socket = socket.connect(address).await.unwrap();
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut status = [0; 12];
+        socket.read_exact(&mut status).await.unwrap();
+        refused += usize::from(status.ends_with(b"503"));
+        unread.push(socket);
+    }
+    assert!(refused > 0, "12 answers of 5 MB are held with a budget of 32 MB");
 }

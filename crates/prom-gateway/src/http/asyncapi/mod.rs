@@ -20,6 +20,7 @@ use prom_schema::TopicSchemas;
 use prom_types::TopicName;
 
 use self::document::{Channel, Servers};
+use super::answer_share::HeldText;
 use super::api::Api;
 use super::caller::Caller;
 use super::extract::Params;
@@ -64,7 +65,7 @@ pub(super) async fn get(
     });
     let mut channels = Vec::new();
     let mut bytes = 0;
-    let mut share = api.budget.take(0)?;
+    let mut share = api.budget.take(caller.holder(), 0)?;
     for topic in names {
         let message = payload::latest(&api.hub.bus, &caller, &topic).await?;
         bytes += message.as_ref().map_or(0, |message| message.bytes);
@@ -82,7 +83,7 @@ pub(super) async fn get(
         });
     }
     let text = document::write(&Servers { host, came_over }, channels).to_string();
-    Ok(([(CONTENT_TYPE, "application/json")], share.hold(text.into_bytes())).into_response())
+    Ok(([(CONTENT_TYPE, "application/json")], HeldText::new(text.into_bytes(), share)).into_response())
 }
 
 /// Those that exist, and those that have a schema and are not published to yet.

@@ -41,7 +41,7 @@ pub(in crate::http) async fn get(
         let mut view = counted(&api, &caller, summary.clone()).await?;
         let sees_whole = caller.mask(&api.hub, &topic).await?.is_none();
         if may_read && sees_whole {
-            add_samples(&api, &summary, &mut view).await?;
+            add_samples(&api, &caller, &summary, &mut view).await?;
         }
         return Ok(Json(LetterErrorsList { topics: vec![view], hidden: false, omitted: 0 }));
     }
@@ -76,8 +76,13 @@ async fn counted(api: &Api, caller: &Caller, summary: LetterSummary) -> Result<L
 }
 
 /// The last letter of each kind, where the most letters are.
-async fn add_samples(api: &Api, summary: &LetterSummary, view: &mut LetterTopicView) -> Result<(), Problem> {
-    let _share = api.budget.take(LETTERS_HELD_BYTES)?;
+async fn add_samples(
+    api: &Api,
+    caller: &Caller,
+    summary: &LetterSummary,
+    view: &mut LetterTopicView,
+) -> Result<(), Problem> {
+    let _share = api.budget.take(caller.holder(), LETTERS_HELD_BYTES)?;
     let mut wanted: Vec<_> = summary.errors.iter().take(LETTER_SAMPLES).map(|errors| errors.sample).collect();
     wanted.sort_unstable();
     if wanted.is_empty() {

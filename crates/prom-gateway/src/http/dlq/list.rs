@@ -42,7 +42,7 @@ pub(in crate::http) async fn get(
         return Err(hidden_parts(&caller, &topic));
     }
     let before = next.as_deref().map(read_next).transpose()?;
-    let _share = api.budget.take(LETTERS_HELD_BYTES)?;
+    let _share = api.budget.take(caller.holder(), LETTERS_HELD_BYTES)?;
     let (places, index) = match (id, &jq) {
         (Some(id), _) => (Some(api.letters.places_of(&topic, &[id]).await?), None),
         (None, Some(jq)) => indexed(&api, &topic, jq, from_ts, LETTERS_INDEXED).await?,

@@ -14,6 +14,7 @@ use prom_jobs::{FoundLetter, LetterJobState, LetterReplay, ReplayOutcome};
 use prom_protocol::http::dlq::{LetterJobStateView, LetterReplayView, LetterView, ReplayOutcomeView};
 use prom_types::{Invalid, Json, TopicName};
 
+use super::api::Api;
 use super::caller::Caller;
 use super::problem::Problem;
 
@@ -23,6 +24,15 @@ fn readable(caller: &Caller, topic: &TopicName) -> Result<TopicName, Problem> {
     let letters = topic.dead_letters().ok_or_else(|| Problem::from(reserved()).with_field("topic"))?;
     caller.may(Action::Subscribe, &letters)?;
     Ok(letters)
+}
+
+/// For a caller that chooses letters by their errors: how many there are tells what is in them.
+async fn may_look_into(api: &Api, caller: &Caller, topic: &TopicName) -> Result<(), Problem> {
+    readable(caller, topic)?;
+    match caller.mask(&api.hub, topic).await? {
+        Some(_) => Err(hidden_parts(caller, topic)),
+        None => Ok(()),
+    }
 }
 
 /// What stands for an error that may quote what is hidden.

@@ -9,7 +9,7 @@ use prom_auth::Action;
 use prom_jobs::{LetterFilter, LetterOrder, LetterStanding, LetterWork};
 use prom_protocol::http::dlq::{LettersDone, PurgeLetters};
 
-use super::readable;
+use super::may_look_into;
 use super::replay::{answer, places, tried};
 use crate::http::api::Api;
 use crate::http::caller::Caller;
@@ -40,11 +40,9 @@ pub(in crate::http) async fn post(
     caller.may_somewhere(Action::Admin)?;
     let PurgeLetters { topic, group, key, err, fingerprint, jq, from_ts, to_ts, ids, limit, dry_run } =
         body.read(&api).await?;
-    let may_read = readable(&caller, &topic);
     caller.may(Action::Admin, &topic)?;
-    if jq.is_some() {
-        // What is found tells what is there.
-        may_read?;
+    if err.is_some() || jq.is_some() {
+        may_look_into(&api, &caller, &topic).await?;
     }
     let places = places(&api, &topic, &ids, jq.as_deref()).await?;
     let standing = LetterStanding::All;
@@ -61,7 +59,7 @@ pub(in crate::http) async fn post(
         stop_on_failure: None,
         by: caller.subject().map(str::to_owned),
     };
-    let _share = api.budget.take(LETTERS_HELD_BYTES)?;
+    let _share = api.budget.take(caller.holder(), LETTERS_HELD_BYTES)?;
     if dry_run {
         return Ok(Json::<LettersDone>(tried(api.letters.try_out(&order).await?)).into_response());
     }

@@ -49,7 +49,9 @@ pub(in crate::http) async fn post(
     if body.transform.is_some() || body.payload.is_some() {
         caller.may(Action::Publish, &body.topic)?;
     }
-    if body.transform.is_some() || body.payload.is_some() || body.jq.is_some() || body.dry_run {
+    // How many have a text in their error tells the error.
+    let chooses = body.err.is_some() || body.jq.is_some();
+    if body.transform.is_some() || body.payload.is_some() || chooses || body.dry_run {
         may_read?;
     }
     if caller.mask(&api.hub, &body.topic).await?.is_some() {
@@ -59,7 +61,7 @@ pub(in crate::http) async fn post(
     check(&body)?;
     let dry_run = body.dry_run;
     let order = order(&api, &caller, body).await?;
-    let _share = api.budget.take(LETTERS_HELD_BYTES)?;
+    let _share = api.budget.take(caller.holder(), LETTERS_HELD_BYTES)?;
     if dry_run {
         let trial = api.letters.try_out(&order).await.map_err(of_order)?;
         return Ok(Json(tried(trial)).into_response());

@@ -65,7 +65,7 @@ pub(super) async fn export(
     caller.may(Action::Subscribe, &query.topic)?;
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let format = ExportFormat::choose(accepted, query.format.as_deref(), query.ndjson)?;
-    let share = api.budget.take(EXPORT_HELD_BYTES)?;
+    let share = api.budget.take(caller.holder(), EXPORT_HELD_BYTES)?;
     let bus = &api.hub.bus;
     // The end first: what an index knows reaches at least there.
     let parts = parts(bus, &query).await?;

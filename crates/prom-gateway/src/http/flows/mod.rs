@@ -52,7 +52,7 @@ struct FlowChange {
 /// Asks the flow, after the audit trail knows who did.
 async fn change(api: &Api, caller: &Caller, change: FlowChange) -> Result<ActedFlow, Problem> {
     let FlowChange { flow, action, audited, mut details } = change;
-    let place = api.flow_changes.take(api)?;
+    let place = api.flow_changes.take(api, caller)?;
     let (kind, name) = (flow.kind(), flow.name().to_owned());
     details["flow"] = json!(format!("{} {name}", kind.as_str()));
     let mut work = caller.bus(&api.hub).unit_of_work();

@@ -38,7 +38,7 @@ pub(in crate::http) async fn get(
     }
     let status = status.map(|status| status.as_str().to_owned());
     let wanted = FlowRowQuery { status, ids: id.into_iter().collect(), topic, key, limit: Some(limit) };
-    let _share = api.budget.take(FLOW_ROWS_HELD_BYTES)?;
+    let _share = api.budget.take(caller.holder(), FLOW_ROWS_HELD_BYTES)?;
     let silent = |_| {
         let detail = format!("the database of outbox {name} does not answer; `GET /flows/outbox/{name}` says more");
         Problem::new(Code::Overloaded, detail)

@@ -112,7 +112,7 @@ mod tests {
 
     async fn lines(pieces: Vec<Vec<u8>>) -> Vec<(u64, Option<String>)> {
         let pieces = pieces.into_iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece)));
-        let share = BodyBudget::new(64 << 20).take(IMPORT_BATCH_BYTES).unwrap();
+        let share = BodyBudget::new(64 << 20).take(&None, IMPORT_BATCH_BYTES).unwrap();
         let mut lines = Lines::begin(Body::from_stream(futures::stream::iter(pieces)), share).await.unwrap();
         let mut found = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {

@@ -62,7 +62,7 @@ pub(super) async fn import(
         Some(topic) => caller.may(Action::Publish, topic)?,
         None => caller.may_somewhere(Action::Publish)?,
     }
-    let lines = Lines::begin(body, api.budget.take(IMPORT_BATCH_BYTES)?).await?;
+    let lines = Lines::begin(body, api.budget.take(caller.holder(), IMPORT_BATCH_BYTES)?).await?;
     let (report, answer) = report::start();
     tokio::spawn(run(api, caller, topic, lines, report));
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answer)).into_response())

@@ -73,7 +73,8 @@ pub(super) async fn publish(
     }
     let (one, many) = (hub.options.frame_bytes, hub.options.body_bytes);
     let limit = |beginning: &[u8]| if Form::is_surely_single(&headers, beginning) { one } else { many };
-    let WholeBody { text, share } = super::body::whole(body, &api.budget, many.max(one), limit).await?;
+    let WholeBody { text, share } =
+        super::body::whole(body, &api.budget, caller.holder(), many.max(one), limit).await?;
     let form = Form::of(&headers, &text);
     let mut items = form.read(&headers, &text, topic.as_ref(), one)?;
     carry_trace(&headers, &mut items)?;

@@ -51,7 +51,7 @@ pub(in crate::http) async fn post(
     }
     let (body, _held) = body.read_held(&api).await?;
     let candidate = candidate(&caller, body)?;
-    let place = api.proofs.take(&api)?;
+    let place = api.proofs.take(&api, &caller)?;
     let (prove, verdict) = Prove::start(&api.hub.bus, &topic, &candidate).await?;
     let (groups, hidden) = readers(&api.hub.bus, &caller, &topic).await?;
     let task = TaskName::one("proof", topic);

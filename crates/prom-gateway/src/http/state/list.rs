@@ -57,7 +57,7 @@ pub(in crate::http) async fn get(
         check_not_hidden(&collection.info, mask, &filters)?;
         check_not_moved(&api, &collection.info, &filters).await?;
     }
-    let reading = api.budget.take(LIST_READ_BYTES)?;
+    let reading = api.budget.take(caller.holder(), LIST_READ_BYTES)?;
     let mut page = collection.list(&api.hub.bus, &filters, &from, limit).await?;
     if let Some(mask) = &mask {
         for document in &mut page.documents {
@@ -67,7 +67,7 @@ pub(in crate::http) async fn get(
         }
     }
     let bytes: usize = page.documents.iter().map(|document| document.len() + 1).sum();
-    let share = api.budget.take(bytes)?;
+    let share = api.budget.take(caller.holder(), bytes)?;
     drop(reading);
     Ok(super::answer(&headers, text_of(&page, passed_over, limit), share))
 }

@@ -17,6 +17,7 @@ use prom_engine::TopicMask;
 use prom_jobs::{Collection, CollectionForm, CollectionName};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::answer_share::HeldText;
 use super::api::Api;
 use super::budget::BodyShare;
 use super::caller::Caller;
@@ -65,7 +66,7 @@ fn answer(asked: &HeaderMap, text: Vec<u8>, share: BodyShare) -> Response {
     if is_known(asked, &tag) {
         return (StatusCode::NOT_MODIFIED, headers).into_response();
     }
-    (headers, [(CONTENT_TYPE, "application/json")], share.hold(text)).into_response()
+    (headers, [(CONTENT_TYPE, "application/json")], HeldText::new(text, share)).into_response()
 }
 
 /// Whether one of the tags in `If-None-Match` is this one. A weak one is compared like a strong one (RFC 9110, 13.1.2).

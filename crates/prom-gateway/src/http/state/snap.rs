@@ -43,7 +43,7 @@ pub(in crate::http) async fn get(
         return Err(Problem::new(Code::UnknownId, format!("collection {name} has no document with the key {key:?}")));
     };
     let mask = super::mask(&api, &caller, &collection).await?;
-    let share = api.budget.take(document.len())?;
+    let share = api.budget.take(caller.holder(), document.len())?;
     let seen = mask.and_then(|mask| mask.seen_text(&document));
     Ok(super::answer(&headers, seen.unwrap_or_else(|| document.into()), share))
 }
