@@ -92,7 +92,7 @@ const ACTS = [
   ["open a group", (page) => page.locator("tbody a").first().click(), (page) => page.getByText("Why is it behind?").waitFor()],
   ["follow everything", (page) => page.evaluate(() => (location.hash = "#/tail?topic=scale.**")), (page) => page.locator(".events > li").nth(20).waitFor()],
   ["open an event of the tail", (page) => page.locator(".event-row").nth(3).click(), (page) => page.locator(".event-open").first().waitFor()],
-  ["pause", (page) => page.getByRole("button", { name: "Pause" }).click(), (page) => page.getByRole("button", { name: "Go on" }).waitFor()],
+  ["pause", (page) => page.getByRole("button", { name: "Pause" }).click(), (page) => page.getByRole("button", { name: "Resume" }).waitFor()],
 ];
 
 /** Until the screen has changed after an input, by the browser's own clock (event timing), and until what was asked for is there. */

@@ -13,12 +13,15 @@ import { Navigation } from "./Navigation.tsx";
 import { SignIn } from "./SignIn.tsx";
 import { VIEWS } from "./views.ts";
 
+/** The menu names the trail where the token covers it. */
+const AUDITED = "system.audit";
+
 const trouble = signal<Error | undefined>(undefined);
 
 async function meet(): Promise<void> {
   trouble.value = undefined;
   try {
-    me.value = await ask<WhoAmI>("/whoami");
+    me.value = await ask<WhoAmI>(`/whoami?topic=${AUDITED}`);
     refusal.value = undefined;
   } catch (error) {
     if (refusal.value === undefined) trouble.value = error as Error;

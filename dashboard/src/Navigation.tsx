@@ -16,6 +16,11 @@ export function Navigation() {
   useEffect(() => {
     isShown.value = false;
   }, [where]);
+  useEffect(() => {
+    const close = (event: KeyboardEvent) => event.key === "Escape" && (isShown.value = false);
+    document.addEventListener("keydown", close);
+    return () => document.removeEventListener("keydown", close);
+  }, []);
   const items = VIEWS.filter((one) => one.icon !== undefined && one.isOffered());
   return (
     <div class={isShown.value ? "side shown" : "side"}>

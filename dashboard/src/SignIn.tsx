@@ -19,7 +19,7 @@ export function SignIn({ reason }: { reason: string }) {
           <Flame />
           <h1>Promethean</h1>
         </div>
-        <p>This hub wants a token. The page shows what its scopes allow.</p>
+        <p>This hub needs a token. The page shows what its scopes allow.</p>
         {reason !== "" && (
           <p class="fault" role="alert">
             {reason}

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { restUntil } from "./history.ts";
 import { ask } from "./hub.ts";
 import { token } from "./session.ts";
+import { changes } from "./ui/confirm.tsx";
 
 export interface Asked<Answer> {
   /** The last answer, also while a newer one is awaited or failed. */
@@ -20,6 +21,7 @@ export function useAsk<Answer>(path: string | null, everyMs?: number, keeps?: re
   const waits = useRef(false);
   const nextAt = useRef(0);
   const credential = token.value;
+  const change = changes.value;
   useEffect(() => {
     if (path === null) return undefined;
     const ended = new AbortController();
@@ -50,7 +52,7 @@ export function useAsk<Answer>(path: string | null, everyMs?: number, keeps?: re
       clearInterval(timer);
       document.removeEventListener("visibilitychange", seen);
     };
-  }, [path, everyMs, round, credential, keeps]);
+  }, [path, everyMs, round, credential, change, keeps]);
   const again = useCallback(() => setRound((before) => before + 1), []);
   const isOurs = state.path === path;
   return {

@@ -32,13 +32,13 @@ export function rate(perSecond: number | null | undefined): string {
   return perSecond === null || perSecond === undefined ? "–" : `${short(perSecond)}/s`;
 }
 
-/** `1.2 s`, `3 min`, `2 h 5 min`. */
+/** `1.2 s`, `3 min 10 s`, `2 h 5 min`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
   const seconds = ms / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)}\u00a0s`;
   if (seconds < 60) return `${Math.round(seconds)}\u00a0s`;
-  const parts: [number, string][] = [[86_400, "d"], [3600, "h"], [60, "min"]];
+  const parts: [number, string][] = [[86_400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
   for (const [at, [size, unit]] of parts.entries()) {
     if (seconds < size) continue;
     const whole = Math.floor(seconds / size);

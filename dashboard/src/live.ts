@@ -26,6 +26,9 @@ export interface RawEvent {
 
 export const connection = signal<"idle" | "connecting" | "connected" | "lost">("idle");
 
+/** Grows when the connection is back after it was lost: what was stored meanwhile may not have come. */
+export const reconnects = signal(0);
+
 let current: { client: PromClient; key: string } | undefined;
 
 /** The client for the present token. It connects when it is first used. */
@@ -42,7 +45,10 @@ export function client(): PromClient {
     giveUpAfterMs: 10_000,
     onNotice: (notice) => {
       if (current?.client !== made) return;
-      if (notice.type === "connected") connection.value = "connected";
+      if (notice.type === "connected") {
+        if (connection.value === "lost") reconnects.value++;
+        connection.value = "connected";
+      }
       else if (notice.type === "disconnected") connection.value = "lost";
     },
   });

@@ -51,6 +51,12 @@ export function go(path: readonly string[], query: Query = {}): void {
   location.hash = href(path, query);
 }
 
+/** Changes the query of the present view by a step of the browser's history: its back button undoes it. */
+export function stepTo(change: Query): void {
+  const { path, query } = route.value;
+  go(path, { ...Object.fromEntries(query), ...change });
+}
+
 /** Changes the query of the present view, without a step in the browser's history. */
 export function setQuery(change: Query): void {
   const { path, query } = route.value;

@@ -1,7 +1,7 @@
 /** Every view: its address, its name, and who is offered it. */
 
 import type { FunctionComponent } from "preact";
-import { may } from "./session.ts";
+import { may, me } from "./session.ts";
 import type { IconName } from "./ui/Icon.tsx";
 import { Audit } from "./views/Audit.tsx";
 import { Connections } from "./views/Connections.tsx";
@@ -11,7 +11,7 @@ import { Flows } from "./views/Flows.tsx";
 import { Groups } from "./views/Groups.tsx";
 import { Overview } from "./views/Overview.tsx";
 import { Publish } from "./views/Publish.tsx";
-import { StateView } from "./views/State.tsx";
+import { Processes, StateView } from "./views/State.tsx";
 import { Search } from "./views/Search.tsx";
 import { Schemas } from "./views/Schemas.tsx";
 import { Tail } from "./views/Tail.tsx";
@@ -38,7 +38,7 @@ export const VIEWS: readonly View[] = [
   { id: "state", label: "State", icon: "state", Show: StateView, isOffered: () => may("ops") && may("subscribe") },
   { id: "schemas", label: "Schemas", icon: "schemas", Show: Schemas, isOffered: () => may("ops") || may("subscribe") },
   { id: "connections", label: "Connections", icon: "connections", Show: Connections, isOffered: () => may("ops", "everywhere") },
-  { id: "audit", label: "Audit trail", icon: "audit", Show: Audit, isOffered: () => may("subscribe") },
-  { id: "processes", label: "Processes", Show: StateView, isOffered: () => may("ops") && may("subscribe") },
+  { id: "audit", label: "Audit trail", icon: "audit", Show: Audit, isOffered: () => me.value?.topic?.subscribe === true && me.value.topic.ops },
+  { id: "processes", label: "Processes", Show: Processes, isOffered: () => may("subscribe") },
   { id: "events", label: "Event", Show: EventView, isOffered: () => may("subscribe") },
 ];

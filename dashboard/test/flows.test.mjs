@@ -120,13 +120,13 @@ test("each change says what it does first, and asks the hub for it", { skip }, a
   await page.getByLabel("Key").fill("customer 3");
   await agree("Requeue these…", /those in error of key customer 3/, "Requeue");
   await view.go(place("feed", "customers"));
-  await agree("Restart…", /goes on where it was/, "Restart");
+  await agree("Restart…", /resumes where it stopped/, "Restart");
   await page.getByLabel("To", { exact: true }).selectOption("token");
   await page.getByLabel("Resume token").fill("8265E6F2");
-  await agree("Move it…", /after 8265E6F2[\s\S]*left out for good/, "Move it");
+  await agree("Move it…", /after 8265E6F2[\s\S]*skipped for good/, "Move it");
   await page.getByLabel("To", { exact: true }).selectOption("time");
   await page.getByLabel("Time").fill("2026-01-31T12:00");
-  await agree("Move it…", /goes on at 2026-01-31 12:00/, "Move it");
+  await agree("Move it…", /resumes at 2026-01-31 12:00/, "Move it");
   await view.go(place("projection", "processes"));
   await agree("Rebuild…", /built anew/, "Rebuild");
   assert.deepEqual(asked, [

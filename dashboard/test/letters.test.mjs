@@ -76,7 +76,7 @@ test("a dead letter is found by its error, edited with a diff and a check, repla
   await replay.click();
   await page.getByRole("dialog").getByRole("button", { name: "Replay it" }).click();
   await page.getByText("Replayed 1 letter of bills.sent.").waitFor();
-  await page.getByText("handed out again, settled").waitFor();
+  await page.getByText("replayed, settled").waitFor();
   const text = (await stored()).replaceAll(/\s/g, "");
   assert.ok(text.includes(`"order":${BIG},"amount":12.50}`), text);
   assert.deepEqual(await view.troubles(), []);
@@ -120,8 +120,8 @@ test("a search tells what it looked at, is stopped, and goes on from there", { s
     await page.getByRole("status").getByText(told).waitFor();
     for (const label of Object.keys(fields)) await page.getByLabel(label).fill("");
   };
-  await found({ jq: ".payload.n == 1500" }, /^1 match of 3.000 events looked at$/);
-  assert.equal(await page.getByText("all of the topic").count(), 1);
+  await found({ jq: ".payload.n == 1500" }, /^1 match of 3.000 events scanned$/);
+  assert.equal(await page.getByText("whole topic searched").count(), 1);
   await found({ Header: "x-shop:oslo" }, /^3 matches of 3.000 events/);
   await found({ "Text, anywhere in the event": '"n":2999' }, /^1 match of/);
   // A stop in between lets a person see what there is; an address carries the search.
@@ -130,7 +130,7 @@ test("a search tells what it looked at, is stopped, and goes on from there", { s
   const first = await rows.count();
   assert.ok(first >= 50 && first < 1500, String(first));
   assert.match(page.url(), /jq=/);
-  await page.getByRole("button", { name: "Look further back" }).click();
+  await page.getByRole("button", { name: "Search further back" }).click();
   await until("more", async () => (await rows.count()) > first);
   await found({ jq: ".payload.n.deeper" }, /failed the program/);
   await page.getByRole("link", { name: "the 1500th" }).click();

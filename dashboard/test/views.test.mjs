@@ -47,7 +47,7 @@ const VIEWS = [
   ["groups/fulfilment?tab=cursor&why=orders.placed", "Show what it would do"],
   ["groups/fulfilment?tab=settings", "Backoff"],
   ["tail?topic=orders.**", "Lisbon"],
-  ["search?topic=orders.placed&text=Oslo", "looked at"],
+  ["search?topic=orders.placed&text=Oslo", "scanned"],
   ["search?topic=orders.placed&jq=.payload.city%20%3D%3D%20%22Nowhere%22", "Nothing matches"],
   ["dead-letters", "smtp.example.com"],
   ["dead-letters/payments.taken", "smtp.example.com"],
@@ -60,7 +60,7 @@ const VIEWS = [
   ["schemas/orders.placed?tab=diff", "What it means"],
   ["schemas/orders.placed?tab=try", "Check compatibility"],
   ["schemas/orders.placed?tab=settings", "Open models"],
-  ["feeds", "No outboxes at this hub"],
+  ["feeds", "No outboxes on this hub"],
   ["connections", "fulfilment"],
   ["audit", "change"],
   ["nowhere", "There is no such view"],
@@ -105,7 +105,7 @@ test("a group that is stuck on purpose is explained, and let go from the page", 
   const view = await openPage(browser, hub);
   const { page } = view;
   await view.go("groups/ledger?why=payments.taken");
-  await page.getByText("in work").first().waitFor();
+  await page.getByText("in flight", { exact: true }).first().waitFor();
   await page.locator(".explanation").first().waitFor();
   const floor = (await hub.get("/why?topic=payments.taken&group=ledger")).partitions[0].floor;
   await page.getByRole("button", { name: "Skip this event…" }).click();

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool speaks by printing")]
 
 mod codes;
+mod debian;
 mod generate;
 mod http_types;
 mod instructions;

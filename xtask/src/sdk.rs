@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::repository;
 use crate::run::{Skipped, cargo, succeed};
+use crate::{debian, repository};
 
 /// In this order: the others use what the first builds.
 const PACKAGES: [&str; 3] = ["sdk/ts", "sdk/sibilant", "dashboard"];
@@ -26,7 +26,7 @@ pub fn test() -> Result<Skipped> {
         return Ok(Some("node and npm are not installed; Node 20 or later brings both"));
     }
     if !has_browser() {
-        get_browser()?;
+        debian::install("Chromium", "chromium", "`apt-get install -y chromium`, or set CHROMIUM to its path")?;
     }
     let prom = build_hub()?;
     for package in PACKAGES {
@@ -59,28 +59,6 @@ fn build_hub() -> Result<PathBuf> {
 
 fn has_browser() -> bool {
     std::env::var_os("CHROMIUM").is_some() || BROWSERS.iter().any(|name| on_path(name))
-}
-
-/// Installs Debian's, if we may. The tests themselves say what they skip without a browser.
-fn get_browser() -> Result<()> {
-    let may_install = on_path("apt-get") && is_root();
-    if may_install {
-        println!("no Chromium found: installing Debian's");
-        let mut update = Command::new("apt-get");
-        let mut install = Command::new("apt-get");
-        let installed = succeed(update.args(["update", "-qq"]))
-            .and_then(|()| succeed(install.args(["install", "-y", "-qq", "--no-install-recommends", "chromium"])));
-        match installed {
-            Err(error) if is_ci() => return Err(error.context("CI needs a browser")),
-            Err(error) => println!("without a browser: {error:#}"),
-            Ok(()) => {}
-        }
-    } else if is_ci() {
-        bail!("no Chromium found, and CI needs one: `apt-get install -y chromium`, or set CHROMIUM to its path");
-    } else {
-        println!("no Chromium found: what needs a browser is skipped; install one, or set CHROMIUM to its path");
-    }
-    Ok(())
 }
 
 pub fn is_ci() -> bool {

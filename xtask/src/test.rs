@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::run::{Skipped, cargo, has_cargo_command, succeed};
-use crate::{generate, instructions, postgres, sdk, tidy};
+use crate::{debian, generate, instructions, postgres, sdk, tidy};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
@@ -112,6 +112,7 @@ fn documentation() -> Result<Skipped> {
 
 fn tests() -> Result<Skipped> {
     postgres::get()?;
+    debian::get_promtool()?;
     if has_cargo_command("nextest") {
         let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
         done(succeed(cargo().args(["nextest", "run", "--workspace", "--locked", "--profile", profile])))

@@ -308,6 +308,7 @@ impl Core {
                 TopicSettings { retention: self.options.letter_retention, ..settings }
             }
             _ if crate::audit::is_audit(&settings.name) => settings.retain_for(limits::AUDIT_AGE),
+            _ if crate::report::is_metrics(&settings.name) => settings.retain_for(limits::METRICS_AGE),
             _ => settings,
         }
     }

@@ -7,7 +7,7 @@ use prom_store::{CursorName, CursorState, LogName, RangeSet, ReadLimit};
 use prom_types::{EpochMs, EventId, GroupName, Offset, TopicName};
 use tokio::sync::oneshot;
 
-use crate::dispatch::task::{DispatchRequest, MoveOrder};
+use crate::dispatch::task::{DispatchRequest, MoveFrom, MoveOrder};
 use crate::group::{GroupOptions, read_group};
 use crate::limits::CONTENTION_TRIES;
 use crate::position::resolve;
@@ -95,14 +95,40 @@ impl Bus {
         group: &str,
         position: Position,
     ) -> Result<CursorMove, Error> {
+        self.move_cursor(topic, partition, group, position, None).await
+    }
+
+    /// As [`Bus::set_cursor`], but only if the group stands at `expected`, which a preview calls `before`: decided in the same
+    /// step as the move, so that nothing is skipped or repeated which was not previewed.
+    pub async fn set_cursor_from(
+        &self,
+        topic: &str,
+        partition: u32,
+        group: &str,
+        position: Position,
+        expected: Offset,
+    ) -> Result<CursorMove, Error> {
+        self.move_cursor(topic, partition, group, position, Some(expected)).await
+    }
+
+    async fn move_cursor(
+        &self,
+        topic: &str,
+        partition: u32,
+        group: &str,
+        position: Position,
+        expected: Option<Offset>,
+    ) -> Result<CursorMove, Error> {
         self.core().check_open()?;
         let log = self.log(topic, partition).await?;
         let reading = self.reading(topic, group).await?;
         self.core().own(&reading.group).await?;
         let floor = self.floor_at(&log, position).await?;
+        let start = self.store().bounds(&log).await?.start;
+        let expected = expected.map(|floor| MoveFrom { floor, start });
         let order = |reply| {
             let subject = self.subject().map(Arc::from);
-            DispatchRequest::Move(MoveOrder { floor, asked: position, subject, reply })
+            DispatchRequest::Move(MoveOrder { floor, asked: position, expected, subject, reply })
         };
         let moved = self.order(&reading, &log, order).await?;
         let CursorMove { before, after, .. } = moved;

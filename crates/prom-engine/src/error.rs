@@ -51,6 +51,11 @@ pub enum Error {
     /// A change of a topic that would break what readers rely on. Make a new topic instead.
     #[error("this change of topic {topic} is not possible: {reason}")]
     TopicChange { topic: TopicName, reason: &'static str },
+    /// Nothing was moved. Look again, and decide again.
+    #[error(
+        "group {group} stands at {actual} in {topic}/{partition}, not at {expected}; look again, and move it from there"
+    )]
+    CursorElsewhere { group: GroupName, topic: TopicName, partition: u32, expected: Offset, actual: Offset },
     /// An option that a group keeps for life. Do what the reason says.
     #[error("{option} of group {group} cannot be changed: {reason}")]
     GroupChange { group: GroupName, option: &'static str, reason: &'static str },
@@ -198,7 +203,7 @@ impl Error {
             | Self::SchemaChange { .. }
             | Self::SchemaReferred { .. } => ErrorKind::BadRequest,
             Self::Capped { .. } => ErrorKind::Capped,
-            Self::Unmet { .. } => ErrorKind::Conflict,
+            Self::Unmet { .. } | Self::CursorElsewhere { .. } => ErrorKind::Conflict,
             Self::UnknownTopic { .. }
             | Self::UnknownGroup { .. }
             | Self::UnknownMember { .. }
@@ -304,6 +309,11 @@ impl Error {
     pub(crate) fn fenced(cursor: &CursorName) -> Self {
         let CursorName { log, group } = cursor.clone();
         Self::Fenced { group, topic: log.topic, partition: log.partition }
+    }
+
+    pub(crate) fn elsewhere(cursor: &CursorName, expected: Offset, actual: Offset) -> Self {
+        let CursorName { log, group } = cursor.clone();
+        Self::CursorElsewhere { group, topic: log.topic, partition: log.partition, expected, actual }
     }
 }
 

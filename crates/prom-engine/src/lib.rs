@@ -68,6 +68,7 @@ mod read;
 mod read_topic;
 mod ready;
 mod release;
+mod report;
 mod search;
 mod skip;
 mod standing;
@@ -115,6 +116,7 @@ pub use publish::{Publish, Publishing};
 pub use read::Page;
 pub use read_topic::{TopicOffsets, TopicPage};
 pub use release::{LeasesOf, ReleasedLease};
+pub use report::METRICS_TOPIC;
 pub use retain::Retained;
 pub use schema::{
     Deletion, Difference, DifferenceKind, JudgedEvent, Normalized, NotNormalized, Registered, RegistrationVerdict,

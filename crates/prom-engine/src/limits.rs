@@ -157,6 +157,8 @@ pub const TOMBSTONE_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 pub const LETTER_RETENTION: Retention = Retention { age_ms: Some(30 * 24 * 60 * 60 * 1000), size_bytes: None };
 /// How long the audit trail is kept.
 pub const AUDIT_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+/// How long reports of hubs about themselves are kept: one a minute is 10 000 in a week.
+pub const METRICS_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How long kicking a member waits for its leases to go back. A dispatcher does that in one turn.
 pub const KICK_TIMEOUT: Duration = Duration::from_secs(5);

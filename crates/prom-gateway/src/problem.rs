@@ -20,7 +20,7 @@ pub fn code_of(error: &Error) -> ErrorCode {
         | Error::UnknownEvent { .. } => ErrorCode::UnknownTopic,
         // Sending it again does not help before somebody raises the cap or deletes something.
         Error::Capped { .. } => ErrorCode::Forbidden,
-        Error::Unmet { .. } => ErrorCode::Conflict,
+        Error::Unmet { .. } | Error::CursorElsewhere { .. } => ErrorCode::Conflict,
         Error::SchemaInvalid { .. } => ErrorCode::SchemaInvalid,
         Error::SchemaIncompatible { .. } => ErrorCode::SchemaIncompatible,
         Error::NotLeased { .. } => ErrorCode::UnknownId,

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Copy } from "../ui/Copy.tsx";
-import { prettyLines, prettyText } from "./pretty.ts";
+import { prettyLines, prettyText, visible } from "./pretty.ts";
 
 /** Beyond this a browser scrolls badly; the rest is a click away. */
 const LINES = 400;
@@ -20,7 +20,7 @@ export function Json({ text, label = "JSON" }: { text: string; label?: string })
             {"  ".repeat(line.indent)}
             {line.pieces.map((piece, index) => (
               <span key={index} class={`t-${piece.kind}`}>
-                {piece.text}
+                {visible(piece.text)}
               </span>
             ))}
           </div>

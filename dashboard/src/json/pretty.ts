@@ -28,12 +28,23 @@ export function prettyText(text: string): string {
     .join("\n");
 }
 
+/**
+ * Characters that turn or hide the text around them, as JSON would write them: else an event could show one thing and say
+ * another. For the screen only; what is copied, edited or sent stays as it is.
+ */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** Marks and overrides of direction, separators of lines, and characters without width that join nothing. */
+const HIDDEN = /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]/g;
+
 /** On one line, with a space after each comma and colon. */
 export function compactText(text: string, most: number): string {
   // Cut before it is read: rows of a table show the beginning of a megabyte.
   const cut = text.length > most * 4 ? text.slice(0, most * 4) : text;
   const oneLine = cut.replaceAll(/[\n\r\t]+/g, " ");
-  return oneLine.length > most ? `${oneLine.slice(0, most)}…` : cut.length < text.length ? `${oneLine}…` : oneLine;
+  return visible(oneLine.length > most ? `${oneLine.slice(0, most)}…` : cut.length < text.length ? `${oneLine}…` : oneLine);
 }
 
 function layOut(all: readonly Token[]): Line[] {

@@ -55,6 +55,7 @@ export function jsonFault(text: string): string | undefined {
 const SPACE = /[ \t\n\r]*/y;
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const WORD = /[^\s,\]}]+/y;
+const NUMBER = /^[-0-9]/;
 const NESTED = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]]/g;
 
 /** Members whose values are payloads, or hold some. */
@@ -62,7 +63,24 @@ export const KEPT: ReadonlySet<string> = new Set(["payload", "original", "schema
 
 /** As `JSON.parse`, but members of these names are {@link Raw}. The text came from the hub, and is JSON. */
 export function parseKeeping(text: string, kept: ReadonlySet<string> = KEPT): unknown {
-  return new Reader(text, kept).read();
+  return new Reader(text, kept, "as values").read();
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** As `JSON.parse`, but every number is {@link Raw}: for JSON of users that has to be looked into, such as a schema. */
+export function parseExactly(text: string): unknown {
+  return new Reader(text, NONE, "as written").read();
+}
+
+/** The text of what {@link parseExactly} gave. */
+export function writeExactly(value: unknown): string {
+  if (value instanceof Raw) return value.text;
+  if (Array.isArray(value)) return `[${value.map(writeExactly).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    return `{${Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${writeExactly(member)}`).join(",")}}`;
+  }
+  return JSON.stringify(value);
 }
 
 class Reader {
@@ -71,6 +89,7 @@ class Reader {
   constructor(
     private readonly text: string,
     private readonly kept: ReadonlySet<string>,
+    private readonly numbers: "as values" | "as written",
   ) {}
 
   read(): unknown {
@@ -84,7 +103,8 @@ class Reader {
     const first = this.text[this.#at];
     if (first === "{") return this.#object();
     if (first === "[") return this.#array();
-    return JSON.parse(this.#simple());
+    const simple = this.#simple();
+    return this.numbers === "as written" && NUMBER.test(simple) ? new Raw(simple) : JSON.parse(simple);
   }
 
   #object(): Record<string, unknown> {

@@ -48,7 +48,7 @@ export function Chart({ series, curves, label }: { series: Series; curves: reado
   }, [series, curves.length]);
   const last = series.values.map((values) => values.at(-1));
   const told = curves.map((curve, at) => `${curve.name} ${last[at] === undefined ? "not known yet" : curve.show(last[at])}`);
-  if (!hasPoints) return <p class="chart muted">The curve begins with the next look at the hub, in a few seconds.</p>;
+  if (!hasPoints) return <p class="chart muted">The chart starts in a few seconds.</p>;
   return <div class="chart" ref={place} role="img" aria-label={`${label}: now ${told.join(", ")}`} />;
 }
 
@@ -81,6 +81,7 @@ function options(width: number, curves: readonly Curve[]): uPlot.Options {
     height: HEIGHT,
     cursor: { points: { size: 6 }, y: false },
     legend: { show: true, live: true },
+    hooks: { ready: [(made) => made.setLegend({ idx: made.data[0].length - 1 })] },
     scales: { x: { time: true, range: times }, ...Object.fromEntries(scales.map((scale) => [scale, { range }])) },
     axes: [{ ...axis, grid: { show: false }, space: 90, values: (_: uPlot, splits: number[]) => splits.map(clock) }, ...axes],
     series: [

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import * as format from "../format.ts";
 import { Json } from "../json/Json.tsx";
-import { compactText } from "../json/pretty.ts";
+import { compactText, visible } from "../json/pretty.ts";
 import type { RawEvent } from "../live.ts";
 import { href } from "../route.ts";
 
@@ -34,7 +34,7 @@ function EventRow({ event, showsTopic }: { event: RawEvent; showsTopic: boolean 
         <span class="event-place" title="partition : offset">
           {event.partition}:{event.offset}
         </span>
-        {event.key !== undefined && <span class="event-key">{event.key}</span>}
+        {event.key !== undefined && <span class="event-key">{event.key === "" ? '""' : visible(event.key)}</span>}
         <span class={isTombstone ? "event-payload tombstone" : "event-payload"}>
           {isTombstone ? "tombstone" : compactText(event.payload.text, PREVIEW)}
         </span>

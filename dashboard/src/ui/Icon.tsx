@@ -14,6 +14,7 @@ const PATHS = {
   publish: "M12 19V5m-6 6l6-6 6 6",
   audit: "M5 4h14v16H5zM9 9h6m-6 4h6m-6 4h3",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  download: "M12 4v11m-5-5l5 5 5-5M5 20h14",
   menu: "M4 6h16M4 12h16M4 18h16",
   moon: "M20 14a8 8 0 1 1-10-10 7 7 0 0 0 10 10z",
   sun: "M12 17a5 5 0 1 0 0-10 5 5 0 0 0 0 10zm0-15v2m0 16v2M2 12h2m16 0h2M5 5l1 1m12 12l1 1M5 19l1-1M18 6l1-1",

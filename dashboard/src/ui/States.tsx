@@ -30,7 +30,7 @@ export function Failure({ error, again }: { error: Error; again?: () => void }) 
     <div class="state bad" role="alert">
       <Icon name="warn" />
       <div>
-        <strong>{error instanceof Unreachable ? "The hub does not answer" : "That did not work"}</strong>
+        <strong>{titleOf(error)}</strong>
         <p>{error.message}</p>
         {again !== undefined && (
           <button type="button" onClick={again}>
@@ -40,6 +40,11 @@ export function Failure({ error, again }: { error: Error; again?: () => void }) 
       </div>
     </div>
   );
+}
+
+function titleOf(error: Error): string {
+  if (error instanceof Unreachable) return "The hub does not answer";
+  return error instanceof Problem && error.status === 404 ? "Not found" : "That did not work";
 }
 
 export function Forbidden({ detail }: { detail: string }) {

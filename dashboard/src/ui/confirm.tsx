@@ -33,6 +33,9 @@ interface Note {
   readonly text: ComponentChildren;
 }
 
+/** Grows when something was changed from this page: what is shown is asked for again. */
+export const changes = signal(0);
+
 const asked = signal<Action | undefined>(undefined);
 const notes = signal<readonly Note[]>([]);
 let noteId = 0;
@@ -87,6 +90,7 @@ function Dialog({ action }: { action: Action }) {
       const done = await action.run();
       leave();
       tell("ok", done);
+      changes.value++;
     } catch (error) {
       setFault(error instanceof Error ? error.message : String(error));
       setBusy(false);
@@ -100,7 +104,7 @@ function Dialog({ action }: { action: Action }) {
         <div class="dialog-body">{action.body}</div>
         {isTyped && (
           <div class="field">
-            <label for="confirm-count">Type {exact(action.count ?? 0)} to go on</label>
+            <label for="confirm-count">Type {exact(action.count ?? 0)} to confirm</label>
             <input id="confirm-count" inputMode="numeric" autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
           </div>
         )}

@@ -5,6 +5,8 @@ import { useState } from "preact/hooks";
 export function useDraft<Fields extends Readonly<Record<string, string>>>(given: Fields): readonly [Fields, (draft: Fields) => void] {
   const address = JSON.stringify(given);
   const [typed, setTyped] = useState({ address, fields: given });
-  const fields = typed.address === address ? typed.fields : given;
-  return [fields, (draft) => setTyped({ address, fields: draft })];
+  const isHere = typed.address === address;
+  // What was typed at an address before is gone, also where the way leads back there.
+  if (!isHere) setTyped({ address, fields: given });
+  return [isHere ? typed.fields : given, (draft) => setTyped({ address, fields: draft })];
 }

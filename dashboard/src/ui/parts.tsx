@@ -1,7 +1,7 @@
 /** Small things that views are put together from. */
 
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 export type Tone = "ok" | "warn" | "bad" | "info" | "plain";
 
@@ -87,8 +87,14 @@ export function Facts({ of }: { of: readonly (readonly [string, ComponentChildre
 }
 
 export function Tabs({ now, of }: { now: string; of: readonly (readonly [string, string, string])[] }) {
+  const place = useRef<HTMLElement>(null);
+  // On a phone they do not fit side by side: the one that is shown comes into sight.
+  useEffect(() => {
+    const [nav, tab] = [place.current, place.current?.querySelector<HTMLElement>("[aria-current]")];
+    if (nav && tab) nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - 24;
+  }, [now]);
   return (
-    <nav class="tabs" aria-label="Sections">
+    <nav class="tabs" aria-label="Sections" ref={place}>
       {of.map(([id, label, link]) => (
         <a key={id} href={link} aria-current={id === now ? "page" : undefined}>
           {label}

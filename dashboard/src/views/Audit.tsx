@@ -5,6 +5,7 @@ import { useAsk } from "../asking.ts";
 import * as format from "../format.ts";
 import { pathOf, Problem } from "../hub.ts";
 import type { RawEvent } from "../live.ts";
+import { href } from "../route.ts";
 import { Json } from "../json/Json.tsx";
 import { Badge, Head, Panel } from "../ui/parts.tsx";
 import { Answered, Empty, Failure, Loading } from "../ui/States.tsx";
@@ -36,6 +37,7 @@ export function Audit() {
         ) : (
           <Answered asked={events} what="entries">
             {(page) => (
+              <>
               <Table
                 label="Changes, newest first"
                 rows={[...page.events].reverse()}
@@ -48,6 +50,8 @@ export function Audit() {
                   { name: "In detail", wide: true, show: (event) => <details><summary>show</summary><Json text={event.payload.text} label="entry" /></details> },
                 ]}
               />
+              {page.events.length >= SHOWN && <p class="pager muted">The newest {SHOWN} are shown; <a href={href(["search"], { topic: TOPIC })}>search</a> for older ones.</p>}
+              </>
             )}
           </Answered>
         )}

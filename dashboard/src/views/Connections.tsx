@@ -40,15 +40,16 @@ export function Connections() {
                   columns={[
                     { name: "Connection", sort: "connection", show: (one) => <span class="mono">{one.connection}</span> },
                     { name: "Who", show: who },
-                    { name: "May", wide: true, show: (one) => rights(one) },
+                    { name: "Rights", wide: true, show: (one) => rights(one) },
                     { name: "Address", wide: true, show: (one) => <span class="mono">{one.address}</span> },
                     { name: "Subscribes to", sort: "subscriptions", show: subscribed },
-                    { name: "Not taken yet", sort: "unwritten_bytes", number: true, wide: true, show: (one) => (one.unwritten_bytes === 0 ? <span class="muted">0</span> : format.bytes(one.unwritten_bytes)) },
+                    { name: "Unsent", sort: "unwritten_bytes", number: true, wide: true, show: (one) => (one.unwritten_bytes === 0 ? <span class="muted">0</span> : format.bytes(one.unwritten_bytes)) },
                     { name: "Since", number: true, show: (one) => <time title={format.dateTime(one.since_ts)}>{format.ago(one.since_ts)}</time> },
                     { name: "", show: (one) => may("admin", "everywhere") && <button type="button" class="small" onClick={() => cut(one)}>Disconnect…</button> },
                   ]}
                 />
                 <Pager next={list.next} shown={list.connections.length} total={list.total} what="connection" />
+                {list.hub !== undefined && <p class="pager muted">Connections of the hub <span class="mono">{list.hub}</span>. Other hubs on the same store list theirs.</p>}
               </>
             )
           }
@@ -80,7 +81,7 @@ function subscribed({ subscribed: some, subscriptions }: ConnectionView) {
     <span class="mono">
       {some.slice(0, NAMED).map(({ topic, group }, at) => (
         <div key={at}>
-          {topic} {group === undefined ? <span class="muted">looks on</span> : <a href={href(["groups", group])}>{group}</a>}
+          {topic} {group === undefined ? <span class="muted">no group</span> : <a href={href(["groups", group])}>{group}</a>}
         </div>
       ))}
       {subscriptions > NAMED && <span class="muted">and {subscriptions - NAMED} more</span>}
@@ -94,7 +95,7 @@ function cut(connection: ConnectionView): void {
     title: `Disconnect ${name}?`,
     body: (
       <p>
-        1 connection{connection.subject !== undefined && <> of <code>{connection.subject}</code></>} from <code>{connection.address}</code> ends, with {format.many(connection.subscriptions, "subscription")}. What it holds goes back at once. A client of ours connects again: to keep it out, take its token away.
+        1 connection{connection.subject !== undefined && <> of <code>{connection.subject}</code></>} from <code>{connection.address}</code> ends, with {format.many(connection.subscriptions, "subscription")}. Events that it holds go back to their groups at once. Promethean clients reconnect by themselves; to keep one out, revoke its token.
       </p>
     ),
     verb: "Disconnect",

@@ -6,7 +6,7 @@ import { pathOf } from "../hub.ts";
 import { href, route } from "../route.ts";
 import type { LetterError, LetterErrors, LetterTopic } from "../shapes.ts";
 import { Badge, Head, Panel } from "../ui/parts.tsx";
-import { Answered, Empty } from "../ui/States.tsx";
+import { Answered, Empty, Forbidden } from "../ui/States.tsx";
 import { Table } from "../ui/Table.tsx";
 import { Jobs } from "./Jobs.tsx";
 import { Letters } from "./Letters.tsx";
@@ -28,12 +28,13 @@ function Errors() {
       <Answered asked={asked} what="dead letters">
         {(list) => (
           <>
-            {list.topics.length === 0 && (
-              <Panel flush><Empty title="No dead letters">An event comes here when a group has failed on it as often as it may.</Empty></Panel>
+            {list.topics.length === 0 && list.hidden === true && <Panel flush><Forbidden detail="The dead letters that there are belong to topics that your token does not cover." /></Panel>}
+            {list.topics.length === 0 && list.hidden !== true && (
+              <Panel flush><Empty title="No dead letters">An event lands here when a group has used up its attempts on it.</Empty></Panel>
             )}
             {list.topics.map((topic) => <OfTopic key={topic.topic} topic={topic} />)}
             {(list.omitted ?? 0) > 0 && <p class="muted">{format.many(list.omitted ?? 0, "further topic")} with dead letters.</p>}
-            {list.hidden === true && <p class="muted">There are more, which your token does not cover.</p>}
+            {list.hidden === true && list.topics.length > 0 && <p class="muted">There are more, which your token does not cover.</p>}
           </>
         )}
       </Answered>
@@ -45,7 +46,7 @@ function OfTopic({ topic }: { topic: LetterTopic }) {
   return (
     <Panel
       title={<a class="mono" href={href(["dead-letters", topic.topic])}>{topic.topic}</a>}
-      aside={<span class="muted">{format.many(topic.count, "letter")}{topic.replayed > 0 && `, ${format.exact(topic.replayed)} handed out again`}</span>}
+      aside={<span class="muted">{format.many(topic.count, "letter")}{topic.replayed > 0 && `, ${format.exact(topic.replayed)} replayed`}</span>}
       flush
     >
       <ErrorTable topic={topic.topic} errors={topic.errors} />

@@ -22,7 +22,7 @@ export function EditLetter({ topic, letter, done }: { topic: string; letter: Let
     setError(undefined);
     try {
       const tried = await ask<LettersDone>("/dlq/replay", { method: "POST", body: body(`,"dryRun":true`) });
-      setVerdict(tried.wouldSend?.[0]?.unfit ?? (tried.matched === 0 ? "It was handed out again already." : ""));
+      setVerdict(tried.wouldSend?.[0]?.unfit ?? (tried.matched === 0 ? "It was already replayed." : ""));
     } catch (thrown) {
       setError(thrown as Error);
     }
@@ -38,7 +38,7 @@ export function EditLetter({ topic, letter, done }: { topic: string; letter: Let
       verb: "Replay it",
       run: async () => {
         const result = await ask<LettersDone>("/dlq/replay", { method: "POST", body: body("") });
-        if (result.replayed === 0) throw new Error(result.reason ?? "Nothing was sent: the letter was handed out again already, or its payload is refused.");
+        if (result.replayed === 0) throw new Error(result.reason ?? "Nothing was sent: the letter was already replayed, or its payload was refused.");
         done();
         return `Replayed 1 letter of ${topic}.`;
       },

@@ -4,12 +4,14 @@ import { useAsk } from "../asking.ts";
 import * as format from "../format.ts";
 import { base, pathOf } from "../hub.ts";
 import { Json } from "../json/Json.tsx";
+import { visible } from "../json/pretty.ts";
 import type { RawEvent } from "../live.ts";
 import { href, route } from "../route.ts";
 import { may } from "../session.ts";
 import { Copy } from "../ui/Copy.tsx";
+import { Download, lineOf } from "../ui/Download.tsx";
 import { Badge, Facts, Head, Panel } from "../ui/parts.tsx";
-import { Answered, Empty, Failure } from "../ui/States.tsx";
+import { Answered, Empty, Failure, Loading } from "../ui/States.tsx";
 import { Table } from "../ui/Table.tsx";
 import { editCopy } from "./draft.ts";
 import { Trace, useTrace } from "./Trace.tsx";
@@ -29,14 +31,15 @@ export function EventView() {
     <>
       <p class="crumbs">{topic === "" ? <a href="#/search">Search</a> : <a href={href(["topics", topic])}>{topic}</a>}</p>
       <Head title={id} mono />
-      {at === "" && trace.data !== undefined && <Panel flush><Empty title="No event of this id is known">It may be gone, or not yours to read.</Empty></Panel>}
+      {at === "" && trace.data !== undefined && <Panel flush><Empty title="No event of this id is known">It may be gone, or your token may not read it.</Empty></Panel>}
       {at === "" && trace.data === undefined && trace.error !== undefined && <Panel flush><Failure error={trace.error} /></Panel>}
-      <Answered asked={asked} what="the event">
+      {at === "" && trace.isFirst && <Loading what="the event" />}
+      {at !== "" && <Answered asked={asked} what="the event">
         {({ events }) => {
           const event = events.find((one) => one.id === id);
-          return event === undefined ? <Panel flush><Empty title="This event is not there any more">Retention or compaction may have taken it.</Empty></Panel> : <Whole event={event} />;
+          return event === undefined ? <Panel flush><Empty title="This event is gone">Retention or compaction may have removed it.</Empty></Panel> : <Whole event={event} />;
         }}
-      </Answered>
+      </Answered>}
       {at !== "" && <Trace asked={trace} />}
     </>
   );
@@ -52,19 +55,20 @@ function Whole({ event }: { event: RawEvent }) {
         <Copy text={() => asProm(event)} label="Copy as a prom command">Copy as prom</Copy>
         <Copy text={() => asCurl(event)} label="Copy as a curl command">Copy as curl</Copy>
         <Copy text={() => asFixture(event)} label="Copy as a test fixture">Copy as fixture</Copy>
+        <Download name={`${event.topic}-${event.partition}-${event.offset}.json`} text={() => lineOf(event)} label="Download the whole event">Download</Download>
       </div>
       <Panel>
         <Facts
           of={[
             ["Topic", <a class="mono" href={href(["topics", event.topic])}>{event.topic}</a>],
             ["Partition and offset", <span class="mono">{event.partition}:{event.offset}</span>],
-            ["Key", event.key === undefined ? <span class="muted">none</span> : <span class="mono">{event.key}</span>],
+            ["Key", event.key === undefined ? <span class="muted">none</span> : <span class="mono">{event.key === "" ? '""' : visible(event.key)}</span>],
             ["Stored", <time>{format.dateTime(event.stored_ts)} <span class="muted">{event.stored_ts}</span></time>],
             ["Happened", <time>{format.dateTime(event.ts)} <span class="muted">{event.ts}</span></time>],
             ["Schema", version === undefined ? <span class="muted">not judged</span> : <Badge tone="ok">valid under v{version}</Badge>],
             event.sid === undefined ? undefined : ["Session", <span class="mono">{event.sid}</span>],
             event.tags === undefined ? undefined : ["Tags", event.tags.join(", ")],
-            event.caused_by === undefined ? undefined : ["Caused by", <span class="mono">{event.caused_by.join(", ")}</span>],
+            event.caused_by === undefined ? undefined : ["Caused by", <>{event.caused_by.map((cause) => <div key={cause}><a class="mono" href={href(["events", cause])}>{cause}</a></div>)}</>],
           ]}
         />
       </Panel>
@@ -101,8 +105,4 @@ function asCurl(event: RawEvent): string {
 }
 
 /** The whole event, as exports have it. */
-function asFixture(event: RawEvent): string {
-  const { payload, ...rest } = event;
-  const head = JSON.stringify(rest);
-  return `${head.slice(0, -1)},"payload":${payload.text}}\n`;
-}
+const asFixture = lineOf;

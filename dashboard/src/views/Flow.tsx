@@ -46,7 +46,7 @@ function Figures({ flow }: { flow: FlowView }) {
       <Figure name="State" value={<span class="figure-text">{stateWords(flow.state)}</span>} tone={TONES[flow.state] ?? "plain"} />
       {flow.pending !== undefined && <Figure name="Waiting" value={format.exact(flow.pending)} tone={flow.pending > 0 ? "info" : "ok"} note={flow.oldest_ts === undefined ? undefined : `the oldest for ${oldest(flow)}`} />}
       <Figure name="Read" value={format.short(read)} note="since the hub started" />
-      <Figure name="Written" value={format.short(written)} note={`${format.exact(skipped)} left out`} />
+      <Figure name="Written" value={format.short(written)} note={`${format.exact(skipped)} skipped`} />
       <Figure name="Failed" value={format.exact(failed)} tone={failed > 0 ? "bad" : "ok"} />
     </div>
   );
@@ -65,13 +65,13 @@ function Standing({ flow }: { flow: FlowView }) {
       )}
       <Facts
         of={[
-          flow.position === undefined ? undefined : ["Stands at", <span class="mono flow-place">{flow.position}</span>],
+          flow.position === undefined ? undefined : ["Position", <span class="mono flow-place">{flow.position}</span>],
           ...details.map(([name, detail]) => [stageWords(name), <span class="mono flow-place">{detail}</span>] as const),
         ]}
       />
       {commands.length > 0 && (
         <details>
-          <summary>From a terminal</summary>
+          <summary>On the command line</summary>
           <ul class="commands">
             {commands.map(([command, what]) => (
               <li key={command}>
@@ -88,9 +88,9 @@ function Standing({ flow }: { flow: FlowView }) {
 
 function Stages({ flow }: { flow: FlowView }) {
   return (
-    <Panel title="How long it takes" aside={<span class="muted">of the recent ones at this hub</span>} flush>
+    <Panel title="How long it takes" aside={<span class="muted">recent, on this hub</span>} flush>
       {flow.stages.length === 0 ? (
-        <Empty title={flow.state === "elsewhere" ? "Another hub measures it" : "Nothing was measured yet"} />
+        <Empty title={flow.state === "elsewhere" ? "Another hub measures it" : "No measurements yet"} />
       ) : (
         <Table
           label="Stages"
@@ -98,9 +98,9 @@ function Stages({ flow }: { flow: FlowView }) {
           keyOf={(stage) => stage.name}
           columns={[
             { name: "Stage", show: (stage) => stageWords(stage.name) },
-            { name: "Half within", number: true, show: (stage) => `${format.exact(stage.p50_ms)} ms` },
-            { name: "99 of 100 within", number: true, show: (stage) => `${format.exact(stage.p99_ms)} ms` },
-            { name: "The last", number: true, wide: true, show: (stage) => `${format.exact(stage.last_ms)} ms` },
+            { name: "Median", number: true, show: (stage) => `${format.exact(stage.p50_ms)} ms` },
+            { name: "99th percentile", number: true, show: (stage) => `${format.exact(stage.p99_ms)} ms` },
+            { name: "Latest", number: true, wide: true, show: (stage) => `${format.exact(stage.last_ms)} ms` },
           ]}
         />
       )}
@@ -111,7 +111,7 @@ function Stages({ flow }: { flow: FlowView }) {
 function restart(kind: FlowKindView, name: string, changed: () => void): void {
   confirm({
     title: `Restart ${name}?`,
-    body: <p>The {kind} <code>{name}</code> is tried again now, also if it has stopped. It goes on where it was.</p>,
+    body: <p>The {kind} <code>{name}</code> is tried again now, also if it has stopped. It resumes where it stopped.</p>,
     verb: "Restart",
     run: () => change(kind, name, "restart", undefined, changed),
   });

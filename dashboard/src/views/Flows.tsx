@@ -65,7 +65,7 @@ function OfKind({ title, about, flows, curves }: { title: string; about: string;
   return (
     <Panel title={title} aside={unwell > 0 && <Badge tone="bad">{format.exact(unwell)} not moving</Badge>} flush>
       {flows.length === 0 ? (
-        <Empty title={`No ${title.toLowerCase()} at this hub`}>{about}</Empty>
+        <Empty title={`No ${title.toLowerCase()} on this hub`}>{about}</Empty>
       ) : (
         <Table
           label={title}

@@ -34,7 +34,7 @@ export function Group({ name }: { name: string }) {
         <a href="#/groups">Groups</a>
       </p>
       <Head title={name} mono>
-        {may("admin") && <button type="button" class="danger" onClick={() => remove(name)}>Delete…</button>}
+        {may("admin") && group.data !== undefined && <button type="button" class="danger" onClick={() => remove(name, all, group.data?.subscribers ?? 0)}>Delete…</button>}
       </Head>
       <Answered asked={group} what={name}>
         {(found) => (
@@ -96,7 +96,7 @@ function Figures({ group, lags }: { group: GroupView; lags: readonly LagView[] }
       <Figure name="Behind" value={format.exact(events)} tone={events > 0 ? "info" : "ok"} note={events > 0 ? `the oldest waits ${format.duration(oldest)}` : "everything is settled"} />
       <Figure name="In flight" value={format.exact(lags.reduce((sum, lag) => sum + lag.inFlight, 0))} note={leases.length > 0 && Math.max(...leases) > 0 ? `oldest lease ${format.duration(Math.max(...leases))}` : undefined} />
       <Figure name="Subscribers" value={group.subscribers} tone={group.subscribers === 0 && events > 0 ? "bad" : "plain"} note={paused > 0 ? `${paused} paused` : undefined} />
-      <Figure name="Dead letters" value={format.exact(lags.reduce((sum, lag) => sum + (lag.deadLetters ?? 0), 0))} note="of the topics, of all groups" />
+      <Figure name="Dead letters" value={format.exact(lags.reduce((sum, lag) => sum + (lag.deadLetters ?? 0), 0))} note="in its topics, of all groups" />
       {group.served_by !== undefined && <Figure name="Served by" value={<span class="figure-text mono">{group.served_by}</span>} />}
     </div>
   );
@@ -120,7 +120,7 @@ function Choose({ group, tab, now, lags }: { group: string; tab: string; now: st
 
 function Members({ group }: { group: GroupView }) {
   const members = group.members ?? [];
-  if (members.length === 0) return <Panel flush><Empty title="Nothing subscribes">Events wait until a subscriber comes.</Empty></Panel>;
+  if (members.length === 0) return <Panel flush><Empty title="No subscribers">Events wait until one subscribes.</Empty></Panel>;
   return (
     <Panel flush>
       <Table
@@ -144,20 +144,26 @@ function Members({ group }: { group: GroupView }) {
 export function kick(group: string, member: string): void {
   confirm({
     title: `Kick ${member}?`,
-    body: <p>All subscriptions of <code>{member}</code> in group <code>{group}</code> end, and what it holds goes back at once. A client of ours subscribes again.</p>,
+    body: <p>All subscriptions of <code>{member}</code> in group <code>{group}</code> end, and what it holds goes back at once. Promethean clients subscribe again by themselves.</p>,
     verb: "Kick",
     isDangerous: true,
     run: async () => {
       const done = await ask<{ returned: number; subscriptions: number }>(`/groups/${encodeURIComponent(group)}/kick`, { method: "POST", body: { member } });
-      return `Kicked ${member}: ${format.many(done.subscriptions, "subscription")} ended, ${format.many(done.returned, "event")} went back.`;
+      return `Kicked ${member}: ${format.many(done.subscriptions, "subscription")} ended, ${format.many(done.returned, "event")} went back to the group.`;
     },
   });
 }
 
-function remove(group: string): void {
+function remove(group: string, lags: readonly LagView[], subscribers: number): void {
+  const events = lags.reduce((sum, lag) => sum + lag.lagEvents, 0);
   confirm({
     title: `Delete group ${group}?`,
-    body: <p>Its cursors go: what it has not settled is not delivered to it any more. Subscribers that come again make a new group.</p>,
+    body: (
+      <p>
+        Group <code>{group}</code> loses its cursors in {format.many(lags.length, "topic")}: {format.many(events, "unsettled event")} will not be delivered to it, and {format.many(subscribers, "subscriber")} {subscribers === 1 ? "is" : "are"} cut off. A subscriber that returns creates a new group.
+      </p>
+    ),
+    count: events,
     verb: "Delete the group",
     isDangerous: true,
     run: async () => {

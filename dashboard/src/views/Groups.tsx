@@ -41,12 +41,12 @@ function List() {
                   sorting={{ by: sort, set: (by) => setQuery({ sort: by, next: undefined, p: undefined }) }}
                   columns={[
                     { name: "Group", sort: "group", show: (group) => <a class="mono" href={href(["groups", group.group])}>{group.group}</a> },
-                    { name: "Reads", show: (group) => <span class="mono clip">{group.subscriptions.flatMap((one) => one.topics).join(", ")}</span> },
+                    { name: "Reads", wide: true, show: (group) => <span class="mono clip">{group.subscriptions.flatMap((one) => one.topics).join(", ")}</span> },
                     { name: "Behind", sort: "lag_events", number: true, show: (group) => lag(group.lag_events) },
                     { name: "In flight", sort: "in_flight", number: true, wide: true, show: (group) => format.exact(group.in_flight ?? 0) },
                     { name: "Subscribers", sort: "subscribers", number: true, show: (group) => (group.subscribers === 0 ? <Badge tone={(group.lag_events ?? 0) > 0 ? "bad" : "plain"}>none</Badge> : group.subscribers) },
                     { name: "Mode", wide: true, show: (group) => [...new Set(group.subscriptions.map((one) => one.options.mode))].join(", ") },
-                    { name: "Made", sort: "created_ts", number: true, wide: true, show: (group) => <time title={format.dateTime(group.created_ts)}>{format.ago(group.created_ts)}</time> },
+                    { name: "Created", sort: "created_ts", number: true, wide: true, show: (group) => <time title={format.dateTime(group.created_ts)}>{format.ago(group.created_ts)}</time> },
                   ]}
                 />
                 <Pager next={list.next} shown={list.groups.length} total={list.total} what="group" />

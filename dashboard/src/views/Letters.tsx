@@ -4,7 +4,8 @@ import { useState } from "preact/hooks";
 import { useAsk } from "../asking.ts";
 import * as format from "../format.ts";
 import { Json } from "../json/Json.tsx";
-import { href, route, setQuery } from "../route.ts";
+import { visible } from "../json/pretty.ts";
+import { href, route, setQuery, stepTo } from "../route.ts";
 import { may } from "../session.ts";
 import { type Letter, type LetterPage, originalOf } from "../shapes.ts";
 import { eventLink } from "../ui/EventList.tsx";
@@ -33,7 +34,7 @@ export function Letters({ topic }: { topic: string }) {
       </Head>
       <Criteria />
       <Tabs now={tab} of={[["letters", "Letters", link("letters")], ["replay", "Replay these", link("replay")]]} />
-      {tab === "replay" ? <ReplayLetters topic={topic} criteria={kept} /> : <List topic={topic} />}
+      {tab === "replay" ? <ReplayLetters key={JSON.stringify(kept)} topic={topic} criteria={kept} /> : <List topic={topic} />}
     </>
   );
 }
@@ -45,7 +46,7 @@ function Criteria() {
   const fingerprint = query.get("fingerprint");
   const submit = (event: Event) => {
     event.preventDefault();
-    setQuery({ ...draft, next: undefined, p: undefined });
+    stepTo({ ...draft, next: undefined, p: undefined });
   };
   return (
     <form class="form bar" onSubmit={submit}>
@@ -74,7 +75,7 @@ function List({ topic }: { topic: string }) {
         {(page) => (
           <>
             {page.letters.length === 0 ? (
-              <Empty title={page.next === undefined ? "No letters" : "None on this page"} />
+              <Empty title={page.next === undefined ? "No letters" : "No letters on this page"} />
             ) : (
               <ol class="events" aria-label="Letters, newest first">
                 {page.letters.map((letter) => <Row key={letter.id} topic={topic} letter={letter} changed={asked.again} />)}
@@ -89,8 +90,8 @@ function List({ topic }: { topic: string }) {
 }
 
 const OUTCOMES: Readonly<Record<string, readonly [Tone, string]>> = {
-  waiting: ["info", "handed out again, not settled yet"],
-  acked: ["ok", "handed out again, settled"],
+  waiting: ["info", "replayed, not settled yet"],
+  acked: ["ok", "replayed, settled"],
   dead_again: ["bad", "died again"],
 };
 
@@ -103,8 +104,8 @@ function Row({ topic, letter, changed }: { topic: string; letter: Letter; change
       <button type="button" class="event-row" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <time>{format.time(letter.ts)}</time>
         <span class="event-topic">{letter.group}</span>
-        {letter.key !== undefined && <span class="event-key">{letter.key}</span>}
-        <span class="event-payload">{letter.err}</span>
+        {letter.key !== undefined && <span class="event-key">{letter.key === "" ? '""' : visible(letter.key)}</span>}
+        <span class="event-payload">{visible(letter.err)}</span>
         {outcome !== undefined && <Badge tone={outcome[0]}>{outcome[1]}</Badge>}
       </button>
       {isOpen && <Whole topic={topic} letter={letter} isEdited={isEdited} edit={setEdited} changed={changed} />}
@@ -116,7 +117,7 @@ function Whole({ topic, letter, isEdited, edit, changed }: { topic: string; lett
   const original = originalOf(letter);
   return (
     <div class="event-open">
-      <p class="error-text">{letter.err}</p>
+      <p class="error-text">{visible(letter.err)}</p>
       <Facts
         of={[
           ["Event", <a class="mono" href={eventLink(original)}>{original.id}</a>],
@@ -124,7 +125,7 @@ function Whole({ topic, letter, isEdited, edit, changed }: { topic: string; lett
           ["Given up by", <a class="mono" href={href(["groups", letter.group], { why: topic })}>{letter.group}</a>],
           ["Attempts", letter.deaths > 1 ? `${letter.attempts}, died ${letter.deaths} times` : letter.attempts],
           ["Kind of error", <span class="mono">{letter.fingerprint}</span>],
-          letter.replay === undefined ? undefined : ["Handed out again", <>{format.ago(letter.replay.ts)}{letter.replay.by !== undefined && letter.replay.by !== null && ` by ${letter.replay.by}`}{letter.replay.edited && ", edited"}</>],
+          letter.replay === undefined ? undefined : ["Replayed", <>{format.ago(letter.replay.ts)}{letter.replay.by !== undefined && letter.replay.by !== null && ` by ${letter.replay.by}`}{letter.replay.edited && ", edited"}</>],
         ]}
       />
       {isEdited ? <EditLetter topic={topic} letter={letter} done={() => { edit(false); changed(); }} /> : <Json text={original.payload.text} label="payload" />}

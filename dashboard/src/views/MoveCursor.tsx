@@ -5,7 +5,7 @@
 import type { MovedCursors } from "@promethean/client/http";
 import { useState } from "preact/hooks";
 import * as format from "../format.ts";
-import { ask } from "../hub.ts";
+import { ask, Problem } from "../hub.ts";
 import { may } from "../session.ts";
 import { confirm } from "../ui/confirm.tsx";
 import { Choice, Panel, Text } from "../ui/parts.tsx";
@@ -41,6 +41,9 @@ export function MoveCursor({ group, topic }: { group: string; topic: string }) {
       setError(thrown as Error);
     }
   };
+  // The hub moves nothing where the group no longer stands as the preview says.
+  const move = (seen: MovedCursors) =>
+    ask<MovedCursors>("/cursors", { method: "POST", body: { topic, group, ...position(), expect: seen.cursors.map(({ partition, before }) => ({ partition, before })) } });
   return (
     <Panel title="Move the cursor">
       <form class="form" onSubmit={look}>
@@ -52,26 +55,24 @@ export function MoveCursor({ group, topic }: { group: string; topic: string }) {
         <button type="submit" disabled={(from === "ts" || from === "afterId" || from === "offset") && value === ""}>Show what it would do</button>
       </form>
       {error !== undefined && <Failure error={error} />}
-      {preview !== undefined && <Preview preview={preview} move={() => ask<MovedCursors>("/cursors", { method: "POST", body: { topic, group, ...position() } })} done={() => setPreview(undefined)} again={() => ask<MovedCursors>("/cursors", { method: "POST", body: { topic, group, dryRun: true, ...position() } })} />}
+      {preview !== undefined && <Preview preview={preview} move={() => move(preview)} done={() => setPreview(undefined)} />}
     </Panel>
   );
 }
 
 const sum = (moved: MovedCursors, of: (one: MovedCursors["cursors"][number]) => number) => moved.cursors.reduce((total, one) => total + of(one), 0);
 
-function Preview({ preview, move, again, done }: { preview: MovedCursors; move: () => Promise<MovedCursors>; again: () => Promise<MovedCursors>; done: () => void }) {
+function Preview({ preview, move, done }: { preview: MovedCursors; move: () => Promise<MovedCursors>; done: () => void }) {
   const comeAgain = sum(preview, (one) => one.comeAgain);
   const skipped = sum(preview, (one) => one.skipped);
   const run = async () => {
-    const now = await again();
-    const moved = now.cursors.find((one, at) => one.before !== preview.cursors[at]?.before);
-    if (moved !== undefined) {
+    const result = await move().catch((error: unknown) => {
+      if (!(error instanceof Problem) || error.code !== "conflict") throw error;
       done();
-      throw new Error(`Nothing was moved: the group has moved since the preview, partition ${moved.partition} now stands at ${format.exact(moved.before)}. Look again.`);
-    }
-    const result = await move();
+      throw new Error(`Nothing was moved: the group has moved since the preview. ${format.sentence(error.message)}`);
+    });
     done();
-    return `Moved ${result.group} in ${format.many(result.cursors.length, "partition")} of ${result.topic}: ${format.many(sum(result, (one) => one.comeAgain), "event")} come again, ${exactOf(result)} are not delivered any more.`;
+    return `Moved ${result.group} in ${format.many(result.cursors.length, "partition")} of ${result.topic}: ${effectOf(result)}.`;
   };
   return (
     <>
@@ -83,8 +84,8 @@ function Preview({ preview, move, again, done }: { preview: MovedCursors; move: 
           { name: "Partition", number: true, show: (one) => one.partition },
           { name: "From", number: true, show: (one) => format.exact(one.before) },
           { name: "To", number: true, show: (one) => format.exact(one.offset) },
-          { name: "Come again", number: true, show: (one) => format.exact(one.comeAgain) },
-          { name: "Skipped for good", number: true, show: (one) => format.exact(one.skipped) },
+          { name: "Redelivered", number: true, show: (one) => format.exact(one.comeAgain) },
+          { name: "Skipped", number: true, show: (one) => format.exact(one.skipped) },
         ]}
       />
       <button
@@ -95,7 +96,7 @@ function Preview({ preview, move, again, done }: { preview: MovedCursors; move: 
             title: "Move the cursor?",
             body: (
               <p>
-                Group <code>{preview.group}</code> in <code>{preview.topic}</code>: {format.many(comeAgain, "settled event")} come again, {format.many(skipped, "unsettled event")} are not delivered any more.
+                Group <code>{preview.group}</code> in <code>{preview.topic}</code>: {effectOf(preview)}.
               </p>
             ),
             verb: "Move it",
@@ -111,6 +112,8 @@ function Preview({ preview, move, again, done }: { preview: MovedCursors; move: 
   );
 }
 
-function exactOf(moved: MovedCursors): string {
-  return format.many(sum(moved, (one) => one.skipped), "event");
+function effectOf(moved: MovedCursors): string {
+  const again = format.many(sum(moved, (one) => one.comeAgain), "settled event");
+  const skipped = format.many(sum(moved, (one) => one.skipped), "unsettled event");
+  return `${again} delivered again, ${skipped} skipped`;
 }

@@ -65,7 +65,7 @@ export function OutboxRows({ name, changed }: { name: string; changed: () => voi
                   { name: "", show: (row) => isSteered && row.status === "error" && <OneRow outbox={name} row={row} changed={again} /> },
                 ]}
               />
-              {rows.length >= SHOWN && <p class="muted">The {SHOWN} oldest; choose by topic or key to see others.</p>}
+              {rows.length >= SHOWN && <p class="muted">The {SHOWN} oldest; filter by topic or key to see others.</p>}
             </>
           )
         }
@@ -119,7 +119,7 @@ function requeue(outbox: string, chosen: Chosen, count: string, changed: () => v
 function letGo(outbox: string, chosen: Chosen, count: string, changed: () => void): void {
   confirm({
     title: `Drop ${count}?`,
-    body: <p>Rows of <code>{outbox}</code>: {which(chosen)}. They are never published, and the rows of their keys that wait behind them go on.</p>,
+    body: <p>Rows of <code>{outbox}</code>: {which(chosen)}. They are never published; rows of the same keys that wait behind them are published next.</p>,
     verb: "Drop",
     isDangerous: true,
     run: () => change("outbox", outbox, "drop", chosen, changed),

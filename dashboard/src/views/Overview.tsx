@@ -27,6 +27,7 @@ export function Overview() {
   return (
     <>
       <Head title="Overview">
+        {hub.hub !== undefined && <span class="muted" title="Rates, connections and what is in flight are those of this hub; topics, lag and dead letters are of all">hub <span class="mono">{hub.hub}</span></span>}
         <span class="muted">up {format.duration(hub.uptime_s * 1000)}</span>
       </Head>
       {statsError.value !== undefined && <Failure error={statsError.value} />}
@@ -65,7 +66,7 @@ export function Overview() {
 /** More are in `/stats`. */
 const TROUBLES = 8;
 
-/** Work in the background, and flows, that do not get on. */
+/** Work in the background, and flows, that are stuck. */
 function Troubles({ of }: { of: readonly BackgroundView[] }) {
   const failed = of.filter((one) => one.failed != null);
   return (
@@ -101,13 +102,13 @@ export function LagTable({ rows }: { rows: readonly LagView[] }) {
       rows={rows}
       keyOf={(lag) => `${lag.topic} ${lag.group}`}
       columns={[
-        { name: "Group", show: (lag) => <a class="mono" href={href(["groups", lag.group])}>{lag.group}</a> },
-        { name: "Topic", show: (lag) => <a class="mono" href={href(["topics", lag.topic])}>{lag.topic}</a> },
-        { name: "Events behind", number: true, show: (lag) => format.exact(lag.lagEvents) },
+        { name: "Group", show: (lag) => <><a class="mono" href={href(["groups", lag.group], { why: lag.topic })}>{lag.group}</a><div class="mono muted narrow-only">{lag.topic}</div></> },
+        { name: "Topic", wide: true, show: (lag) => <a class="mono" href={href(["topics", lag.topic])}>{lag.topic}</a> },
+        { name: "Behind", number: true, show: (lag) => format.exact(lag.lagEvents) },
         { name: "Oldest", number: true, show: (lag) => (lag.lagEvents > 0 ? format.duration(lag.lagMs) : "–") },
         { name: "In flight", number: true, wide: true, show: (lag) => format.exact(lag.inFlight) },
         { name: "Over time", wide: true, show: (lag) => <Spark values={lagOver(lag.topic, lag.group).values[0] ?? []} label="events behind over time" /> },
-        { name: "", show: (lag) => <a href={href(["groups", lag.group], { why: lag.topic })}>Why?</a> },
+        { name: "", wide: true, show: (lag) => <a href={href(["groups", lag.group], { why: lag.topic })}>Why?</a> },
       ]}
     />
   );
@@ -129,7 +130,7 @@ function Welcome() {
           <Empty title="This token allows nothing here">Ask for a token with scopes such as ops or subscribe:orders.**</Empty>
         ) : (
           <>
-            <p>The figures of the hub as a whole need the right <code>ops</code> to everything. With this token you can</p>
+            <p>The figures of the whole hub need the right <code>ops</code> on everything. With this token you can:</p>
             <ul>{can}</ul>
           </>
         )}

@@ -51,11 +51,11 @@ export function Publish() {
           <form class="form stacked" onSubmit={publish}>
             <Text label="Topic" mono value={topic} set={setTopic} placeholder="orders.placed" />
             <Text label="Key" mono value={key} set={setKey} hint="Events of one key stay in order. May be empty." />
-            <Text label="Headers" mono lines={2} value={headers} set={setHeaders} placeholder="x-tenant: acme" fault={typeof read === "string" ? read : undefined} hint="One a line; names begin with x-." />
+            <Text label="Headers" mono lines={2} value={headers} set={setHeaders} placeholder="x-tenant: acme" fault={typeof read === "string" ? read : undefined} hint="One per line; names begin with x-." />
             <Text label="Payload" mono lines={14} value={payload} set={setPayload} fault={fault} hint="Any JSON. It is stored as it is written: no number is rounded." />
             <div class="row">
               <button type="submit" class="primary" disabled={!mayPublish}>Publish…</button>
-              <button type="button" disabled={fault !== undefined} onClick={() => setPayload(prettyText(payload))}>Lay out</button>
+              <button type="button" disabled={fault !== undefined} onClick={() => setPayload(prettyText(payload))}>Format</button>
             </div>
             {sent !== undefined && (
               <p role="status">
@@ -75,7 +75,7 @@ function readHeaders(text: string): Record<string, string> | string {
   const headers: Record<string, string> = {};
   for (const line of text.split("\n").map((one) => one.trim()).filter((one) => one !== "")) {
     const at = line.indexOf(":");
-    if (at < 1) return `"${line}" is no header: write name: value`;
+    if (at < 1) return `"${line}" is not a header: write name: value`;
     headers[line.slice(0, at).trim()] = line.slice(at + 1).trim();
   }
   return headers;

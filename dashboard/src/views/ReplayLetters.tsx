@@ -44,40 +44,45 @@ export function ReplayLetters({ topic, criteria }: { topic: string; criteria: Cr
       setError(thrown as Error);
     }
   };
+  // A dry run that is cut looked at the first of them only: as many as were asked for may go.
+  const countOf = (found: LettersDone) => (found.more === true ? Math.max(found.replayed, number(limit) ?? DRY) : found.replayed);
+  const upTo = (found: LettersDone) => (found.more === true ? "up to " : "");
   const send = (found: LettersDone) => {
-    const count = found.replayed;
+    const count = countOf(found);
     confirm({
-      title: `Replay ${format.many(count, "letter")}?`,
+      title: `Replay ${upTo(found)}${format.many(count, "letter")}?`,
       body: (
         <p>
-          {format.many(count, "event")}{found.more === true && " and more"} are published to <code>{topic}</code>, for every group that reads it
+          {format.sentence(upTo(found))}{format.many(count, "event")} {count === 1 ? "is" : "are"} published to <code>{topic}</code>, for every group that reads it
           {canary !== "" && <>; {canary} first, the rest only if all of these are acked</>}.
         </p>
       ),
       verb: "Replay",
       count,
       run: async () => {
-        const done = await ask<LettersDone>("/dlq/replay", { method: "POST", body: request() });
+        // Letters that came since the dry run are not among those that the dialog named.
+        const most = found.more === true ? number(limit) : found.matched;
+        const done = await ask<LettersDone>("/dlq/replay", { method: "POST", body: { ...request(), limit: most } });
         setTried(undefined);
         setJob(done.job);
-        return `Replayed ${format.many(done.replayed, "letter")} of ${topic} so far; ${format.exact(done.skipped)} left as they are.`;
+        return `Replayed ${format.many(done.replayed, "letter")} of ${topic} so far; ${format.exact(done.skipped)} skipped.`;
       },
     });
   };
   return (
     <>
-      <Panel title="Hand out again">
+      <Panel title="Replay the letters that match">
         <form class="form" onSubmit={look}>
-          <Text wide label="Transform (jq over the original event)" mono value={transform} set={changed(setTransform)} placeholder=".payload.amount |= tonumber" hint="Empty: as it was. Nothing as output leaves the letter." />
+          <Text wide label="Transform (jq over the original event)" mono value={transform} set={changed(setTransform)} placeholder=".payload.amount |= tonumber" hint="Empty: sent unchanged. A letter for which the program outputs nothing is skipped." />
           <Text label="Canary" type="number" value={canary} set={changed(setCanary)} placeholder="none" />
-          <Text label="Events a second" type="number" value={rate} set={changed(setRate)} placeholder="no limit" />
+          <Text label="Events per second" type="number" value={rate} set={changed(setRate)} placeholder="no limit" />
           <Text label="At most" type="number" value={limit} set={changed(setLimit)} />
           <button type="submit">Dry run</button>
         </form>
         {error !== undefined && <Failure error={error} />}
         {tried !== undefined && (
           <>
-            <Facts of={[["Match", format.exact(tried.matched)], ["Would be sent", format.exact(tried.replayed)], ["Would be left", format.exact(tried.skipped)]]} />
+            <Facts of={[["Match", format.exact(tried.matched)], ["Would be sent", format.exact(tried.replayed)], ["Would be skipped", format.exact(tried.skipped)]]} />
             {tried.more === true && <p class="muted">There are more: a dry run tries at most {format.exact(DRY)} letters, and no more than were asked for.</p>}
             <Table
               label="What would be sent"
@@ -90,7 +95,7 @@ export function ReplayLetters({ topic, criteria }: { topic: string; criteria: Cr
               ]}
             />
             <button type="button" class="primary" disabled={tried.replayed === 0} onClick={() => send(tried)}>
-              Replay {format.many(tried.replayed, "letter")}…
+              Replay {upTo(tried)}{format.many(countOf(tried), "letter")}…
             </button>
           </>
         )}

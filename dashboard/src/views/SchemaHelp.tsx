@@ -3,7 +3,7 @@
 import type { SchemaVersionView, TopicSchemaView } from "@promethean/client/http";
 import { useAsk } from "../asking.ts";
 import { Problem } from "../hub.ts";
-import type { Raw } from "../json/scan.ts";
+import { parseExactly, type Raw, writeExactly } from "../json/scan.ts";
 import { prettyText } from "../json/pretty.ts";
 import { href } from "../route.ts";
 import { Badge, Panel } from "../ui/parts.tsx";
@@ -20,14 +20,15 @@ export function SchemaHelp({ topic, use }: { topic: string; use: (payload: strin
     const isMissing = registered.error instanceof Problem && registered.error.status === 404;
     return (
       <Panel title="Schema">
-        <p class="muted">{registered.error === undefined || isMissing ? "This topic has no schema: any JSON is taken." : registered.error.message}</p>
+        <p class="muted">{registered.error === undefined || isMissing ? "This topic has no schema: it takes any JSON." : registered.error.message}</p>
       </Panel>
     );
   }
-  const schema = JSON.parse(asked.data.schema.text) as Schema;
+  // Samples are published: their numbers stay as the schema has them.
+  const schema = parseExactly(asked.data.schema.text) as Schema;
   return (
     <Panel title={<>Schema <Badge tone="info">v{latest.version}</Badge></>} aside={<a href={href(["schemas", topic])}>all versions</a>}>
-      <button type="button" onClick={() => use(prettyText(JSON.stringify(sample(schema, 0))))}>Begin with a sample</button>
+      <button type="button" onClick={() => use(prettyText(writeExactly(sample(schema, 0))))}>Start from a sample</button>
       <Properties schema={schema} />
     </Panel>
   );
@@ -43,13 +44,13 @@ interface Schema {
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly description?: string;
-  readonly minimum?: number;
+  readonly minimum?: unknown;
   readonly format?: string;
 }
 
 function Properties({ schema }: { schema: Schema }) {
   const all = Object.entries(schema.properties ?? {});
-  if (all.length === 0) return <p class="muted">It names no properties.</p>;
+  if (all.length === 0) return <p class="muted">It declares no properties.</p>;
   return (
     <dl class="properties">
       {all.map(([name, of]) => (
@@ -68,10 +69,10 @@ function Properties({ schema }: { schema: Schema }) {
 }
 
 function describe(schema: Schema): string {
-  if (schema.enum !== undefined) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map(writeExactly).join(" | ");
+  if (schema.const !== undefined) return writeExactly(schema.const);
   const types = typeof schema.type === "string" ? schema.type : (schema.type?.join(" or ") ?? "anything");
-  return [types, schema.format, schema.minimum === undefined ? undefined : `at least ${schema.minimum}`].filter(Boolean).join(", ");
+  return [types, schema.format, schema.minimum === undefined ? undefined : `at least ${writeExactly(schema.minimum)}`].filter(Boolean).join(", ");
 }
 
 /** Something of the right shape to begin with; the hub judges what becomes of it. */

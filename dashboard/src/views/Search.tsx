@@ -6,8 +6,10 @@ import { useAsk } from "../asking.ts";
 import * as format from "../format.ts";
 import { ask, pathOf } from "../hub.ts";
 import type { RawEvent } from "../live.ts";
-import { href, route, setQuery } from "../route.ts";
+import { href, route, stepTo } from "../route.ts";
 import type { SearchPage } from "../shapes.ts";
+import { Copy } from "../ui/Copy.tsx";
+import { DownloadEvents } from "../ui/Download.tsx";
 import { EventList } from "../ui/EventList.tsx";
 import { useDraft } from "../ui/drafts.ts";
 import { Badge, Head, Panel, Text } from "../ui/parts.tsx";
@@ -86,7 +88,7 @@ export function Search() {
     event.preventDefault();
     const isSame = FIELDS.every((name) => draft[name] === asked[name]);
     if (isSame) begin();
-    else setQuery(draft);
+    else stepTo(draft);
   };
   return (
     <>
@@ -99,25 +101,27 @@ export function Search() {
         <Text label="Header" mono value={draft.header} set={set("header")} placeholder="x-tenant:acme" />
         <Text wide label="jq" mono value={draft.jq} set={set("jq")} placeholder=".payload.amount > 100" />
         <Text label="Stored from" type="datetime-local" value={draft.from} set={set("from")} />
-        <Text label="until" type="datetime-local" value={draft.to} set={set("to")} />
+        <Text label="Stored until" type="datetime-local" value={draft.to} set={set("to")} />
         <button type="submit" class="primary" disabled={draft.topic.trim() === ""}>Search</button>
         {isBusy && <button type="button" onClick={stop}>Stop</button>}
       </form>
+      {asked.topic !== "" && <Keep criteria={asked} />}
       {error !== undefined && <Panel flush><Failure error={error} /></Panel>}
       {found === undefined ? (
         isBusy ? <Loading what="the newest events" /> : error === undefined && <Panel flush><Empty title="Newest first, as far back as you like">The hub looks at a bounded number of events at a time, and says how many.</Empty></Panel>
       ) : (
         <>
           <p class="live" role="status">
-            <Badge tone="info">{format.many(found.items.length, "match", "matches")} of {format.many(found.scanned, "event")} looked at</Badge>
-            {found.next === null && <Badge tone="ok">all of the topic</Badge>}
-            {isBusy && <Badge>looking on…</Badge>}
+            <Badge tone="info">{format.many(found.items.length, "match", "matches")} of {format.many(found.scanned, "event")} scanned</Badge>
+            {found.next === null && <Badge tone="ok">whole topic searched</Badge>}
+            {isBusy && <Badge>still searching…</Badge>}
+            {found.items.length > 0 && <DownloadEvents events={found.items} name={asked.topic} />}
             {found.failed > 0 && <Badge tone="bad" title={found.failure ?? ""}>{format.exact(failedOf(found))} failed the program: {found.failure}</Badge>}
           </p>
           <Panel flush>
             {found.items.length === 0 ? <Empty title={found.next === null ? "Nothing matches" : "Nothing yet"} /> : <EventList events={found.items} showsTopic={false} label="Matches, newest first" />}
             {found.next !== null && !isBusy && (
-              <div class="pager"><button type="button" onClick={() => look(readCriteria(), found)}>Look further back</button></div>
+              <div class="pager"><button type="button" onClick={() => look(readCriteria(), found)}>Search further back</button></div>
             )}
           </Panel>
         </>
@@ -138,6 +142,22 @@ function Saved() {
     </nav>
   );
 }
+
+/** The lines of `prom.toml` that offer this search to everyone. */
+function Keep({ criteria }: { criteria: Criteria }) {
+  const said = (["topic", "text", "jq", "key", "header"] as const).filter((name) => criteria[name] !== "");
+  const lines = ["[[search]]", `name = "a name for it"`, ...said.map((name) => `${name} = ${tomlText(criteria[name])}`)].join("\n");
+  return (
+    <details class="keep">
+      <summary>Save this search</summary>
+      <p>Add these lines to <code>prom.toml</code>, and it is offered here to everyone who may read the topic. Times are not saved.</p>
+      <div class="command"><code>{lines}</code><Copy text={lines} label="Copy these lines" /></div>
+    </details>
+  );
+}
+
+/** A basic string of TOML: its escapes are those of JSON, which also escapes U+007F for it here. */
+const tomlText = (text: string) => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 
 function linkTo({ topic, text, jq, key, header }: SavedSearch): string {
   return href(["search"], { topic, text, jq, key, header });

@@ -21,7 +21,7 @@ export function SeekFeed({ name, done }: { name: string; done: () => void }) {
       title: `Move ${name}?`,
       body: (
         <p>
-          Feed <code>{name}</code> goes on {to === "time" ? "at" : "after"} <code class="flow-place">{place}</code>. If that is ahead of it, the changes between are left out for good; if it is behind, they are read again.
+          Feed <code>{name}</code> resumes {to === "time" ? "at" : "after"} <code class="flow-place">{place}</code>. If that is ahead of it, the changes between are skipped for good; if it is behind, they are read again.
         </p>
       ),
       verb: "Move it",
@@ -30,7 +30,7 @@ export function SeekFeed({ name, done }: { name: string; done: () => void }) {
     });
   };
   return (
-    <Panel title="Go on elsewhere" aside={<span class="muted">only as far back as the oplog goes</span>}>
+    <Panel title="Move the feed" aside={<span class="muted">only as far back as the oplog goes</span>}>
       <form class="form" onSubmit={seek}>
         <Choice label="To" value={to} set={setTo} of={[["time", "a time"], ["token", "a resume token"]]} />
         {to === "time" && <Text label="Time" type="datetime-local" value={time} set={setTime} />}

@@ -7,15 +7,17 @@ import * as format from "../format.ts";
 import { ask, pathOf } from "../hub.ts";
 import { compactText } from "../json/pretty.ts";
 import { parseKeeping, Raw } from "../json/scan.ts";
-import { followTopic, type RawEvent } from "../live.ts";
+import { connection, followTopic, type RawEvent, reconnects } from "../live.ts";
 import { href, route, setQuery } from "../route.ts";
 import { eventLink } from "../ui/EventList.tsx";
 import { Badge, Choice, Head, Panel } from "../ui/parts.tsx";
-import { Answered, Empty, Loading } from "../ui/States.tsx";
+import { Answered, Empty, Failure, Forbidden, Loading } from "../ui/States.tsx";
 import { Table } from "../ui/Table.tsx";
 
 /** Of a larger table only these are kept; the count says so. */
 const KEYS = 2000;
+/** Further keys are counted up to here. */
+const COUNTED = 100_000;
 const COLUMNS = 7;
 const DRAW_MS = 250;
 const PAGE = 1000;
@@ -24,21 +26,41 @@ interface State {
   readonly rows: ReadonlyMap<string, RawEvent>;
   readonly isWhole: boolean;
   readonly omitted: number;
-  readonly error: string | undefined;
+  readonly error: Error | undefined;
 }
 
 const NOTHING: State = { rows: new Map(), isWhole: false, omitted: 0, error: undefined };
 
+/** The states of processes, as the examples and `prom demo` publish them. */
+const PROCESSES = "process.state";
+/** More topics than this are not looked through for those that keep state; any of them can be named in the address. */
+const TOPICS = 1000;
+
+/** At `#/processes`: always the one topic. */
+export function Processes() {
+  return (
+    <>
+      <Head title="Processes" />
+      <Live topic={PROCESSES} />
+    </>
+  );
+}
+
 export function StateView() {
-  const topics = useAsk<TopicList>(pathOf("/topics", { limit: 1000 }));
+  const topics = useAsk<TopicList>(pathOf("/topics", { limit: TOPICS }));
+  // Where there are many topics it may be on a later page.
+  const processes = useAsk<TopicList>(pathOf("/topics", { q: PROCESSES, limit: TOPICS }));
   return (
     <>
       <Head title="State" />
       <Answered asked={topics} what="topics">
         {(list) => {
-          const keyed = list.topics.filter((topic) => topic.settings.compaction != null && !/^(dlq|system)\./.test(topic.topic)).map((topic) => topic.topic);
-          const topic = route.value.query.get("topic") ?? (keyed.includes("process.state") ? "process.state" : keyed[0]);
-          if (topic === undefined) return <Panel flush><Empty title="No topic keeps state yet">A topic with <code>compaction</code> keeps the latest event of each key, and is shown here as a table.</Empty></Panel>;
+          const found = [...list.topics, ...(processes.data?.topics ?? [])].filter((topic) => topic.settings.compaction != null && !/^(dlq|system)\./.test(topic.topic));
+          const chosen = route.value.query.get("topic");
+          const keyed = [...new Set([...found.map((topic) => topic.topic), ...(chosen === null ? [] : [chosen])])].sort();
+          const topic = chosen ?? (keyed.includes(PROCESSES) ? PROCESSES : keyed[0]);
+          if (topic === undefined && processes.isFirst) return <Loading what="topics" />;
+          if (topic === undefined) return <Panel flush><Empty title="No compacted topics yet">A topic with <code>compaction</code> keeps the latest event of each key, and is shown here as a table.</Empty></Panel>;
           return (
             <>
               <div class="form">
@@ -56,10 +78,13 @@ export function StateView() {
 /** History first, then what is published. */
 function useKeyedState(topic: string): State {
   const [state, setState] = useState(NOTHING);
+  // After a lost connection everything is read again: a change in between would be missed for good.
+  const round = reconnects.value;
   useEffect(() => {
     const ended = new AbortController();
     const rows = new Map<string, RawEvent>();
-    let omitted = 0;
+    /** Keys beyond those that are kept. */
+    const others = new Set<string>();
     let isChanged = false;
     let isWhole = false;
     const take = (event: RawEvent) => {
@@ -69,11 +94,15 @@ function useKeyedState(topic: string): State {
       if (before !== undefined && before.partition === event.partition && before.offset >= event.offset) return;
       isChanged = true;
       rows.delete(key);
+      others.delete(key);
       if (event.payload.text === "null") return;
-      if (rows.size >= KEYS) omitted++;
-      else rows.set(key, event);
+      if (rows.size < KEYS) rows.set(key, event);
+      else if (others.size < COUNTED) others.add(key);
     };
-    const fail = (error: unknown) => !ended.signal.aborted && setState((before) => ({ ...before, error: error instanceof Error ? error.message : String(error) }));
+    const fail = (thrown: unknown) => {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (!ended.signal.aborted) setState((before) => ({ ...before, error }));
+    };
     const following = followTopic(topic, take, {});
     const read = async () => {
       let next: string | undefined;
@@ -86,24 +115,32 @@ function useKeyedState(topic: string): State {
       isWhole = true;
       isChanged = true;
     };
-    following.agreed.then(read).catch(fail);
+    following.agreed
+      .then(async (handle) => {
+        await read();
+        fail((await handle.ended) ?? new Error("the hub ended the subscription"));
+      })
+      .catch(fail);
     const timer = setInterval(() => {
       if (!isChanged) return;
       isChanged = false;
-      setState((before) => ({ ...before, rows: new Map(rows), isWhole, omitted }));
+      setState((before) => ({ ...before, rows: new Map(rows), isWhole, omitted: others.size }));
     }, DRAW_MS);
     return () => {
       ended.abort();
       clearInterval(timer);
       following.end();
     };
-  }, [topic]);
+  }, [topic, round]);
   return state;
 }
 
+/** Over the socket refusals come as errors of the client, with a code. */
+const isDenied = (error: Error) => "code" in error && error.code === "forbidden";
+
 function Live({ topic }: { topic: string }) {
   const { rows, isWhole, omitted, error } = useKeyedState(topic);
-  if (error !== undefined) return <p class="fault" role="alert">{error}</p>;
+  if (error !== undefined && rows.size === 0) return isDenied(error) ? <Forbidden detail={error.message} /> : <Failure error={error} />;
   if (!isWhole && rows.size === 0) return <Loading what="the state" />;
   const sorted = [...rows].sort(([one], [other]) => (one < other ? -1 : 1));
   const read = new Map(sorted.map(([key, event]) => [key, members(event.payload.text)]));
@@ -113,11 +150,14 @@ function Live({ topic }: { topic: string }) {
   return (
     <>
       <p class="live" role="status">
-        <Badge tone="ok">live</Badge> <Badge>{format.many(rows.size, "key")}{omitted > 0 && ` of at least ${format.exact(rows.size + omitted)}`}</Badge>
+        {error !== undefined || connection.value === "lost" ? <Badge tone="bad">not live</Badge> : <Badge tone="ok">live</Badge>}
+        <Badge>{format.many(rows.size, "key")}{omitted > 0 && ` of ${omitted < COUNTED ? "" : "more than "}${format.exact(rows.size + omitted)}`}</Badge>
       </p>
+      {error !== undefined && <p class="stale" role="alert">Not current: {error.message}</p>}
+      {error === undefined && connection.value === "lost" && <p class="stale" role="alert">The connection is lost; trying again. What is shown is from before.</p>}
       <Panel flush>
         {rows.size === 0 ? (
-          <Empty title="No key is alive" />
+          <Empty title="No live keys" />
         ) : (
           <Table
             label={`State of ${topic}`}
@@ -125,7 +165,7 @@ function Live({ topic }: { topic: string }) {
             keyOf={([key]) => key}
             columns={[
               { name: "Key", show: ([, event]) => <a class="mono" href={eventLink(event)}>{event.key}</a> },
-              ...names.map((name) => ({ name, show: ([key, event]: [string, RawEvent]) => <span class="mono">{name === WHOLE ? compactText(event.payload.text, 120) : (read.get(key)?.get(name) ?? "")}</span> })),
+              ...names.map((name) => ({ name, show: ([key, event]: [string, RawEvent]) => name === "status" && read.get(key)?.get(name) === "stale" ? <Badge tone="warn">stale</Badge> : <span class="mono">{name === WHOLE ? compactText(event.payload.text, 120) : (read.get(key)?.get(name) ?? "")}</span> })),
               { name: "Changed", number: true, show: ([, event]) => format.ago(event.stored_ts) },
             ]}
           />

@@ -5,9 +5,10 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as format from "../format.ts";
-import { connection, followTopic, type RawEvent } from "../live.ts";
-import { route, setQuery } from "../route.ts";
+import { connection, followTopic, type RawEvent, reconnects } from "../live.ts";
+import { route, stepTo } from "../route.ts";
 import { useDraft } from "../ui/drafts.ts";
+import { DownloadEvents } from "../ui/Download.tsx";
 import { EventList } from "../ui/EventList.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Badge, Head, Panel, Text } from "../ui/parts.tsx";
@@ -91,10 +92,13 @@ export function Tail() {
   const [draft, setDraft] = useDraft({ topic: topic === "" ? "**" : topic, filter });
   const [isPaused, setPaused] = useState(false);
   const tail = useTail(topic, filter, isPaused);
+  const lostBefore = useRef(reconnects.value);
+  const isGap = reconnects.value > lostBefore.current;
   const submit = (event: Event) => {
     event.preventDefault();
     setPaused(false);
-    setQuery({ topic: draft.topic.trim(), jq: draft.filter.trim() });
+    lostBefore.current = reconnects.value;
+    stepTo({ topic: draft.topic.trim(), jq: draft.filter.trim() });
   };
   return (
     <>
@@ -109,14 +113,16 @@ export function Tail() {
           <>
             <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
               <Icon name={isPaused ? "play" : "pause"} />
-              {isPaused ? "Go on" : "Pause"}
+              {isPaused ? "Resume" : "Pause"}
             </button>
-            <button type="button" onClick={tail.clear}>Clear</button>
+            <button type="button" onClick={() => { lostBefore.current = reconnects.value; tail.clear(); }}>Clear</button>
+            {tail.events.length > 0 && <DownloadEvents events={tail.events} name="tail" />}
           </>
         )}
       </form>
       {tail.error !== undefined && <p class="fault" role="alert">{tail.error}</p>}
       {tail.filterError !== undefined && <p class="stale" role="alert">The filter fails on some events: {tail.filterError}</p>}
+      {isGap && <p class="stale" role="status">The connection was lost and is back. Events that were stored meanwhile may be missing here; find them in the topic.</p>}
       {isPaused && <p class="stale">Paused. {tail.missed > 0 && `${format.many(tail.missed, "event")} came meanwhile and are not shown; find them in the topic.`}</p>}
       <Panel flush>
         {tail.events.length > 0 ? (

@@ -8,6 +8,7 @@ import { pathOf } from "../hub.ts";
 import type { RawEvent } from "../live.ts";
 import { href, route } from "../route.ts";
 import { may } from "../session.ts";
+import { DownloadEvents } from "../ui/Download.tsx";
 import { EventList } from "../ui/EventList.tsx";
 import { Badge, Facts, Figure, Head, Panel, Tabs } from "../ui/parts.tsx";
 import { Answered, Empty } from "../ui/States.tsx";
@@ -35,7 +36,7 @@ export function Topic({ name }: { name: string }) {
               <Figure name="Events" value={format.exact(topic.events)} />
               <Figure name="In" value={format.rate(topic.events_per_s)} note={topic.bytes_per_s ? `${format.bytes(topic.bytes_per_s)}/s` : undefined} />
               <Figure name="Size" value={format.bytes(topic.bytes)} />
-              <Figure name="Kept" value={<span class="figure-text">{kept(topic.settings)}</span>} />
+              <Figure name="Retention" value={<span class="figure-text">{kept(topic.settings)}</span>} />
               <Figure name="Schema" value={topic.schema_version ? `v${topic.schema_version}` : "none"} />
             </div>
             <Tabs
@@ -69,20 +70,23 @@ function Newest({ topic }: { topic: TopicView }) {
   const to = heads.map(({ start, head }) => Math.max(start, head - each * back));
   const path = pathOf("/replay", { topic: topic.topic, next: from.join("."), limit: Math.min(10_000, each * heads.length) });
   const asked = useAsk<{ events: RawEvent[] }>(topic.events === 0 ? null : path);
-  if (topic.events === 0) return <Panel flush><Empty title="Nothing is in this topic" /></Panel>;
+  if (topic.events === 0) return <Panel flush><Empty title="This topic is empty" /></Panel>;
+  const shownOf = (events: readonly RawEvent[]) =>
+    events.filter((event) => event.offset < (to[event.partition] ?? Infinity)).sort((one, other) => other.stored_ts - one.stored_ts || other.offset - one.offset);
   const hasOlder = heads.some(({ start }, at) => (from[at] ?? 0) > start);
   return (
     <Panel flush>
       <Answered asked={asked} what="events">
         {({ events }) => {
-          const shown = events.filter((event) => event.offset < (to[event.partition] ?? Infinity)).sort((one, other) => other.stored_ts - one.stored_ts || other.offset - one.offset);
-          return shown.length === 0 ? <Empty title="Retention has taken these events" /> : <EventList events={shown} showsTopic={false} label="Events, newest first" />;
+          const shown = shownOf(events);
+          return shown.length === 0 ? <Empty title="Retention has removed these events" /> : <EventList events={shown} showsTopic={false} label="Events, newest first" />;
         }}
       </Answered>
       {asked.data !== undefined && (
         <div class="pager">
           <button type="button" disabled={back === 0} onClick={() => setBack(back - 1)}>Newer</button>
           <button type="button" disabled={!hasOlder} onClick={() => setBack(back + 1)}>Older</button>
+          {shownOf(asked.data.events).length > 0 && <DownloadEvents events={shownOf(asked.data.events)} name={topic.topic} />}
         </div>
       )}
     </Panel>
@@ -134,6 +138,11 @@ function Settings({ topic }: { topic: TopicView }) {
           ["Retention by size", settings.retention.size_bytes ? `${format.bytes(settings.retention.size_bytes)} of each partition` : <span class="muted">no limit</span>],
           ["Compaction", settings.compaction ? `the latest of each key; tombstones stay ${format.duration(settings.compaction.tombstone_grace_ms)}` : <span class="muted">off</span>],
           ["Attempts", settings.max_attempts ?? <span class="muted">as each group says</span>],
+          ["Newest offset of each key", settings.versions || settings.compaction ? "kept" : <span class="muted">not kept</span>],
+          settings.mask?.length ? ["Masked", <>{settings.mask.map((pointer) => <div key={pointer}><code>{pointer}</code></div>)}</>] : undefined,
+          settings.snapshot ? ["Snapshot", `every ${format.duration(settings.snapshot.every_ms)}`] : undefined,
+          settings.snapshot_of === undefined ? undefined : ["Snapshots of", <a class="mono" href={href(["topics", settings.snapshot_of])}>{settings.snapshot_of}</a>],
+          ...(topic.indexes ?? []).map(({ expression, behind }) => ["Index", <><code>{expression}</code> {behind > 0 && <Badge tone="warn">{format.exact(behind)} behind</Badge>}</>] as const),
           settings.dual_write ? ["Dual write", settings.dual_write.until ? `until ${format.dateTime(settings.dual_write.until)}` : <Badge tone="info">on</Badge>] : undefined,
         ]}
       />

@@ -46,7 +46,7 @@ function List() {
                     { name: "In", sort: "events_per_s", number: true, show: (topic) => format.rate(topic.events_per_s) },
                     { name: "Size", sort: "bytes", number: true, show: (topic) => format.bytes(topic.bytes) },
                     { name: "Partitions", sort: "partitions", number: true, wide: true, show: (topic) => topic.settings.partitions },
-                    { name: "Kept", wide: true, show: (topic) => kept(topic.settings) },
+                    { name: "Retention", wide: true, show: (topic) => kept(topic.settings) },
                     { name: "Schema", wide: true, show: (topic) => (topic.schema_version ? <a href={href(["schemas", topic.topic])}>v{topic.schema_version}</a> : <span class="muted">none</span>) },
                   ]}
                 />

@@ -28,9 +28,9 @@ export function Trace({ asked }: { asked: ReturnType<typeof useTrace> }) {
               </ol>
             )}
           </Panel>
-          <Panel title="Causes and effects" aside={behind > 0 && <span class="muted">{format.many(behind, "event")} not looked at yet</span>}>
+          <Panel title="Causes and effects" aside={behind > 0 && <span class="muted">{format.many(behind, "event")} not indexed yet</span>}>
             {(trace.causes?.length ?? 0) === 0 && (trace.effects?.length ?? 0) === 0 ? (
-              <Empty title="Nothing names this event as its cause, and it names none" />
+              <Empty title="No causes and no effects" />
             ) : (
               <div class="graph">
                 <Column label="Causes" nodes={trace.causes ?? []} way="causes" />
@@ -39,7 +39,7 @@ export function Trace({ asked }: { asked: ReturnType<typeof useTrace> }) {
               </div>
             )}
             {hidden === true && <p class="muted">There is more, which your token does not cover.</p>}
-            {cut === true && <p class="muted">There is more than 500 events: open one of them to go on.</p>}
+            {cut === true && <p class="muted">The tree is cut at 500 events; open one of them to see more.</p>}
           </Panel>
         </>
       )}
@@ -71,7 +71,7 @@ function Branch({ nodes, way }: { nodes: readonly TraceNode[]; way: "causes" | "
 
 function Node({ node, isSelf }: { node: TraceNode; isSelf?: boolean }) {
   const { event } = node;
-  if (event === undefined) return <span class="graph-node gone"><span class="mono">{node.id}</span><span class="muted">not there any more, or not yours to read</span></span>;
+  if (event === undefined) return <span class="graph-node gone"><span class="mono">{node.id}</span><span class="muted">gone, or your token may not read it</span></span>;
   const dead = event.deliveries?.some((delivery) => delivery.state === "dead") === true;
   const inside = (
     <>
@@ -86,9 +86,9 @@ function Node({ node, isSelf }: { node: TraceNode; isSelf?: boolean }) {
 
 const STATES: Readonly<Record<TraceDelivery["state"], readonly [Tone, string]>> = {
   settled: ["ok", "settled"],
-  in_flight: ["info", "in work"],
-  waiting: ["warn", "failed, waits to be tried again"],
-  queued: ["plain", "to be handed out"],
+  in_flight: ["info", "in flight"],
+  waiting: ["warn", "failed, will be retried"],
+  queued: ["plain", "queued"],
   dead: ["bad", "dead letter"],
 };
 

@@ -42,14 +42,14 @@ export function Why({ group, topic }: { group: string; topic: string }) {
 
 function stateOf(why: PartitionWhyView): readonly [Tone, string] {
   if (why.lag_events === 0) return ["ok", "caught up"];
-  if (why.status == null || why.status.subscribers === 0) return ["bad", "nothing subscribes"];
+  if (why.status == null || why.status.subscribers === 0) return ["bad", "no subscriber"];
   if (why.status.limit) return ["bad", "at a limit"];
   if (why.status.subscribers === why.status.paused_subscribers) return ["warn", "paused"];
   switch (why.status.oldest?.state) {
     case "leased":
-      return ["info", "in work"];
+      return ["info", "in flight"];
     case "waiting":
-      return ["warn", "failed, waits to be tried again"];
+      return ["warn", "failed, will be retried"];
     case "dead_letter_failing":
       return ["bad", "its dead letter cannot be written"];
     case "dead_letter_pending":
@@ -123,7 +123,7 @@ function Held({ group, topic, partition, held }: { group: string; topic: string;
 function release(group: string, topic: string, partition: number, lease: HeldLeaseView): void {
   confirm({
     title: `Release offset ${lease.offset}?`,
-    body: <p>The lease of 1 event of <code>{topic}</code> is taken from <code>{lease.member}</code>, and group <code>{group}</code> gets it again at once. What its holder still does with it may happen twice.</p>,
+    body: <p>The lease of 1 event of <code>{topic}</code> is taken from <code>{lease.member}</code>, and group <code>{group}</code> gets it again at once. Its holder may still be working on it, so it may be handled twice.</p>,
     verb: "Release",
     run: async () => {
       const done = await ask<{ released: readonly unknown[] }>(`/groups/${encodeURIComponent(group)}/release`, { method: "POST", body: { topic, partition, offset: lease.offset } });

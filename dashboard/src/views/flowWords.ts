@@ -23,7 +23,7 @@ export const TONES: Readonly<Record<FlowStateView, Tone>> = {
 /** A state in words; one that the page does not know as the hub calls it. */
 export function stateWords(state: FlowStateView): string {
   if (state === "snapshot") return "first copy";
-  return state === "elsewhere" ? "at another hub" : state;
+  return state === "elsewhere" ? "on another hub" : state;
 }
 
 export const isUnwell = (flow: FlowView) => flow.state === "retrying" || flow.state === "stopped";
@@ -45,7 +45,7 @@ export function oldest(flow: FlowView): string {
 export function tries(flow: FlowView): string {
   const { error } = flow;
   if (error === undefined) return "";
-  const next = error.retry_ts === undefined ? "it waits for an operator" : `again in ${format.duration(Math.max(0, error.retry_ts - Date.now()))}`;
+  const next = error.retry_ts === undefined ? "waits for an operator" : `again in ${format.duration(Math.max(0, error.retry_ts - Date.now()))}`;
   return `${format.many(error.tries, "try", "tries")} since ${format.ago(error.since_ts)}; ${next}`;
 }
 
@@ -55,8 +55,8 @@ const COMMANDS: Readonly<Record<FlowKindView, string>> = { outbox: "outbox", fee
 export function helps(flow: FlowView): (readonly [string, string])[] {
   const name = format.shell(flow.name);
   const found: (readonly [string, string])[] = [];
-  if (isUnwell(flow)) found.push([`prom ${COMMANDS[flow.kind]} restart ${name}`, "tries it again now"]);
+  if (isUnwell(flow)) found.push([`prom ${COMMANDS[flow.kind]} restart ${name}`, "retries it now"]);
   if (flow.kind === "outbox" && flow.counts.failed > 0) found.push([`prom outbox rows ${name} --status error`, "lists what failed, and with what"]);
-  if (flow.kind === "feed" && flow.state === "stopped") found.push([`prom feeds seek ${name} --at -15m`, "goes on a quarter of an hour ago, and leaves out what is before"]);
+  if (flow.kind === "feed" && flow.state === "stopped") found.push([`prom feeds seek ${name} --at -15m`, "resumes from 15 minutes ago, and skips what is before that"]);
   return found;
 }

@@ -92,6 +92,8 @@ export type CompactionChoice = boolean | Compaction;
 export interface ConnectionList {
   /** Of the hub that was asked, the oldest first unless asked otherwise. */
   readonly connections: readonly ConnectionView[];
+  /** The hub that was asked, where several share a store: each lists its own connections. */
+  readonly hub?: string;
   /** Give it as `?next=` for the next page, if there is one. */
   readonly next?: string;
   /** How many there are on all pages. */
@@ -336,6 +338,13 @@ export interface EventTotals {
  * or `{"key_offset": null}`.
  */
 export type Expectation = { readonly offset: number } | { readonly key_offset: number | null };
+
+/** Where a group has to stand in one partition. */
+export interface ExpectedFloor {
+  /** The floor, as `before` of a preview. */
+  readonly before: number;
+  readonly partition: number;
+}
 
 /** What a flow did since its hub started. */
 export interface FlowCountsView {
@@ -592,6 +601,8 @@ export interface HubStats {
   readonly dead_letters: number;
   readonly events: EventTotals;
   readonly groups: number;
+  /** The hub that was asked, where several share a store: events, rates, connections and leases are its own. */
+  readonly hub?: string;
   /** Leased to subscribers at this moment. */
   readonly in_flight: number;
   /** Retained events that their groups have not settled, of all groups. */
@@ -1237,10 +1248,14 @@ export interface RegistryTopic {
 export interface RegistryView {
   /** There are more, which the caller may not see. */
   readonly hidden?: boolean;
+  /** Give it as `?next=` for the next page, if there is one. */
+  readonly next?: string;
   /** What holds where a topic sets nothing. */
   readonly settings: SchemaSettingsView;
   /** Those that the caller's rights cover, by name. */
   readonly topics: readonly RegistryTopic[];
+  /** How many there are on all pages. */
+  readonly total?: number;
 }
 
 /**
@@ -1530,7 +1545,7 @@ export interface SeekFeed {
 }
 
 /** The body of `POST /cursors`. */
-export type SetCursor = PositionFields & { readonly dryRun?: boolean; readonly group: GroupName; readonly partition?: number | null; readonly topic: TopicName };
+export type SetCursor = PositionFields & { readonly dryRun?: boolean; readonly expect?: readonly ExpectedFloor[]; readonly group: GroupName; readonly partition?: number | null; readonly topic: TopicName };
 
 /** The body of `PUT /topics/{topic}/schema/upcasters/{from}`. */
 export interface SetUpcaster {

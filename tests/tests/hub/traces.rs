@@ -45,6 +45,31 @@ fn contains(body: &[u8], part: &[u8]) -> bool {
     body.windows(part.len()).any(|window| window == part)
 }
 
+#[tokio::test]
+async fn the_log_names_the_trace_of_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let config = folder.path().join("prom.toml");
+    std::fs::write(&config, "[log]\nformat = \"json\"\n").unwrap();
+    let mut hub =
+        HubProcess::start_logging_to(&log, &["--store", "memory", "--config", &config.to_string_lossy()], &[]).unwrap();
+    let prom = |arguments: &[&str]| {
+        let output = Command::new(prom_binary().unwrap()).args(arguments).args(["--url", &hub.url()]).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    prom(&["pub", "a.b", "1"]);
+    prom(&["sub", "a.b", "--group", "g", "--from", "earliest", "--count", "1"]);
+    let request = reqwest::Client::new()
+        .post(format!("{}/cursors", hub.url()))
+        .header("traceparent", format!("00-{TRACE_ID}-b7ad6b7169203331-01"))
+        .body(r#"{"topic":"a.b","group":"g","from":"earliest"}"#);
+    assert!(request.send().await.unwrap().status().is_success());
+    hub.stop().unwrap();
+    let lines = std::fs::read_to_string(&log).unwrap();
+    let moved = lines.lines().find(|line| line.contains("the cursor was moved")).unwrap();
+    assert!(moved.contains(&format!("\"trace_id\":\"{TRACE_ID}\"")) && moved.contains("\"level\":\"INFO\""), "{moved}");
+}
+
 #[test]
 fn a_trace_goes_from_publish_to_delivery_and_a_collector_receives_both() {
     let (endpoint, received) = collector();

@@ -76,7 +76,7 @@ impl Cursor {
                 context.show(&answer, |list: CursorList| show(context, &list.cursors))
             }
             What::Set { topic, group, from, partition, dry_run } => {
-                let request = SetCursor { topic, group, partition, dry_run, position: from.into() };
+                let request = SetCursor { topic, group, partition, dry_run, expect: Vec::new(), position: from.into() };
                 let answer = context.hub()?.post(&["cursors"], &request).await?;
                 context.show(&answer, |moved: MovedCursors| show_moved(context, &moved))
             }

@@ -60,6 +60,9 @@ pub async fn start(config: &Config) -> Result<Running, Failure> {
     let collaborators = Collaborators { traces, peers, keeper: Some(keeper.clone()), flows: flows.clone() };
     let hub = Hub::with(bus.clone(), auth, clock, settings::gateway(config), collaborators);
     hub.keep_indexes();
+    if let Some(every) = config.telemetry.metrics_every {
+        hub.report_metrics(every);
+    }
     let listeners = Listeners::bind(&server_options(config)).await;
     let server = match listeners.and_then(|listeners| Server::start(hub, listeners)) {
         Ok(server) => server,

@@ -57,7 +57,7 @@ use crate::meters::{GroupMeter, HandOvers, InFlight};
 use crate::outlet::Outlet;
 use crate::{Error, Gap};
 
-pub(crate) use self::by_hand::{MoveOrder, ReleaseOrder, ReleaseWhich, SkipOrder};
+pub(crate) use self::by_hand::{MoveFrom, MoveOrder, ReleaseOrder, ReleaseWhich, SkipOrder};
 pub(crate) use self::give_back::LetterRequest;
 pub(crate) use self::inbox::{DispatchReport, DispatchRequest, LeaseHolder, SettleReply};
 pub(crate) use self::lanes::LaneOrder;

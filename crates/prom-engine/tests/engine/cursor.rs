@@ -21,6 +21,20 @@ async fn rewinding_delivers_again_and_fences_what_is_in_flight() {
     assert_eq!(floor(&bus, "numbers", "g").await, 4);
 }
 
+#[tokio::test]
+async fn a_move_from_where_the_group_no_longer_stands_is_refused_and_changes_nothing() {
+    let bus = bus().await;
+    publish_numbers(&bus, "numbers", 0..4).await;
+    let mut numbers = bus.subscribe("numbers", "g").from(Position::Earliest).start().await.unwrap();
+    let seen = bus.preview_cursor("numbers", 0, "g", Position::Latest).await.unwrap();
+    assert_eq!(take_acked(&mut numbers, 2).await, [0, 1]);
+    let refused = soon(bus.set_cursor_from("numbers", 0, "g", Position::Latest, seen.before)).await;
+    assert!(matches!(refused, Err(Error::CursorElsewhere { expected: 0, actual: 2, .. })), "{refused:?}");
+    assert_eq!(take_acked(&mut numbers, 2).await, [2, 3]);
+    assert_eq!(soon(bus.set_cursor_from("numbers", 0, "g", Position::Earliest, 4)).await.unwrap().come_again, 4);
+    assert_eq!(take_acked(&mut numbers, 1).await, [0]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn skipping_to_the_end_leaves_nothing_to_deliver() {
     let bus = bus().await;

@@ -44,7 +44,8 @@ pub(super) async fn list(
     }
     let ListPage { items, total, next } = listing.page(connections);
     let connections = items.iter().map(|connection| view(connection)).collect();
-    Ok(Json(ConnectionList { connections, total, next }))
+    let hub = api.hub.peers.as_ref().map(|peers| peers.name.clone());
+    Ok(Json(ConnectionList { connections, hub, total, next }))
 }
 
 fn is_asked_for(listing: &Listing, connection: &ListedConnection) -> bool {

@@ -35,6 +35,7 @@ mod replay_live;
 mod search;
 mod searches;
 mod trace;
+mod traced;
 
 mod delete_topic;
 mod put_topic;
@@ -87,6 +88,7 @@ pub(crate) use self::forward::is_about_group;
 pub(crate) use self::limits::{RATE_INTEREST, RATE_WINDOW};
 pub(crate) use self::problem::Problem;
 pub use self::schema::violation_view;
+pub(crate) use self::stats::hub_stats;
 use crate::Hub;
 
 /// Every route of the HTTP API. The upgrade to WebSocket on `/` is the server's.
@@ -103,6 +105,7 @@ pub fn router(hub: Arc<Hub>) -> Router {
         .fallback(|uri: Uri| async move { Problem::no_such_path(uri.path()) })
         .method_not_allowed_fallback(|method: Method| async move { Problem::wrong_method(&method) })
         .layer(axum::middleware::from_fn_with_state(api.clone(), forward::to_owner))
+        .layer(axum::middleware::from_fn(traced::name_trace))
         .with_state(api);
     match cors {
         Some(layer) => router.layer(layer),

@@ -7,7 +7,7 @@ use axum::extract::State;
 use prom_auth::Action;
 use prom_engine::{BeyondEnd, Bus, CursorMove};
 use prom_protocol::http::cursors::{MovedCursor, MovedCursors, SetCursor};
-use prom_types::{Position, TopicName};
+use prom_types::{GroupName, Position, TopicName};
 
 use super::api::Api;
 use super::caller::Caller;
@@ -23,7 +23,8 @@ use super::problem::{Problem, Problems};
     description = "Forward, events before the new floor are skipped, and what is settled or in flight beyond it stays so. \
                    Back, or to where the group stands, all events from there on come again, and what was delivered before \
                    can no longer be settled. Partitions are moved one after the other; if one fails, those before it have \
-                   moved. With `dryRun` nothing is moved.",
+                   moved. With `dryRun` nothing is moved. With `expect`, as a preview gave it, nothing is moved where the group has \
+                   moved since.",
     request_body = SetCursor,
     responses((status = 200, description = "The new floors", body = MovedCursors), Problems),
 )]
@@ -33,7 +34,7 @@ pub(super) async fn post(
     body: JsonBody<SetCursor>,
 ) -> Result<Json<MovedCursors>, Problem> {
     caller.may_somewhere(Action::Admin)?;
-    let SetCursor { topic, group, partition, dry_run, position } = body.read(&api).await?;
+    let SetCursor { topic, group, partition, dry_run, expect, position } = body.read(&api).await?;
     caller.may_in_group(Action::Admin, &topic, &group)?;
     let missing = || Problem::field("from", "is missing; one of earliest, latest, ts, afterId, offset");
     let position = position.position()?.ok_or_else(missing)?;
@@ -42,16 +43,44 @@ pub(super) async fn post(
         Some(partition) => vec![(partition, position)],
         None => everywhere(&bus, &topic, position).await?,
     };
+    let expected = |partition| expect.iter().find(|floor| floor.partition == partition).map(|floor| floor.before);
+    if let Some(other) = expect.iter().find(|floor| moves.iter().all(|(partition, _)| *partition != floor.partition)) {
+        return Err(Problem::field("expect", format_args!("names partition {}, which is not moved", other.partition)));
+    }
+    // All are looked at before the first is moved; each is looked at again in the step that moves it.
+    for (partition, position) in moves.iter().filter(|(partition, _)| expected(*partition).is_some()) {
+        let before = bus.preview_cursor(&topic, *partition, &group, *position).await?.before;
+        check_floor(&topic, &group, *partition, expected(*partition), before)?;
+    }
     let mut cursors = Vec::with_capacity(moves.len());
     for (partition, position) in moves {
-        let moved = if dry_run {
-            bus.preview_cursor(&topic, partition, &group, position).await?
-        } else {
-            bus.set_cursor(&topic, partition, &group, position).await?
+        let moved = match expected(partition) {
+            _ if dry_run => bus.preview_cursor(&topic, partition, &group, position).await?,
+            Some(before) => bus.set_cursor_from(&topic, partition, &group, position, before).await?,
+            None => bus.set_cursor(&topic, partition, &group, position).await?,
         };
         cursors.push(view(moved));
     }
     Ok(Json(MovedCursors { topic, group, dry_run, cursors }))
+}
+
+fn check_floor(
+    topic: &TopicName,
+    group: &GroupName,
+    partition: u32,
+    expected: Option<u64>,
+    actual: u64,
+) -> Result<(), prom_engine::Error> {
+    match expected {
+        Some(expected) if expected != actual => Err(prom_engine::Error::CursorElsewhere {
+            group: group.clone(),
+            topic: topic.clone(),
+            partition,
+            expected,
+            actual,
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn view(moved: CursorMove) -> MovedCursor {

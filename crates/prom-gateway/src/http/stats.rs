@@ -1,10 +1,12 @@
 //! `GET /stats`: the hub at a glance.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use prom_auth::Action;
+use prom_engine::Error;
 use prom_jobs::{Flow, FlowState, KeptState};
 use prom_protocol::http::stats::{BackgroundView, HubStats, StoreView};
 use prom_types::Durability;
@@ -13,6 +15,7 @@ use super::api::Api;
 use super::caller::Caller;
 use super::problem::{Problem, Problems};
 use crate::Hub;
+use crate::metrics::MeasuredRates;
 
 #[utoipa::path(
     get,
@@ -24,13 +27,19 @@ use crate::Hub;
 )]
 pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<Json<HubStats>, Problem> {
     caller.may_everywhere(Action::Ops)?;
-    let hub = &api.hub;
     let rates = api.sampler.rates().await?;
+    let uptime = api.hub.clock.monotonic().saturating_sub(api.started);
+    Ok(Json(hub_stats(&api.hub, uptime, &rates).await?))
+}
+
+/// The figures of a hub that has run for this long.
+pub(crate) async fn hub_stats(hub: &Hub, uptime: Duration, rates: &MeasuredRates) -> Result<HubStats, Error> {
     let meters = hub.bus.meters();
     let durability = hub.bus.durability();
-    Ok(Json(HubStats {
+    Ok(HubStats {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        uptime_s: hub.clock.monotonic().saturating_sub(api.started).as_secs(),
+        hub: hub.peers.as_ref().map(|peers| peers.name.clone()),
+        uptime_s: uptime.as_secs(),
         store: StoreView { kind: store_kind(durability).to_owned(), durability, bytes: rates.bytes() },
         topics: meters.topics.len() as u64,
         groups: hub.bus.groups().await?.len() as u64,
@@ -42,7 +51,7 @@ pub(super) async fn get(State(api): State<Arc<Api>>, caller: Caller) -> Result<J
         rates: rates.events(),
         rss_bytes: rss_bytes(),
         background: all_background(hub),
-    }))
+    })
 }
 
 fn all_background(hub: &Hub) -> Vec<BackgroundView> {

@@ -65,6 +65,33 @@ async fn a_cursor_is_moved_to_every_kind_of_place() {
 }
 
 #[tokio::test]
+async fn a_move_is_refused_where_the_group_has_moved_since_the_preview() {
+    let home = with_cursor(5).await;
+    let body = |expect: Value| json!({"topic": "a", "group": "g", "from": "latest", "expect": expect}).to_string();
+    let stale = home.post("/cursors", body(json!([{"partition": 0, "before": 1}]))).await.problem(409, "conflict");
+    assert_eq!(stale["detail"], "group g stands at 2 in a/0, not at 1; look again, and move it from there");
+    let unknown = home.post("/cursors", body(json!([{"partition": 3, "before": 0}]))).await.problem(400, "bad_request");
+    assert_eq!(unknown["field"], "expect");
+    assert_eq!(floors(&home).await, [2]);
+    home.get("/replay?topic=system.audit").await.problem(404, "unknown_topic");
+    let moved = home.post("/cursors", body(json!([{"partition": 0, "before": 2}]))).await.json();
+    assert_eq!(moved["cursors"][0], json!({"partition": 0, "before": 2, "offset": 5, "comeAgain": 0, "skipped": 3}));
+    assert_eq!(floors(&home).await, [5]);
+}
+
+#[tokio::test]
+async fn a_stale_preview_of_one_partition_moves_none() {
+    let home = Home::open().await;
+    home.bus.create_topic(TopicSettings::new("a").unwrap().partitions(2)).await.unwrap();
+    home.publish_numbers("a", 20).await;
+    home.bus.subscribe("a", "g").from(Position::Earliest).start().await.unwrap().unsubscribe().await;
+    let expect = json!([{"partition": 0, "before": 0}, {"partition": 1, "before": 1}]);
+    let body = json!({"topic": "a", "group": "g", "from": "latest", "expect": expect});
+    home.post("/cursors", body.to_string()).await.problem(409, "conflict");
+    assert_eq!(floors(&home).await, [0, 0]);
+}
+
+#[tokio::test]
 async fn a_dry_run_tells_what_would_come_again_and_moves_nothing() {
     let home = with_cursor(5).await;
     let body = |dry_run: bool| json!({"topic": "a", "group": "g", "from": "earliest", "dryRun": dry_run}).to_string();

@@ -40,6 +40,26 @@ async fn versions_are_registered_listed_and_read() {
 }
 
 #[tokio::test]
+async fn the_registry_is_filtered_sorted_and_paged_by_the_hub() {
+    let home = Home::open().await;
+    for topic in ["a.one", "a.two", "b.one"] {
+        register(&home, topic, json!({"schema": v1()})).await.json();
+    }
+    register(&home, "a.two", json!({"schema": v2(), "compat": "none"})).await.json();
+    let page = async |query: &str| {
+        let list = home.get(&format!("/registry?{query}")).await.json();
+        let topics = list["topics"].as_array().unwrap().iter().map(|topic| topic["topic"].clone()).collect::<Value>();
+        (topics, list["total"].clone(), list["next"].clone())
+    };
+    assert_eq!(page("").await, (json!(["a.one", "a.two", "b.one"]), json!(3), Value::Null));
+    assert_eq!(page("limit=2").await, (json!(["a.one", "a.two"]), json!(3), json!("2")));
+    assert_eq!(page("limit=2&next=2").await, (json!(["b.one"]), json!(3), Value::Null));
+    assert_eq!(page("q=one&sort=-topic").await, (json!(["b.one", "a.one"]), json!(2), Value::Null));
+    assert_eq!(page("sort=-versions&limit=1").await, (json!(["a.two"]), json!(3), json!("1")));
+    home.get("/registry?sort=size").await.problem(400, "bad_request");
+}
+
+#[tokio::test]
 async fn an_incompatible_schema_is_refused_with_each_violation_and_an_upcaster_lets_it_in() {
     let home = Home::open().await;
     register(&home, "heartbeat", json!({"schema": v1()})).await.json();

@@ -11,6 +11,10 @@ use super::whoami::ReachOfRights;
 pub struct ConnectionList {
     /// Of the hub that was asked, the oldest first unless asked otherwise.
     pub connections: Vec<ConnectionView>,
+    /// The hub that was asked, where several share a store: each lists its own connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub hub: Option<String>,
     /// How many there are on all pages.
     pub total: u64,
     /// Give it as `?next=` for the next page, if there is one.

@@ -51,8 +51,23 @@ pub struct SetCursor {
     /// Only tell what the move would do.
     #[serde(rename = "dryRun", default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
+    /// Where the group has to stand for the move, as a preview said. If it stands elsewhere in one of these partitions, nothing
+    /// is moved in any, and the answer is 409 `conflict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub expect: Vec<ExpectedFloor>,
     #[serde(flatten)]
     pub position: PositionFields,
+}
+
+/// Where a group has to stand in one partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedFloor {
+    pub partition: u32,
+    /// The floor, as `before` of a preview.
+    pub before: u64,
 }
 
 /// The answer to `POST /cursors`.
@@ -92,6 +107,9 @@ mod tests {
         let text = r#"{"topic":"a.b","group":"g","partition":1,"from":"offset","offset":7}"#;
         let request: SetCursor = serde_json::from_str(text).unwrap();
         assert_eq!(request.position.offset, Some(7));
+        let expects = r#"{"topic":"a.b","group":"g","expect":[{"partition":0,"before":2}],"from":"earliest"}"#;
+        let request_back: SetCursor = serde_json::from_str(expects).unwrap();
+        assert_eq!(serde_json::to_string(&request_back).unwrap(), expects);
         assert_eq!(serde_json::to_string(&request).unwrap(), text);
     }
 
@@ -101,6 +119,7 @@ mod tests {
             (r#"{"topic":"a","group":"g","partitoin":1,"from":"earliest"}"#, "partitoin"),
             (r#"{"topic":"a","group":"g","offset":-1}"#, "offset"),
             (r#"{"topic":"a","from":"earliest"}"#, "group"),
+            (r#"{"topic":"a","group":"g","from":"earliest","expect":[{"partition":0,"befor":2}]}"#, "befor"),
         ] {
             let error = serde_json::from_str::<SetCursor>(wrong).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");

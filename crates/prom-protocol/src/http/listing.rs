@@ -1,4 +1,4 @@
-//! The query of `GET /topics` and `GET /groups`: lists are filtered, sorted and cut by the hub.
+//! The query of `GET /topics`, `GET /groups` and `GET /registry`: lists are filtered, sorted and cut by the hub.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,8 @@ pub struct PageQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
     /// By which field; with a `-` before it the largest come first. Topics: `topic`, `events`, `events_per_s`, `bytes`,
-    /// `partitions`. Groups: `group`, `subscribers`, `created_ts`, `lag_events`, `in_flight`.
+    /// `partitions`. Groups: `group`, `subscribers`, `created_ts`, `lag_events`, `in_flight`. Schemas: `topic`, `latest_ts`,
+    /// `versions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(example = "-events"))]
     pub sort: Option<String>,

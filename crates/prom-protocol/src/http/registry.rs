@@ -17,6 +17,14 @@ pub struct RegistryView {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub hidden: bool,
+    /// How many there are on all pages.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub total: u64,
+    /// Give it as `?next=` for the next page, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub next: Option<String>,
 }
 
 /// A topic of the registry.

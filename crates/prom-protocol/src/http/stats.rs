@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HubStats {
     pub version: String,
+    /// The hub that was asked, where several share a store: events, rates, connections and leases are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub hub: Option<String>,
     pub uptime_s: u64,
     pub store: StoreView,
     pub topics: u64,

@@ -23,8 +23,18 @@ use crate::{Error, audit};
 pub(crate) struct MoveOrder {
     pub floor: Offset,
     pub asked: Position,
+    /// Where the cursor has to stand.
+    pub expected: Option<MoveFrom>,
     pub subject: Option<Arc<str>>,
     pub reply: oneshot::Sender<Result<CursorMove, Error>>,
+}
+
+/// Where a cursor has to stand for a move. What retention has removed counts as settled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MoveFrom {
+    pub floor: Offset,
+    /// The first offset that is retained.
+    pub start: Offset,
 }
 
 /// An event to be settled without its holder.
@@ -94,6 +104,11 @@ impl DispatchTask {
 
     async fn move_to(&mut self, order: &MoveOrder) -> Result<(CursorMove, Option<End>), Error> {
         let (floor, above) = (self.machine.floor(), self.machine.settled_above());
+        if let Some(MoveFrom { floor: expected, start }) = order.expected
+            && expected != floor.max(start)
+        {
+            return Err(Error::elsewhere(&self.cursor, expected, floor.max(start)));
+        }
         let moved = CursorMove::new(self.cursor.log.partition, floor, above, order.floor);
         let change = match moved.passed_over() {
             Some(passed_over) => self.settlement_of(passed_over),
