@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::finding::{Edit, Finding, LineIndex, SourcePlace};
-use crate::record::{Ignore, Span};
+use crate::record::{Call, Ignore, Span};
 use crate::resolve::SourceModule;
 use crate::rules::{self, RuleId};
 use crate::settings::{LintSettings, Severity};
@@ -25,6 +25,8 @@ pub fn apply(
     if remarks.is_empty() {
         return (findings, 0);
     }
+    let calls: HashMap<&PathBuf, &[Call]> =
+        modules.iter().map(|module| (&module.path, module.record.calls.as_slice())).collect();
     let mut lines: HashMap<&PathBuf, LineIndex> = HashMap::new();
     let mut texts: HashMap<&PathBuf, String> = HashMap::new();
     for path in remarks.keys() {
@@ -38,11 +40,13 @@ pub fn apply(
     for finding in findings {
         let here = remarks.get_key_value(&finding.place.path);
         let hidden_by = here.and_then(|(path, remarks)| {
-            let line = lines.get(path)?.line_of(finding.place.span.start);
+            let of = lines.get(path)?;
+            let line = of.line_of(finding.place.span.start);
+            let begins = calls.get(path).and_then(|calls| first_line(calls, of, finding.place.span));
             let speaks = |remark: &Ignore| {
                 remark.has_reason
                     && remark.rules.iter().any(|rule| rule == finding.rule.id())
-                    && (remark.is_for_file || remark.line == line)
+                    && (remark.is_for_file || remark.line == line || Some(remark.line) == begins)
             };
             remarks.iter().position(speaks).map(|at| (*path, at))
         });
@@ -66,6 +70,14 @@ pub fn apply(
         }
     }
     (left, hidden)
+}
+
+/// The line where the innermost call around a place begins: a remark above a call speaks of all its lines.
+fn first_line(calls: &[Call], lines: &LineIndex, place: Span) -> Option<u32> {
+    let around = calls.iter().filter(|call| call.span.start <= place.start && place.end <= call.span.end);
+    let innermost = around.min_by_key(|call| call.span.end - call.span.start)?;
+    // The calls of a chain begin together.
+    Some(lines.line_of(innermost.span.start))
 }
 
 /// What is wrong with a remark, and how it can be removed.

@@ -1,4 +1,4 @@
-//! `prom-ignore rule, rule: reason` in a comment: the line it stands on, or the next line if it stands alone.
+//! `prom-ignore rule, rule: reason` in a comment: the line it stands on, or the next line of code if it stands alone.
 //! `prom-ignore-file` speaks of the whole file.
 
 use crate::record::{Ignore, Span};
@@ -9,7 +9,8 @@ const FOR_FILE: &str = "-file";
 /// The remark in a comment, if there is one. `span` is the whole comment in `text`.
 pub fn in_comment(text: &str, span: Span) -> Option<Ignore> {
     let comment = text.get(span.start as usize..span.end as usize)?;
-    let inner = comment.trim_start_matches(['/', '*', '#', '!']).trim_end_matches("*/").trim();
+    let is_mark = |character: char| matches!(character, '/' | '*' | '#' | '!') || character.is_whitespace();
+    let inner = comment.trim_start_matches(is_mark).trim_end_matches("*/").trim();
     let rest = inner.strip_prefix(WORD)?;
     let (is_for_file, rest) = match rest.strip_prefix(FOR_FILE) {
         Some(rest) => (true, rest),
@@ -23,10 +24,23 @@ pub fn in_comment(text: &str, span: Span) -> Option<Ignore> {
     let before = &text[..span.start as usize];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let own_line = before.matches('\n').count() as u32 + 1;
-    let stands_alone = before[line_start..].trim().is_empty();
-    let lines_inside = comment.matches('\n').count() as u32;
-    let line = if stands_alone { own_line + lines_inside + 1 } else { own_line };
+    let after = if comment.ends_with('\n') { "" } else { &text[span.end as usize..] };
+    let after = &after[..after.find('\n').unwrap_or(after.len())];
+    // In JSX a comment has braces around it.
+    let stands_alone = matches!((before[line_start..].trim(), after.trim()), ("", "") | ("{", "}"));
+    let last_line = own_line + comment.trim_end().matches('\n').count() as u32;
+    let line = if stands_alone { next_line_of_code(text, last_line) } else { own_line };
     Some(Ignore { span, rules, has_reason: !reason.trim().is_empty(), line, is_for_file })
+}
+
+/// The first line below that has more than a comment, so that remarks can stand above each other.
+fn next_line_of_code(text: &str, last_line: u32) -> u32 {
+    let below = text.split('\n').skip(last_line as usize);
+    let is_comment = |line: &&str| {
+        let line = line.trim_start().trim_start_matches('{');
+        ["//", "#", "/*", "* "].iter().any(|mark| line.starts_with(mark)) && !line.starts_with("#[")
+    };
+    last_line + 1 + below.take_while(is_comment).count() as u32
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "ignore-unused",
     title: "A `prom-ignore` has no effect",
-    explanation: "`prom-ignore rule: reason` applies to its own line, or to the next one if it stands alone; \
-        `prom-ignore-file` applies to the file. A comment that suppresses nothing is left over from a fixed \
-        problem, names an unknown rule, or gives no reason.",
+    explanation: "`prom-ignore rule: reason` applies to its own line, or, if it stands alone, to the next line of code and \
+        the call that starts there; `prom-ignore-file` applies to the file. A comment that suppresses nothing is \
+        left over from a fixed problem, names an unknown rule, or gives no reason.",
     bad: Sample {
         language: "ts",
         code: "// prom-ignore topic-name: kept for the old readers\nawait client.publish(\"orders.placed\", order);",
