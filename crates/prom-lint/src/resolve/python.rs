@@ -40,10 +40,17 @@ impl SourceTree<'_> {
 fn file_of(folder: &Path, parts: &[&str]) -> Option<PathBuf> {
     let path = parts.iter().fold(folder.to_path_buf(), |path, part| path.join(part));
     if !parts.is_empty() {
-        let module = path.with_extension("py");
+        let module = folder.join(parts.join("/") + ".py");
         if module.is_file() {
             return Some(module);
         }
     }
-    Some(path.join("__init__.py")).filter(|package| package.is_file())
+    let package = path.join("__init__.py");
+    (package.is_file() || has_modules(&path)).then_some(package)
+}
+
+/// A folder of modules is a package without `__init__.py` too.
+fn has_modules(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|ending| ending == "py"))
 }
