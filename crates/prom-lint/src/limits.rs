@@ -14,6 +14,8 @@ pub const UNREADABLE: usize = 3;
 pub const STEPS: usize = 20_000;
 /// Topics that one argument can have: more are a table, of which the first are judged.
 pub const TOPICS_OF_A_CALL: usize = 64;
+/// Objects of headers that spread each other.
+pub const SPREADS: usize = 8;
 /// A larger file is generated or data; what it contains is told, not read.
 pub const FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// The stack of a thread that reads files: parsers recurse as deep as the code is nested.

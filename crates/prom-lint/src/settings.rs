@@ -126,8 +126,8 @@ impl LintSettings {
     pub fn client_modules(&self) -> Vec<ClientModule> {
         let own = [
             ("@promethean/client", &["PromClient", "BaseClient"][..]),
-            ("prom_client", &["Client"]),
-            ("promethean", &["Bus", "Client", "PromClient"]),
+            ("prom_client", &["Client", "NewEvent"]),
+            ("promethean", &["Bus", "Client", "PromClient", "NewEvent"]),
         ];
         let own = own.into_iter().map(|(module, names)| ClientModule {
             module: module.to_owned(),

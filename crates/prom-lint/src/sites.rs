@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::record::{Call, Expr, ExprKind};
-use crate::resolve::{NameResolver, ReceiverKind, SourceModule, SourceTree};
+use crate::record::{Call, Expr, ExprKind, Span};
+use crate::resolve::{Meaning, NameResolver, ReceiverKind, SourceModule, SourceTree};
 use crate::settings::{CallAction, Wrapper};
 
+/// What makes an event that `publish_event` and `publish_batch` of Rust publish.
+pub const NEW_EVENT: &str = "NewEvent::new";
+
 /// Methods of our clients, in all languages.
-pub const VERBS: [&str; 11] = [
+pub const VERBS: [&str; 12] = [
+    NEW_EVENT,
     "publish",
     "publishBatch",
     "publish_batch",
@@ -25,6 +29,8 @@ pub const VERBS: [&str; 11] = [
 #[derive(Debug, Clone)]
 pub struct Site {
     pub module: Arc<SourceModule>,
+    /// The whole call.
+    pub span: Span,
     pub action: CallAction,
     pub topics: Vec<Expr>,
     pub payload: Option<Expr>,
@@ -57,6 +63,12 @@ pub fn find(tree: &SourceTree<'_>, module: &Arc<SourceModule>) -> (Vec<Site>, Ca
             sites.push(of_wrapper(module, call, wrapper));
             continue;
         }
+        if call.name == NEW_EVENT {
+            let site = of_new_event(&evaluator, module, call);
+            counts.ours += u64::from(site.is_some());
+            sites.extend(site);
+            continue;
+        }
         let Some(receiver) = call.receiver.as_ref().filter(|_| VERBS.contains(&call.name.as_str())) else {
             continue;
         };
@@ -75,6 +87,32 @@ pub fn find(tree: &SourceTree<'_>, module: &Arc<SourceModule>) -> (Vec<Site>, Ca
         }
     }
     (sites, counts)
+}
+
+/// `NewEvent::new("orders.placed".parse()?, payload)`
+fn of_new_event(evaluator: &NameResolver<'_>, module: &Arc<SourceModule>, call: &Call) -> Option<Site> {
+    let mut is_ours = false;
+    evaluator.each(module, call.callee.as_ref()?, 0, &mut |_, meaning| {
+        is_ours |= matches!(meaning, Meaning::ClientClass);
+    });
+    let topic = call.arguments.first().filter(|_| is_ours)?;
+    let topic = match &topic.kind {
+        ExprKind::Call(callee, _) => match &callee.kind {
+            ExprKind::Member(text, method) if method == "parse" => text,
+            _ => topic,
+        },
+        _ => topic,
+    };
+    Some(Site {
+        module: module.clone(),
+        span: call.span,
+        action: CallAction::Publish,
+        topics: vec![topic.clone()],
+        payload: call.arguments.get(1).cloned(),
+        headers: None,
+        header_names: Vec::new(),
+        group: None,
+    })
 }
 
 /// The others are methods of many things.
@@ -106,10 +144,26 @@ fn wrapper_of<'t>(evaluator: &NameResolver<'t>, module: &Arc<SourceModule>, call
         let is_called_so = match (wrapper.receiver(), &call.receiver_text) {
             (None, None) => true,
             (Some(expected), Some(text)) => text.rsplit(['.', ':']).next() == Some(expected),
-            _ => false,
+            // `bus.emit` where `bus` is the whole module.
+            (None, Some(_)) => wrapper.module.is_some() && is_of_namespace(evaluator, module, call),
+            (Some(_), None) => false,
         };
         is_called_so && wrapper.module.as_deref().is_none_or(|from| comes_from(evaluator, module, call, from))
     })
+}
+
+fn is_of_namespace(evaluator: &NameResolver<'_>, module: &Arc<SourceModule>, call: &Call) -> bool {
+    let Some(receiver) = &call.receiver else { return false };
+    let of_package = match &receiver.kind {
+        ExprKind::Local(binding) => {
+            let values = module.record.bindings.get(*binding as usize).map_or(&[][..], |binding| &binding.values);
+            matches!(values, [Expr { kind: ExprKind::Module(_), .. }])
+        }
+        _ => false,
+    };
+    let mut of_file = false;
+    evaluator.each(module, receiver, 0, &mut |_, meaning| of_file |= matches!(meaning, Meaning::Namespace));
+    of_package || of_file
 }
 
 /// Whether the function, or what it is a method of, was imported from a module, or is defined in it.
@@ -147,6 +201,7 @@ fn of_wrapper(module: &Arc<SourceModule>, call: &Call, wrapper: &Wrapper) -> Sit
     let topic = argument(Some(wrapper.topic)).or_else(|| named(call, "topic").cloned());
     Site {
         module: module.clone(),
+        span: call.span,
         action: wrapper.action,
         topics: topic.into_iter().collect(),
         payload: argument(wrapper.payload).or_else(|| named(call, "payload").cloned()),
@@ -162,6 +217,7 @@ fn of_client(evaluator: &NameResolver<'_>, module: &Arc<SourceModule>, call: &Ca
     let option = |of: Option<Expr>, name: &str| of.map(|of| Expr::member(of.clone(), name, of.span));
     let site = |action: CallAction, topics: Vec<Expr>| Site {
         module: module.clone(),
+        span: call.span,
         action,
         topics,
         payload: None,
@@ -181,6 +237,7 @@ fn of_client(evaluator: &NameResolver<'_>, module: &Arc<SourceModule>, call: &Ca
         "publishBatch" | "publish_batch" => match call.arguments.first().map(|events| (&events.kind, events)) {
             Some((ExprKind::Array(_), events)) => of_batch(events, &site),
             Some((ExprKind::Local(_), _)) => of_named_batch(evaluator, module, call, &site),
+            Some((ExprKind::Call(callee, arguments), events)) => of_mapped_batch(callee, arguments, events, &site),
             _ => Vec::new(),
         },
         "subscribe" if is_typescript => {
@@ -237,6 +294,22 @@ fn of_batch(events: &Expr, site: &dyn Fn(CallAction, Vec<Expr>) -> Site) -> Vec<
     events.iter().filter_map(of_event).collect()
 }
 
+/// `orders.map((order) => ({ topic, payload: order }))`
+fn of_mapped_batch(
+    callee: &Expr,
+    arguments: &[Expr],
+    events: &Expr,
+    site: &dyn Fn(CallAction, Vec<Expr>) -> Site,
+) -> Vec<Site> {
+    let is_map = matches!(&callee.kind, ExprKind::Member(_, name) if name == "map");
+    match arguments.first().map(|first| &first.kind) {
+        Some(ExprKind::Function(event)) if is_map => {
+            of_batch(&Expr::new(events.span, ExprKind::Array(vec![(**event).clone()])), site)
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A batch that has a name in the same file.
 fn of_named_batch(
     evaluator: &NameResolver<'_>,
@@ -246,7 +319,7 @@ fn of_named_batch(
 ) -> Vec<Site> {
     let mut found = Vec::new();
     evaluator.each(module, &call.arguments[0], 0, &mut |other, meaning| {
-        if let crate::resolve::Meaning::Literal(literal) = meaning
+        if let Meaning::Literal(literal) = meaning
             && other.path == module.path
         {
             found.extend(of_batch(literal, site));

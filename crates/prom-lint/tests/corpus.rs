@@ -188,6 +188,26 @@ fn schemas_and_settings() {
     check("project.txt", "a.ts", 150);
 }
 
+/// A cache that cannot be read is as good as none, and nobody would notice.
+#[test]
+fn deep_code_is_kept_for_the_next_run_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let head = "import { PromClient } from \"@promethean/client\";\nconst c = new PromClient(\"u\");\n";
+    let object = format!("{}1{}", "{a:".repeat(100), "}".repeat(100));
+    let chain = ".b(1)".repeat(100);
+    let sum = "\"a\" + ".repeat(100);
+    let code = format!("{head}export const x = z{chain};\nc.publish(\"a\", {object});\nc.publish({sum}x, {{}});\n");
+    std::fs::write(root.join("a.ts"), code).unwrap();
+    let settings = LintSettings::new(&root);
+    let cached = || {
+        let cache = Some(root.join(".cache"));
+        let job = LintJob { settings: &settings, paths: vec![root.clone()], history: None, hub: None, cache };
+        prom_lint::run(&job).unwrap().statistics.cached
+    };
+    assert_eq!((cached(), cached()), (0, 1));
+}
+
 /// Every case, cut off at many places: no crash, whatever is left.
 #[test]
 fn files_that_break_off_end_no_run() {

@@ -19,6 +19,8 @@ pub struct RecordBuilder {
     /// Classes around the place where the walk is.
     classes: Vec<u32>,
     calls: usize,
+    /// Names whose values are changed in place, with the scope where that stands.
+    changed: Vec<(ScopeId, String)>,
 }
 
 impl RecordBuilder {
@@ -30,6 +32,7 @@ impl RecordBuilder {
             current: 0,
             classes: Vec::new(),
             calls: 0,
+            changed: Vec::new(),
         }
     }
 
@@ -69,6 +72,11 @@ impl RecordBuilder {
     pub fn assign(&mut self, name: &str, value: Expr) {
         let scope = self.find(self.current, name).unwrap_or(0);
         self.declare_in(scope, name, value);
+    }
+
+    /// What a name that is visible here holds may be changed in place.
+    pub fn changes(&mut self, name: &str) {
+        self.changed.push((self.current, name.to_owned()));
     }
 
     pub fn name(&self, name: &str, span: Span) -> Expr {
@@ -140,6 +148,12 @@ impl RecordBuilder {
         if self.calls > limits::CALLS {
             let message = format!("it has {} calls, of which {} are looked at", self.calls, limits::CALLS);
             self.unreadable(Span::default(), message);
+        }
+        for (scope, name) in std::mem::take(&mut self.changed) {
+            let found = self.find(scope, &name).and_then(|scope| self.names.get(&(scope, name)));
+            if let Some(binding) = found {
+                self.record.bindings[*binding as usize].is_changed = true;
+            }
         }
         let mut record = std::mem::take(&mut self.record);
         each_root(&mut record, &mut |expr| self.link(expr, 0));

@@ -17,7 +17,7 @@ use crate::limits;
 const FILE: &str = "records.json";
 
 /// Raised whenever a record of the same text may look different.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Default, Serialize, Deserialize)]
 struct Stored {

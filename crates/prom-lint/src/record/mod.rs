@@ -5,6 +5,7 @@
 
 mod builder;
 mod cache;
+mod stored;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +25,17 @@ impl Span {
     }
 }
 
+/// Before the file of a Rust module that `#[path = "…"]` names.
+pub const IN_FILE: &str = "file:";
+
 /// An expression and where it stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Expr {
     pub span: Span,
     pub kind: ExprKind,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ExprKind {
     /// A text whose value is written there.
     Text(String),
@@ -68,7 +72,7 @@ pub enum ExprKind {
 }
 
 /// A member of an object.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Property {
     /// `None` is a spread, or a name that is computed.
     pub key: Option<String>,
@@ -81,6 +85,8 @@ pub struct Property {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Binding {
     pub values: Vec<Expr>,
+    /// What it holds may be changed after it was given: `it.key = …`, `it.push(…)`, `fill(it)`, `let mut it`.
+    pub is_changed: bool,
 }
 
 /// A class, an interface, an inline module: named members, static ones and those of instances alike.

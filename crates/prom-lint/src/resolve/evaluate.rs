@@ -73,15 +73,17 @@ impl<'t> NameResolver<'t> {
     }
 
     pub fn receiver(&self, module: &Arc<SourceModule>, expr: &Expr) -> ReceiverKind {
-        let (mut ours, mut unknown) = (false, false);
+        let (mut ours, mut unknown, mut foreign) = (false, false, false);
         self.each(module, expr, 0, &mut |_, meaning| match meaning {
             Meaning::Client | Meaning::Made => ours = true,
             Meaning::Unknown => unknown = true,
+            Meaning::Foreign => foreign = true,
             _ => {}
         });
-        match (ours, unknown) {
-            (true, _) => ReceiverKind::Ours,
-            (_, true) => ReceiverKind::Unknown,
+        match (ours, unknown, foreign) {
+            (true, ..) => ReceiverKind::Ours,
+            // `new Emitter() as any` is somebody else's all the same.
+            (_, true, false) => ReceiverKind::Unknown,
             _ => ReceiverKind::Other,
         }
     }
@@ -258,6 +260,12 @@ impl<'t> NameResolver<'t> {
                 visit(module, Meaning::ClientModule(client));
             }
             Meaning::ClientModule(_) | Meaning::Foreign => visit(module, Meaning::Foreign),
+            // `super::super`
+            Meaning::Namespace
+                if module.language == crate::front::SourceLanguage::Rust && matches!(name, "super" | "self") =>
+            {
+                self.module(module, name, depth, visit);
+            }
             Meaning::Namespace => self.export(module, name, depth, visit),
             Meaning::Class(class) | Meaning::Instance(class) => self.member_of_class(module, class, name, depth, visit),
             Meaning::Literal(literal) => match &literal.kind {

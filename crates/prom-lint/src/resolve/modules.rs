@@ -28,7 +28,7 @@ pub(super) fn javascript() -> Resolver {
     Resolver::new(ResolveOptions {
         tsconfig: Some(TsconfigDiscovery::Auto),
         condition_names: words(&["source", "import", "module", "node", "require", "default"]),
-        extensions: words(&[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json"]),
+        extensions: words(&[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".d.ts"]),
         extension_alias: vec![
             alias(".js", &[".ts", ".tsx", ".js", ".jsx"]),
             alias(".jsx", &[".tsx", ".jsx"]),

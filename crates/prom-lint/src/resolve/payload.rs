@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{Meaning, NameResolver, SourceModule};
 use crate::limits;
-use crate::record::{Expr, ExprKind};
+use crate::record::{Binding, Expr, ExprKind};
 
 /// JSON with holes.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -35,24 +35,60 @@ impl NameResolver<'_> {
         depth: usize,
         into: &mut PartialPayload,
     ) -> Option<Value> {
-        let mut found: Option<Value> = None;
-        let mut count = 0;
         let before = (into.holes.len(), into.open.len());
+        let found = self.written(module, expr, pointer, depth, into);
+        if found.is_none() {
+            into.holes.truncate(before.0);
+            into.open.truncate(before.1);
+        }
+        found
+    }
+
+    /// Objects and lists as they are written at the call, or under a name of this file that nothing changes. Those that come
+    /// from elsewhere, such as fields, other files and functions, may have other members when the call runs.
+    fn written(
+        &self,
+        module: &Arc<SourceModule>,
+        expr: &Expr,
+        pointer: &str,
+        depth: usize,
+        into: &mut PartialPayload,
+    ) -> Option<Value> {
+        if depth > limits::DEPTH {
+            return None;
+        }
+        match &expr.kind {
+            ExprKind::Object(_) | ExprKind::Array(_) => self.json_of_literal(module, expr, pointer, depth + 1, into),
+            ExprKind::Local(binding) => match module.record.bindings.get(*binding as usize) {
+                Some(Binding { values, is_changed: false }) if values.len() == 1 => {
+                    self.written(module, &values[0], pointer, depth + 1, into)
+                }
+                _ => None,
+            },
+            _ if is_of_changed(module, expr) => None,
+            _ => self.scalar(module, expr, pointer, depth, into),
+        }
+    }
+
+    /// Texts and numbers never change, wherever they come from; of several possible ones none is certain.
+    fn scalar(
+        &self,
+        module: &Arc<SourceModule>,
+        expr: &Expr,
+        pointer: &str,
+        depth: usize,
+        into: &mut PartialPayload,
+    ) -> Option<Value> {
+        let (mut found, mut count) = (None, 0);
         self.each(module, expr, depth, &mut |module, meaning| {
             count += 1;
-            if count == 1
-                && let Meaning::Literal(literal) = meaning
+            if let Meaning::Literal(literal) = meaning
+                && !matches!(literal.kind, ExprKind::Object(_) | ExprKind::Array(_))
             {
                 found = self.json_of_literal(module, literal, pointer, depth + 1, into);
             }
         });
-        // One of several, or nothing that is written down.
-        if count != 1 || found.is_none() {
-            into.holes.truncate(before.0);
-            into.open.truncate(before.1);
-            return None;
-        }
-        found
+        found.filter(|_| count == 1)
     }
 
     fn json_of_literal(
@@ -106,6 +142,13 @@ impl NameResolver<'_> {
                     if is_undefined(module, &property.value) {
                         continue;
                     }
+                    // A function says how it is written, or is left out.
+                    if matches!(property.value.kind, ExprKind::Function(_)) {
+                        if key == "toJSON" {
+                            return None;
+                        }
+                        continue;
+                    }
                     let value = self.member_json(module, &property.value, below, depth, into);
                     members.insert(key.clone(), value);
                 }
@@ -136,6 +179,23 @@ impl NameResolver<'_> {
 fn is_undefined(module: &SourceModule, expr: &Expr) -> bool {
     module.language == crate::front::SourceLanguage::TypeScript
         && matches!(&expr.kind, ExprKind::Global(name) if name == "undefined")
+}
+
+/// A member of something that is changed in place.
+fn is_of_changed(module: &SourceModule, expr: &Expr) -> bool {
+    let mut expr = expr;
+    for _ in 0..limits::DEPTH {
+        expr = match &expr.kind {
+            ExprKind::Member(of, _) | ExprKind::Element(of) => of,
+            ExprKind::Local(binding) => match module.record.bindings.get(*binding as usize) {
+                Some(Binding { is_changed: true, .. }) => return true,
+                Some(Binding { values, .. }) if values.len() == 1 => &values[0],
+                _ => return false,
+            },
+            _ => return false,
+        };
+    }
+    true
 }
 
 /// A key as a part of a JSON pointer.

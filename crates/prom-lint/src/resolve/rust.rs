@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{ModuleTarget, SourceModule, SourceTree};
+use crate::record::IN_FILE;
 
 /// The crates of the tree, by the name that code uses.
 #[derive(Debug, Default)]
@@ -16,9 +17,9 @@ impl Crates {
         let mut roots = HashMap::new();
         for manifest in manifests {
             let text = std::fs::read_to_string(manifest).unwrap_or_default();
-            let package = text.split("[package]").nth(1).unwrap_or_default();
-            let name = package.lines().find_map(|line| line.trim().strip_prefix("name")?.split('"').nth(1));
-            let root = manifest.parent().map(|folder| folder.join("src/lib.rs")).filter(|root| root.is_file());
+            let name = value_in(&text, "[lib]", "name").or_else(|| value_in(&text, "[package]", "name"));
+            let file = value_in(&text, "[lib]", "path").unwrap_or("src/lib.rs");
+            let root = manifest.parent().map(|folder| folder.join(file)).filter(|root| root.is_file());
             if let (Some(name), Some(root)) = (name, root) {
                 roots.insert(name.replace('-', "_"), root);
             }
@@ -27,13 +28,24 @@ impl Crates {
     }
 }
 
+/// `key = "value"` in a section of a manifest.
+fn value_in<'t>(manifest: &'t str, section: &str, key: &str) -> Option<&'t str> {
+    let lines = manifest.lines().map(str::trim).skip_while(|line| *line != section).skip(1);
+    let mut lines = lines.take_while(|line| !line.starts_with('['));
+    lines.find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix('=')?.split('"').nth(1))
+}
+
 impl SourceTree<'_> {
-    /// `crate`, `self`, `super`, `mod:name`, or the name of a crate.
+    /// `crate`, `self`, `super`, `mod:name`, `file:path`, or the name of a crate.
     pub(super) fn rust_target(&self, from: &SourceModule, name: &str) -> ModuleTarget {
         let found = match name {
             "crate" => crate_root(&from.path),
             "self" => Some(from.path.clone()),
             "super" => parent(&from.path),
+            name if name.starts_with(IN_FILE) => {
+                let file = from.path.parent().map(|folder| folder.join(&name[IN_FILE.len()..]));
+                file.filter(|file| file.is_file())
+            }
             name => match name.strip_prefix("mod:") {
                 Some(child) => child_file(&from.path, child),
                 None => {

@@ -58,6 +58,19 @@ impl SiteFacts {
         self.topics.iter().zip(spans).flat_map(|(texts, span)| texts.known.iter().map(move |text| (text, span)))
     }
 
+    /// Whether a place of the site's file is inside of the call.
+    pub fn holds(&self, span: Span) -> bool {
+        self.site.span.start <= span.start && span.end <= self.site.span.end
+    }
+
+    /// Where to look for a header that another file writes: what the call was given.
+    pub fn header_argument(&self, header: &KnownText) -> Span {
+        match &self.site.headers {
+            Some(headers) if header.path != self.site.module.path => headers.span,
+            _ => header.span,
+        }
+    }
+
     pub fn publishes(&self) -> bool {
         self.site.action == CallAction::Publish
     }
@@ -113,7 +126,9 @@ impl RuleContext<'_> {
         replacement: Option<String>,
     ) {
         let (place, related) = site.place_of(text, argument);
-        let edit = replacement.and_then(|replacement| edit_of(text, replacement));
+        // What is written elsewhere may be used for something else there.
+        let at_call = related.is_none() && site.holds(text.span);
+        let edit = replacement.filter(|_| at_call).and_then(|replacement| edit_of(text, replacement));
         let (message, fix) = (message.into(), fix.into());
         let severity = self.settings.severity(rule);
         self.push(Finding { rule, severity, place, message, fix, related, edit });

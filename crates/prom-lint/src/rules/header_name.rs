@@ -3,6 +3,7 @@
 use prom_types::Headers;
 
 use super::{Asked, LintRuleText, RuleContext, RuleId, Sample, SiteFacts};
+use crate::resolve::KnownText;
 use crate::settings::Severity;
 
 pub const TEXT: LintRuleText = LintRuleText {
@@ -32,7 +33,10 @@ pub fn check(context: &RuleContext<'_>, site: &SiteFacts) {
             continue;
         }
         let lower = name.to_lowercase();
-        let replacement = Some(lower).filter(|lower| is_valid(lower));
+        // Two headers must not become one.
+        let same = site.headers.iter().filter_map(KnownText::whole).filter(|other| other.to_lowercase() == lower);
+        let is_only_one = same.count() == 1;
+        let replacement = Some(lower).filter(|lower| is_valid(lower) && is_only_one);
         let fix = match &replacement {
             Some(lower) => format!("write {lower:?}"),
             None => {
@@ -42,7 +46,14 @@ pub fn check(context: &RuleContext<'_>, site: &SiteFacts) {
                 if is_valid(&prefixed) { format!("call it {prefixed:?}") } else { TEXT.fix.to_owned() }
             }
         };
-        context.report_text(RuleId::HeaderName, site, (header, header.span), error.to_string(), fix, replacement);
+        context.report_text(
+            RuleId::HeaderName,
+            site,
+            (header, site.header_argument(header)),
+            error.to_string(),
+            fix,
+            replacement,
+        );
     }
 }
 

@@ -34,7 +34,14 @@ pub fn check(context: &RuleContext<'_>, site: &SiteFacts) {
         let is_reserved = RESERVED.contains(&name.as_str()) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         if is_reserved && !context.is_allowed(RuleId::HeaderReserved, &name) {
             let message = format!("header {name:?} is written by the hub");
-            context.report_text(RuleId::HeaderReserved, site, (header, header.span), message, TEXT.fix, None);
+            context.report_text(
+                RuleId::HeaderReserved,
+                site,
+                (header, site.header_argument(header)),
+                message,
+                TEXT.fix,
+                None,
+            );
         }
     }
 }

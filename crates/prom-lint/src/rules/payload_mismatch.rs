@@ -10,10 +10,11 @@ use crate::settings::Severity;
 pub const TEXT: LintRuleText = LintRuleText {
     id: "payload-mismatch",
     title: "A payload does not fit the topic's schema",
-    explanation: "The payload, as far as it is written at the call, is checked against the topic's schema as the \
-        hub would: against the version that `x-schema-version` names, otherwise against every version, and one that \
-        accepts it is enough. Unknown values count as valid: variables, spreads and results of functions are never \
-        reported.",
+    explanation: "The payload, as far as it is written at the call or in an unchanged variable of the same file, is \
+        checked against the topic's schema as the hub would: against the version that `x-schema-version` names, \
+        otherwise against every version, and one that accepts it is enough. Unknown values count as valid: \
+        spreads, fields, values from other files and functions, and anything that is changed after it was \
+        written are never reported.",
     bad: Sample {
         language: "ts",
         code: "await client.publish(\"orders.placed\", { id: \"7\" });   // the schema wants an integer",

@@ -2,7 +2,7 @@
 
 mod value;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use tree_sitter::Node;
 
@@ -11,12 +11,18 @@ use super::syntax_tree::{children, note_comments_and_errors, parse, span, text_o
 use crate::limits;
 use crate::record::{Call, Expr, ExprKind, FileRecord, RecordBuilder, ScopeId};
 
+/// Functions and methods that only read what they are given and what they are called on.
+const READERS: [&str; 13] =
+    ["get", "items", "keys", "values", "copy", "print", "len", "str", "repr", "isinstance", "dumps", "info", "debug"];
+
 /// The walk through one file.
 struct Python<'n> {
     text: &'n str,
     builder: RecordBuilder,
     names: &'n CallNames,
     returns: Vec<Vec<Expr>>,
+    /// What imports call functions of these names here.
+    renamed: HashMap<String, String>,
     /// Names of the module: others can import them.
     exported: BTreeSet<String>,
     /// The class whose body is walked, with its scope.
@@ -29,6 +35,7 @@ pub fn read(text: &str, names: &CallNames) -> FileRecord {
         builder: RecordBuilder::new(),
         names,
         returns: Vec::new(),
+        renamed: HashMap::new(),
         exported: BTreeSet::new(),
         body_of: None,
     };
@@ -81,9 +88,13 @@ impl<'n> Python<'n> {
             }
             "augmented_assignment" => {
                 self.visit_children(node, depth);
-                if let Some(left) = node.child_by_field_name("left").filter(|left| left.kind() == "identifier") {
-                    self.declare(self.text(left), Expr::unknown(span(node)));
+                if let Some(left) = node.child_by_field_name("left") {
+                    self.declare_target(left, Expr::unknown(span(node)));
                 }
+            }
+            "delete_statement" => {
+                self.visit_children(node, depth);
+                children(node).into_iter().for_each(|target| self.changes(target));
             }
             "for_statement" | "for_in_clause" => {
                 if let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right"))
@@ -145,7 +156,9 @@ impl<'n> Python<'n> {
                     self.declare_target(part, inside);
                 }
             }
+            "subscript" => self.changes(target),
             "attribute" => {
+                self.changes(target);
                 let parts = (target.child_by_field_name("object"), target.child_by_field_name("attribute"));
                 if let (Some(object), Some(name)) = parts
                     && matches!(self.text(object), "self" | "cls")
@@ -160,8 +173,10 @@ impl<'n> Python<'n> {
 
     fn assignment(&mut self, node: Node<'_>) {
         let Some(left) = node.child_by_field_name("left") else { return };
-        let mut values: Vec<Expr> =
-            node.child_by_field_name("right").map(|right| self.value(right, 0)).into_iter().collect();
+        let right = node.child_by_field_name("right");
+        // Under two names it can be changed by the other one.
+        right.filter(|right| right.kind() == "identifier").into_iter().for_each(|right| self.changes(right));
+        let mut values: Vec<Expr> = right.map(|right| self.value(right, 0)).into_iter().collect();
         values.extend(node.child_by_field_name("type").map(|kind| self.value_of_type(kind, 0)));
         self.declare_target(left, Expr::either(span(node), values));
     }
@@ -272,6 +287,9 @@ impl<'n> Python<'n> {
                 "aliased_import" => {
                     let parts = (part.child_by_field_name("name"), part.child_by_field_name("alias"));
                     if let (Some(name), Some(alias)) = parts {
+                        if self.names.has(self.text(name)) {
+                            self.renamed.insert(self.text(alias).to_owned(), self.text(name).to_owned());
+                        }
                         let value = module.clone().member(self.text(name), span(part));
                         self.declare(self.text(alias), value);
                     }
@@ -281,14 +299,41 @@ impl<'n> Python<'n> {
         }
     }
 
+    /// A call of another function or method may change what it is called on, and what it is given.
+    fn note_changes(&mut self, name: Option<Node<'_>>, receiver: Option<Node<'_>>, call: Node<'_>) {
+        if name.is_some_and(|name| READERS.contains(&self.text(name))) {
+            return;
+        }
+        receiver.into_iter().for_each(|receiver| self.changes(receiver));
+        for argument in call.child_by_field_name("arguments").map(children).unwrap_or_default() {
+            self.changes(argument.child_by_field_name("value").unwrap_or(argument));
+        }
+    }
+
+    /// What the name that an expression begins with holds may be changed.
+    fn changes(&mut self, node: Node<'_>) {
+        let mut at = node;
+        while let "attribute" | "subscript" | "parenthesized_expression" = at.kind() {
+            let Some(inner) = at.named_child(0) else { return };
+            at = inner;
+        }
+        if at.kind() == "identifier" {
+            self.builder.changes(self.text(at));
+        }
+    }
+
     fn call(&mut self, node: Node<'_>) {
         let Some(function) = node.child_by_field_name("function") else { return };
         let (name, receiver) = match function.kind() {
             "attribute" => (function.child_by_field_name("attribute"), function.child_by_field_name("object")),
             "identifier" => (Some(function), None),
-            _ => return,
+            _ => return self.note_changes(None, None, node),
         };
-        let Some(name_node) = name.filter(|name| self.names.has(self.text(*name))) else { return };
+        let called = name.map_or("", |name| self.text(name));
+        let called = self.renamed.get(called).filter(|_| receiver.is_none()).map_or(called, String::as_str).to_owned();
+        let Some(name_node) = name.filter(|_| self.names.has(&called)) else {
+            return self.note_changes(name, receiver, node);
+        };
         let callee = receiver.is_none().then(|| self.value(function, 0));
         let receiver_text = receiver.map(|receiver| self.text(receiver).chars().take(80).collect());
         let receiver = receiver.map(|receiver| self.value(receiver, 0));
@@ -304,7 +349,7 @@ impl<'n> Python<'n> {
                 arguments.push(self.value(argument, 0));
             }
         }
-        let (name, name_span) = (self.text(name_node).to_owned(), span(name_node));
+        let (name, name_span) = (called, span(name_node));
         let span = span(node);
         self.builder.call(Call { span, name, name_span, receiver, receiver_text, callee, arguments, named });
     }

@@ -111,14 +111,17 @@ impl Python<'_> {
         let place = span(node);
         let parts = children(node);
         let start = parts.iter().find(|part| part.kind() == "string_start").map_or("", |start| self.text(*start));
-        if start.to_lowercase().contains('b') {
+        let start = start.to_lowercase();
+        if start.contains('b') {
             return Expr::new(place, ExprKind::Opaque);
         }
-        let has_holes = parts.iter().any(|part| part.kind() == "interpolation");
         let mut pieces = Vec::new();
         for part in parts {
             match part.kind() {
-                "string_content" => pieces.push(Expr::text(span(part), self.text(part))),
+                "string_content" => pieces.push(match unescaped(self.text(part), &start) {
+                    Some(text) => Expr::text(span(part), text),
+                    None => Expr::unknown(span(part)),
+                }),
                 "interpolation" => pieces.push(match part.child_by_field_name("expression") {
                     Some(inner) => self.value(inner, depth),
                     None => Expr::unknown(span(part)),
@@ -126,6 +129,7 @@ impl Python<'_> {
                 _ => {}
             }
         }
+        let has_holes = pieces.iter().any(|piece| !matches!(piece.kind, ExprKind::Text(_)));
         match (has_holes, pieces.pop()) {
             (true, last) => {
                 pieces.extend(last);
@@ -294,6 +298,57 @@ impl Python<'_> {
             _ => Expr::unknown(place),
         }
     }
+}
+
+/// The text that a literal stands for; `None` if it names a character by its Unicode name.
+fn unescaped(written: &str, start: &str) -> Option<String> {
+    let written = if start.contains('f') { written.replace("{{", "{").replace("}}", "}") } else { written.to_owned() };
+    if start.contains('r') {
+        return Some(written);
+    }
+    let mut text = String::with_capacity(written.len());
+    let mut rest = written.as_str();
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        let mut after = rest[at + 1..].chars();
+        let Some(kind) = after.next() else { break };
+        let digits = match kind {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            'N' => return None,
+            _ => 0,
+        };
+        rest = after.as_str();
+        if digits > 0 {
+            let code = rest.get(..digits).and_then(|code| u32::from_str_radix(code, 16).ok())?;
+            text.push(char::from_u32(code)?);
+            rest = &rest[digits..];
+        } else if kind.is_digit(8) {
+            let length = rest.bytes().take(2).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+            let code = u32::from_str_radix(&format!("{kind}{}", &rest[..length]), 8).ok()?;
+            text.push(char::from_u32(code)?);
+            rest = &rest[length..];
+        } else {
+            match kind {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                'r' => text.push('\r'),
+                'a' => text.push('\u{7}'),
+                'b' => text.push('\u{8}'),
+                'f' => text.push('\u{c}'),
+                'v' => text.push('\u{b}'),
+                '\\' | '\'' | '"' => text.push(kind),
+                // A line that goes on.
+                '\n' => {}
+                '\r' => rest = rest.strip_prefix('\n').unwrap_or(rest),
+                // No escape at all.
+                other => text.extend(['\\', other]),
+            }
+        }
+    }
+    text.push_str(rest);
+    Some(text)
 }
 
 /// As JSON has it, if it has it.

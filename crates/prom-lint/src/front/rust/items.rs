@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::super::syntax_tree::{children, span};
 use super::Rust;
-use crate::record::{Expr, ExprKind, Span};
+use crate::record::{Expr, ExprKind, IN_FILE, Span};
 
 impl Rust<'_> {
     /// A name of this module: other files can use it, and what surrounds it.
@@ -158,7 +158,11 @@ impl Rust<'_> {
         let Some(name) = node.child_by_field_name("name").map(|name| self.text(name)) else { return };
         let place = span(node);
         let Some(body) = node.child_by_field_name("body") else {
-            return self.item(name, Expr::new(place, ExprKind::Module(format!("mod:{name}"))));
+            let module = match self.path_attribute(node) {
+                Some(file) => format!("{IN_FILE}{file}"),
+                None => format!("mod:{name}"),
+            };
+            return self.item(name, Expr::new(place, ExprKind::Module(module)));
         };
         let module = self.builder.enter_class(Vec::new());
         self.builder.leave_class();
@@ -171,6 +175,19 @@ impl Rust<'_> {
         self.modules.pop();
         self.builder.leave_scope(outer);
         self.classes = classes;
+    }
+
+    /// `other.rs` of `#[path = "other.rs"] mod name;`
+    fn path_attribute(&self, node: Node<'_>) -> Option<String> {
+        let mut before = node.prev_named_sibling();
+        while let Some(attribute) = before.filter(|before| before.kind() == "attribute_item" || before.is_extra()) {
+            let text = self.text(attribute).trim_start_matches("#[").trim_start();
+            if let Some(rest) = text.strip_prefix("path").and_then(|rest| rest.trim_start().strip_prefix('=')) {
+                return rest.split('"').nth(1).map(str::to_owned);
+            }
+            before = attribute.prev_named_sibling();
+        }
+        None
     }
 
     pub(super) fn alias(&mut self, node: Node<'_>) {

@@ -13,6 +13,7 @@ use super::CallNames;
 use super::syntax_tree::{children, note_comments_and_errors, parse, span, text_of};
 use crate::limits;
 use crate::record::{Call, Expr, FileRecord, RecordBuilder};
+use crate::sites::NEW_EVENT;
 
 /// The walk through one file.
 struct Rust<'n> {
@@ -163,6 +164,9 @@ impl<'n> Rust<'n> {
         self.builder.enter_scope();
         if let Some(pattern) = node.child_by_field_name("pattern") {
             self.declare_pattern(pattern, Expr::either(span(node), values));
+            if children(node).iter().any(|child| child.kind() == "mutable_specifier") {
+                self.builder.changes(self.text(pattern));
+            }
         }
     }
 
@@ -197,6 +201,9 @@ impl<'n> Rust<'n> {
             "mut_pattern" | "ref_pattern" | "reference_pattern" | "captured_pattern" | "match_pattern" => {
                 if let Some(inner) = children(pattern).into_iter().rfind(|child| child.kind() != "mutable_specifier") {
                     self.declare_pattern(inner, value);
+                    if pattern.kind() == "mut_pattern" {
+                        self.builder.changes(self.text(inner));
+                    }
                 }
             }
             "tuple_struct_pattern" => {
@@ -240,15 +247,19 @@ impl<'n> Rust<'n> {
             "identifier" => (Some(function), None),
             _ => return,
         };
-        let Some(name_node) = name.filter(|name| self.names.has(self.text(*name))) else { return };
-        let callee = receiver.is_none().then(|| self.value(function, 0));
+        let is_event = function.kind() == "scoped_identifier" && self.text(function).ends_with(NEW_EVENT);
+        let is_known = |name: &Node<'_>| is_event || self.names.has(self.text(*name));
+        let Some(name_node) = name.filter(is_known) else { return };
+        let called = if is_event { function.child_by_field_name("path").unwrap_or(function) } else { function };
+        let callee = receiver.is_none().then(|| self.value(called, 0));
         let receiver_text = receiver.map(|receiver| self.text(receiver).chars().take(80).collect());
         let receiver = receiver.map(|receiver| self.value(receiver, 0));
         let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
         let arguments =
             arguments.into_iter().filter(|argument| !argument.is_extra() && argument.kind() != "attribute_item");
         let arguments = arguments.take(limits::DEPTH).map(|argument| self.value(argument, 0)).collect();
-        let (name, name_span) = (self.text(name_node).to_owned(), span(name_node));
+        let name = if is_event { NEW_EVENT } else { self.text(name_node) };
+        let (name, name_span) = (name.to_owned(), span(name_node));
         let span = span(node);
         self.builder.call(Call {
             span,

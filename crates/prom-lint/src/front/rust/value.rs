@@ -211,20 +211,30 @@ impl Rust<'_> {
 
     fn string(&self, node: Node<'_>) -> String {
         let mut text = String::new();
+        let mut goes_on = false;
         for part in children(node) {
-            match part.kind() {
-                "escape_sequence" => text.push_str(match self.text(part) {
-                    "\\n" => "\n",
-                    "\\t" => "\t",
-                    "\\\"" => "\"",
-                    "\\\\" => "\\",
-                    "\\0" => "\0",
-                    "\\r" => "\r",
-                    // A line that goes on.
-                    other if other.starts_with("\\\n") => "",
-                    _ => "\u{fffd}",
-                }),
-                _ => text.push_str(self.text(part)),
+            let written = self.text(part);
+            if part.kind() != "escape_sequence" {
+                // A line that goes on does so where it has something.
+                text.push_str(if goes_on { written.trim_start() } else { written });
+                goes_on = goes_on && written.trim().is_empty();
+                continue;
+            }
+            goes_on = written.starts_with("\\\n") || written.starts_with("\\\r");
+            match written {
+                "\\n" => text.push('\n'),
+                "\\t" => text.push('\t'),
+                "\\\"" => text.push('"'),
+                "\\'" => text.push('\''),
+                "\\\\" => text.push('\\'),
+                "\\0" => text.push('\0'),
+                "\\r" => text.push('\r'),
+                _ if goes_on => {}
+                code => {
+                    let digits = code.trim_start_matches(['\\', 'x', 'u', '{']).trim_end_matches('}').replace('_', "");
+                    let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
+                    text.push(code.unwrap_or('\u{fffd}'));
+                }
             }
         }
         text

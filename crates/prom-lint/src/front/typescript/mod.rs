@@ -1,5 +1,6 @@
 //! TypeScript, TSX and JavaScript, by the oxc parser. It goes on after most errors.
 
+mod changes;
 mod nesting;
 mod pattern;
 mod types;
@@ -23,6 +24,8 @@ struct TypeScript<'n> {
     text: &'n str,
     builder: RecordBuilder,
     names: &'n CallNames,
+    /// What imports call functions of these names here.
+    renamed: HashMap<String, String>,
     /// What each function or class expression is, by where it begins.
     made: HashMap<u32, Expr>,
     /// What the functions around this place return.
@@ -60,6 +63,7 @@ fn record<'n>(text: &'n str, names: &'n CallNames, parsed: &ParserReturn<'_>) ->
         text,
         builder: RecordBuilder::new(),
         names,
+        renamed: HashMap::new(),
         made: HashMap::new(),
         returns: Vec::new(),
         function_scope: 0,

@@ -1,9 +1,9 @@
-//! Names that a pattern declares: `a`, `{ a, b: c = 1 }`, `[a, b]`.
+//! Names that a pattern or a declaration declares: `a`, `{ a, b: c = 1 }`, `[a, b]`.
 
-use oxc_ast::ast::BindingPattern;
+use oxc_ast::ast::{BindingIdentifier, BindingPattern, Declaration};
 
 use super::{TypeScript, span};
-use crate::record::{Expr, ScopeId};
+use crate::record::{Expr, ScopeId, Span};
 
 impl TypeScript<'_> {
     pub(super) fn declare_pattern(&mut self, scope: ScopeId, pattern: &BindingPattern<'_>, value: Expr) {
@@ -40,5 +40,40 @@ impl TypeScript<'_> {
                 self.declare_pattern(scope, &with_default.left, Expr::either(place, vec![value, default]));
             }
         }
+    }
+}
+
+/// The names that an exported declaration declares.
+pub(super) fn declared_names(declaration: &Declaration<'_>) -> Vec<(String, Span)> {
+    let of = |id: &BindingIdentifier<'_>| vec![(id.name.to_string(), span(id.span))];
+    match declaration {
+        Declaration::VariableDeclaration(variables) => {
+            let mut names = Vec::new();
+            for declarator in &variables.declarations {
+                names_of_pattern(&declarator.id, &mut names);
+            }
+            names
+        }
+        Declaration::FunctionDeclaration(function) => function.id.as_ref().map(of).unwrap_or_default(),
+        Declaration::ClassDeclaration(class) => class.id.as_ref().map(of).unwrap_or_default(),
+        Declaration::TSTypeAliasDeclaration(alias) => of(&alias.id),
+        Declaration::TSInterfaceDeclaration(interface) => of(&interface.id),
+        Declaration::TSEnumDeclaration(declaration) => of(&declaration.id),
+        Declaration::TSNamespaceDeclaration(namespace) => of(&namespace.id),
+        Declaration::TSImportEqualsDeclaration(import) => of(&import.id),
+        _ => Vec::new(),
+    }
+}
+
+fn names_of_pattern(pattern: &BindingPattern<'_>, names: &mut Vec<(String, Span)>) {
+    match pattern {
+        BindingPattern::BindingIdentifier(name) => names.push((name.name.to_string(), span(name.span))),
+        BindingPattern::ObjectPattern(object) => {
+            object.properties.iter().for_each(|property| names_of_pattern(&property.value, names));
+        }
+        BindingPattern::ArrayPattern(array) => {
+            array.elements.iter().flatten().for_each(|element| names_of_pattern(element, names));
+        }
+        BindingPattern::AssignmentPattern(inner) => names_of_pattern(&inner.left, names),
     }
 }

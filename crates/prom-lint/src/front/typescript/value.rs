@@ -224,9 +224,9 @@ impl TypeScript<'_> {
             let first = call.arguments.first().and_then(Argument::as_expression);
             if let (Expression::Identifier(object), Some(first)) = (&member.object, first)
                 && object.name == "Object"
-                && matches!(method, "freeze" | "seal" | "values" | "assign")
+                && let Some(value) = self.of_object(method, first, &call.arguments, place)
             {
-                return self.value(first);
+                return value;
             }
             if matches!(method, "toString" | "valueOf" | "trim") && call.arguments.is_empty() {
                 return self.value(&member.object);
@@ -247,6 +247,39 @@ impl TypeScript<'_> {
         let callee = self.value(&call.callee);
         let arguments = self.arguments(&call.arguments);
         Expr::new(place, ExprKind::Call(Box::new(callee), arguments))
+    }
+}
+
+impl TypeScript<'_> {
+    /// What a function of `Object` gives.
+    fn of_object(
+        &mut self,
+        method: &str,
+        first: &Expression<'_>,
+        arguments: &[Argument<'_>],
+        place: Span,
+    ) -> Option<Expr> {
+        match method {
+            "freeze" | "seal" => Some(self.value(first)),
+            "values" => {
+                let of = self.value(first);
+                let value = Expr::new(place, ExprKind::Element(Box::new(of)));
+                Some(Expr::new(place, ExprKind::Array(vec![value])))
+            }
+            "entries" => {
+                let of = self.value(first);
+                let value = Expr::new(place, ExprKind::Element(Box::new(of)));
+                let entry = Expr::new(place, ExprKind::Array(vec![Expr::unknown(place), value]));
+                Some(Expr::new(place, ExprKind::Array(vec![entry])))
+            }
+            // What comes later wins, and a look-up takes the first.
+            "assign" => {
+                let parts = self.arguments(arguments).into_iter().rev();
+                let parts = parts.map(|value| Property { key: None, span: value.span, value }).collect();
+                Some(Expr::new(place, ExprKind::Object(parts)))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_span::GetSpan;
 use oxc_syntax::scope::ScopeFlags;
 
+use super::pattern::declared_names;
 use super::{TypeScript, span};
 use crate::record::{Call, Expr, ExprKind, ScopeId, Span};
 
@@ -49,6 +50,10 @@ impl<'a> Visit<'a> for TypeScript<'_> {
             let place = span(declarator.span);
             let mut values = Vec::new();
             if let Some(init) = &declarator.init {
+                if matches!(init, Expression::Identifier(_)) {
+                    // Under two names it can be changed by the other one.
+                    self.changes(init);
+                }
                 values.push(self.value(init));
             }
             if let Some(kind) = &declarator.type_annotation {
@@ -155,6 +160,7 @@ impl<'a> Visit<'a> for TypeScript<'_> {
                 self.builder.assign(&name.name, value);
             }
             AssignmentTarget::StaticMemberExpression(member) => {
+                self.changes(&member.object);
                 let value = self.value(&assignment.right);
                 self.assign_member(&member.object, member.property.name.as_str(), value);
             }
@@ -162,8 +168,26 @@ impl<'a> Visit<'a> for TypeScript<'_> {
                 let value = self.value(&assignment.right);
                 self.assign_member(&member.object, &format!("#{}", member.field.name), value);
             }
+            AssignmentTarget::ComputedMemberExpression(member) => self.changes(&member.object),
             _ => {}
         }
+    }
+
+    fn visit_update_expression(&mut self, update: &UpdateExpression<'a>) {
+        walk::walk_update_expression(self, update);
+        self.update(update);
+    }
+
+    fn visit_unary_expression(&mut self, unary: &UnaryExpression<'a>) {
+        walk::walk_unary_expression(self, unary);
+        if unary.operator == UnaryOperator::Delete {
+            self.changes(&unary.argument);
+        }
+    }
+
+    fn visit_new_expression(&mut self, new: &NewExpression<'a>) {
+        walk::walk_new_expression(self, new);
+        self.changes_arguments(&new.arguments);
     }
 
     fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
@@ -173,9 +197,16 @@ impl<'a> Visit<'a> for TypeScript<'_> {
             Expression::StaticMemberExpression(member) => {
                 (member.property.name.as_str(), span(member.property.span), Some(&member.object))
             }
-            _ => return,
+            Expression::ComputedMemberExpression(member) => match &member.expression {
+                Expression::StringLiteral(name) => (name.value.as_str(), span(name.span), Some(&member.object)),
+                _ => return self.changes_arguments(&call.arguments),
+            },
+            _ => return self.changes_arguments(&call.arguments),
         };
+        let renamed = self.renamed.get(name).filter(|_| receiver.is_none()).cloned();
+        let name = renamed.as_deref().unwrap_or(name);
         if !self.names.has(name) {
+            self.note_changes(name, receiver, &call.arguments);
             return;
         }
         let callee = receiver.is_none().then(|| self.value(&call.callee));
@@ -203,6 +234,11 @@ impl<'a> Visit<'a> for TypeScript<'_> {
         for specifier in import.specifiers.iter().flatten() {
             let (local, value) = match specifier {
                 ImportDeclarationSpecifier::ImportSpecifier(named) => {
+                    let imported = named.imported.name();
+                    let local = named.local.name.as_str();
+                    if imported.as_str() != local && self.names.has(imported.as_str()) {
+                        self.renamed.insert(local.to_owned(), imported.to_string());
+                    }
                     (&named.local, module.clone().member(named.imported.name().as_str(), span(named.span)))
                 }
                 ImportDeclarationSpecifier::ImportDefaultSpecifier(default) => {
@@ -311,18 +347,26 @@ impl<'a> Visit<'a> for TypeScript<'_> {
         let class = self.builder.enter_class(Vec::new());
         self.builder.declare(&namespace.id.name, Expr::new(place, ExprKind::Class(class)));
         let outer = self.builder.enter_scope();
-        if let TSNamespaceDeclarationBody::TSModuleBlock(block) = &namespace.body {
-            for statement in &block.body {
-                match statement {
-                    Statement::ExportDeclaration(export) => {
-                        walk::walk_export_declaration(self, export);
-                        for (name, place) in declared_names(&export.declaration) {
-                            let value = self.builder.name(&name, place);
-                            self.builder.member(class, name, value);
+        match &namespace.body {
+            TSNamespaceDeclarationBody::TSModuleBlock(block) => {
+                for statement in &block.body {
+                    match statement {
+                        Statement::ExportDeclaration(export) => {
+                            walk::walk_export_declaration(self, export);
+                            for (name, place) in declared_names(&export.declaration) {
+                                let value = self.builder.name(&name, place);
+                                self.builder.member(class, name, value);
+                            }
                         }
+                        statement => self.visit_statement(statement),
                     }
-                    statement => self.visit_statement(statement),
                 }
+            }
+            // `namespace A.B { … }`
+            TSNamespaceDeclarationBody::TSNamespaceDeclaration(inner) => {
+                self.visit_ts_namespace_declaration(inner);
+                let value = self.builder.name(&inner.id.name, place);
+                self.builder.member(class, inner.id.name.as_str(), value);
             }
         }
         self.builder.leave_scope(outer);
@@ -415,7 +459,7 @@ impl TypeScript<'_> {
         }
     }
 
-    fn assign_member(&mut self, object: &Expression<'_>, name: &str, value: Expr) {
+    pub(super) fn assign_member(&mut self, object: &Expression<'_>, name: &str, value: Expr) {
         match object {
             Expression::ThisExpression(_) => {
                 if let Some(class) = self.builder.class() {
@@ -438,40 +482,5 @@ fn key_name(key: &PropertyKey<'_>) -> Option<String> {
     match key {
         PropertyKey::PrivateIdentifier(name) => Some(format!("#{}", name.name)),
         key => key.static_name().map(|name| name.into_owned()),
-    }
-}
-
-/// The names that an exported declaration declares.
-fn declared_names(declaration: &Declaration<'_>) -> Vec<(String, Span)> {
-    let of = |id: &BindingIdentifier<'_>| vec![(id.name.to_string(), span(id.span))];
-    match declaration {
-        Declaration::VariableDeclaration(variables) => {
-            let mut names = Vec::new();
-            for declarator in &variables.declarations {
-                names_of_pattern(&declarator.id, &mut names);
-            }
-            names
-        }
-        Declaration::FunctionDeclaration(function) => function.id.as_ref().map(of).unwrap_or_default(),
-        Declaration::ClassDeclaration(class) => class.id.as_ref().map(of).unwrap_or_default(),
-        Declaration::TSTypeAliasDeclaration(alias) => of(&alias.id),
-        Declaration::TSInterfaceDeclaration(interface) => of(&interface.id),
-        Declaration::TSEnumDeclaration(declaration) => of(&declaration.id),
-        Declaration::TSNamespaceDeclaration(namespace) => of(&namespace.id),
-        Declaration::TSImportEqualsDeclaration(import) => of(&import.id),
-        _ => Vec::new(),
-    }
-}
-
-fn names_of_pattern(pattern: &BindingPattern<'_>, names: &mut Vec<(String, Span)>) {
-    match pattern {
-        BindingPattern::BindingIdentifier(name) => names.push((name.name.to_string(), span(name.span))),
-        BindingPattern::ObjectPattern(object) => {
-            object.properties.iter().for_each(|property| names_of_pattern(&property.value, names));
-        }
-        BindingPattern::ArrayPattern(array) => {
-            array.elements.iter().flatten().for_each(|element| names_of_pattern(element, names));
-        }
-        BindingPattern::AssignmentPattern(inner) => names_of_pattern(&inner.left, names),
     }
 }
