@@ -51,7 +51,13 @@ impl Baseline {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    pub fn compare(&self, findings: Vec<Finding>, shown: impl Fn(&Finding) -> String) -> Compared {
+    /// `judged` says of a file and a rule whether the run would have found what is there: only then a count can be too high.
+    pub fn compare(
+        &self,
+        findings: Vec<Finding>,
+        shown: impl Fn(&Finding) -> String,
+        judged: impl Fn(&str, &str) -> bool,
+    ) -> Compared {
         let now = Self::of(&findings, &shown);
         let mut compared = Compared::default();
         for finding in findings {
@@ -65,12 +71,24 @@ impl Baseline {
         for (file, rules) in &self.files {
             for (rule, allowed) in rules {
                 let fewer = allowed.saturating_sub(now.count(file, rule));
-                if fewer > 0 {
+                if fewer > 0 && judged(file, rule) {
                     compared.stale.push((file.clone(), rule.clone(), fewer));
                 }
             }
         }
         compared
+    }
+
+    /// With what an earlier baseline says of files and rules that this run did not judge.
+    pub fn with_rest_of(mut self, before: Self, judged: impl Fn(&str, &str) -> bool) -> Self {
+        for (file, rules) in before.files {
+            for (rule, count) in rules {
+                if !judged(&file, &rule) {
+                    self.files.entry(file.clone()).or_default().entry(rule).or_insert(count);
+                }
+            }
+        }
+        self
     }
 
     /// Lowers every count to what there is; never raises one.

@@ -27,7 +27,7 @@ mod sites;
 mod walk;
 
 pub use finding::{Edit, Finding, LineColumn, LineIndex, SourcePlace};
-pub use project::{HistoryError, LiveHub, SchemaHistory};
+pub use project::{HistoryError, HistoryPath, LiveHub, SchemaHistory};
 pub use record::Span;
 pub use rules::{LintRuleText, RuleId, page, pages};
 pub use run::{LintJob, LintReport, LintStatistics, run};

@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::finding::Finding;
 use crate::front::SourceLanguage;
 use crate::project::{LiveHub, ProjectSchemas, SchemaHistory};
-use crate::record::{ExprKind, RecordCache};
+use crate::record::{Expr, ExprKind, RecordCache};
 use crate::resolve::{KnownText, Meaning, NameResolver, SourceModule, SourceTree};
-use crate::rules::{self, Asked, RuleContext, SiteFacts};
+use crate::rules::{self, Asked, RuleContext, RuleId, SiteFacts};
 use crate::settings::LintSettings;
 use crate::sites::{self, CallCounts, Site};
 use crate::walk::{self, WalkError};
@@ -28,6 +28,29 @@ pub struct LintJob<'j> {
     pub hub: Option<&'j LiveHub>,
     /// Where records are kept between runs.
     pub cache: Option<PathBuf>,
+}
+
+impl LintJob<'_> {
+    /// Whether this run finds what a file, as it is shown, has against a rule: a run over a part of the project, without a
+    /// hub or against a revision leaves out some.
+    pub fn judges(&self, file: &str, rule: &str) -> bool {
+        let root = &self.settings.root;
+        let is_whole = walk::is_whole(root, &self.paths);
+        let covers = is_whole || self.paths.iter().any(|path| root.join(file).starts_with(path));
+        let Some(rule) = RuleId::named(rule) else { return covers };
+        let is_asked = match rule {
+            RuleId::SchemaIncompatible => self.history.is_none(),
+            RuleId::SchemaUnused => is_whole,
+            RuleId::TopicUnmentioned => is_whole && self.hub.is_some(),
+            rule => rule.text().asked != Asked::WithHub || self.hub.is_some(),
+        };
+        // Schemas are looked at whatever the paths are.
+        let is_of_schemas = matches!(
+            rule,
+            RuleId::SchemaIncompatible | RuleId::SchemaUnreadable | RuleId::UpcasterGap | RuleId::SchemaDrift
+        );
+        is_asked && (covers || is_of_schemas)
+    }
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -167,7 +190,18 @@ struct Words {
 
 impl Words {
     fn new(settings: &LintSettings, schemas: &ProjectSchemas, hub: Option<&LiveHub>) -> Self {
-        let own = ["publish", "subscribe", "tail(", "events(", "deliveries(", "prom-ignore"];
+        let own = [
+            "publish",
+            "subscribe",
+            "tail(",
+            "tail<",
+            "events(",
+            "events<",
+            "deliveries(",
+            "deliveries<",
+            crate::sites::NEW_EVENT,
+            "prom-ignore",
+        ];
         let mut words: Vec<String> = own.into_iter().map(str::to_owned).collect();
         words.extend(settings.wrappers.iter().map(|wrapper| wrapper.last_name().to_owned()));
         let calls = words.len();
@@ -271,23 +305,39 @@ fn facts_of(tree: &SourceTree<'_>, site: Site) -> SiteFacts {
         headers.extend(fresh().texts(&module, name).known);
     }
     if let Some(expr) = &site.headers {
-        let evaluator = fresh();
-        evaluator.each(&module, expr, 0, &mut |module, meaning| {
-            let Meaning::Literal(literal) = meaning else { return };
-            let ExprKind::Object(properties) = &literal.kind else { return };
-            for property in properties {
-                let Some(key) = &property.key else { continue };
-                let parts = vec![Some(key.clone())];
-                let (path, span) = (module.path.clone(), property.span);
-                headers.push(KnownText { parts, path, span, is_literal: true });
-                if key == "x-schema-version" {
-                    let texts = fresh().texts(module, &property.value);
-                    version = texts.known.first().and_then(KnownText::whole).and_then(|text| text.parse().ok());
-                }
-            }
-        });
+        add_headers(&fresh(), &module, expr, 0, &mut (&mut headers, &mut version));
     }
     SiteFacts { site, topics, topic_spans, groups, headers, payload, version }
+}
+
+/// The names of headers in an object, and in those that it spreads, with the version of the schema that they name.
+fn add_headers(
+    resolver: &NameResolver<'_>,
+    module: &Arc<SourceModule>,
+    expr: &Expr,
+    depth: usize,
+    into: &mut (&mut Vec<KnownText>, &mut Option<u32>),
+) {
+    if depth > limits::SPREADS {
+        return;
+    }
+    resolver.each(module, expr, 0, &mut |module, meaning| {
+        let Meaning::Literal(literal) = meaning else { return };
+        let ExprKind::Object(properties) = &literal.kind else { return };
+        for property in properties {
+            let Some(key) = &property.key else {
+                add_headers(resolver, module, &property.value, depth + 1, into);
+                continue;
+            };
+            let parts = vec![Some(key.clone())];
+            let (path, span) = (module.path.clone(), property.span);
+            into.0.push(KnownText { parts, path, span, is_literal: true });
+            if key == "x-schema-version" {
+                let texts = NameResolver::new(resolver.tree).texts(module, &property.value);
+                *into.1 = texts.known.first().and_then(KnownText::whole).and_then(|text| text.parse().ok());
+            }
+        }
+    });
 }
 
 /// Does the work on all processors, on stacks that bear deep code.

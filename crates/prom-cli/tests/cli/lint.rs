@@ -62,9 +62,10 @@ fn what_is_written_elsewhere_is_shown_there_too() {
     assert!(ran.stdout.contains("--> src/a.ts:4:16"), "{}", ran.stdout);
     assert!(ran.stdout.contains("--> src/t.ts:1:18"), "{}", ran.stdout);
     assert!(ran.stdout.contains("1 | export const T = \"Bad\";"), "{}", ran.stdout);
-    let ran = prom_in(folder.path(), &["lint", "--fix"], &[]).exits(0);
-    assert_eq!(ran.stderr, "fixed: 1 place in 1 file\n");
-    assert_eq!(std::fs::read_to_string(folder.path().join("src/t.ts")).unwrap(), "export const T = \"bad\";\n");
+    // It may be used for something else there.
+    let ran = prom_in(folder.path(), &["lint", "--fix"], &[]).exits(1);
+    assert_eq!(ran.stderr, "fixed: 0 places in 0 files\n");
+    assert_eq!(std::fs::read_to_string(folder.path().join("src/t.ts")).unwrap(), "export const T = \"Bad\";\n");
 }
 
 #[test]
@@ -153,6 +154,34 @@ fn a_baseline_lets_through_what_was_there_and_shows_what_is_new() {
 }
 
 #[test]
+fn a_run_over_a_part_leaves_the_rest_of_a_baseline_alone() {
+    let folder = project(BAD, &[]);
+    write(folder.path(), "other/b.ts", &format!("{CLIENT}{BAD}\n"));
+    let run = |arguments: &[&str]| {
+        let all = [&["lint", "--format", "concise", "--baseline", "base.json"], arguments].concat();
+        prom_in(folder.path(), &all, &[])
+    };
+    run(&["--write-baseline"]).exits(0);
+    assert_eq!(run(&["src", "--prune"]).exits(0).stderr, "", "nothing of what was looked at is gone");
+    run(&["src", "--write-baseline"]).exits(0);
+    run(&[]).exits(0);
+    // What is gone in the part that was looked at is taken out.
+    write(folder.path(), "src/a.ts", CLIENT);
+    run(&["src", "--prune"]).exits(0);
+    write(folder.path(), "src/a.ts", &format!("{CLIENT}{BAD}\n"));
+    let ran = run(&[]).exits(1);
+    assert!(ran.stdout.contains("src/a.ts") && !ran.stdout.contains("other/b.ts"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_fix_never_makes_one_header_of_two() {
+    let code = "client.publish(\"a\", {}, { headers: { \"X-Shop\": \"1\", \"x-shop\": \"2\" } });";
+    let folder = project(code, &[]);
+    prom_in(folder.path(), &["lint", "--fix"], &[]).exits(1);
+    assert_eq!(std::fs::read_to_string(folder.path().join("src/a.ts")).unwrap(), format!("{CLIENT}{code}\n"));
+}
+
+#[test]
 fn a_record_from_the_cache_gives_the_same_findings() {
     let folder = project(BAD, &[]);
     let run = |arguments: &[&str]| {
@@ -194,6 +223,43 @@ fn statistics_count_calls_that_are_not_ours() {
     assert!(ran.stdout.contains("1  calls on our clients; 1 of others called publish or subscribe"), "{}", ran.stdout);
 }
 
+fn git(folder: &Path, arguments: &[&str]) {
+    let settings = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
+    let ran = Command::new("git").args(settings).args(arguments).current_dir(folder).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn against_a_revision_what_a_version_is_held_to_may_not_change_unseen() {
+    let wider = r#"{"type":"object","required":["id","shop"]}"#;
+    let step = ("schemas/orders/v1-to-v2.jq", ".shop = 1");
+    let schemas = [("schemas/orders/v1.json", SCHEMA), ("schemas/orders/v2.json", wider), step];
+    let folder = project("client.publish(\"orders\", { id: 1 });", &schemas);
+    let path = std::env::var("PATH").unwrap();
+    git(folder.path(), &["init", "-q", "-b", "main"]);
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "-qm", "first"]);
+    let run = || {
+        let all = ["lint", "--format", "concise", "--no-cache", "--against", "main"];
+        prom_in(folder.path(), &all, &[("PATH", &path)])
+    };
+    run().exits(0);
+    std::fs::remove_file(folder.path().join(step.0)).unwrap();
+    assert!(run().exits(1).stdout.contains("version 2 of orders is not backward compatible"), "a step is gone");
+    write(folder.path(), step.0, step.1);
+    write(folder.path(), "prom.toml", "[schemas]\ncompat = \"full\"\n");
+    assert!(run().exits(1).stdout.contains("version 2 of orders is not full compatible"), "the promise is another");
+    // Another folder is no other schema.
+    write(folder.path(), "prom.toml", "[schemas]\nfolder = \"contracts\"\n");
+    std::fs::rename(folder.path().join("schemas"), folder.path().join("contracts")).unwrap();
+    run().exits(0);
+    write(folder.path(), "contracts/orders/v1.json", "true");
+    assert!(
+        run().exits(1).stdout.contains("version 1 of orders differs from what it is in main"),
+        "a released version"
+    );
+}
+
 #[test]
 fn against_a_revision_only_what_differs_is_judged() {
     let narrower =
@@ -206,11 +272,7 @@ fn against_a_revision_only_what_differs_is_judged() {
     // Broken before, and no business of this change.
     write(folder.path(), "schemas/old/v2.json", "false");
     let path = std::env::var("PATH").unwrap();
-    let git = |arguments: &[&str]| {
-        let settings = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
-        let ran = Command::new("git").args(settings).args(arguments).current_dir(folder.path()).output().unwrap();
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    };
+    let git = |arguments: &[&str]| git(folder.path(), arguments);
     git(&["init", "-q", "-b", "main"]);
     git(&["add", "."]);
     git(&["commit", "-qm", "first"]);

@@ -5,7 +5,7 @@ mod hub_facts;
 mod json_place;
 mod schemas;
 
-pub use history::{HistoryError, SchemaHistory};
+pub use history::{HistoryError, HistoryPath, SchemaHistory};
 pub use hub_facts::LiveHub;
 pub use json_place::place_of_pointer;
 pub use schemas::{ProjectSchemas, ProjectTopic, ProjectVersion};

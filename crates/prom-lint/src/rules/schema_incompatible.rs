@@ -8,7 +8,7 @@ use super::{Asked, LintRuleText, RuleContext, RuleId, Sample};
 use crate::finding::SourcePlace;
 use crate::project::{ProjectTopic, SchemaHistory, place_of_pointer};
 use crate::record::Span;
-use crate::settings::Severity;
+use crate::settings::{DeclaredStep, Severity};
 
 pub const TEXT: LintRuleText = LintRuleText {
     id: "schema-incompatible",
@@ -39,7 +39,7 @@ pub fn check(context: &RuleContext<'_>) {
             continue;
         }
         for number in topic.versions.keys().copied() {
-            if context.history.is_none_or(|history| changed_since(history, topic, number)) {
+            if context.history.is_none_or(|history| changed_since(context, history, name, number)) {
                 check_version(context, name, topic, number);
             }
         }
@@ -84,12 +84,24 @@ fn in_words(name: &str, number: u32, violation: &Violation, compat: &str) -> Str
     )
 }
 
-/// The version, or one before it that it is compared with, is not what it was.
-fn changed_since(history: &SchemaHistory, topic: &ProjectTopic, number: u32) -> bool {
-    let settings = topic.folder.as_ref().map(|folder| folder.join("settings.toml"));
-    let same = |path: &Path, now: Option<&str>| history.text(path) == now;
-    let settings_same = settings.is_none_or(|path| same(&path, std::fs::read_to_string(&path).ok().as_deref()));
-    !settings_same || topic.versions.range(..=number).any(|(_, version)| !same(&version.path, Some(&version.text)))
+/// The version, one before it that it is compared with, or what it is held to is not what it was.
+fn changed_since(context: &RuleContext<'_>, history: &SchemaHistory, name: &str, number: u32) -> bool {
+    let Some(topic) = context.schemas.topics.get(name) else { return false };
+    let same_file = |path: &Path| history.text(path) == std::fs::read_to_string(path).ok().as_deref();
+    let same_settings = topic.folder.as_ref().is_none_or(|folder| same_file(&folder.join("settings.toml")));
+    let same_steps = || {
+        let declared = |steps: &[DeclaredStep]| {
+            let of = steps.iter().filter(|step| step.topic == name && step.from < number).cloned();
+            of.collect::<Vec<_>>()
+        };
+        let file = |from: u32| topic.folder.as_ref().map(|folder| folder.join(format!("v{from}-to-v{}.jq", from + 1)));
+        let same_files = (1..number).filter_map(file).all(|path| same_file(&path));
+        same_files && declared(&history.steps) == declared(&context.settings.steps)
+    };
+    let same_versions = || {
+        topic.versions.range(..=number).all(|(_, version)| history.text(&version.path) == Some(version.text.as_str()))
+    };
+    !(same_settings && history.defaults == context.schemas.defaults && same_versions() && same_steps())
 }
 
 /// What was released stays as it is.

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prom_lint::baseline::Baseline;
 use prom_lint::output::{Colour, LintFormat, SourceTexts, render, statistics};
-use prom_lint::{Finding, LintJob, LintReport, LintSettings, LiveHub, RuleId, SchemaHistory, Severity, fix, page};
+use prom_lint::{
+    Finding, HistoryError, HistoryPath, LintJob, LintReport, LintSettings, LiveHub, RuleId, SchemaHistory, Severity,
+    fix, page,
+};
 use serde_json::json;
 
 use crate::cli::Context;
@@ -108,7 +111,7 @@ impl Lint {
         style: Style,
     ) -> Result<(String, CommandResult), Failure> {
         let history = match &self.against {
-            Some(revision) => Some(read_history(settings, revision)?),
+            Some(revision) => Some(read_history(settings, revision, self.schemas.as_deref())?),
             None => None,
         };
         let paths = self.paths(settings)?;
@@ -120,7 +123,7 @@ impl Lint {
         }
         let mut texts = SourceTexts::new(&settings.root);
         if let Some(file) = &self.baseline {
-            report.findings = self.judge_by(file, report.findings, &texts)?;
+            report.findings = self.judge_by(file, &job, report.findings, &texts)?;
         }
         report.notes.iter().for_each(note);
         let colour = if style == Style::Coloured { Colour::On } else { Colour::Off };
@@ -161,24 +164,30 @@ impl Lint {
     }
 
     /// What the baseline does not let through.
-    fn judge_by(&self, file: &Path, findings: Vec<Finding>, texts: &SourceTexts) -> Result<Vec<Finding>, Failure> {
+    fn judge_by(
+        &self,
+        file: &Path,
+        job: &LintJob<'_>,
+        findings: Vec<Finding>,
+        texts: &SourceTexts,
+    ) -> Result<Vec<Finding>, Failure> {
+        let judged = |file: &str, rule: &str| job.judges(file, rule);
         let shown = |finding: &Finding| texts.shown(&finding.place.path);
         let write = |baseline: &Baseline| {
             std::fs::write(file, baseline.to_text())
                 .map_err(|error| Failure::no(format!("{} cannot be written: {error}", file.display())))
         };
         if self.write_baseline {
-            write(&Baseline::of(&findings, shown))?;
+            let mut baseline = Baseline::of(&findings, shown);
+            if file.exists() {
+                baseline = baseline.with_rest_of(read_baseline(file)?, judged);
+            }
+            write(&baseline)?;
             note(format!("{}: lets {} through", file.display(), counted(findings.len() as u64, "finding")));
             return Ok(Vec::new());
         }
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            Failure::usage(format!("{} cannot be read: {error}", file.display()))
-                .fix("--write-baseline creates it from the current findings")
-        })?;
-        let baseline = Baseline::parse(&text)
-            .map_err(|reason| Failure::usage(format!("{} is not a baseline: {reason}", file.display())))?;
-        let compared = baseline.compare(findings, shown);
+        let baseline = read_baseline(file)?;
+        let compared = baseline.compare(findings, shown, judged);
         let fewer: u64 = compared.stale.iter().map(|(_, _, fewer)| fewer).sum();
         match (fewer, self.prune) {
             (0, _) => {}
@@ -202,19 +211,58 @@ fn run(job: &LintJob<'_>) -> Result<LintReport, Failure> {
     prom_lint::run(job).map_err(|error| Failure::usage(format!("[lint] {error}")))
 }
 
-fn read_history(settings: &LintSettings, revision: &str) -> Result<SchemaHistory, Failure> {
-    let mut paths: Vec<PathBuf> = settings
-        .declared
-        .iter()
-        .filter_map(|topic| topic.schema.as_ref())
-        .map(|file| settings.root.join(file))
-        .collect();
-    let folder = settings.schema_folder.clone().unwrap_or_else(|| "schemas".into());
-    paths.push(settings.root.join(folder));
-    SchemaHistory::read(revision, &paths).map_err(|error| {
-        Failure::usage(format!("--against {revision}: {error}"))
-            .fix("name a branch, a tag or a commit of this repository")
+fn read_baseline(file: &Path) -> Result<Baseline, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Failure::usage(format!("{} cannot be read: {error}", file.display()))
+            .fix("--write-baseline creates it from the current findings")
+    })?;
+    Baseline::parse(&text).map_err(|reason| {
+        Failure::usage(format!("{} is not a baseline: {reason}", file.display()))
+            .fix("name another file, or remove this one")
     })
+}
+
+/// `named` is the folder of `--schemas`, which counts for both revisions.
+fn read_history(settings: &LintSettings, revision: &str, named: Option<&Path>) -> Result<SchemaHistory, Failure> {
+    let refused = |error: HistoryError| {
+        let fix = match error {
+            HistoryError::NoGit(_) => "install git, or leave --against out",
+            HistoryError::Refused(_) => {
+                "name a branch, a tag or a commit of this repository; a shallow clone lacks most (fetch-depth: 0 gets all)"
+            }
+        };
+        Failure::usage(format!("--against {revision}: {error}")).fix(fix)
+    };
+    let before = settings_then(settings, revision).map_err(refused)?;
+    let folder = |settings: &LintSettings| {
+        settings.root.join(settings.schema_folder.clone().unwrap_or_else(|| "schemas".into()))
+    };
+    let now = folder(settings);
+    let then = if named.is_some() { now.clone() } else { folder(&before) };
+    let mut paths = vec![HistoryPath { then, now }];
+    for topic in &settings.declared {
+        let Some(file) = &topic.schema else { continue };
+        let then = before.declared.iter().find(|before| before.name == topic.name);
+        let then = then.and_then(|before| before.schema.as_ref()).unwrap_or(file);
+        paths.push(HistoryPath { then: settings.root.join(then), now: settings.root.join(file) });
+    }
+    let mut history = SchemaHistory::read(revision, &paths).map_err(refused)?;
+    history.defaults = before.schemas;
+    history.steps = before.steps;
+    Ok(history)
+}
+
+/// What the configuration said in a revision; what it says now where that cannot be read.
+fn settings_then(settings: &LintSettings, revision: &str) -> Result<LintSettings, HistoryError> {
+    let none = || LintSettings::new(settings.root.clone());
+    let Some(file) = &settings.config_file else { return Ok(none()) };
+    let same = HistoryPath { then: file.clone(), now: file.clone() };
+    let history = SchemaHistory::read(revision, &[same])?;
+    let Some(text) = history.text(file) else { return Ok(none()) };
+    Ok(settings::of_text(text, &settings.root).unwrap_or_else(|problems| {
+        note(&format!("prom.toml of {revision} cannot be read; the current one is used: {problems}"));
+        settings.clone()
+    }))
 }
 
 fn explain(context: &Context, rule: &str) -> CommandResult {

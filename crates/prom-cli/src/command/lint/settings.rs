@@ -4,7 +4,7 @@ use std::path::Path;
 
 use prom_lint::{DeclaredStep, DeclaredTopicFacts, LintSettings};
 
-use crate::config::{Config, Overrides, USUAL_FILE, load};
+use crate::config::{Config, ConfigProblems, Overrides, USUAL_FILE, load, load_text};
 use crate::exit::Failure;
 
 /// The root of the project is the folder of its configuration, or the current one where there is none.
@@ -34,6 +34,11 @@ pub fn read(named: Option<&Path>, schemas: Option<&Path>) -> Result<LintSettings
         settings.schema_folder = Some(folder.canonicalize().unwrap_or(folder));
     }
     Ok(settings)
+}
+
+/// What the text of a configuration says of the project at `root`.
+pub fn of_text(text: &str, root: &Path) -> Result<LintSettings, ConfigProblems> {
+    Ok(told(load_text(USUAL_FILE, text, Overrides::default())?.config, root))
 }
 
 fn told(config: Config, root: &Path) -> LintSettings {
