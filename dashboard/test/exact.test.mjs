@@ -140,7 +140,7 @@ test("a hub with tokens wants one, and shows no more than it allows", { skip }, 
   await page.getByLabel("Token").fill("not a token");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").waitFor();
-  await page.getByLabel("Token").fill(token("olga", ["ops:orders.**", "subscribe:orders.**"]));
+  await page.getByLabel("Token").fill(token("operator", ["ops:orders.**", "subscribe:orders.**"]));
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("link", { name: "Topics", exact: true }).first().waitFor();
   const menu = await page.getByRole("navigation", { name: "Views" }).innerText();
@@ -157,7 +157,7 @@ test("a hub with tokens wants one, and shows no more than it allows", { skip }, 
   }
   // What there is about a topic, and what is in it, are rights of their own.
   await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByLabel("Token").fill(token("olga", ["ops:orders.**"]));
+  await page.getByLabel("Token").fill(token("operator", ["ops:orders.**"]));
   await page.getByRole("button", { name: "Sign in" }).click();
   await view.go("topics/orders.placed");
   await page.getByText("does not allow").waitFor();

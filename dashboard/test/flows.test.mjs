@@ -42,7 +42,7 @@ after(async () => {
 
 /** A page whose hub has these flows, and what it asked of them. */
 async function openFlows(scopes, options = {}) {
-  const view = await openPage(browser, hub, { token: token("olga", scopes), ...options });
+  const view = await openPage(browser, hub, { token: token("operator", scopes), ...options });
   const asked = [];
   await view.page.route((url) => url.href.startsWith(hub.url) && url.pathname.startsWith("/flows"), (route) => {
     const request = route.request();
@@ -151,7 +151,7 @@ test("who may only look is offered no change, and who operates some topics no fl
     assert.deepEqual(offered, [], hash);
   }
   await looks.close();
-  const narrow = await openPage(browser, hub, { token: token("olga", ["ops:orders.**", "admin:orders.**"]) });
+  const narrow = await openPage(browser, hub, { token: token("operator", ["ops:orders.**", "admin:orders.**"]) });
   await narrow.go("");
   assert.ok(!(await narrow.page.getByRole("navigation", { name: "Views" }).innerText()).includes("Flows"));
   await narrow.go("feeds");
@@ -160,7 +160,7 @@ test("who may only look is offered no change, and who operates some topics no fl
 });
 
 test("a hub without flows says how they are declared", { skip }, async () => {
-  const view = await openPage(browser, hub, { token: token("olga", ["ops"]) });
+  const view = await openPage(browser, hub, { token: token("operator", ["ops"]) });
   await view.go("feeds");
   for (const section of ["[[outbox]]", "[[changefeed]]", "[[projector]]"]) await view.page.getByText(section).waitFor();
   assert.deepEqual(await view.troubles(), []);
@@ -168,7 +168,7 @@ test("a hub without flows says how they are declared", { skip }, async () => {
 });
 
 test("the overview tells what does not get on, as text", { skip }, async () => {
-  const view = await openPage(browser, hub, { token: token("olga", ["ops"]) });
+  const view = await openPage(browser, hub, { token: token("operator", ["ops"]) });
   await view.page.route(`${hub.url}/stats`, async (route) => {
     const response = await route.fetch();
     const failing = { work: `feed ${XSS}`, elsewhere: false, failed: XSS, failures: 3 };

@@ -49,7 +49,7 @@ test("no answer to a narrow token names what it does not cover", { skip }, async
   const tokens = [["ops:orders.**"], ["subscribe:orders.**"], ["ops:orders.**", "subscribe:orders.**"], ["publish:orders.**"], ["admin:orders.**"], ["ops:nothing"], []];
   const told = [];
   for (const scopes of tokens) {
-    const headers = { authorization: `Bearer ${token("olga", scopes)}` };
+    const headers = { authorization: `Bearer ${token("operator", scopes)}` };
     for (const path of paths()) {
       const response = await fetch(`${hub.url}${path}`, { headers });
       // A refusal repeats what was asked for.
@@ -62,7 +62,7 @@ test("no answer to a narrow token names what it does not cover", { skip }, async
 });
 
 test("the token stays in this tab, and the page goes nowhere else whatever its address says", { skip }, async () => {
-  const secret = token("olga", ["ops:orders.**", "subscribe:orders.**"]);
+  const secret = token("operator", ["ops:orders.**", "subscribe:orders.**"]);
   const view = await openPage(browser, hub);
   const { page } = view;
   const requests = [];

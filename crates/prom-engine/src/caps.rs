@@ -141,23 +141,23 @@ mod tests {
     #[test]
     fn what_a_subject_made_counts_to_it_until_it_is_gone() {
         let caps = Caps { topics: Some(4), topics_per_subject: Some(2), ..Caps::default() };
-        let (ada, bob): (Arc<str>, Arc<str>) = ("ada".into(), "bob".into());
+        let (alpha, beta): (Arc<str>, Arc<str>) = ("alpha".into(), "beta".into());
         let mut made = Made::default();
-        made.add(Some(&ada));
-        assert!(caps.check_topics(&made, Some(&ada), 1).is_ok());
-        assert!(caps.check_topics(&made, Some(&ada), 2).is_err());
-        made.add(Some(&ada));
-        let refused = caps.check_topics(&made, Some(&ada), 1).unwrap_err();
+        made.add(Some(&alpha));
+        assert!(caps.check_topics(&made, Some(&alpha), 1).is_ok());
+        assert!(caps.check_topics(&made, Some(&alpha), 2).is_err());
+        made.add(Some(&alpha));
+        let refused = caps.check_topics(&made, Some(&alpha), 1).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "subject ada may make 2 topics, and did; publish to one that exists, or raise `topics_per_subject` \
+            "subject alpha may make 2 topics, and did; publish to one that exists, or raise `topics_per_subject` \
              under [limits]"
         );
-        assert!(caps.check_topics(&made, Some(&bob), 2).is_ok());
+        assert!(caps.check_topics(&made, Some(&beta), 2).is_ok());
         assert!(caps.check_topics(&made, None, 2).is_ok(), "who has no subject is held by the total alone");
         let refused = caps.check_topics(&made, None, 3).unwrap_err();
         assert!(matches!(refused, Error::Capped { cap: Cap::Topics, allowed: 4, subject: None }), "{refused}");
-        made.remove(Some(&ada));
-        assert!(caps.check_topics(&made, Some(&ada), 1).is_ok());
+        made.remove(Some(&alpha));
+        assert!(caps.check_topics(&made, Some(&alpha), 1).is_ok());
     }
 }

@@ -57,15 +57,15 @@ mod tests {
 
     #[tokio::test]
     async fn one_subject_waits_for_itself_and_others_do_not() {
-        let (ann, bob): (Subject, Subject) = (Some("ann".into()), Some("bob".into()));
+        let (alpha, beta): (Subject, Subject) = (Some("alpha".into()), Some("beta".into()));
         let places = FairPlaces::new(3, 2);
-        let mut of_ann = vec![places.acquire(&ann).await, places.acquire(&ann).await];
-        let mut waiting = Box::pin(places.acquire(&ann));
+        let mut of_alpha = vec![places.acquire(&alpha).await, places.acquire(&alpha).await];
+        let mut waiting = Box::pin(places.acquire(&alpha));
         assert!((&mut waiting).now_or_never().is_none());
-        let of_bob = places.acquire(&bob).now_or_never().unwrap();
-        of_ann.pop();
+        let of_beta = places.acquire(&beta).now_or_never().unwrap();
+        of_alpha.pop();
         drop(waiting.await);
-        drop((of_ann, of_bob));
+        drop((of_alpha, of_beta));
         drop(places.acquire(&None).await);
         assert_eq!(places.subjects.lock().len(), 1);
     }

@@ -40,7 +40,7 @@ test("the first program of the guide runs as it is written", async (t) => {
   const guide = readFileSync(join(root, "..", "..", "docs", "guide", "sibilant.md"), "utf8");
   const [, program] = /```lisp\n([^]*?)```/.exec(guide);
   const [, ...body] = program.replace("ws://127.0.0.1:8090/ws", harness.url).split("(use-promethean)\n");
-  assert.equal(await run(compile(t, body.join("")), harness.url), "ada 12\n");
+  assert.equal(await run(compile(t, body.join("")), harness.url), "c-17 12\n");
 });
 
 test("publish! gives the topic's key and version, and the receipt", async (t) => {

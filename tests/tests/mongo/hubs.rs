@@ -27,7 +27,7 @@ async fn nothing_is_lost_duplicated_or_reordered_when_primaries_and_hubs_are_kil
     eprintln!("hubs: at least {seconds} s, seed {seed}");
     let mut cluster = Cluster::start(HUBS, PARTITIONS, GROUPS, history).await;
     let mut workers = Vec::new();
-    for (name, hub) in [("anna", 0), ("ben", 1), ("carl", 0), ("dora", 1)] {
+    for (name, hub) in [("alpha", 0), ("beta", 1), ("carl", 0), ("delta", 1)] {
         workers.push(cluster.worker(name, hub, Duty::PublishAndSubscribe).await);
     }
     cluster.until_it_flows("at the beginning").await;

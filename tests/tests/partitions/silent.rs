@@ -105,33 +105,33 @@ async fn a_member_stopped_past_its_time_to_live_loses_its_partitions_and_its_lat
     let scene = Scene { hub: HubProcess::in_memory().unwrap(), http: http() };
     let topic = scene.http.put(format!("{}/topics/orders", scene.hub.url())).json(&json!({"partitions": 8}));
     assert!(topic.send().await.unwrap().status().is_success());
-    let anna = Member::start(&scene.hub, "anna", Duration::from_millis(300));
+    let alpha = Member::start(&scene.hub, "alpha", Duration::from_millis(300));
     // Slow enough that the events he took over are not settled yet when she wakes.
-    let ben = Member::start(&scene.hub, "ben", Duration::from_millis(1500));
-    until("a fair share", async || scene.owned("anna").await.len() == 4 && scene.owned("ben").await.len() == 4).await;
-    let of_anna = scene.owned("anna").await;
+    let beta = Member::start(&scene.hub, "beta", Duration::from_millis(1500));
+    until("a fair share", async || scene.owned("alpha").await.len() == 4 && scene.owned("beta").await.len() == 4).await;
+    let of_alpha = scene.owned("alpha").await;
     scene.publish(0..400).await;
-    until("work", async || anna.count("acked") > 5).await;
+    until("work", async || alpha.count("acked") > 5).await;
 
-    anna.signal("-STOP");
-    let taken_over = until("a takeover", async || scene.owned("ben").await.len() == 8).await;
+    alpha.signal("-STOP");
+    let taken_over = until("a takeover", async || scene.owned("beta").await.len() == 8).await;
     assert!(taken_over >= TTL / 2, "it was taken over too early, after {taken_over:?}");
     let flows = until("events of her partitions elsewhere", async || {
-        let took = ben.lines("took");
-        of_anna.iter().all(|partition| took.iter().any(|line| line.starts_with(&format!("took {partition} "))))
+        let took = beta.lines("took");
+        of_alpha.iter().all(|partition| took.iter().any(|line| line.starts_with(&format!("took {partition} "))))
     })
     .await;
 
-    let refused_before = anna.count("refused");
-    assert_eq!(refused_before, 0, "{:?}", anna.lines("refused"));
-    anna.signal("-CONT");
-    until("a refusal", async || anna.count("refused") > 0).await;
-    let refused = anna.lines("refused");
+    let refused_before = alpha.count("refused");
+    assert_eq!(refused_before, 0, "{:?}", alpha.lines("refused"));
+    alpha.signal("-CONT");
+    until("a refusal", async || alpha.count("refused") > 0).await;
+    let refused = alpha.lines("refused");
     assert!(refused[0].contains("no longer this member's to settle"), "{refused:?}");
-    let back = until("her return", async || scene.owned("anna").await.len() == 4).await;
+    let back = until("her return", async || scene.owned("alpha").await.len() == 4).await;
     until("the end", async || scene.get("/lag?topic=orders&group=g").await["lagEvents"] == 0).await;
     eprintln!(
         "stopped member: taken over after {taken_over:?} (time to live {TTL:?}), its events flowed {flows:?} later, back {back:?} after it woke"
     );
-    assert!(anna.count("revoked") > 0 && anna.count("assigned") > 1, "{:?}", anna.lines("assigned"));
+    assert!(alpha.count("revoked") > 0 && alpha.count("assigned") > 1, "{:?}", alpha.lines("assigned"));
 }

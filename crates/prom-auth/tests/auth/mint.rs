@@ -48,7 +48,7 @@ async fn a_token_says_what_was_asked_for() {
     ]))
     .unwrap();
     let request = TokenRequest {
-        subject: "ada".to_owned(),
+        subject: "alpha".to_owned(),
         policy: Some(rules),
         audience: some("hub"),
         issuer: some("me"),
@@ -56,7 +56,7 @@ async fn a_token_says_what_was_asked_for() {
         ..request()
     };
     let identity = enter(&request).await;
-    assert_eq!(identity.subject.as_deref(), Some("ada"));
+    assert_eq!(identity.subject.as_deref(), Some("alpha"));
     assert_eq!(identity.expires_at_ms, Some((START_S + 65) * 1000));
     assert!(allows(&identity, Action::Admin, "orders.placed"));
     assert!(!allows(&identity, Action::Publish, "orders.secret"));

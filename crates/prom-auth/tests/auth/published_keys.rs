@@ -31,7 +31,7 @@ fn with(mut jwk: Value, changes: Value) -> Value {
 
 #[tokio::test]
 async fn every_algorithm_verifies_what_its_key_signed_and_nothing_else() {
-    let claims = json!({"sub": "ada"});
+    let claims = json!({"sub": "alpha"});
     for (signer, stranger) in
         [(Signer::rs256(), Signer::rs256()), (Signer::es256(), Signer::es256()), (Signer::eddsa(), Signer::eddsa())]
     {
@@ -39,7 +39,7 @@ async fn every_algorithm_verifies_what_its_key_signed_and_nothing_else() {
         let token = signer.token("k", &claims);
         assert_eq!(say(&keys, None, &token).await, "ok", "{}", signer.algorithm());
         assert_eq!(say(&keys, None, &stranger.token("k", &claims)).await, "jwt_invalid", "a stranger's key");
-        let altered = signer.token("k", &json!({"sub": "eve"}));
+        let altered = signer.token("k", &json!({"sub": "echo"}));
         let (message, _) = altered.rsplit_once('.').unwrap();
         let (_, signature) = token.rsplit_once('.').unwrap();
         assert_eq!(say(&keys, None, &format!("{message}.{signature}")).await, "jwt_invalid", "altered claims");

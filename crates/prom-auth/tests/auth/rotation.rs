@@ -49,7 +49,7 @@ impl Hub {
 }
 
 fn token(signer: &Signer, kid: &str) -> String {
-    signer.token(kid, &json!({"sub": "ada"}))
+    signer.token(kid, &json!({"sub": "alpha"}))
 }
 
 #[tokio::test]
@@ -339,7 +339,7 @@ async fn rights_come_from_the_token_whatever_signed_it() {
     let signer = Signer::rs256();
     let endpoint = TestEndpoint::publishing(&[signer.jwk("1")]).await;
     let hub = Hub::trusting(endpoint.url());
-    let claims: Value = json!({"sub": "ada", "scope": "openid subscribe:orders.**"});
+    let claims: Value = json!({"sub": "alpha", "scope": "openid subscribe:orders.**"});
     let identity = hub.door.authenticate(Some(&signer.token("1", &claims))).await.unwrap();
     let orders = prom_types::TopicPattern::parse("orders.*").unwrap();
     assert!(identity.policy.allows_pattern(prom_auth::Action::Subscribe, &orders, None));

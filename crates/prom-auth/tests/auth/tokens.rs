@@ -26,7 +26,7 @@ async fn enter(options: AuthOptions, token: Option<&str>) -> Result<Identity, Au
 
 /// Valid claims, some of them replaced; `null` counts as absent.
 fn claims(changes: Value) -> Value {
-    let mut claims = json!({"sub": "ada", "aud": "hub", "iss": "https://issuer.example", "exp": START_S + 60});
+    let mut claims = json!({"sub": "alpha", "aud": "hub", "iss": "https://issuer.example", "exp": START_S + 60});
     claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     claims
 }
@@ -101,7 +101,7 @@ async fn what_is_not_signed_with_the_secret_is_refused() {
     let good = Signer::hs256(SECRET).token("any", &claims);
     let (message, signature) = good.rsplit_once('.').unwrap();
     let (header, payload) = message.split_once('.').unwrap();
-    let other_payload = encode(json!({"sub": "eve", "aud": "hub", "scopes": ["*"]}).to_string());
+    let other_payload = encode(json!({"sub": "echo", "aud": "hub", "scopes": ["*"]}).to_string());
     let none = encode(json!({"alg": "none"}).to_string());
     let sign = |header: Value| Signer::hs256(SECRET).sign(&header, &claims);
     let cases = [
@@ -144,7 +144,7 @@ async fn an_identity_says_who_it_is_and_how_long_tolerance_included() {
     let tolerant = AuthOptions { clock_tolerance: Duration::from_millis(1500), ..options() };
     let token = Signer::hs256(SECRET).token("any", &claims(json!({"exp": START_S + 1})));
     let identity = enter(tolerant.clone(), Some(&token)).await.unwrap();
-    assert_eq!(identity.subject.as_deref(), Some("ada"));
+    assert_eq!(identity.subject.as_deref(), Some("alpha"));
     assert_eq!(identity.expires_at_ms, Some(START_S * 1000 + 2500));
     let endless = Signer::hs256(SECRET).token("any", &claims(json!({"exp": null})));
     assert_eq!(enter(tolerant, Some(&endless)).await.unwrap().expires_at_ms, None);

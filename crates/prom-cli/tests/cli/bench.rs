@@ -245,7 +245,7 @@ fn a_hub_that_is_not_there_is_a_clear_error() {
 fn refused_events_are_counted_and_end_the_run_with_4() {
     let hub = Hub::start_with(&[("JWT_SECRET", SECRET)]);
     let token = |scope: &str| {
-        let ran = prom(&["token", "--secret", SECRET, "--sub", "ada", "--scope", scope]).exits(0);
+        let ran = prom(&["token", "--secret", SECRET, "--sub", "alpha", "--scope", scope]).exits(0);
         ran.stdout.trim().to_owned()
     };
     let bench = ["bench", "publish", "--events", "5000", "--in-flight", "100", "--warm-up", "0s", "--json", "--token"];

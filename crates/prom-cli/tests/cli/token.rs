@@ -26,11 +26,12 @@ fn base64_url(text: &str) -> Vec<u8> {
 
 #[test]
 fn the_token_stands_alone_on_standard_output_and_says_what_was_asked() {
-    let asked = ["token", "--secret", "hunter2", "--sub", "ann", "--scope", "publish:orders.*", "--scope", "subscribe"];
+    let asked =
+        ["token", "--secret", "hunter2", "--sub", "alpha", "--scope", "publish:orders.*", "--scope", "subscribe"];
     let ran = prom(&[&asked[..], &["--ttl", "90s", "--aud", "prom", "--iss", "here"]].concat()).exits(0);
     assert_eq!(ran.stdout.lines().count(), 1);
     let claims = claims(&ran);
-    assert_eq!(claims["sub"], "ann");
+    assert_eq!(claims["sub"], "alpha");
     assert_eq!(claims["scopes"], serde_json::json!(["publish:orders.*", "subscribe"]));
     assert_eq!(claims["aud"], "prom");
     assert_eq!(claims["iss"], "here");

@@ -100,7 +100,7 @@ impl Drop for Scene {
 
 pub fn token(scopes: &[&str], lifetime: Duration) -> String {
     let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
-    mint(&TokenRequest { subject: "ada".to_owned(), scopes, lifetime, ..TokenRequest::default() }, SECRET).unwrap()
+    mint(&TokenRequest { subject: "alpha".to_owned(), scopes, lifetime, ..TokenRequest::default() }, SECRET).unwrap()
 }
 
 pub async fn within<T>(work: impl Future<Output = T>) -> T {

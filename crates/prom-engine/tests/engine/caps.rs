@@ -31,29 +31,29 @@ async fn topics(bus: &Bus) -> Vec<String> {
 async fn a_subject_makes_as_many_topics_as_it_may_and_still_publishes_to_all() {
     let world = World::new();
     let bus = capped(&world).await;
-    let ada = bus.acting_for(Some("ada"));
-    ada.publish("a", json!(1)).await.unwrap();
-    ada.create_topic(TopicSettings::new("b").unwrap()).await.unwrap();
-    assert_eq!(cap_of(ada.publish("c", json!(1)).await), Cap::TopicsPerSubject);
-    assert_eq!(cap_of(ada.publish_event(event("c")).await), Cap::TopicsPerSubject);
-    assert_eq!(cap_of(ada.create_topic(TopicSettings::new("c").unwrap()).await), Cap::TopicsPerSubject);
-    let results = ada.publish_many(vec![event("a"), event("c"), event("b")]).await;
+    let alpha = bus.acting_for(Some("alpha"));
+    alpha.publish("a", json!(1)).await.unwrap();
+    alpha.create_topic(TopicSettings::new("b").unwrap()).await.unwrap();
+    assert_eq!(cap_of(alpha.publish("c", json!(1)).await), Cap::TopicsPerSubject);
+    assert_eq!(cap_of(alpha.publish_event(event("c")).await), Cap::TopicsPerSubject);
+    assert_eq!(cap_of(alpha.create_topic(TopicSettings::new("c").unwrap()).await), Cap::TopicsPerSubject);
+    let results = alpha.publish_many(vec![event("a"), event("c"), event("b")]).await;
     assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
-    ada.create_topic(TopicSettings::new("b").unwrap().max_attempts(3)).await.unwrap();
+    alpha.create_topic(TopicSettings::new("b").unwrap().max_attempts(3)).await.unwrap();
     assert_eq!(topics(&bus).await, ["a", "b", "system.audit"]);
-    bus.acting_for(Some("bob")).publish("c", json!(1)).await.unwrap();
-    ada.publish("c", json!(2)).await.unwrap();
+    bus.acting_for(Some("beta")).publish("c", json!(1)).await.unwrap();
+    alpha.publish("c", json!(2)).await.unwrap();
 }
 
 #[tokio::test]
 async fn an_atomic_batch_that_would_make_too_many_topics_makes_none() {
     let world = World::new();
     let bus = capped(&world).await;
-    let ada = bus.acting_for(Some("ada"));
+    let alpha = bus.acting_for(Some("alpha"));
     let three = vec![event("a"), event("b"), event("a"), event("c")];
-    assert_eq!(cap_of(ada.publish_batch(three).await), Cap::TopicsPerSubject);
+    assert_eq!(cap_of(alpha.publish_batch(three).await), Cap::TopicsPerSubject);
     assert_eq!(topics(&bus).await, [""; 0]);
-    ada.publish_batch(vec![event("x"), event("y"), event("x")]).await.unwrap();
+    alpha.publish_batch(vec![event("x"), event("y"), event("x")]).await.unwrap();
     assert_eq!(topics(&bus).await, ["x", "y"]);
 }
 
@@ -73,12 +73,12 @@ async fn all_topics_together_are_capped_too_but_not_those_of_the_hub_itself() {
 #[tokio::test]
 async fn who_made_a_topic_is_known_after_a_restart_and_through_changes() {
     let world = World::new();
-    let ada = capped(&world).await.acting_for(Some("ada"));
-    ada.publish("a", json!(1)).await.unwrap();
-    ada.acting_for(Some("bob")).create_topic(TopicSettings::new("a").unwrap().max_attempts(3)).await.unwrap();
-    ada.publish("b", json!(1)).await.unwrap();
-    let ada = capped(&world).await.acting_for(Some("ada"));
-    assert_eq!(cap_of(ada.publish("c", json!(1)).await), Cap::TopicsPerSubject);
+    let alpha = capped(&world).await.acting_for(Some("alpha"));
+    alpha.publish("a", json!(1)).await.unwrap();
+    alpha.acting_for(Some("beta")).create_topic(TopicSettings::new("a").unwrap().max_attempts(3)).await.unwrap();
+    alpha.publish("b", json!(1)).await.unwrap();
+    let alpha = capped(&world).await.acting_for(Some("alpha"));
+    assert_eq!(cap_of(alpha.publish("c", json!(1)).await), Cap::TopicsPerSubject);
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_topic_that_another_hub_made_is_found_before_a_cap_refuses_it() {
     };
     let (here, there) = (bus("http://here").await, bus("http://there").await);
     there.create_topic(TopicSettings::new("a").unwrap()).await.unwrap();
-    here.acting_for(Some("ada")).publish("a", json!(1)).await.unwrap();
+    here.acting_for(Some("alpha")).publish("a", json!(1)).await.unwrap();
 }
 
 #[tokio::test]
@@ -106,17 +106,17 @@ async fn groups_are_capped_by_subject_and_in_all_and_a_deleted_one_makes_room() 
         let bus = bus.acting_for(subject);
         bus.subscribe("a", group).start().await.map(drop)
     };
-    join(Some("ada"), "g1").await.unwrap();
-    join(Some("ada"), "g2").await.unwrap();
-    assert_eq!(cap_of(join(Some("ada"), "g3").await), Cap::GroupsPerSubject);
-    join(Some("ada"), "g1").await.unwrap();
-    join(Some("bob"), "g3").await.unwrap();
-    assert_eq!(cap_of(join(Some("bob"), "g4").await), Cap::Groups);
+    join(Some("alpha"), "g1").await.unwrap();
+    join(Some("alpha"), "g2").await.unwrap();
+    assert_eq!(cap_of(join(Some("alpha"), "g3").await), Cap::GroupsPerSubject);
+    join(Some("alpha"), "g1").await.unwrap();
+    join(Some("beta"), "g3").await.unwrap();
+    assert_eq!(cap_of(join(Some("beta"), "g4").await), Cap::Groups);
     assert_eq!(cap_of(join(None, "g4").await), Cap::Groups);
     bus.delete_group("g1").await.unwrap();
-    join(Some("ada"), "g4").await.unwrap();
+    join(Some("alpha"), "g4").await.unwrap();
     let bus = capped(&world).await;
-    let refused = bus.acting_for(Some("ada")).subscribe("a", "g5").start().await.map(drop).unwrap_err();
+    let refused = bus.acting_for(Some("alpha")).subscribe("a", "g5").start().await.map(drop).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "there may be 3 groups in all, and there are; use one that exists, or delete one, or raise `groups` under [limits]"

@@ -52,12 +52,12 @@ async fn publish_keyed(bus: &Bus, numbers: std::ops::Range<u64>) {
 async fn each_partition_goes_to_one_member_in_order() {
     let bus = bus().await;
     topic(&bus, 8).await;
-    let (mut anna, mut ben) = (join(&bus, "anna").await, join(&bus, "ben").await);
+    let (mut alpha, mut beta) = (join(&bus, "alpha").await, join(&bus, "beta").await);
     let owners = owners(&bus, 2).await;
-    assert_eq!((owned(&owners, "anna").len(), owned(&owners, "ben").len()), (4, 4));
+    assert_eq!((owned(&owners, "alpha").len(), owned(&owners, "beta").len()), (4, 4));
     publish_keyed(&bus, 0..200).await;
     let mut last: BTreeMap<u32, u64> = BTreeMap::new();
-    for (member, name) in [(&mut anna, "anna"), (&mut ben, "ben")] {
+    for (member, name) in [(&mut alpha, "alpha"), (&mut beta, "beta")] {
         let theirs = owned(&owners, name);
         let expected = (0..200).filter(|number| theirs.contains(&partition_of(&format!("key-{number}"), 8))).count();
         for _ in 0..expected {
@@ -76,16 +76,16 @@ async fn each_partition_goes_to_one_member_in_order() {
 async fn a_member_that_joins_gets_its_share_when_the_owner_has_finished_and_no_other_partition_moves() {
     let bus = bus().await;
     topic(&bus, 4).await;
-    let mut anna = join(&bus, "anna").await;
+    let mut alpha = join(&bus, "alpha").await;
     owners(&bus, 1).await;
     publish_keyed(&bus, 0..40).await;
     let mut held = Vec::new();
     for _ in 0..40 {
-        held.push(next(&mut anna).await);
+        held.push(next(&mut alpha).await);
     }
-    let mut ben = join(&bus, "ben").await;
-    // What anna holds is hers until she has finished it.
-    assert!(stays_silent(&mut ben, Duration::from_secs(2)).await);
+    let mut beta = join(&bus, "beta").await;
+    // What alpha holds is hers until she has finished it.
+    assert!(stays_silent(&mut beta, Duration::from_secs(2)).await);
     publish_keyed(&bus, 40..80).await;
     let moving = bus.partition_owners("orders", "g").await.unwrap().unwrap();
     let moved: BTreeSet<u32> =
@@ -95,8 +95,8 @@ async fn a_member_that_joins_gets_its_share_when_the_owner_has_finished_and_no_o
         soon(delivery.ack()).await.unwrap();
     }
     let after = owners(&bus, 2).await;
-    assert_eq!(owned(&after, "ben"), moved);
-    let delivery = next(&mut ben).await;
+    assert_eq!(owned(&after, "beta"), moved);
+    let delivery = next(&mut beta).await;
     assert!(moved.contains(&delivery.partition()), "{}", delivery.partition());
     soon(delivery.ack()).await.unwrap();
     let epochs = bus.partition_owners("orders", "g").await.unwrap().unwrap();
@@ -109,15 +109,15 @@ async fn a_member_that_joins_gets_its_share_when_the_owner_has_finished_and_no_o
 async fn a_member_that_leaves_gives_everything_back_and_the_others_get_it() {
     let bus = bus().await;
     topic(&bus, 6).await;
-    let (mut anna, mut ben) = (join(&bus, "anna").await, join(&bus, "ben").await);
+    let (mut alpha, mut beta) = (join(&bus, "alpha").await, join(&bus, "beta").await);
     owners(&bus, 2).await;
     publish_keyed(&bus, 0..60).await;
-    let held = next(&mut ben).await;
-    ben.unsubscribe().await;
+    let held = next(&mut beta).await;
+    beta.unsubscribe().await;
     owners(&bus, 1).await;
     let mut seen = BTreeSet::new();
     while seen.len() < 60 {
-        let delivery = next(&mut anna).await;
+        let delivery = next(&mut alpha).await;
         seen.insert(delivery.payload::<u64>().unwrap());
         soon(delivery.ack()).await.unwrap();
     }
@@ -128,17 +128,17 @@ async fn a_member_that_leaves_gives_everything_back_and_the_others_get_it() {
 async fn an_owner_that_does_not_finish_in_time_is_fenced_and_no_attempt_is_counted() {
     let bus = bus().await;
     topic(&bus, 2).await;
-    let mut anna = join(&bus, "anna").await;
+    let mut alpha = join(&bus, "alpha").await;
     owners(&bus, 1).await;
     publish_keyed(&bus, 0..20).await;
     let mut held = Vec::new();
     for _ in 0..20 {
-        held.push(next(&mut anna).await);
+        held.push(next(&mut alpha).await);
     }
-    let mut ben = join(&bus, "ben").await;
+    let mut beta = join(&bus, "beta").await;
     let after = owners(&bus, 2).await;
-    let moved = *owned(&after, "ben").first().unwrap();
-    let delivery = next(&mut ben).await;
+    let moved = *owned(&after, "beta").first().unwrap();
+    let delivery = next(&mut beta).await;
     assert_eq!((delivery.partition(), delivery.attempt()), (moved, 1));
     for late in &held {
         match soon(late.ack()).await {
@@ -189,13 +189,13 @@ async fn epochs_rise_across_restarts_of_the_bus() {
         let bus = world.bus().await;
         topic(&bus, 2).await;
         for _ in 0..3 {
-            let anna = join(&bus, "anna").await;
+            let alpha = join(&bus, "alpha").await;
             owners(&bus, 1).await;
             let epochs = bus.partition_owners("orders", "g").await.unwrap().unwrap();
             let lowest = epochs.partitions.iter().map(|one| one.epoch).min().unwrap();
             assert!(lowest > last, "{lowest} after {last}");
             last = epochs.partitions.iter().map(|one| one.epoch).max().unwrap();
-            anna.unsubscribe().await;
+            alpha.unsubscribe().await;
         }
         drop(bus);
     }
@@ -206,7 +206,7 @@ async fn a_group_divides_a_topic_of_one_partition_and_settles_in_its_one_cursor(
     let bus = bus().await;
     publish_keyed(&bus, 0..300).await;
     let mut members = Vec::new();
-    for name in ["anna", "ben", "carla"] {
+    for name in ["alpha", "beta", "carla"] {
         members.push((name, join_virtual(&bus, name, 16).await));
     }
     let owners = owners(&bus, 3).await;
@@ -260,7 +260,7 @@ async fn a_member_hears_which_partitions_come_before_their_events_and_which_go()
     let bus = bus().await;
     topic(&bus, 4).await;
     publish_keyed(&bus, 0..40).await;
-    let mut anna = join(&bus, "anna").await;
+    let mut alpha = join(&bus, "alpha").await;
     let mut mine: BTreeSet<u32> = BTreeSet::new();
     let hear = |mine: &mut BTreeSet<u32>, change: AssignmentChange| match change {
         AssignmentChange::Assigned { partitions, .. } => mine.extend(partitions),
@@ -268,7 +268,7 @@ async fn a_member_hears_which_partitions_come_before_their_events_and_which_go()
     };
     let mut seen = 0;
     while seen < 40 {
-        match soon(anna.next_item()).await.unwrap() {
+        match soon(alpha.next_item()).await.unwrap() {
             Item::Assignment(change) => hear(&mut mine, change),
             Item::Delivery(delivery) => {
                 assert!(mine.contains(&delivery.partition()), "{delivery:?} came before it was told");
@@ -278,25 +278,25 @@ async fn a_member_hears_which_partitions_come_before_their_events_and_which_go()
             Item::Gap(gap) => panic!("{gap:?}"),
         }
     }
-    let _ben = join(&bus, "ben").await;
+    let _ben = join(&bus, "beta").await;
     while mine.len() > 2 {
-        let Some(Item::Assignment(change)) = soon(anna.next_item()).await else { panic!("nothing is told") };
+        let Some(Item::Assignment(change)) = soon(alpha.next_item()).await else { panic!("nothing is told") };
         assert!(matches!(change, AssignmentChange::Revoked { .. }), "{change:?}");
         hear(&mut mine, change);
     }
-    assert_eq!(mine, owned(&owners(&bus, 2).await, "anna"));
+    assert_eq!(mine, owned(&owners(&bus, 2).await, "alpha"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn partitions_that_are_added_get_owners_and_the_change_is_audited() {
     let bus = bus().await;
     topic(&bus, 2).await;
-    let mut anna = join(&bus, "anna").await;
+    let mut alpha = join(&bus, "alpha").await;
     owners(&bus, 1).await;
     topic(&bus, 5).await;
     assert_eq!(owners(&bus, 1).await.len(), 5);
     bus.publish("orders", json!(1)).partition(4).await.unwrap();
-    assert_eq!(next(&mut anna).await.partition(), 4);
+    assert_eq!(next(&mut alpha).await.partition(), 4);
     let mut audit = bus.tail("system.audit").from(Position::Earliest).start().await.unwrap();
     let event = soon(audit.next()).await.unwrap().unwrap();
     let payload: serde_json::Value = event.payload().unwrap();
@@ -319,7 +319,7 @@ async fn what_cannot_be_is_refused_with_the_reason() {
     refused(bus.subscribe("other", "a").partitions(0).start().await, "1 and 1024");
     refused(bus.subscribe("orders", "a").weight(5000).start().await, "weight");
     refused(bus.subscribe("orders", "a").ttl(Duration::from_millis(1)).start().await, "300 ms");
-    let _first = join(&bus, "anna").await;
+    let _first = join(&bus, "alpha").await;
     refused(bus.subscribe("orders", "g").mode(Mode::Shared).start().await, "mode = partitioned");
     publish_numbers(&bus, "one", 0..1).await;
     let _divides = bus.subscribe("one", "h").partitions(4).start().await.unwrap();
@@ -415,11 +415,11 @@ async fn shared_mode_and_order_by_key_work_over_all_partitions() {
         bus.publish("orders", json!(number)).key(format!("k{}", number % 10)).await.unwrap();
     }
     let start = || bus.subscribe("orders", "g").from(Position::Earliest).order(Order::Key).start();
-    let (mut anna, mut ben) = (start().await.unwrap(), start().await.unwrap());
+    let (mut alpha, mut beta) = (start().await.unwrap(), start().await.unwrap());
     let mut last: BTreeMap<u64, u64> = BTreeMap::new();
     let mut seen = 0;
     while seen < 100 {
-        for member in [&mut anna, &mut ben] {
+        for member in [&mut alpha, &mut beta] {
             while let Ok(Some(delivery)) = tokio::time::timeout(Duration::from_millis(10), member.next()).await {
                 let number: u64 = delivery.payload().unwrap();
                 assert!(last.insert(number % 10, number).is_none_or(|before| before + 10 == number), "{number}");

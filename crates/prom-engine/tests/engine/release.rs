@@ -12,7 +12,7 @@ async fn why_says_who_holds_an_event_for_how_long_and_what_to_type() {
     let bus = bus().await;
     bus.publish("numbers", json!(1)).key("k7").await.unwrap();
     let slow = bus.subscribe("numbers", "g").from(Position::Earliest).member_id("worker 3");
-    let mut slow = slow.origin(Some("ada".into()), Some("10.0.0.7:4711".into())).start().await.unwrap();
+    let mut slow = slow.origin(Some("alpha".into()), Some("10.0.0.7:4711".into())).start().await.unwrap();
     let held = next(&mut slow).await;
     for _ in 0..3 {
         tokio::time::sleep(Duration::from_secs(20)).await;
@@ -21,7 +21,7 @@ async fn why_says_who_holds_an_event_for_how_long_and_what_to_type() {
     let why = bus.why("numbers", "g").await.unwrap();
     let lease = &why.partitions[0].held[0];
     assert_eq!((lease.offset, lease.key.as_deref(), lease.renewals), (0, Some("k7"), 3));
-    assert_eq!((lease.member.as_str(), lease.subject.as_deref()), ("worker 3", Some("ada")));
+    assert_eq!((lease.member.as_str(), lease.subject.as_deref()), ("worker 3", Some("alpha")));
     assert_eq!(lease.address.as_deref(), Some("10.0.0.7:4711"));
     assert!(lease.held_for >= Duration::from_secs(60), "{:?}", lease.held_for);
     let explanation = &why.partitions[0].explanation;
@@ -63,7 +63,7 @@ async fn a_released_event_goes_to_another_and_its_old_holder_settles_nothing() {
     let unknown = bus.release("numbers", "g", LeasesOf::Member("nobody".into())).await;
     assert!(matches!(unknown, Err(Error::UnknownMember { .. })), "{unknown:?}");
     let place = LeasesOf::Event(EventPlace::Offset { partition: 0, offset: 0 });
-    let released = soon(bus.acting_for(Some("ada")).release("numbers", "g", place)).await.unwrap();
+    let released = soon(bus.acting_for(Some("alpha")).release("numbers", "g", place)).await.unwrap();
     assert_eq!((released.len(), released[0].offset, released[0].member.as_deref()), (1, 0, Some("stuck")));
     let again = next(&mut other).await;
     assert_eq!(again.attempt(), 1, "a return is no attempt");
@@ -72,7 +72,7 @@ async fn a_released_event_goes_to_another_and_its_old_holder_settles_nothing() {
     soon(again.ack()).await.unwrap();
     let page = bus.read("system.audit", 0, 0, 10).await.unwrap();
     let audited: Value = page.events[0].payload().unwrap();
-    assert_eq!((&audited["action"], &audited["subject"]), (&json!("release"), &json!("ada")));
+    assert_eq!((&audited["action"], &audited["subject"]), (&json!("release"), &json!("alpha")));
 }
 
 #[tokio::test]

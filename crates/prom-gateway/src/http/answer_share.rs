@@ -23,7 +23,7 @@ pub(super) struct RequestHolder(Arc<OnceLock<Holder>>);
 
 /// The answer is counted, or is the same text for all.
 #[derive(Clone)]
-pub(super) struct Counted;
+pub(super) struct AnswerCounted;
 
 impl RequestHolder {
     pub fn set(&self, holder: &Holder) {
@@ -47,7 +47,7 @@ impl HeldText {
 impl IntoResponse for HeldText {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.0));
-        response.extensions_mut().insert(Counted);
+        response.extensions_mut().insert(AnswerCounted);
         response
     }
 }
@@ -59,7 +59,7 @@ pub(super) async fn count(State(api): State<Arc<Api>>, mut request: Request, nex
     let is_look = request.method() == Method::GET;
     let response = next.run(request).await;
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
-    let is_counted = response.extensions().get::<Counted>().is_some();
+    let is_counted = response.extensions().get::<AnswerCounted>().is_some();
     let Some(bytes) = bytes.filter(|bytes| is_look && !is_counted && *bytes > ANSWER_UNCOUNTED_BYTES) else {
         return response;
     };

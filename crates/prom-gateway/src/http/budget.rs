@@ -182,16 +182,16 @@ mod tests {
 
     #[test]
     fn one_holder_has_half_and_leaves_half_to_the_others() {
-        let (ann, bob): (Holder, Holder) = (Some("ann".into()), Some("bob".into()));
+        let (alpha, beta): (Holder, Holder) = (Some("alpha".into()), Some("beta".into()));
         let budget = BodyBudget::shared_by_subjects(10 * UNIT_BYTES, UNIT_BYTES);
-        let mut one = budget.take(&ann, 2 * UNIT_BYTES).unwrap();
+        let mut one = budget.take(&alpha, 2 * UNIT_BYTES).unwrap();
         one.grow_to(4 * UNIT_BYTES).unwrap();
-        assert!(budget.take(&ann, 2 * UNIT_BYTES).is_err());
+        assert!(budget.take(&alpha, 2 * UNIT_BYTES).is_err());
         assert!(one.grow_to(6 * UNIT_BYTES).is_err());
-        let other = budget.take(&bob, 5 * UNIT_BYTES).unwrap();
+        let other = budget.take(&beta, 5 * UNIT_BYTES).unwrap();
         assert!(budget.take(&None, 2 * UNIT_BYTES).is_err());
         drop(one);
-        let again = budget.take(&ann, 5 * UNIT_BYTES).unwrap();
+        let again = budget.take(&alpha, 5 * UNIT_BYTES).unwrap();
         drop((again, other));
         assert!(budget.holders.unwrap().held.lock().is_empty());
     }

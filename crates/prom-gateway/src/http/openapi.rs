@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
-use super::answer_share::Counted;
+use super::answer_share::AnswerCounted;
 use super::api::Api;
 use super::problem::{Code, Problem};
 
@@ -71,5 +71,5 @@ pub(super) async fn get(State(api): State<Arc<Api>>) -> Result<Response, Problem
             api.openapi.get_or_init(|| written.into()).clone()
         }
     };
-    Ok((Extension(Counted), [(CONTENT_TYPE, "application/json")], text).into_response())
+    Ok((Extension(AnswerCounted), [(CONTENT_TYPE, "application/json")], text).into_response())
 }

@@ -12,7 +12,7 @@ const SECRET: &str = "a secret that only tests know and that is long enough";
 
 fn claims(exp_in_s: u64) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    json!({"sub": "ada", "exp": now + exp_in_s, "scopes": ["*"]})
+    json!({"sub": "alpha", "exp": now + exp_in_s, "scopes": ["*"]})
 }
 
 async fn trusting(endpoint: &Endpoint) -> Doors {

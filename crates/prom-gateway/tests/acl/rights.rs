@@ -239,7 +239,7 @@ async fn rights_mean_the_same_at_every_door() {
     let expires = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(600);
     let (mut cases, mut questions, mut asked) = (0, 0, 0);
     for (name, mut claims, table) in [of_scopes(), of_wildcards(), of_policies(), of_details(), of_groups()].concat() {
-        claims["sub"] = json!("ada");
+        claims["sub"] = json!("alpha");
         claims["exp"] = json!(expires.as_secs());
         let token = Key::secret(SECRET).token("", &claims);
         cases += 1;

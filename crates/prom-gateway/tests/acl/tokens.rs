@@ -16,7 +16,7 @@ fn now_s() -> i64 {
 
 /// Claims in order, with some of them replaced.
 fn claims(changes: Value) -> Value {
-    let mut claims = json!({"sub": "ada", "aud": "hub", "iss": "issuer", "exp": now_s() + 600, "scopes": ["*"]});
+    let mut claims = json!({"sub": "alpha", "aud": "hub", "iss": "issuer", "exp": now_s() + 600, "scopes": ["*"]});
     claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     claims
 }

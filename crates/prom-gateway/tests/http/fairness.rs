@@ -29,18 +29,18 @@ async fn a_subject_that_reads_no_answers_leaves_room_for_the_others() {
     };
     let mut unread = Vec::new();
     for _ in 0..12 {
-        unread.push(replay("ann").await);
+        unread.push(replay("alpha").await);
     }
     let refused = unread.iter().filter(|answer| answer.status() == StatusCode::SERVICE_UNAVAILABLE).count();
     assert_eq!(refused, 4, "half of the budget is 8 pages");
     let body = unread.pop().unwrap().into_body().collect().await.unwrap().to_bytes();
     assert!(String::from_utf8_lossy(&body).contains("one subject may hold"), "{body:?}");
-    let publish = Ask::new(Method::POST, "/publish").by("bob", &["publish:a"]);
+    let publish = Ask::new(Method::POST, "/publish").by("beta", &["publish:a"]);
     publish.body(r#"{"topic":"a","payload":1}"#).send(&home).await.json();
-    let of_bob = replay("bob").await;
-    assert_eq!(of_bob.status(), StatusCode::OK);
+    let of_beta = replay("beta").await;
+    assert_eq!(of_beta.status(), StatusCode::OK);
     unread.clear();
-    assert_eq!(replay("ann").await.status(), StatusCode::OK);
+    assert_eq!(replay("alpha").await.status(), StatusCode::OK);
 }
 
 async fn listen(home: &Home) -> Response {
@@ -69,7 +69,7 @@ async fn a_live_replay_counts_as_a_subscription_of_its_subject() {
     let options = GatewayOptions { subscriptions_per_subject: Some(2), ..GatewayOptions::default() };
     let home = Home::with(options, auth()).await;
     home.publish_numbers("a", 1).await;
-    let listen = || Ask::new(Method::GET, "/replay?topic=a&live=sse").by("ann", &["subscribe:a"]);
+    let listen = || Ask::new(Method::GET, "/replay?topic=a&live=sse").by("alpha", &["subscribe:a"]);
     let one = listen().unread(&home).await;
     let _two = listen().unread(&home).await;
     listen().send(&home).await.problem(403, "forbidden");
@@ -112,13 +112,13 @@ async fn a_subject_that_searches_for_much_waits_for_itself() {
     home.publish_numbers("a", 20).await;
     let mut searches = JoinSet::new();
     for _ in 0..60 {
-        searches.spawn(search(home.clone(), "ann"));
+        searches.spawn(search(home.clone(), "alpha"));
     }
     // The first one is over: all others wait by now.
     searches.join_next().await.unwrap().unwrap();
-    searches.spawn(search(home.clone(), "bob"));
+    searches.spawn(search(home.clone(), "beta"));
     let mut before = 0;
-    while searches.join_next().await.unwrap().unwrap() != "bob" {
+    while searches.join_next().await.unwrap().unwrap() != "beta" {
         before += 1;
     }
     assert!(before < 30, "{before} searches of another subject came first");

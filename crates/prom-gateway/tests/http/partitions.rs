@@ -10,10 +10,10 @@ async fn owners_epochs_and_members_are_shown() {
     let home = Home::open().await;
     home.bus.create_topic(TopicSettings::new("orders").unwrap().partitions(3).key(".payload.id")).await.unwrap();
     let subscribe = home.bus.subscribe("orders", "g").mode(Mode::Partitioned).from(Position::Earliest);
-    let _anna = subscribe.member_id("anna").meta(&json!({"host": "a1"})).pin([1]).start().await.unwrap();
+    let _anna = subscribe.member_id("alpha").meta(&json!({"host": "a1"})).pin([1]).start().await.unwrap();
     let told = loop {
         let told = home.get("/partitions?topic=orders&group=g").await.json();
-        let owned = |one: &Value| one["owner"] == "anna";
+        let owned = |one: &Value| one["owner"] == "alpha";
         if told["partitions"].as_array().unwrap().iter().all(owned) && told["generation"].is_u64() {
             break told;
         }
@@ -21,7 +21,7 @@ async fn owners_epochs_and_members_are_shown() {
     };
     assert_eq!((&told["mode"], &told["virtual"]), (&json!("partitioned"), &json!(false)));
     let member = json!({
-        "member": "anna", "weight": 1, "pins": [1], "ttl_ms": null, "meta": {"host": "a1"}, "partitions": [0, 1, 2],
+        "member": "alpha", "weight": 1, "pins": [1], "ttl_ms": null, "meta": {"host": "a1"}, "partitions": [0, 1, 2],
     });
     assert_eq!(told["members"], json!([member]));
     assert!(told["partitions"][2]["epoch"].as_u64().unwrap() > 0, "{told}");
@@ -31,11 +31,11 @@ async fn owners_epochs_and_members_are_shown() {
         .as_array()
         .unwrap()
         .iter()
-        .any(|one| one["explanation"].as_str().unwrap().contains("belongs to anna"));
+        .any(|one| one["explanation"].as_str().unwrap().contains("belongs to alpha"));
     assert!(explained, "{why}");
     let metrics = home.get("/metrics").await.text().to_owned();
     for line in [
-        r#"partition_owned{topic="orders",group="g",member="anna"} 3"#,
+        r#"partition_owned{topic="orders",group="g",member="alpha"} 3"#,
         r#"partition_moves_total{topic="orders",group="g"} 3"#,
         r#"partition_epoch{topic="orders",group="g",partition="2"}"#,
         r#"group_generation{topic="orders",group="g"}"#,
@@ -50,10 +50,10 @@ async fn virtual_partitions_are_shown_without_offsets_of_their_own() {
     let home = Home::open().await;
     home.publish_numbers("orders", 3).await;
     let subscribe = home.bus.subscribe("orders", "g").partitions(2).from(Position::Earliest);
-    let _anna = subscribe.member_id("anna").start().await.unwrap();
+    let _anna = subscribe.member_id("alpha").start().await.unwrap();
     let told = loop {
         let told = home.get("/partitions?topic=orders&group=g").await.json();
-        if told["partitions"].as_array().unwrap().len() == 2 && told["partitions"][1]["owner"] == "anna" {
+        if told["partitions"].as_array().unwrap().len() == 2 && told["partitions"][1]["owner"] == "alpha" {
             break told;
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;

@@ -11,12 +11,12 @@ async fn a_held_event_is_shown_with_its_holder_and_can_be_taken_back() {
     let home = Home::open().await;
     home.publish_numbers("orders.placed", 1).await;
     let worker = home.bus.subscribe("orders.placed", "billing").from(Position::Earliest).member_id("worker-3");
-    let mut worker = worker.origin(Some("ada".into()), Some("10.0.0.7:1".into())).start().await.unwrap();
+    let mut worker = worker.origin(Some("alpha".into()), Some("10.0.0.7:1".into())).start().await.unwrap();
     let held = worker.next().await.unwrap();
     worker.pause().await;
     let why = home.get("/why?topic=orders.placed&group=billing").await.json();
     let lease = &why["partitions"][0]["held"][0];
-    assert_eq!((&lease["member"], &lease["subject"]), (&json!("worker-3"), &json!("ada")));
+    assert_eq!((&lease["member"], &lease["subject"]), (&json!("worker-3"), &json!("alpha")));
     assert_eq!((&lease["offset"], &lease["renewals"]), (&json!(0), &json!(0)));
     assert_eq!(why["partitions"][0]["actions"][1]["command"], "prom groups kick billing worker-3");
     let group = home.get("/groups/billing").await.json();

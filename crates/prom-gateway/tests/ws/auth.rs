@@ -30,9 +30,9 @@ async fn until_auth_everything_else_is_unauthorized_and_has_no_effect() {
 async fn auth_that_is_sent_first_without_waiting_is_enough() {
     let scene = Scene::protected().await;
     let mut client = scene.connect().await;
-    client.send(json!({"op": "AUTH", "token": token("ada", &["publish:a"])})).await;
+    client.send(json!({"op": "AUTH", "token": token("alpha", &["publish:a"])})).await;
     client.send(json!({"op": "PUBLISH", "topic": "a", "payload": 1})).await;
-    assert_eq!(client.frame().await["subject"], "ada");
+    assert_eq!(client.frame().await["subject"], "alpha");
     assert_eq!(client.frame().await["offset"], 0);
 }
 
@@ -79,14 +79,14 @@ async fn without_a_valid_auth_in_time_the_socket_is_closed() {
 async fn an_expired_token_closes_its_socket_and_a_fresh_one_in_time_keeps_it() {
     let options = AuthOptions { clock_tolerance: Duration::ZERO, ..auth() };
     let scene = Scene::with(options, GatewayOptions::default()).await;
-    let short = json!({"op": "AUTH", "token": token_for("ada", &["*"], Duration::from_secs(2))});
+    let short = json!({"op": "AUTH", "token": token_for("alpha", &["*"], Duration::from_secs(2))});
     let (mut lost, mut kept) = (scene.connect().await, scene.connect().await);
     assert!(lost.ok(short.clone()).await["expires_at_ms"].is_i64());
     kept.ok(short.clone()).await;
     for client in [&mut lost, &mut kept] {
         client.ok(json!({"op": "SUBSCRIBE", "topic": "a"})).await;
     }
-    kept.ok(json!({"op": "AUTH", "token": token("ada", &["*"])})).await;
+    kept.ok(json!({"op": "AUTH", "token": token("alpha", &["*"])})).await;
     let (frames, close) = lost.last_words().await;
     assert_eq!((frames.len(), &frames[0]["code"], close), (1, &json!("jwt_expired"), Some(4101)));
     scene.connect().await.err("jwt_expired", short).await;
@@ -102,7 +102,7 @@ async fn auth_again_keeps_what_the_new_rights_cover_and_ends_the_rest() {
     client.ok(subscribe("a.b", Some("kept"))).await;
     client.ok(subscribe("a.*", Some("ended"))).await;
     client.ok(subscribe("c", None)).await;
-    client.send(json!({"op": "AUTH", "token": token("ada", &["publish:x", "subscribe:a.b"]), "corr": 1})).await;
+    client.send(json!({"op": "AUTH", "token": token("alpha", &["publish:x", "subscribe:a.b"]), "corr": 1})).await;
     let (mut ended, mut answered) = (Vec::new(), false);
     while !answered || ended.len() < 2 {
         let frame = client.frame().await;

@@ -64,7 +64,7 @@ async fn a_mask_hides_from_subscriptions_that_were_there_before_and_lost_rights_
         assert_eq!(client.event().await["event"]["payload"]["card"]["number"], "[masked]");
     }
     assert_eq!(admin.event().await["event"]["payload"]["card"]["number"], SECRET);
-    admin.send(json!({"op": "AUTH", "token": token("ada", &["subscribe:**"])})).await;
+    admin.send(json!({"op": "AUTH", "token": token("alpha", &["subscribe:**"])})).await;
     let told = [admin.frame().await, admin.frame().await];
     assert!(told.iter().any(|frame| frame["op"] == "ERR" && frame["code"] == "forbidden"), "{told:?}");
     publish(&scene).await;
@@ -120,7 +120,7 @@ async fn why_a_group_waits_is_told_without_what_is_hidden_whichever_hub_is_asked
     for scene in [&owner, &other] {
         let why = async |scopes: &[&str]| {
             let url = format!("http://{}/why?topic=orders&group=billing", scene.server.address());
-            client.get(url).bearer_auth(token("ann", scopes)).send().await.unwrap().text().await.unwrap()
+            client.get(url).bearer_auth(token("alpha", scopes)).send().await.unwrap().text().await.unwrap()
         };
         let told = why(&["ops:orders"]).await;
         assert!(told.contains("last error: [masked]") && !told.contains(SECRET), "{told}");

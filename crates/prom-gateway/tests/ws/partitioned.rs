@@ -37,31 +37,31 @@ fn partitions(frame: &Value) -> BTreeSet<u32> {
 #[tokio::test]
 async fn a_member_that_asked_is_told_of_its_partitions_before_their_events_and_when_they_go() {
     let scene = divided().await;
-    let mut anna = scene.client().await;
-    anna.ok(subscribe("anna", json!({"assignments": true}))).await;
+    let mut alpha = scene.client().await;
+    alpha.ok(subscribe("alpha", json!({"assignments": true}))).await;
     let mut mine = BTreeSet::new();
     while mine.len() < 4 {
-        let told = anna.frame().await;
+        let told = alpha.frame().await;
         assert_eq!((&told["op"], &told["event_topic"]), (&json!("ASSIGNED"), &json!("orders")), "{told}");
         mine.extend(partitions(&told));
     }
     scene.bus.publish("orders", json!(1)).partition(2).await.unwrap();
-    let event = anna.event().await;
-    anna.ack(&event).await;
-    let mut ben = scene.client().await;
-    ben.ok(subscribe("ben", json!({}))).await;
+    let event = alpha.event().await;
+    alpha.ack(&event).await;
+    let mut beta = scene.client().await;
+    beta.ok(subscribe("beta", json!({}))).await;
     while mine.len() > 2 {
-        let told = anna.frame().await;
+        let told = alpha.frame().await;
         assert_eq!((&told["op"], &told["group"]), (&json!("REVOKED"), &json!("g")), "{told}");
         mine.retain(|one| !partitions(&told).contains(one));
     }
-    until("ben has the rest", || async { owned(&scene.bus, "ben").await.len() == 2 }).await;
-    assert_eq!(owned(&scene.bus, "anna").await, mine);
-    for partition in owned(&scene.bus, "ben").await {
+    until("beta has the rest", || async { owned(&scene.bus, "beta").await.len() == 2 }).await;
+    assert_eq!(owned(&scene.bus, "alpha").await, mine);
+    for partition in owned(&scene.bus, "beta").await {
         scene.bus.publish("orders", json!(2)).partition(partition).await.unwrap();
-        let event = ben.event().await;
-        assert_eq!(event["event"]["partition"], partition, "ben did not ask and hears of events alone");
-        ben.ack(&event).await;
+        let event = beta.event().await;
+        assert_eq!(event["event"]["partition"], partition, "beta did not ask and hears of events alone");
+        beta.ack(&event).await;
     }
 }
 

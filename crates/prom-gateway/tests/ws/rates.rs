@@ -60,7 +60,7 @@ async fn a_subject_has_one_bucket_over_all_its_connections_and_both_doors() {
     let (mut first, mut second) = (scene.client_with(&["publish"]).await, scene.client_with(&["publish"]).await);
     use_up(&mut first, "a").await;
     is_limited(&mut second, "b", "subject").await;
-    let over_http = post(&scene, Some(&token("ada", &["publish"]))).await;
+    let over_http = post(&scene, Some(&token("alpha", &["publish"]))).await;
     assert_eq!(over_http.status(), 429);
     assert!(over_http.headers().contains_key("retry-after"));
     let mut grace = scene.connect().await;

@@ -211,7 +211,7 @@ async fn rights_are_those_of_the_client_and_no_client_passes_for_a_hub() {
     client.take_acked(1).await;
     client.err("forbidden", json!({"op": "SUBSCRIBE", "topic": "secrets", "group": "g"})).await;
     // Fewer rights end what they do not cover, also where another hub serves it.
-    let narrow = token("ada", &["publish:orders"]);
+    let narrow = token("alpha", &["publish:orders"]);
     client.send(json!({"op": "AUTH", "token": narrow})).await;
     let mut ops = [client.frame().await, client.frame().await].map(|frame| frame["op"].as_str().unwrap().to_owned());
     ops.sort_unstable();
@@ -223,7 +223,7 @@ async fn rights_are_those_of_the_client_and_no_client_passes_for_a_hub() {
     .await;
     for features in [json!(["relay"]), json!(["relay", "batch"])] {
         let mut pretender = hubs.blue.connect().await;
-        let client_token = token("ada", &["subscribe:**", "publish:**", "admin:**", "ops:**"]);
+        let client_token = token("alpha", &["subscribe:**", "publish:**", "admin:**", "ops:**"]);
         pretender.err("jwt_invalid", json!({"op": "AUTH", "token": client_token, "features": features})).await;
         pretender.err("no_token", json!({"op": "AUTH", "features": features})).await;
     }
@@ -320,8 +320,8 @@ async fn the_audit_trail_names_the_caller_also_where_another_hub_answers() {
     hubs.publish(0..1).await;
     let skipped = reqwest::Client::new()
         .post(format!("http://{}/skip", hubs.blue.server.address()))
-        .bearer_auth(token("ada/é", &["admin:**"]))
-        .header("x-prom-subject", "eve")
+        .bearer_auth(token("alpha/é", &["admin:**"]))
+        .header("x-prom-subject", "echo")
         .json(&json!({"topic": "orders", "group": "g", "partition": 0, "offset": 0}))
         .send()
         .await
@@ -330,7 +330,7 @@ async fn the_audit_trail_names_the_caller_also_where_another_hub_answers() {
     assert_eq!(status, 200, "{body}");
     let trail = hubs.red.bus.read("system.audit", 0, 0, 10).await.unwrap();
     let entry: Value = trail.events[0].payload().unwrap();
-    assert_eq!((&entry["action"], &entry["subject"]), (&json!("skip"), &json!("ada/é")));
+    assert_eq!((&entry["action"], &entry["subject"]), (&json!("skip"), &json!("alpha/é")));
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ impl Scene {
     /// Connected and let in with these scopes.
     pub async fn client_with(&self, scopes: &[&str]) -> Client {
         let mut client = self.connect().await;
-        client.ok(json!({"op": "AUTH", "token": token("ada", scopes)})).await;
+        client.ok(json!({"op": "AUTH", "token": token("alpha", scopes)})).await;
         client
     }
 }

@@ -22,7 +22,7 @@ after(() => harness.close());
 function token(claims: object = {}): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const exp = Math.floor(Date.now() / 1000) + 3600;
-  const usual = { sub: "ada", scopes: ["publish:a.**", "subscribe:a.**"], exp };
+  const usual = { sub: "alpha", scopes: ["publish:a.**", "subscribe:a.**"], exp };
   const text = `${part({ alg: "HS256", typ: "JWT" })}.${part({ ...usual, ...claims })}`;
   return `${text}.${createHmac("sha256", SECRET).update(text).digest("base64url")}`;
 }

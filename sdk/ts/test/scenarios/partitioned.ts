@@ -28,7 +28,7 @@ export const scenarios: readonly Scenario[] = [
     async run({ connect, topic, hub, sdk }) {
       const name = topic("owned");
       const publisher = await connect();
-      const members = await Promise.all(["anna", "ben"].map(async (member) => ({ member, client: await connect() })));
+      const members = await Promise.all(["alpha", "beta"].map(async (member) => ({ member, client: await connect() })));
       const seen: { readonly key: string; readonly n: number; readonly member: string }[] = [];
       const mine = members.map(() => new Set<number>());
       await publisher.publish(name, 0, { key: "k0" });

@@ -260,7 +260,7 @@ fn settings_then(settings: &LintSettings, revision: &str) -> Result<LintSettings
     let history = SchemaHistory::read(revision, &[same])?;
     let Some(text) = history.text(file) else { return Ok(none()) };
     Ok(settings::of_text(text, &settings.root).unwrap_or_else(|problems| {
-        note(&format!("prom.toml of {revision} cannot be read; the current one is used: {problems}"));
+        note(format!("prom.toml of {revision} cannot be read; the current one is used: {problems}"));
         settings.clone()
     }))
 }

@@ -18,8 +18,8 @@ use prom_types::Offset;
 
 use super::*;
 
-const ANNA: SubscriberId = 1;
-const BERT: SubscriberId = 2;
+const ALPHA: SubscriberId = 1;
+const BRAVO: SubscriberId = 2;
 const ACK_TIMEOUT: Duration = Duration::from_secs(30);
 const NOTHING: [Offset; 0] = [];
 
@@ -33,7 +33,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Anna has joined a log with this many events without keys.
+    /// Alpha has joined a log with this many events without keys.
     fn of(events: u64) -> Self {
         Self::with(DispatchOptions::default(), CursorState::default(), &vec![None; events as usize])
     }
@@ -45,7 +45,7 @@ impl Bench {
     fn with(options: DispatchOptions, cursor: CursorState, keys: &[Option<u64>]) -> Self {
         let bounds = Bounds { start: 0, next: keys.len() as u64 };
         let mut dispatcher = Dispatcher::new(options, cursor, bounds, 1);
-        dispatcher.join(ANNA, ACK_TIMEOUT);
+        dispatcher.join(ALPHA, ACK_TIMEOUT);
         Self { dispatcher, now: Duration::ZERO, bounds, keys: keys.to_vec(), unwanted: Vec::new() }
     }
 
@@ -82,11 +82,11 @@ impl Bench {
     }
 
     fn ack(&mut self, leased: Leased) -> Result<Settled, NotLeased> {
-        self.dispatcher.ack(ANNA, leased.offset, leased.lease)
+        self.dispatcher.ack(ALPHA, leased.offset, leased.lease)
     }
 
     fn nack(&mut self, leased: Leased) {
-        let nacked = self.dispatcher.nack(self.now, ANNA, leased.offset, leased.lease, Some("boom".into()), None);
+        let nacked = self.dispatcher.nack(self.now, ALPHA, leased.offset, leased.lease, Some("boom".into()), None);
         assert_eq!(nacked, Ok(Settled::Now));
     }
 

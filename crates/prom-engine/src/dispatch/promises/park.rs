@@ -41,12 +41,12 @@ impl Bench {
 #[test]
 fn what_waits_behind_a_parked_key_and_what_comes_later_follows_in_order() {
     let mut bench = of_keys(&[1, 1, 2, 1]);
-    let leased = bench.lease(ANNA, 9);
+    let leased = bench.lease(ALPHA, 9);
     assert_eq!(leased.iter().map(|one| one.offset).collect::<Vec<_>>(), [0, 2]);
     bench.fail(leased[0]);
     let dead = bench.dispatcher.take_dead();
     assert_eq!((dead[0].offset, dead[0].fate), (0, LetterFate::Parks { key: 1 }));
-    assert_eq!(bench.lease_offsets(ANNA, 9), NOTHING, "nothing passes while the letter is written");
+    assert_eq!(bench.lease_offsets(ALPHA, 9), NOTHING, "nothing passes while the letter is written");
     bench.dispatcher.dead_letter_written(0);
     assert_eq!(bench.bury(), [(1, LetterFate::Follows { key: 1 }), (3, LetterFate::Follows { key: 1 })]);
     assert_eq!(bench.dispatcher.parked_keys(), 1);
@@ -55,14 +55,14 @@ fn what_waits_behind_a_parked_key_and_what_comes_later_follows_in_order() {
     bench.keys.extend([Some(1), Some(2)]);
     bench.bounds.next = 6;
     bench.dispatcher.bounds_moved(bench.bounds);
-    assert_eq!(bench.lease_offsets(ANNA, 9), [5]);
+    assert_eq!(bench.lease_offsets(ALPHA, 9), [5]);
     assert_eq!(bench.bury(), [(4, LetterFate::Follows { key: 1 })]);
 }
 
 #[test]
 fn given_back_a_key_hands_out_one_at_a_time_and_is_unparked_when_none_is_left() {
     let mut bench = of_keys(&[1, 1]);
-    let leased = bench.lease(ANNA, 9)[0];
+    let leased = bench.lease(ALPHA, 9)[0];
     bench.fail(leased);
     bench.bury();
     assert!(bench.dispatcher.firsts_wanted(9).is_empty());
@@ -70,12 +70,12 @@ fn given_back_a_key_hands_out_one_at_a_time_and_is_unparked_when_none_is_left() 
     bench.dispatcher.look_at_parked(1);
     assert_eq!(bench.dispatcher.firsts_wanted(9), [1]);
     bench.give_first(1, 0);
-    let first = bench.lease(ANNA, 9);
+    let first = bench.lease(ALPHA, 9);
     assert_eq!((first.len(), first[0].offset, first[0].attempt), (1, 0, 1));
     bench.ack(first[0]).unwrap();
     assert_eq!(bench.dispatcher.firsts_wanted(9), [1]);
     bench.give_first(1, 1);
-    let second = bench.lease(ANNA, 9)[0];
+    let second = bench.lease(ALPHA, 9)[0];
     bench.ack(second).unwrap();
     bench.dispatcher.first_found(1, FirstParked::Nothing);
     assert_eq!(bench.dispatcher.parked_keys(), 0);
@@ -85,18 +85,18 @@ fn given_back_a_key_hands_out_one_at_a_time_and_is_unparked_when_none_is_left() 
     bench.keys.push(Some(1));
     bench.bounds.next = 3;
     bench.dispatcher.bounds_moved(bench.bounds);
-    assert_eq!(bench.lease_offsets(ANNA, 9), [2]);
+    assert_eq!(bench.lease_offsets(ALPHA, 9), [2]);
 }
 
 #[test]
 fn a_key_is_not_unparked_while_one_of_its_events_is_on_its_way_behind_it() {
     let mut bench = of_keys(&[1]);
-    let leased = bench.lease(ANNA, 9)[0];
+    let leased = bench.lease(ALPHA, 9)[0];
     bench.fail(leased);
     bench.bury();
     bench.dispatcher.look_at_parked(1);
     bench.give_first(1, 0);
-    let given_back = bench.lease(ANNA, 1)[0];
+    let given_back = bench.lease(ALPHA, 1)[0];
     bench.keys.push(Some(1));
     bench.bounds.next = 2;
     bench.dispatcher.bounds_moved(bench.bounds);
@@ -113,12 +113,12 @@ fn a_key_is_not_unparked_while_one_of_its_events_is_on_its_way_behind_it() {
 #[test]
 fn a_given_event_that_is_dead_again_holds_its_key() {
     let mut bench = of_keys(&[1, 1]);
-    let leased = bench.lease(ANNA, 9)[0];
+    let leased = bench.lease(ALPHA, 9)[0];
     bench.fail(leased);
     bench.bury();
     bench.dispatcher.look_at_parked(1);
     bench.give_first(1, 0);
-    let given_back = bench.lease(ANNA, 1)[0];
+    let given_back = bench.lease(ALPHA, 1)[0];
     bench.fail(given_back);
     assert_eq!(bench.bury(), [(0, LetterFate::GivenBack { parked: Some(1) })]);
     assert!(bench.dispatcher.firsts_wanted(9).is_empty(), "it stays first until somebody gives it back");
@@ -130,7 +130,7 @@ fn at_the_bound_the_event_of_another_key_waits_until_one_is_unparked() {
     let limits = DispatchLimits { parked_keys: 1, ..DispatchLimits::default() };
     let keys = [Some(1), Some(2), Some(3)];
     let mut bench = Bench::with(parking(limits), CursorState::default(), &keys);
-    let leased = bench.lease(ANNA, 9);
+    let leased = bench.lease(ALPHA, 9);
     leased[..2].iter().for_each(|one| bench.fail(*one));
     assert_eq!(bench.bury(), [(0, LetterFate::Parks { key: 1 })]);
     bench.ack(leased[2]).unwrap();
@@ -147,11 +147,11 @@ fn at_the_bound_the_event_of_another_key_waits_until_one_is_unparked() {
 #[test]
 fn a_letter_that_fails_parks_nothing_and_is_tried_again() {
     let mut bench = of_keys(&[1, 1]);
-    let leased = bench.lease(ANNA, 9)[0];
+    let leased = bench.lease(ALPHA, 9)[0];
     bench.fail(leased);
     assert_eq!(bench.dispatcher.take_dead().len(), 1);
     bench.dispatcher.dead_letter_failed(bench.now, 0);
-    assert_eq!((bench.dispatcher.parked_keys(), bench.lease_offsets(ANNA, 9)), (0, vec![]));
+    assert_eq!((bench.dispatcher.parked_keys(), bench.lease_offsets(ALPHA, 9)), (0, vec![]));
     bench.pass_to_next_deadline();
     assert_eq!(bench.bury(), [(0, LetterFate::Parks { key: 1 }), (1, LetterFate::Follows { key: 1 })]);
 }
@@ -159,7 +159,7 @@ fn a_letter_that_fails_parks_nothing_and_is_tried_again() {
 #[test]
 fn followers_that_retention_took_are_waited_for_no_more() {
     let mut bench = of_keys(&[1, 1, 1]);
-    let leased = bench.lease(ANNA, 9)[0];
+    let leased = bench.lease(ALPHA, 9)[0];
     bench.fail(leased);
     let dead = bench.dispatcher.take_dead();
     bench.dispatcher.dead_letter_written(dead[0].offset);
@@ -174,7 +174,7 @@ fn followers_that_retention_took_are_waited_for_no_more() {
 fn a_dispatcher_that_begins_with_parked_keys_parks_what_it_scans_of_them() {
     let mut bench = of_keys(&[1, 2]);
     bench.dispatcher.load_parked([1]);
-    assert_eq!(bench.lease_offsets(ANNA, 9), [1]);
+    assert_eq!(bench.lease_offsets(ALPHA, 9), [1]);
     assert_eq!(bench.dispatcher.firsts_wanted(9), [1]);
     assert_eq!(bench.bury(), [(0, LetterFate::Follows { key: 1 })]);
 }
@@ -182,7 +182,7 @@ fn a_dispatcher_that_begins_with_parked_keys_parks_what_it_scans_of_them() {
 #[test]
 fn no_event_is_handed_out_before_an_earlier_one_that_is_still_on_its_way_behind_the_key() {
     let mut bench = of_keys(&[1, 1, 1]);
-    let leased = bench.lease(ANNA, 9)[0];
+    let leased = bench.lease(ALPHA, 9)[0];
     bench.fail(leased);
     let dead = bench.dispatcher.take_dead();
     bench.dispatcher.dead_letter_written(dead[0].offset);
@@ -191,7 +191,7 @@ fn no_event_is_handed_out_before_an_earlier_one_that_is_still_on_its_way_behind_
     bench.dispatcher.dead_letter_written(2);
     bench.dispatcher.look_at_parked(1);
     bench.give_first(1, 0);
-    let given_back = bench.lease(ANNA, 1)[0];
+    let given_back = bench.lease(ALPHA, 1)[0];
     bench.ack(given_back).unwrap();
     let event = GivenEvent { parked: Some(1), ..given(2, Some(1)) };
     assert_eq!(bench.dispatcher.give(event), GiveAnswer::Behind);
@@ -214,7 +214,7 @@ fn after_a_restart_nothing_parked_is_handed_out_before_the_log_is_read_that_far(
     assert_eq!(bench.dispatcher.give(event.clone()), GiveAnswer::Unsettled);
     bench.dispatcher.first_found(1, FirstParked::Held { until_settled: Some(2) });
     assert!(bench.dispatcher.firsts_wanted(9).is_empty());
-    assert_eq!(bench.lease_offsets(ANNA, 9), [1]);
+    assert_eq!(bench.lease_offsets(ALPHA, 9), [1]);
     assert_eq!(bench.dispatcher.firsts_wanted(9), [1]);
     assert_eq!(bench.dispatcher.give(event), GiveAnswer::Behind);
     assert_eq!(bench.bury(), [(0, LetterFate::Follows { key: 1 })]);

@@ -11,7 +11,7 @@ fn events_flow_again_when_every_partition_delivers_what_was_published_after_the_
     let killed = |story: Story| story.fault(Fault::HubKilled, "hub-1", 3000);
     // What was published before does not count, however late it arrives.
     let story = killed(Story::of_two().stored(2, 2990).stored(3, 3500));
-    let story = story.handled(3, 2, "anna", 4000).handled(4, 3, "anna", 5000);
+    let story = story.handled(3, 2, "alpha", 4000).handled(4, 3, "alpha", 5000);
     let found = flowed_again(&story.lines()).unwrap();
     assert_eq!((found[0].fault, found[0].at), (Fault::HubKilled, Duration::from_secs(3)));
     assert_eq!(found[0].after["g"], Some(Duration::from_secs(2)));

@@ -3,10 +3,10 @@
 use super::story::{LATENCY_MS, Story, TTL_MS, id};
 use crate::history::clients::{Explanation, Fault, Observation, Promise, SettleAnswer, SettleKind};
 
-/// The second event goes to anna, who does not answer, and then to ben, who acks it.
+/// The second event goes to alpha, who does not answer, and then to beta, who acks it.
 fn to_both(first_ms: u64, second_ms: u64) -> Story {
-    let story = Story::default().stored(0, 10).stored(1, 20).handled(1, 0, "anna", 1000);
-    story.delivered(2, 1, "anna", first_ms).handled(3, 1, "ben2", second_ms)
+    let story = Story::default().stored(0, 10).stored(1, 20).handled(1, 0, "alpha", 1000);
+    story.delivered(2, 1, "alpha", first_ms).handled(3, 1, "ben2", second_ms)
 }
 
 fn is_unexplained(story: &Story) {
@@ -40,10 +40,10 @@ fn a_lease_that_ran_out_explains_it() {
 
 #[test]
 fn a_nack_for_an_earlier_lease_ends_the_current_one() {
-    // Twice to anna because the cursor changed hands; then she nacks the first.
+    // Twice to alpha because the cursor changed hands; then she nacks the first.
     let story = to_both(2000, 9000).cursor(1, 0, 0, 500).cursor(2, 1, 1500, 1600).cursor(2, 2, 90_000, 99_000);
     is_unexplained(&story);
-    let stale = story.delivered(9, 1, "anna", 1200).settled(9, 1, SettleKind::Nack, SettleAnswer::Ok, 8000);
+    let stale = story.delivered(9, 1, "alpha", 1200).settled(9, 1, SettleKind::Nack, SettleAnswer::Ok, 8000);
     let counted = stale.without(|seen| matches!(seen, Observation::Delivered { delivery: 3, .. }));
     let summary = counted.attempt(2, 3, 1, "ben2", 9000).is_fine();
     assert_eq!(summary.explained.get(&Explanation::Nacked), Some(&1));
@@ -51,15 +51,15 @@ fn a_nack_for_an_earlier_lease_ends_the_current_one() {
 
 #[test]
 fn a_lost_connection_of_the_holder_explains_it() {
-    to_both(2000, 3000).disconnected("anna", 2500).is_explained(Explanation::Disconnected);
+    to_both(2000, 3000).disconnected("alpha", 2500).is_explained(Explanation::Disconnected);
     is_unexplained(&to_both(2000, 3000).disconnected("carl", 2500));
-    is_unexplained(&to_both(2000, 3000).disconnected("anna", 1500));
+    is_unexplained(&to_both(2000, 3000).disconnected("alpha", 1500));
 }
 
 #[test]
 fn a_revoked_partition_explains_it() {
     let revoked = |partition| Observation::Revoked {
-        client: "anna".to_owned(),
+        client: "alpha".to_owned(),
         group: "g".to_owned(),
         topic: "t".to_owned(),
         partitions: vec![partition],
@@ -118,50 +118,50 @@ fn an_acked_event_does_not_come_again() {
     let taken_over = again(4000).cursor(1, 0, 0, 500).cursor(2, 2, 3000, 3100);
     taken_over.breaks(Promise::AckKept, "was acked");
     // Not even after the holder is gone.
-    again(4000).disconnected("anna", 3500).breaks(Promise::AckKept, "was acked");
+    again(4000).disconnected("alpha", 3500).breaks(Promise::AckKept, "was acked");
 }
 
 #[test]
 fn an_ack_that_crosses_a_second_delivery_to_the_same_client_counts_for_both() {
     // The first lease had expired, the second delivery was in transit.
-    let base = || Story::of_two().stored(2, 30).delivered(3, 2, "anna", 3000);
+    let base = || Story::of_two().stored(2, 30).delivered(3, 2, "alpha", 3000);
     let crossing =
-        |at_ms| base().settled(3, 2, SettleKind::Ack, SettleAnswer::Ok, 33_100).attempt(2, 4, 2, "anna", at_ms);
+        |at_ms| base().settled(3, 2, SettleKind::Ack, SettleAnswer::Ok, 33_100).attempt(2, 4, 2, "alpha", at_ms);
     crossing(33_150).is_fine();
-    crossing(33_500).breaks(Promise::AckKept, "was acked, and then delivered to anna");
+    crossing(33_500).breaks(Promise::AckKept, "was acked, and then delivered to alpha");
 }
 
 #[test]
 fn an_ack_under_an_older_epoch_is_refused() {
     let taken_over = |story: Story| story.cursor(1, 0, 0, 500).cursor(2, 1, 3000, 3100).cursor(2, 2, 90_000, 99_000);
-    let base = || taken_over(Story::default().stored(0, 10).stored(1, 20).handled(1, 0, "anna", 1000));
-    let late = |answer| base().delivered(2, 1, "anna", 2000).settled(2, 1, SettleKind::Ack, answer, 4000);
-    late(SettleAnswer::Ok).breaks(Promise::Fenced, "by anna counted under an older epoch");
+    let base = || taken_over(Story::default().stored(0, 10).stored(1, 20).handled(1, 0, "alpha", 1000));
+    let late = |answer| base().delivered(2, 1, "alpha", 2000).settled(2, 1, SettleKind::Ack, answer, 4000);
+    late(SettleAnswer::Ok).breaks(Promise::Fenced, "by alpha counted under an older epoch");
     late(SettleAnswer::Refused).handled(3, 1, "ben2", 5000).is_fine();
     // Another client had settled it, or it had been given to her again.
     late(SettleAnswer::Ok).handled(3, 1, "ben2", 3500).is_fine();
-    late(SettleAnswer::Ok).delivered(3, 1, "anna", 4005).is_fine();
+    late(SettleAnswer::Ok).delivered(3, 1, "alpha", 4005).is_fine();
     // Sent before the takeover was seen.
-    base().delivered(2, 1, "anna", 2000).settled(2, 1, SettleKind::Ack, SettleAnswer::Ok, 3095).is_fine();
+    base().delivered(2, 1, "alpha", 2000).settled(2, 1, SettleKind::Ack, SettleAnswer::Ok, 3095).is_fine();
 }
 
 #[test]
 fn an_ack_without_an_answer_may_have_been_lost() {
     let lost =
-        to_both(2000, 3000).settled(2, 1, SettleKind::Ack, SettleAnswer::Unknown, 2100).disconnected("anna", 2200);
+        to_both(2000, 3000).settled(2, 1, SettleKind::Ack, SettleAnswer::Unknown, 2100).disconnected("alpha", 2200);
     lost.is_explained(Explanation::Disconnected);
 }
 
 #[test]
 fn failed_attempts_are_counted() {
-    let base = || Story::default().stored(0, 10).delivered(1, 0, "anna", 1000);
+    let base = || Story::default().stored(0, 10).delivered(1, 0, "alpha", 1000);
     let nacked = || base().settled(1, 0, SettleKind::Nack, SettleAnswer::Ok, 1100);
     let done = |story: Story| story.settled(2, 0, SettleKind::Ack, SettleAnswer::Ok, 2100);
     done(nacked().attempt(2, 2, 0, "ben2", 2000)).is_explained(Explanation::Nacked);
     done(nacked().attempt(1, 2, 0, "ben2", 2000)).breaks(Promise::Attempts, "was nacked and came again as attempt 1");
     done(nacked().attempt(3, 2, 0, "ben2", 2000)).breaks(Promise::Attempts, "came as attempt 3 after 1 failures");
     // A return is not a failure.
-    let returned = || base().disconnected("anna", 1500);
+    let returned = || base().disconnected("alpha", 1500);
     done(returned().attempt(1, 2, 0, "ben2", 2000)).is_explained(Explanation::Disconnected);
     done(returned().attempt(2, 2, 0, "ben2", 2000)).breaks(Promise::Attempts, "came as attempt 2 after 0 failures");
 }

@@ -16,7 +16,7 @@ fn an_acknowledged_event_that_is_not_in_the_log_is_lost() {
 #[test]
 fn a_publish_without_an_answer_may_be_there_or_not() {
     Story::of_two().publishing(2, 30).is_fine();
-    Story::of_two().publishing(2, 30).logged(2, 2).handled(3, 2, "anna", 3000).is_fine();
+    Story::of_two().publishing(2, 30).logged(2, 2).handled(3, 2, "alpha", 3000).is_fine();
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn an_event_that_is_there_twice_is_found() {
 
 #[test]
 fn an_event_that_was_never_published_is_found() {
-    let story = Story::of_two().logged(7, 2).handled(3, 2, "anna", 3000);
+    let story = Story::of_two().logged(7, 2).handled(3, 2, "alpha", 3000);
     let broken = story.judge().unwrap_err();
     assert!(
         broken.iter().any(|one| one.promise == Promise::Once && one.what.contains("never published")),
@@ -53,7 +53,7 @@ fn an_event_that_was_never_published_is_found() {
 
 #[test]
 fn a_hole_in_the_log_is_found() {
-    let story = Story::of_two().stored(3, 40).handled(3, 3, "anna", 3000);
+    let story = Story::of_two().stored(3, 40).handled(3, 3, "alpha", 3000);
     story.breaks(Promise::LogOrder, "where offset 2 was due");
 }
 
@@ -61,16 +61,16 @@ fn a_hole_in_the_log_is_found() {
 fn what_was_acknowledged_before_a_publish_began_comes_before_it() {
     // Both in progress at once: either order is right.
     let both = Story::default().publishing(0, 10).publishing(1, 11).published(0, 0, 20).published(1, 1, 15);
-    let both = both.logged(0, 0).logged(1, 1).handled(1, 0, "anna", 1000).handled(2, 1, "anna", 2000);
+    let both = both.logged(0, 0).logged(1, 1).handled(1, 0, "alpha", 1000).handled(2, 1, "alpha", 2000);
     both.is_fine();
     let reversed = Story::default().stored(1, 10).stored(0, 20);
-    let reversed = reversed.handled(1, 0, "anna", 1000).handled(2, 1, "anna", 2000);
+    let reversed = reversed.handled(1, 0, "alpha", 1000).handled(2, 1, "alpha", 2000);
     reversed.breaks(Promise::LogOrder, "was published after");
 }
 
 #[test]
 fn a_delivery_of_an_event_that_is_not_in_the_log_is_found() {
-    let story = Story::of_two().delivered(3, 9, "anna", 3000);
+    let story = Story::of_two().delivered(3, 9, "alpha", 3000);
     story.breaks(Promise::Stored, "was delivered and is not in the log there");
     assert!(is_logged(&story.lines().last().unwrap().seen, 1));
 }

@@ -9,18 +9,18 @@ fn two(order: GroupOrder) -> Story {
 
 #[test]
 fn a_key_waits_until_its_earlier_event_is_acked() {
-    let early = |order| two(order).handled(1, 0, "anna", 1000).handled(2, 1, "ben2", 1020);
+    let early = |order| two(order).handled(1, 0, "alpha", 1000).handled(2, 1, "ben2", 1020);
     early(GroupOrder::Key).breaks(Promise::DeliveryOrder, "came while offset 0 of key \"k\" was unsettled");
     early(GroupOrder::None).is_fine();
     early(GroupOrder::Partition).is_fine();
     // The next event may come between the ack and its answer.
-    two(GroupOrder::Key).handled(1, 0, "anna", 1000).handled(2, 1, "ben2", 1055).is_fine();
+    two(GroupOrder::Key).handled(1, 0, "alpha", 1000).handled(2, 1, "ben2", 1055).is_fine();
 }
 
 #[test]
 fn a_refused_ack_does_not_let_the_key_continue() {
-    let story = two(GroupOrder::Key).delivered(1, 0, "anna", 1000).handled(2, 1, "ben2", 2000);
-    let refused = story.settled(1, 0, SettleKind::Ack, SettleAnswer::Refused, 1500).disconnected("anna", 2500);
+    let story = two(GroupOrder::Key).delivered(1, 0, "alpha", 1000).handled(2, 1, "ben2", 2000);
+    let refused = story.settled(1, 0, SettleKind::Ack, SettleAnswer::Refused, 1500).disconnected("alpha", 2500);
     let refused = refused.handled(3, 0, "carl", 3000);
     refused.breaks(Promise::DeliveryOrder, "was unsettled");
     // Refused by a hub that does not know what the one before it had settled.
@@ -34,7 +34,7 @@ fn a_refused_ack_does_not_let_the_key_continue() {
 
 #[test]
 fn other_keys_do_not_wait() {
-    let mut story = two(GroupOrder::Key).handled(1, 0, "anna", 1000).handled(2, 1, "ben2", 1020);
+    let mut story = two(GroupOrder::Key).handled(1, 0, "alpha", 1000).handled(2, 1, "ben2", 1020);
     story = story.without(|seen| {
         matches!(seen, Observation::Logged { offset: 1, .. } | Observation::Delivered { offset: 1, .. })
     });
@@ -60,8 +60,8 @@ fn other_keys_do_not_wait() {
 #[test]
 fn a_key_goes_back_only_if_another_hub_took_over() {
     // It is unknown whether the first ack counted; the second event came, so it did.
-    let story = two(GroupOrder::Key).delivered(1, 0, "anna", 1000);
-    let story = story.settled(1, 0, SettleKind::Ack, SettleAnswer::Unknown, 1100).disconnected("anna", 1200);
+    let story = two(GroupOrder::Key).delivered(1, 0, "alpha", 1000);
+    let story = story.settled(1, 0, SettleKind::Ack, SettleAnswer::Unknown, 1100).disconnected("alpha", 1200);
     let back = story.handled(2, 1, "ben2", 2000).handled(3, 0, "ben2", 5000);
     back.breaks(Promise::DeliveryOrder, "came after offset 1 of its key \"k\"");
     back.cursor(1, 0, 0, 500).cursor(2, 0, 3000, 3100).cursor(2, 2, 9000, END_MS).is_fine();
@@ -69,15 +69,15 @@ fn a_key_goes_back_only_if_another_hub_took_over() {
 
 #[test]
 fn one_subscription_delivers_a_partition_by_offset() {
-    let back = |story: Story| story.handled(1, 1, "anna", 1000).handled(2, 0, "anna", 1100);
+    let back = |story: Story| story.handled(1, 1, "alpha", 1000).handled(2, 0, "alpha", 1100);
     back(two(GroupOrder::Partition)).breaks(Promise::DeliveryOrder, "came after offset 1 of its partition");
     back(two(GroupOrder::None)).is_fine();
-    let resubscribed = Observation::Resubscribed { client: "anna".to_owned(), group: "g".to_owned() };
+    let resubscribed = Observation::Resubscribed { client: "alpha".to_owned(), group: "g".to_owned() };
     back(two(GroupOrder::Partition)).and(1080, |_| resubscribed).is_fine();
 }
 
 #[test]
 fn what_was_delivered_before_may_come_again_after_later_events() {
-    let story = two(GroupOrder::Partition).delivered(1, 0, "ben2", 900).handled(2, 1, "anna", 1000);
-    story.disconnected("ben2", 950).handled(3, 0, "anna", 1100).is_fine();
+    let story = two(GroupOrder::Partition).delivered(1, 0, "ben2", 900).handled(2, 1, "alpha", 1000);
+    story.disconnected("ben2", 950).handled(3, 0, "alpha", 1100).is_fine();
 }

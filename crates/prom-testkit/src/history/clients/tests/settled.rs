@@ -10,7 +10,7 @@ fn an_event_that_never_came_is_found() {
 
 #[test]
 fn an_event_whose_acks_were_all_refused_is_not_settled() {
-    let story = Story::of_two().stored(2, 30).delivered(3, 2, "anna", 3000);
+    let story = Story::of_two().stored(2, 30).delivered(3, 2, "alpha", 3000);
     let refused = story.clone().settled(3, 2, SettleKind::Ack, SettleAnswer::Refused, 3010);
     refused.breaks(Promise::Settled, "no ack of it was accepted");
     story.clone().breaks(Promise::Settled, "no ack of it was accepted");

@@ -35,14 +35,14 @@ impl Story {
         Self { lines: vec![(0, run), (0, Observation::Group { group: "g".to_owned(), order })] }
     }
 
-    /// Two events of one key, published, delivered to `anna` and acked one after the other.
+    /// Two events of one key, published, delivered to `alpha` and acked one after the other.
     pub fn of_two() -> Self {
         Self::of_two_in(GroupOrder::Key)
     }
 
     pub fn of_two_in(order: GroupOrder) -> Self {
         let story = Self::with_order(order).stored(0, 10).stored(1, 20);
-        story.handled(1, 0, "anna", 1000).handled(2, 1, "anna", 2000)
+        story.handled(1, 0, "alpha", 1000).handled(2, 1, "alpha", 2000)
     }
 
     /// Published, answered, and in the end read from the log at the offset of its number.
@@ -51,12 +51,12 @@ impl Story {
     }
 
     pub fn publishing(self, event: u64, at_ms: u64) -> Self {
-        let (publisher, topic, key) = ("anna".to_owned(), "t".to_owned(), Some("k".to_owned()));
+        let (publisher, topic, key) = ("alpha".to_owned(), "t".to_owned(), Some("k".to_owned()));
         self.and(at_ms, |_| Observation::Publishing { publisher, number: event, id: id(event), topic, key })
     }
 
     pub fn published(self, event: u64, offset: u64, at_ms: u64) -> Self {
-        let (publisher, topic) = ("anna".to_owned(), "t".to_owned());
+        let (publisher, topic) = ("alpha".to_owned(), "t".to_owned());
         self.and(at_ms, |_| Observation::Published { publisher, id: id(event), topic, partition: 0, offset })
     }
 
