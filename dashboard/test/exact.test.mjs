@@ -151,7 +151,7 @@ test("a hub with tokens wants one, and shows no more than it allows", { skip }, 
   await page.getByText("There are more, which your token does not cover.").waitFor();
   for (const forbidden of ["topics/salaries.paid", "connections", "tail?topic=salaries.paid"]) {
     await view.go(forbidden);
-    await page.getByText(/does not allow|may not/).first().waitFor();
+    await page.getByText(/does not allow|lacks the right/).first().waitFor();
     assert.equal(await page.getByText("Connecting", { exact: true }).count(), 0, forbidden);
     assert.equal(await page.getByText("secret").count(), 0);
   }

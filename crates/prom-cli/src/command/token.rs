@@ -19,7 +19,7 @@ use crate::units::parse_duration;
 Without --scope and --policy the token may publish heartbeat.received and subscribe to process.state.
 
 Examples:
-  JWT_SECRET=secret prom token --sub orders-service --scope 'publish:orders.*' --scope 'subscribe:**'
+  JWT_SECRET=secret prom token --sub shop --scope 'publish:orders.*' --scope 'subscribe:**'
   prom token --secret-file /run/secrets/jwt --sub admin --scope '*' --ttl 8h
   PROM_TOKEN=$(prom token --secret secret --sub ops --scope ops) prom topics")]
 pub struct Token {
